@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Measures the gateway against nginx and a FastAPI service and prints the section of RESULTS.md."""
+
+import argparse
+import sys
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import report
+from answers import ask, headers_of, prepared
+from calls import CALLS, NOTE
+from fastapi_server import FastAPIPeer
+from load import CONNECTIONS, burst
+from nginx import Nginx
+from portico import Portico
+
+MEMORY = Path("/dev/shm")
+MOST_MEGABYTES, MOST_MILLISECONDS = 100, 300
+
+
+@dataclass(frozen=True)
+class Result:
+    call: object
+    size: int
+    bursts: dict  # server name -> its best burst
+    megabytes: dict
+
+
+def main():
+    arguments = _arguments()
+    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
+        data = Path(folder, "data")
+        with Portico(Path(folder, "first"), data):
+            pass  # the first start loads the sample data
+        with ExitStack() as servers:
+            gateway = servers.enter_context(Portico(folder, data))
+            token = gateway.log_in()
+            gateway.json("/api/v1/notes/notes", NOTE, token)
+            answers = {call: ask(gateway.base, call, headers_of(call, token)) for call in CALLS}
+            feed = next(answer for call, answer in answers.items() if call.path.startswith("/plists/"))
+            nginx = servers.enter_context(Nginx(folder, answers))
+            peer = servers.enter_context(FastAPIPeer(folder, feed))
+            tokens = {gateway: token, nginx: None, peer: peer.token}
+            results = [_measure(call, len(answers[call].body), tokens, arguments) for call in CALLS]
+            limits = _limits(gateway, results)
+        print(report.text(results, limits, CONNECTIONS, arguments.rounds, arguments.seconds))
+
+
+def _arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=int, default=4, help="of one burst")
+    return parser.parse_args()
+
+
+def _measure(call, size, tokens, arguments):
+    headers = {server: prepared(server.base, call, token) for server, token in tokens.items()}
+    bursts, megabytes = {}, {}
+    for _ in range(arguments.rounds):
+        for server in tokens:
+            seen = burst(server.base, call, headers[server], arguments.seconds)
+            print(f"{call.name}: {server.name} {seen.requests_per_second:,.0f}/s", file=sys.stderr)
+            bursts[server.name] = max(seen, bursts.get(server.name, seen), key=lambda best: best.requests_per_second)
+            megabytes[server.name] = max(megabytes.get(server.name, 0), server.resident_megabytes())
+    return Result(call, size, bursts, megabytes)
+
+
+def _limits(gateway, results):
+    megabytes = max(result.megabytes[gateway.name] for result in results)
+    return [
+        (f"resident memory, {CONNECTIONS} connections", megabytes, MOST_MEGABYTES, "MB"),
+        ("start to first answer", gateway.seconds_to_first_answer * 1000, MOST_MILLISECONDS, "ms"),
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""The gateway under measurement: the demo's configuration on a free port, with a log in a file."""
+
+import json
+import re
+import urllib.request
+from pathlib import Path
+
+from processes import Server
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+class Portico(Server):
+    name = "portico"
+
+    def __init__(self, folder, data):
+        super().__init__(folder)
+        self.data = data
+
+    def command(self):
+        program = REPOSITORY / ".build/release/portico"
+        configuration = REPOSITORY / "Config/demo.yaml"
+        return [program, "serve", "--config", configuration, "--data", self.data, "--set", "http.port=0"]
+
+    @property
+    def base(self):
+        found = re.search(r"listening on (http://\S+)", self.said())
+        return found and found.group(1)
+
+    def log_in(self):
+        """A bearer token of one of the demo's accounts."""
+        return self.json("/auth/login", {"username": "alice", "password": "portico-demo"})["accessToken"]
+
+    def json(self, path, body=None, token=None):
+        headers = {"Accept": "application/json", "Content-Type": "application/json"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        data = None if body is None else json.dumps(body).encode()
+        with urllib.request.urlopen(urllib.request.Request(self.base + path, data, headers), timeout=30) as answer:
+            return json.load(answer)

@@ -1,0 +1,76 @@
+"""Servers as child processes on one core: started, watched, and ended by their process id."""
+
+import os
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+SERVER_CORE, LOAD_CORE = "0", "1"
+
+
+class Server:
+    """A server that runs while the `with` block does. Subclasses give `name`, `command`, `base` and `pids_served`."""
+
+    name = ""
+
+    def __init__(self, folder):
+        self.folder = Path(folder, self.name)
+        self.folder.mkdir(parents=True)
+        self.environment = {}
+
+    def __enter__(self):
+        self.output = open(self.folder / "output.log", "wb")
+        started = time.monotonic()
+        self.process = subprocess.Popen(
+            ["taskset", "-c", SERVER_CORE, *self.command()], stdout=self.output, stderr=subprocess.STDOUT,
+            env={**os.environ, **self.environment}, cwd=self.folder)
+        try:
+            self._wait_until_ready()
+        except BaseException:
+            self.__exit__()
+            raise
+        self.seconds_to_first_answer = time.monotonic() - started
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.output.close()
+
+    def resident_megabytes(self):
+        """Of the process and its children: nginx serves from a worker."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return sum(_resident_kilobytes(pid) for pid in [self.process.pid, *children]) / 1024
+
+    def _wait_until_ready(self):
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                break
+            if self.is_ready():
+                return
+            time.sleep(0.005)
+        raise SystemExit(f"{self.name} does not serve; see its output:\n{self.said()[-2000:]}")
+
+    def is_ready(self):
+        try:
+            return bool(self.base) and urllib.request.urlopen(self.base + "/health/live", timeout=1).status == 200
+        except (urllib.error.URLError, OSError):
+            return False
+
+    def said(self):
+        return (self.folder / "output.log").read_text(errors="replace")
+
+
+def _resident_kilobytes(pid):
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    return 0

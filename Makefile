@@ -1,0 +1,77 @@
+# What a person or a CI types. Each target installs what it needs and this machine lacks (.ci/needs), then works;
+# what it builds stays below .build/. `make help` lists them.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+# After a crash the backtracer can hang for minutes; nothing here reads its output.
+export SWIFT_BACKTRACE := enable=no
+
+JOBS ?= 2
+PREFIX ?=
+# Ten minutes for each of four readers and for transcoding, which share one fuzzer.
+FUZZ_SECONDS ?= 3000
+# The plugins that are built with the host, folders of Plugins/.
+export PLUGINS := Notes
+.PHONY: help run test build check check-deploy bench instructions kills store-speed fuzz soak docs install clean
+
+help: ## this list
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
+
+run: build ## build release and serve the demo on http://127.0.0.1:8080, its data in .portico/
+	@.ci/demo
+
+test: need-build need-test ## every test of every package, the end-to-end tests, then the mass checks of .ci/test-drivers
+	@.ci/test-packages
+	@.ci/test-end-to-end
+	@.ci/test-drivers
+
+build: need-build ## release build; binaries in .build/release/, plugins in .build/release/plugins/
+	@swift build -c release -j $(JOBS)
+	@.ci/build-plugins release $(PLUGINS)
+
+check: need-build need-check check-deploy ## format, strictness, imports, arrows, texts; each check proved by sabotage
+	@python3 -B Tests/Checks
+	@cd Tests/Checks/sabotage && python3 -B -m unittest discover --quiet
+
+check-deploy: need-check
+	@Deploy/verify
+
+bench: need-formats need-servers build .build/bench-venv/done ## the gateway and the formats against their peers; Benchmarks/RESULTS.md
+	@swift build -c release --package-path Benchmarks/Formats -j $(JOBS)
+	@Benchmarks/run
+
+instructions: need-build need-test ## instructions a byte of the wire formats, held against the recorded ones
+	@Benchmarks/instructions.py
+
+fuzz: need-build ## fuzzers for every reader and transcoding, FUZZ_SECONDS in all; the corpus stays in .build/fuzz/
+	@Sources/WireFormats/Drivers/Fuzz/fuzz.sh .build/fuzz $(FUZZ_SECONDS)
+
+soak: need-build need-test ## long fault tests: the gateway, killed a hundred times under load
+	@PORTICO_KILLS=100 .ci/test-end-to-end test_crash
+
+kills: need-build ## the store, killed a hundred times while it writes: nothing acknowledged may be lost
+	@swift build -c release --product store-kill-driver -j $(JOBS)
+	@.build/release/store-kill-driver --rounds 100
+
+store-speed: need-build ## what a call of the store costs, in microseconds of processor time
+	@swift build -c release --product store-speed -j $(JOBS)
+	@.build/release/store-speed
+
+docs: need-build ## the reference of the public packages, as web pages in .build/docs/
+	@.ci/build-docs
+
+install: need-install build ## PREFIX=… gets bin/ lib/ plugins/ that run without the toolchain's folder
+	@test -n "$(PREFIX)" || { echo "say where: make install PREFIX=/opt/portico" >&2; exit 1; }
+	@Deploy/install-tree "$(PREFIX)"
+
+clean: ## remove what was built
+	rm -rf .build Benchmarks/Formats/.build $(patsubst %,%/.build,$(shell grep -v '^\#' .ci/packages))
+
+.build/bench-venv/done: Benchmarks/Gateway/fastapi_peer/requirements.txt
+	@python3 -m venv .build/bench-venv
+	@.build/bench-venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+need-%:
+	@.ci/need $*

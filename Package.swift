@@ -1,0 +1,155 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The host: every room that the gateway process is made of. Rooms that apps or plugins use too are packages of their
+// own below `Sources`. Who may import whom is docs/ARCHITECTURE.md's table, held by `make check`.
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "AdapterKit")
+let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireFormats")
+let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+
+func room(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency], resources: [Resource] = [])
+    -> Target
+{
+    .target(
+        name: name, dependencies: dependencies, path: path ?? "Sources/\(name)", resources: resources,
+        swiftSettings: strict)
+}
+
+func adapter(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    room(name, path: "Sources/Adapters/\(name)", [adapterKit] + dependencies)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, path: "Tests/\(name)", resources: resources, swiftSettings: strict)
+}
+
+/// A program that tests or measures, built for release.
+func driver(_ name: String, path: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "Portico",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "portico", targets: ["portico"]),
+        .executable(name: "porticoctl", targets: ["porticoctl"]),
+    ],
+    dependencies: [
+        .package(path: "Sources/AdapterKit"),
+        .package(path: "Sources/AdapterTesting"),
+        .package(path: "Sources/WireFormats"),
+        .package(path: "Sources/SyncEngine"),
+        // Exact versions, because Package.resolved is not committed.
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+        .package(url: "https://github.com/swiftcsv/SwiftCSV", exact: "0.10.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CLibXML2", path: "Sources/CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
+        room("XMLSchema", [adapterKit, wireFormats, "CLibXML2"]),
+        .systemLibrary(
+            name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        room(
+            "SQLiteStore",
+            [
+                syncEngine, adapterKit, wireFormats,
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ]),
+        room(
+            "Identity",
+            [
+                adapterKit, syncEngine,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+            ]),
+        room("PluginHost", [adapterKit]),
+        room("HostConfiguration", [adapterKit, .product(name: "Yams", package: "Yams")]),
+        room(
+            "Gateway",
+            [
+                adapterKit, wireFormats, syncEngine, "Identity", logging,
+                "CZlib",
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
+        adapter("PlistFeeds"),
+        adapter("EmployeeSearch"),
+        adapter("XMLUsers"),
+        .executableTarget(
+            name: "portico",
+            dependencies: [
+                adapterKit, wireFormats, syncEngine, logging, "Gateway", "Identity", "SQLiteStore", "PluginHost",
+                "HostConfiguration", "PlistFeeds", "EmployeeSearch", "XMLUsers",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            path: "Sources/portico", swiftSettings: strict),
+        .executableTarget(
+            name: "porticoctl",
+            dependencies: [
+                adapterKit, wireFormats,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            path: "Sources/porticoctl", swiftSettings: strict),
+        driver("store-kill-driver", path: "Tests/Drivers/StoreKill", ["SQLiteStore", syncEngine, adapterKit]),
+        driver("store-speed", path: "Tests/Drivers/StoreSpeed", ["SQLiteStore", syncEngine, adapterKit]),
+        tests(
+            "SQLiteStoreTests",
+            [
+                "SQLiteStore", syncEngine, adapterKit, .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "StoreConformance", package: "SyncEngine"),
+            ]),
+        tests(
+            "IdentityTests", ["Identity", adapterKit, syncEngine, .product(name: "Crypto", package: "swift-crypto")]),
+        tests(
+            "XMLSchemaTests",
+            [
+                "XMLSchema", "CLibXML2", adapterKit, wireFormats,
+                .product(name: "WireFormatTesting", package: "WireFormats"),
+            ]),
+        tests("PluginHostTests", ["PluginHost", adapterKit]),
+        tests("HostConfigurationTests", ["HostConfiguration", adapterKit]),
+        tests(
+            "GatewayTests",
+            [
+                "Gateway", adapterKit, wireFormats, syncEngine,
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]),
+        tests(
+            "AdapterTests",
+            [
+                "PlistFeeds", "EmployeeSearch", "XMLUsers", adapterKit,
+                .product(name: "AdapterTesting", package: "AdapterTesting"),
+            ]),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,85 @@
+/// A kind of record that an adapter keeps or fronts.
+///
+/// Declaring one gives it a table, the resource `/api/v1/{adapter}/{entity}`, a sync collection, its part of
+/// every service description and its listings in the operator's tools.
+public struct Entity: Sendable, Equatable {
+    public let name: EntityName
+    public let summary: String
+    public let key: EntityKey
+    /// All fields, the key's too, in the order in which they are written.
+    public let fields: [Field]
+    public let indexes: [Index]
+    /// The `string` fields that full-text search covers; none: no search.
+    public let searchFields: [FieldName]
+    public let rows: RowRules
+    /// Who may write at all; nil: whoever the adapter's access lets write.
+    public let writers: Access?
+    public let conflictPolicy: ConflictPolicy
+    public let exposure: Exposure
+
+    public init(
+        _ name: EntityName, summary: String, key: EntityKey, fields: [Field], indexes: [Index] = [],
+        searchFields: [FieldName] = [], rows: RowRules = .everyone, writers: Access? = nil,
+        conflictPolicy: ConflictPolicy = .merge, exposure: Exposure = .resource
+    ) {
+        self.name = name
+        self.summary = summary
+        self.key = key
+        self.fields = fields
+        self.indexes = indexes
+        self.searchFields = searchFields
+        self.rows = rows
+        self.writers = writers
+        self.conflictPolicy = conflictPolicy
+        self.exposure = exposure
+    }
+
+    public func field(_ name: FieldName) -> Field? {
+        fields.first { $0.name == name }
+    }
+}
+
+/// The field that identifies a record, and who chooses its value.
+public struct EntityKey: Sendable, Equatable {
+    public enum Chooser: Sendable, Equatable {
+        case caller
+        case server
+        /// The caller where it sends one, otherwise the server.
+        case either
+    }
+
+    public let field: FieldName
+    public let chooser: Chooser
+
+    public init(_ field: FieldName, chosenBy chooser: Chooser = .either) {
+        self.field = field
+        self.chooser = chooser
+    }
+}
+
+/// An index of the entity's table, in the order of its fields.
+public struct Index: Sendable, Equatable {
+    public let fields: [FieldName]
+    public let isUnique: Bool
+
+    public init(_ fields: [FieldName], isUnique: Bool = false) {
+        self.fields = fields
+        self.isUnique = isUnique
+    }
+}
+
+/// How two changes of one record that did not know of each other are settled.
+public enum ConflictPolicy: Sendable, Equatable {
+    case reject
+    /// Field by field against the common ancestor; both changed one field: a conflict.
+    case merge
+    case lastWriterWins
+}
+
+/// Which doors an entity has.
+public enum Exposure: Sendable, Equatable {
+    /// The resource, sync, descriptions and tools.
+    case resource
+    /// None: the adapter's own operations alone reach it.
+    case adapterOnly
+}

@@ -1,0 +1,69 @@
+/// A running adapter. The host starts it, calls it from any number of tasks at once, and stops it.
+public protocol Adapter: Sendable {
+    /// Called once, before any call; the tables are there. Throwing keeps this adapter from serving and the host says
+    /// why.
+    func start(_ context: AdapterContext) async throws
+
+    /// Answers a call of a declared operation. Throws ``PorticoError`` for what the caller should learn; any other
+    /// error is logged and told as `server.internal`.
+    func handle(_ call: Call) async throws -> Answer
+
+    /// What a person finds on the front page. Shown to everybody, so it names nothing that needs a login to know.
+    func listings() async throws -> [Listing]
+
+    /// Records to show the adapter with, for a store that has none.
+    func sampleRecords() throws -> [SampleRecords]
+
+    /// Called once, after the last call has ended.
+    func stop() async
+}
+
+extension Adapter {
+    public func start(_ context: AdapterContext) async throws {}
+    public func listings() async throws -> [Listing] { [] }
+    public func sampleRecords() throws -> [SampleRecords] { [] }
+    public func stop() async {}
+}
+
+/// What the host gives an adapter for its whole life.
+public struct AdapterContext: Sendable {
+    /// All of the adapter's own records, without row rules.
+    public let records: any RecordStore
+    public let log: Log
+    public let clock: any WallClock
+
+    public init(records: any RecordStore, log: Log, clock: any WallClock) {
+        self.records = records
+        self.log = log
+        self.clock = clock
+    }
+}
+
+/// The time of day. Passed in, so that tests decide what time it is; never a cursor.
+public protocol WallClock: Sendable {
+    func now() -> WireDate
+}
+
+/// Something worth a line on the front page.
+public struct Listing: Sendable, Equatable {
+    public let title: String
+    public let path: String
+    public let summary: String
+
+    public init(title: String, path: String, summary: String) {
+        self.title = title
+        self.path = path
+        self.summary = summary
+    }
+}
+
+/// Records of one entity.
+public struct SampleRecords: Sendable {
+    public let entity: EntityName
+    public let records: [WireDictionary]
+
+    public init(_ entity: EntityName, _ records: [WireDictionary]) {
+        self.entity = entity
+        self.records = records
+    }
+}

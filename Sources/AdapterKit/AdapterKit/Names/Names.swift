@@ -1,0 +1,64 @@
+/// Names an adapter in paths, configuration and logs: `[a-z][a-z0-9-]*`, at most 40 characters.
+public struct AdapterName: ValidatedName {
+    public let text: String
+    public init(unchecked text: String) { self.text = text }
+    public static func isValid(_ text: String) -> Bool {
+        text.isIdentifier(maximumLength: 40, lowercase: true, others: "-")
+    }
+}
+
+/// Names an entity within its adapter: letters, digits, `_` and `-`, at most 64 characters.
+public struct EntityName: ValidatedName {
+    public let text: String
+    public init(unchecked text: String) { self.text = text }
+    public static func isValid(_ text: String) -> Bool { text.isIdentifier(maximumLength: 64, others: "_-") }
+}
+
+/// Names a field of an entity or a member of an object: letters, digits and `_`, at most 128 characters.
+public struct FieldName: ValidatedName {
+    public let text: String
+    public init(unchecked text: String) { self.text = text }
+    public static func isValid(_ text: String) -> Bool { text.isIdentifier(maximumLength: 128, others: "_") }
+}
+
+/// Names an operation within its adapter: letters, digits and `-`, at most 64 characters.
+public struct OperationName: ValidatedName {
+    public let text: String
+    public init(unchecked text: String) { self.text = text }
+    public static func isValid(_ text: String) -> Bool { text.isIdentifier(maximumLength: 64, others: "-") }
+}
+
+/// A role that accounts hold and declarations ask for: letters, digits, `_`, `-` and `.`, at most 64 characters.
+public struct RoleName: ValidatedName {
+    public let text: String
+    public init(unchecked text: String) { self.text = text }
+    public static func isValid(_ text: String) -> Bool { text.isIdentifier(maximumLength: 64, others: "_-.") }
+}
+
+/// Identifies a record within its entity: 1 to 255 bytes of UTF-8 without control characters.
+///
+/// For an entity whose key is an integer it is the number's decimal text.
+public struct RecordID: ValidatedName {
+    public let text: String
+    public init(unchecked text: String) { self.text = text }
+    public static func isValid(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= 255 && !text.utf8.contains { $0 < 0x20 || $0 == 0x7f }
+    }
+}
+
+/// An entity of an adapter: what the store keeps as one table and sync as one collection.
+public struct CollectionID: Sendable, Hashable, Comparable, CustomStringConvertible {
+    public let adapter: AdapterName
+    public let entity: EntityName
+
+    public init(_ adapter: AdapterName, _ entity: EntityName) {
+        self.adapter = adapter
+        self.entity = entity
+    }
+
+    public var description: String { "\(adapter)/\(entity)" }
+
+    public static func < (left: Self, right: Self) -> Bool {
+        (left.adapter, left.entity) < (right.adapter, right.entity)
+    }
+}

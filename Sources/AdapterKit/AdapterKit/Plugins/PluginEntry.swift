@@ -1,0 +1,25 @@
+// A plugin exports two C functions. Its author writes them in one small file:
+//
+//     import AdapterKit
+//
+//     @c(adapterkit_stamp) public func stamp() -> UnsafePointer<AdapterKitStamp> { adapterKitStamp() }
+//     @c(adapterkit_module) public func module() -> UnsafeMutableRawPointer { adapterModuleBox(NotesModule.self) }
+//
+// They stand in the plugin, not here, because the stamp has to be compiled into the plugin's own file. C functions,
+// because their names can be looked up; the names of Swift functions change with their signatures.
+
+/// What a plugin hands to the host: its adapter's module, as a retained object.
+///
+/// A class, because whether an object is one of *this* AdapterKit's boxes can be asked at run time, whoever made it.
+public final class AdapterModuleBox: Sendable {
+    public let module: any AdapterModule.Type
+
+    fileprivate init(_ module: any AdapterModule.Type) {
+        self.module = module
+    }
+}
+
+/// The module in a box that the caller owns: what a plugin's `adapterkit_module` returns.
+public func adapterModuleBox(_ module: any AdapterModule.Type) -> UnsafeMutableRawPointer {
+    Unmanaged.passRetained(AdapterModuleBox(module)).toOpaque()
+}

@@ -1,0 +1,43 @@
+/// An adapter's records, as seen by somebody: itself, or the caller that it serves.
+///
+/// Values are checked against the entity's declaration before anything is written. Every method throws
+/// ``PorticoError``. Implementations are safe to use from any task.
+public protocol RecordStore: Sendable {
+    /// Nil where there is none that may be seen.
+    func record(_ id: RecordID, in entity: EntityName) async throws -> Record?
+
+    func query(_ query: Query, in entity: EntityName) async throws -> RecordPage
+
+    func count(_ filter: Filter?, in entity: EntityName) async throws -> Int
+
+    /// All of them or none, in one transaction; returns when it is durable.
+    func apply(_ changes: [RecordChange]) async throws -> WriteReceipt
+}
+
+extension RecordStore {
+    @discardableResult
+    public func create(_ fields: WireDictionary, id: RecordID? = nil, in entity: EntityName) async throws -> Record {
+        try await single(RecordChange(entity, .create(id, fields)))
+    }
+
+    @discardableResult
+    public func update(
+        _ id: RecordID, _ fields: WireDictionary, in entity: EntityName,
+        if condition: RecordChange.Condition = .none
+    ) async throws -> Record {
+        try await single(RecordChange(entity, .update(id, fields), if: condition))
+    }
+
+    public func delete(
+        _ id: RecordID, in entity: EntityName, if condition: RecordChange.Condition = .none
+    ) async throws {
+        _ = try await apply([RecordChange(entity, .delete(id), if: condition)])
+    }
+
+    private func single(_ change: RecordChange) async throws -> Record {
+        guard let record = try await apply([change]).records.first ?? nil else {
+            throw PorticoError(.serverInternal, "The record is not there after it was written.")
+        }
+        return record
+    }
+}

@@ -1,0 +1,57 @@
+import AdapterKit
+
+/// What every adapter has to keep, tried on one.
+///
+/// ```swift
+/// @Test func `the adapter conforms`() async {
+///     let conformance = AdapterConformance(UsersModule.self, examples: [.init("user", ["userId": 101])])
+///     #expect(await conformance.problems() == [])
+/// }
+/// ```
+/// It answers problems as texts instead of recording issues, so that it works under every test framework and is itself
+/// tested with adapters that break a rule.
+public struct AdapterConformance {
+    /// An input that an operation answers, with the sample records loaded.
+    public struct Example: Sendable {
+        public let operation: OperationName
+        public let input: WireDictionary
+        public let caller: Principal
+
+        public init(_ operation: OperationName, _ input: WireDictionary = [:], as caller: Principal = .someone) {
+            self.operation = operation
+            self.input = input
+            self.caller = caller
+        }
+    }
+
+    let module: any AdapterModule.Type
+    let configuration: AdapterConfiguration
+    let examples: [Example]
+
+    public init(
+        _ module: any AdapterModule.Type, configuration: AdapterConfiguration = AdapterConfiguration(),
+        examples: [Example]
+    ) {
+        self.module = module
+        self.configuration = configuration
+        self.examples = examples
+    }
+
+    /// Empty for an adapter that keeps them all.
+    public func problems() async -> [String] {
+        do {
+            let declaration = try module.declare(configuration)
+            var problems = DeclarationProblems(declaration, of: module).all
+            guard problems.isEmpty else { return problems }
+            problems += try SampleProblems(module.make(configuration).sampleRecords(), for: declaration).all
+            guard problems.isEmpty else { return problems }
+            let host = try await TestHost(module, configuration, withSamples: true)
+            problems += try await CallProblems(self, declaration, host).all()
+            problems += await ListingProblems.all(of: host)
+            await host.adapter.stop()
+            return problems
+        } catch {
+            return ["it does not start: \(error)"]
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import AdapterKit
+
+/// An adapter that runs as in the host, on records in memory and without a gateway: what a call goes through on both
+/// sides of the adapter is done here too (access, defaults, the input's shape, the output's shape).
+public struct TestHost: Sendable {
+    public let declaration: AdapterDeclaration
+    public let adapter: any Adapter
+    public let records: MemoryRecords
+    public let clock: SettableClock
+    private let access: Access
+
+    /// Declares, makes and starts the adapter. `access` is what the configuration's `access` says; nil: nothing.
+    public init(
+        _ module: any AdapterModule.Type, _ configuration: AdapterConfiguration = AdapterConfiguration(),
+        access: Access? = nil, withSamples: Bool = false, clock: SettableClock = SettableClock(),
+        log: Log = .discarding
+    ) async throws {
+        let adapter = try module.make(configuration)
+        let declaration = try module.declare(configuration)
+        let records = try MemoryRecords(declaration, clock: clock)
+        if withSamples { try await records.load(adapter.sampleRecords()) }
+        try await self.init(adapter, declaration, access ?? declaration.access, records, clock, log)
+    }
+
+    /// The same adapter made anew on a copy of this host's records: much faster than loading its samples again.
+    func again(_ module: any AdapterModule.Type, _ configuration: AdapterConfiguration) async throws -> TestHost {
+        try await TestHost(module.make(configuration), declaration, access, records.copy(), clock, .discarding)
+    }
+
+    private init(
+        _ adapter: any Adapter, _ declaration: AdapterDeclaration, _ access: Access, _ records: MemoryRecords,
+        _ clock: SettableClock, _ log: Log
+    ) async throws {
+        self.adapter = adapter
+        self.declaration = declaration
+        self.access = access
+        self.records = records
+        self.clock = clock
+        try await adapter.start(AdapterContext(records: records.everything, log: log, clock: clock))
+    }
+
+    /// Calls an operation with an input that a wire format could have been read into.
+    ///
+    /// Throws what a caller would be told, and ``OutputMisfit`` where the answer is not of the declared shape.
+    @discardableResult
+    public func call(
+        _ name: OperationName, _ input: WireDictionary = [:], as caller: Principal = .someone
+    ) async throws -> Answer {
+        guard let operation = declaration.operation(name) else {
+            throw PorticoError(.routeNotFound, "There is no such operation.", target: name.text)
+        }
+        try admit(caller, to: operation)
+        let input = operation.input.filled(input)
+        try Shape.object(operation.input).check(.dictionary(input))
+        let answer = try await adapter.handle(call(operation, input, caller))
+        try OutputMisfit.check(answer, of: operation)
+        return answer
+    }
+
+    /// The value that an operation answers; null where it answers nothing.
+    public func value(
+        _ name: OperationName, _ input: WireDictionary = [:], as caller: Principal = .someone
+    ) async throws -> WireValue {
+        guard case .value(let value) = try await call(name, input, as: caller).content else { return .null }
+        return value
+    }
+
+    private func admit(_ caller: Principal, to operation: Operation) throws {
+        guard operation.audience == .callers else { return }
+        if operation.admission == .byAccess { try access.admit(caller, effect: operation.effect) }
+        try operation.access?.admit(caller, effect: operation.effect)
+    }
+
+    private func call(_ operation: Operation, _ input: WireDictionary, _ caller: Principal) -> Call {
+        Call(
+            operation: operation.name, input: input, caller: caller, requestID: "test",
+            deadline: .now + (operation.deadline ?? .seconds(30)), records: records.seen(by: caller),
+            log: .discarding)
+    }
+}
+
+extension Principal {
+    /// A user without roles.
+    public static let someone = Principal(kind: .user, id: "someone", name: "someone")
+
+    public static func user(_ name: String, roles: Set<RoleName> = []) -> Principal {
+        Principal(kind: .user, id: name, name: name, roles: roles)
+    }
+}
+
+extension ObjectShape {
+    /// With the defaults of the members that were left out.
+    func filled(_ input: WireDictionary) -> WireDictionary {
+        var filled = input
+        for member in members where filled[member.name.text] == nil {
+            if let value = member.defaultValue { filled[member.name.text] = value }
+        }
+        return filled
+    }
+}

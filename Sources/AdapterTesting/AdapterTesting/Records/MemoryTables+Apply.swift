@@ -1,0 +1,100 @@
+import AdapterKit
+
+extension MemoryTables {
+    mutating func apply(_ changes: [RecordChange], by viewer: Viewer, at now: WireDate) throws -> WriteReceipt {
+        let records = try changes.map { try apply($0, by: viewer, at: now) }
+        return WriteReceipt(position: position, records: records)
+    }
+
+    private mutating func apply(_ change: RecordChange, by viewer: Viewer, at now: WireDate) throws -> Record? {
+        let rules = try table(change.entity).rules
+        let authorship = Authorship(author: viewer.name, time: now)
+        try admit(viewer, to: rules.entity)
+        switch change.action {
+        case .create(let id, let fields):
+            return try create(rules.create(id, fields, authorship), rules, by: viewer)
+        case .update(let id, let fields):
+            let old = try existing(id, change, by: viewer)
+            return try store(id, rules.update(old, fields, authorship), in: rules.entity, by: viewer)
+        case .replace(let id, let fields, let orCreate):
+            guard orCreate, try table(change.entity).rows[id] == nil else {
+                let old = try existing(id, change, by: viewer)
+                return try store(id, rules.replace(old, fields, authorship), in: rules.entity, by: viewer)
+            }
+            guard change.condition == .none || change.condition == .absent else { throw Self.preconditionFailed }
+            return try create(rules.create(id, fields, authorship), rules, by: viewer)
+        case .delete(let id):
+            _ = try existing(id, change, by: viewer)
+            position = Revision(position.number + 1)
+            tables[rules.entity.name]?.rows[id] = nil
+            return nil
+        }
+    }
+
+    private mutating func create(_ draft: RecordDraft, _ rules: EntityRules, by viewer: Viewer) throws -> Record {
+        guard let id = draft.id else {
+            let id = try table(rules.entity.name).nextID()
+            return try store(id, draft.assigning(id, by: rules), in: rules.entity, by: viewer)
+        }
+        guard try table(rules.entity.name).rows[id] == nil else {
+            throw PorticoError(.recordExists, "There is such a record already.", target: id.text)
+        }
+        return try store(id, draft, in: rules.entity, by: viewer)
+    }
+
+    private func admit(_ viewer: Viewer, to entity: Entity) throws {
+        guard case .principal(let principal) = viewer, let writers = entity.writers else { return }
+        try writers.admit(principal, effect: .writes)
+    }
+
+    /// The record that is there and may be changed: one that cannot be seen is told from none by nobody.
+    private func existing(_ id: RecordID, _ change: RecordChange, by viewer: Viewer) throws -> Record {
+        guard let record = try record(id, in: change.entity, seenBy: viewer) else {
+            guard change.condition == .none || change.condition == .absent else { throw Self.preconditionFailed }
+            throw PorticoError(.recordNotFound, "There is no such record.", target: id.text)
+        }
+        let isMet =
+            switch change.condition {
+            case .none, .exists: true
+            case .absent: false
+            case .revision(let revision): record.revision == revision
+            }
+        guard isMet else { throw Self.preconditionFailed }
+        try mayWrite(record, try table(change.entity).entity, viewer)
+        return record
+    }
+
+    private mutating func store(
+        _ id: RecordID, _ draft: RecordDraft, in entity: Entity, by viewer: Viewer
+    ) throws -> Record {
+        position = Revision(position.number + 1)
+        let record = Record(id: id, revision: position, fields: draft.fields)
+        try mayWrite(record, entity, viewer)
+        try checkUnique(record, of: entity)
+        tables[entity.name]?.rows[id] = record
+        return record
+    }
+
+    /// Before and after the change: nobody gives a record away to where they may not write.
+    private func mayWrite(_ record: Record, _ entity: Entity, _ viewer: Viewer) throws {
+        guard try matches(viewer.filter(entity.rows.write), record, of: entity) else {
+            throw PorticoError(.accessDenied, "You may not change this record.", target: record.id.text)
+        }
+    }
+
+    private func checkUnique(_ record: Record, of entity: Entity) throws {
+        for index in entity.indexes where index.isUnique {
+            let values = index.fields.map { record[$0] }
+            guard !values.contains(where: \.isNull) else { continue }
+            let twin = try table(entity.name).rows.values.first { other in
+                other.id != record.id && index.fields.map { other[$0] } == values
+            }
+            if twin != nil {
+                throw PorticoError(
+                    .recordExists, "Another record has this value already.", target: index.fields[0].text)
+            }
+        }
+    }
+
+    private static let preconditionFailed = PorticoError(.preconditionFailed, "The record is not as it should be.")
+}

@@ -1,0 +1,37 @@
+/// What sample employees are called, and where they work. Accents, apostrophes and hyphens are there to be searched for.
+enum SampleNames {
+    static let divisions = [
+        "Accounting", "Customer Care", "Design", "Engineering", "Facilities", "Human Resources", "Legal", "Logistics",
+        "Marketing", "Purchasing", "Research", "Sales",
+    ]
+
+    static let first = [
+        "Aaliyah", "Adam", "Agnes", "Ahmed", "Aiko", "Alice", "Amélie", "Amir", "Ana", "André", "Anika", "Anton",
+        "Astrid", "Aylin", "Ben", "Björn", "Carla", "Carlos", "Chen", "Chloé", "Clara", "Daniel", "Daria", "David",
+        "Deniz", "Diego", "Elena", "Eli", "Elif", "Emma", "Erik", "Esra", "Eva", "Fatima", "Felix", "Fiona",
+        "Francesca",
+        "François", "Freya", "Gabriel", "Georg", "Grace", "Greta", "Hana", "Hannah", "Hans", "Hassan", "Helena", "Hugo",
+        "Ida", "Ines", "Ingrid", "Irina", "Isaac", "Ivan", "Jack", "Jakob", "Jana", "Jean-Luc", "Jens", "João", "John",
+        "Jonas", "José", "Julia", "Kai", "Karim", "Katarzyna", "Kenji", "Lars", "Laura", "Leila", "Leo", "Liam", "Lina",
+        "Lucía", "Luis", "Magnus", "Mai", "Malik", "Marco", "Maria", "Marta", "Mateusz", "Maya", "Mehmet", "Mia",
+        "Miguel", "Mina", "Mohamed", "Nadia", "Nina", "Noah", "Nora", "Oleg", "Olga", "Omar", "Oscar", "Paul", "Pedro",
+        "Petra", "Priya", "Rafael", "Ravi", "René", "Rosa", "Ruth", "Samir", "Sara", "Sean", "Selma", "Siobhán",
+        "Sofia",
+        "Stefan", "Sven", "Tara", "Thomas", "Tim", "Ursula", "Vera", "Victor", "Wei", "Yara", "Yusuf", "Zoë", "Zuzana",
+    ]
+
+    static let last = [
+        "Abbott", "Adeyemi", "Almeida", "Andersen", "Bakker", "Baumann", "Becker", "Bergström", "Bianchi", "Blanc",
+        "Brandt", "Byrne", "Castillo", "Chowdhury", "Costa", "Dahl", "Das", "Delgado", "Demir", "Dimitrov", "Dubois",
+        "Eriksen", "Esposito", "Farouk", "Ferrari", "Fischer", "Fontaine", "Fraser", "Fujita", "Gallagher", "García",
+        "Ghosh", "Gómez", "Grant", "Gruber", "Gupta", "Haddad", "Hansen", "Hartmann", "Hayashi", "Herrera", "Hoffmann",
+        "Horváth", "Hughes", "Ibrahim", "Ito", "Ivanova", "Jansen", "Jovanović", "Kaya", "Keller", "Khan", "Kim",
+        "Klein", "Kovács", "Kowalski", "Krüger", "Kumar", "Lambert", "Larsen", "Laurent", "Lehmann", "Lindqvist",
+        "Lopez", "MacLeod", "Maier", "Mancini", "Martín", "Mbeki", "Mendoza", "Meyer", "Moreau", "Müller", "Murphy",
+        "Nakamura", "Navarro", "Nguyen", "Novák", "Nowak", "O'Brien", "O'Connor", "Okafor", "Olsen", "Ortiz", "Osei",
+        "Papadakis", "Patel", "Pereira", "Petrov", "Popescu", "Quinn", "Rahman", "Ramírez", "Richter", "Rossi", "Roy",
+        "Ruiz", "Sánchez", "Santos", "Sato", "Schmidt", "Schneider", "Silva", "Singh", "Smith", "Sørensen", "Suzuki",
+        "Svensson", "Szabó", "Tanaka", "Taylor", "Thompson", "Torres", "Tran", "Vargas", "Virtanen", "Vogel",
+        "von Berg", "Walsh", "Wang", "Watanabe", "Weber", "Yamamoto", "Yıldız", "Zhang", "Zimmermann",
+    ]
+}

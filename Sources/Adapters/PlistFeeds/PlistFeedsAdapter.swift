@@ -1,0 +1,57 @@
+import AdapterKit
+import Synchronization
+
+final class PlistFeedsAdapter: Adapter {
+    private let access: FeedAccess
+    private let context = Mutex<AdapterContext?>(nil)
+
+    init(access: FeedAccess) {
+        self.access = access
+    }
+
+    func start(_ context: AdapterContext) {
+        self.context.withLock { $0 = context }
+    }
+
+    func handle(_ call: Call) async throws -> Answer {
+        switch call.operation {
+        case FeedOperations.feed.name: try await feed(call)
+        case FeedOperations.list.name: try await desk().list()
+        case FeedOperations.publish.name: try await desk().publish(call)
+        case FeedOperations.versions.name: try await desk().versions(call)
+        case FeedOperations.rollBack.name: try await desk().rollBack(call)
+        default: throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
+        }
+    }
+
+    /// The feeds that everybody may read.
+    func listings() async throws -> [Listing] {
+        try await desk().states().filter { access.isPublic($0.name) }.map { state in
+            Listing(title: state.title, path: "/plists/\(state.name)", summary: "Version \(state.version).")
+        }
+    }
+
+    func sampleRecords() -> [SampleRecords] {
+        SampleFeed.records
+    }
+
+    /// Who may not read a feed is told so before it is looked for, and learns nothing about which feeds there are.
+    private func feed(_ call: Call) async throws -> Answer {
+        guard let name = FeedName(call[FeedOperations.name].stringValue ?? "") else {
+            throw PorticoError(.recordNotFound, "There is no such feed.", target: FeedOperations.name.text)
+        }
+        try access[name].admit(call.caller, effect: .reads)
+        guard let record = try await call.records.record(name.id, in: Feeds.entityName) else {
+            throw PorticoError.noFeed(name)
+        }
+        let state = try FeedState(record)
+        return .value(.dictionary(state.content), validators: state.validators)
+    }
+
+    private func desk() throws -> FeedDesk {
+        guard let context = context.withLock({ $0 }) else {
+            throw PorticoError(.adapterUnavailable, "The feeds are not there yet.", retryAfter: 1)
+        }
+        return FeedDesk(context: context, access: access)
+    }
+}

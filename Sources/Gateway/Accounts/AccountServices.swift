@@ -1,0 +1,48 @@
+import AdapterKit
+import HTTPTypes
+import Identity
+import ValueTree
+
+/// What the endpoints of an account share.
+struct AccountServices: Sendable {
+    let identity: Identity
+    let cookie: SessionCookieSettings
+    let services: GatewayServices
+    let clock: any WallClock
+
+    /// The body's members, checked against the endpoint's shape.
+    func input(_ request: AuthenticatedRequest, _ shape: ObjectShape) async throws -> WireDictionary {
+        let bytes = try await services.bodies.bytes(of: request.request, limit: nil)
+        let members = try services.bodies.input(of: request, body: bytes, shape: shape, queryMembers: [])
+        try shape.check(members)
+        return members
+    }
+
+    func answer(_ value: WireValue, to request: AuthenticatedRequest) throws -> GatewayResponse {
+        try services.answers.write(value, to: request.request, presentation: Presentation(), validators: nil)
+    }
+
+    func setCookie(_ signIn: SignIn, on response: inout GatewayResponse) {
+        let seconds = Int(signIn.cookieExpires.secondsSinceReferenceDate - clock.now().secondsSinceReferenceDate)
+        response.headers[.setCookie] = cookie.field(signIn.cookie, maxAge: max(0, seconds))
+    }
+
+    static func user(_ principal: Principal) -> WireValue {
+        [
+            "id": .string(principal.id), "name": .string(principal.name), "displayName": .string(principal.displayName),
+            "roles": .array(principal.roles.sorted().map { .string($0.text) }),
+        ]
+    }
+
+    static func tokens(_ pair: TokenPair) -> WireDictionary {
+        [
+            "accessToken": .string(pair.accessToken.reveal()), "refreshToken": .string(pair.refreshToken.reveal()),
+            "tokenType": "Bearer", "expiresIn": .int64(Int64(pair.expiresIn)),
+        ]
+    }
+}
+
+extension WireDictionary {
+    func text(_ name: String) -> String { self[name]?.stringValue ?? "" }
+    func secret(_ name: String) -> Secret { Secret(text(name)) }
+}

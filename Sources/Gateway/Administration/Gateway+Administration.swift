@@ -1,0 +1,26 @@
+import AdapterKit
+import HTTPTypes
+import Identity
+import SyncEngine
+import ValueTree
+
+extension Gateway {
+    /// The admin socket's gateway: operators' routes only.
+    public init(
+        administrationOf adapters: [ServedAdapter], store: any Store, identity: Identity, settings: GatewaySettings,
+        readiness: Readiness, clock: any WallClock, log: Log
+    ) throws {
+        let services = GatewayServices(store: store, limits: settings.limits, clock: clock)
+        let status = StatusRoutes(
+            adapters: adapters, services: services, version: settings.version, readiness: readiness,
+            started: clock.now())
+        let routes =
+            status.routes() + AccountRoutes(identity: identity, services: services).routes()
+            + OperatorRoutes(adapters: adapters, services: services).routes()
+        self.init(
+            routes: try RouteTable(routes), authenticator: OperatorAuthenticator(),
+            guardian: BrowserGuard(identity: nil),
+            cors: CrossOrigin(origins: [], maxAge: 0), services: services,
+            errors: ErrorWriter(answers: services.answers), log: log)
+    }
+}

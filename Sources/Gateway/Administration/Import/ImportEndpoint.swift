@@ -1,0 +1,44 @@
+import AdapterKit
+import HTTPTypes
+import SyncEngine
+import ValueTree
+
+/// `POST /admin/v1/adapters/{adapter}/import`: loads a file of records through the adapter's operation `import`, all of
+/// it or nothing.
+struct ImportEndpoint: Endpoint {
+    static let operation: OperationName = "import"
+
+    let served: ServedAdapter
+    let operation: Operation
+    let services: GatewayServices
+
+    var properties: EndpointProperties {
+        EndpointProperties(
+            name: "admin.\(served.declaration.name).import", access: .login, effect: .writes,
+            bodyLimit: services.limits.importFile)
+    }
+
+    var description: EndpointDescription {
+        EndpointDescription(summary: operation.summary, tag: "Administration")
+    }
+
+    func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        let bytes = try await services.bodies.bytes(of: request.request, limit: services.limits.importFile)
+        let rows = try ImportedRows(bytes, contentType: request.request.headers[.contentType], bodies: services.bodies)
+        var input: WireDictionary = ["rows": .array(try rows.values(of: rowShape))]
+        if let mode = request.request.target["mode"] { input["mode"] = .string(mode) }
+        input = Coercion.typed.coerce(input, to: operation.input)
+        do {
+            let answer = try await services.calls.answer(operation, of: served, input: input, request: request)
+            return try services.answers.write(
+                answer, of: operation, to: request.request, presentation: Presentation(), version: nil)
+        } catch let error as PorticoError {
+            throw rows.renamed(error)
+        }
+    }
+
+    private var rowShape: Shape {
+        guard case .list(let row)? = operation.input.member("rows")?.shape else { return .any }
+        return row
+    }
+}

@@ -1,0 +1,102 @@
+import AdapterKit
+import HTTPTypes
+import Identity
+import ValueTree
+
+/// From a request's credentials to its caller.
+protocol Authenticator: Sendable {
+    /// Throws `auth.invalid` for a credential that was sent in a header field and is not valid.
+    func caller(of request: GatewayRequest) async throws -> Caller
+
+    /// The caller where memory knows it; nil where the credential has to be looked up, or is not one.
+    func callerAtHand(of request: GatewayRequest) -> Caller?
+
+    /// Adds what a 401 must say (RFC 9110, section 11.6.1).
+    func challenge(_ response: inout GatewayResponse)
+}
+
+/// Bearer tokens, the session cookie, and Basic where it is allowed.
+///
+/// A header field wins over the cookie: it was sent on purpose. A cookie that is not valid any more counts as none, so
+/// that public pages stay readable.
+struct IdentityAuthenticator: Authenticator {
+    let identity: Identity
+    let cookie: SessionCookieSettings
+    let allowsBasic: Bool
+
+    func caller(of request: GatewayRequest) async throws -> Caller {
+        try refuseSecrets(in: request.target)
+        let cookie = request.headers[.cookie].flatMap { CookieField($0)[self.cookie.name] }.map { Secret($0) }
+        if let field = request.headers[.authorization] {
+            guard let found = try await authentication(field, from: request.peer) else {
+                throw PorticoError(.credentialsInvalid, "The credential is not valid.")
+            }
+            return Caller(principal: found.principal, authentication: found, sessionCookie: nil)
+        }
+        guard let cookie, let found = try await identity.authentication(sessionCookie: cookie) else {
+            return .anonymous
+        }
+        return Caller(principal: found.principal, authentication: found, sessionCookie: cookie)
+    }
+
+    func callerAtHand(of request: GatewayRequest) -> Caller? {
+        guard (try? refuseSecrets(in: request.target)) != nil else { return nil }
+        if let field = request.headers[.authorization] {
+            let (scheme, value) = field.splitOnce(at: " ")
+            guard scheme == "Bearer", let credential = value?.trimmingSpaces(),
+                let found = identity.knownAuthentication(bearer: Secret(String(credential)))
+            else { return nil }
+            return Caller(principal: found.principal, authentication: found, sessionCookie: nil)
+        }
+        guard let field = request.headers[.cookie], let value = CookieField(field)[cookie.name] else {
+            return .anonymous
+        }
+        guard let found = identity.knownAuthentication(sessionCookie: Secret(value)) else { return nil }
+        return Caller(principal: found.principal, authentication: found, sessionCookie: Secret(value))
+    }
+
+    func challenge(_ response: inout GatewayResponse) {
+        response.headers[.wwwAuthenticate] =
+            allowsBasic
+            ? "Bearer realm=\"portico\", Basic realm=\"portico\", charset=\"UTF-8\"" : "Bearer realm=\"portico\""
+    }
+
+    private func authentication(_ field: String, from peer: String) async throws -> Authentication? {
+        let (scheme, value) = field.splitOnce(at: " ")
+        guard let credential = value?.trimmingSpaces(), !credential.isEmpty else { return nil }
+        switch scheme.lowercased() {
+        case "bearer": return try await identity.authentication(bearer: Secret(String(credential)))
+        case "basic":
+            guard let decoded = Base64.decode(String(credential)).flatMap({ String(validating: $0, as: UTF8.self) })
+            else { return nil }
+            let (name, password) = decoded.splitOnce(at: ":")
+            guard let password else { return nil }
+            return try await identity.authentication(
+                basic: String(name), Secret(String(password)), from: ClientAddress(peer))
+        default: return nil
+        }
+    }
+
+    private static let secrets: Set<String> = [
+        "password", "j_password", "access_token", "accesstoken", "refreshtoken",
+    ]
+
+    /// A password in an address ends in logs and histories, so it is refused even where it is right.
+    private func refuseSecrets(in target: RequestTarget) throws(PorticoError) {
+        guard target.query.contains(where: { Self.secrets.contains($0.name.lowercased()) }) else { return }
+        throw PorticoError(.secretInURL, "A password or token must not be sent in an address.")
+    }
+}
+
+/// For the admin socket: whoever can open it is the operator.
+struct OperatorAuthenticator: Authenticator {
+    func caller(of request: GatewayRequest) async throws -> Caller {
+        Caller(
+            principal: Principal(kind: .operator, id: "operator", name: "operator"), authentication: nil,
+            sessionCookie: nil)
+    }
+
+    func callerAtHand(of request: GatewayRequest) -> Caller? { nil }
+
+    func challenge(_ response: inout GatewayResponse) {}
+}

@@ -1,0 +1,39 @@
+import AdapterKit
+import HTTPTypes
+import Identity
+
+/// Cross-site request forgery: a write that is authenticated by the cookie alone must show that a page of ours sent it.
+///
+/// Any of these shows it: a CSRF token of this session (fetched by `X-CSRF-Token: Fetch`, as SAP's gateways have it),
+/// the header field `X-Requested-With`, which no foreign page can send without our permission (CORS), or a browser's
+/// own word that the request is same-origin (`Sec-Fetch-Site`).
+struct BrowserGuard: Sendable {
+    let identity: Identity?
+
+    func check(_ request: GatewayRequest, caller: Caller, effect: Effect) throws(PorticoError) {
+        guard effect == .writes, let identity, let cookie = caller.sessionCookie else { return }
+        if request.headers[.secFetchSite] == "same-origin" || request.headers[.xRequestedWith] != nil { return }
+        if let token = request.headers[.xCSRFToken],
+            identity.isValid(csrfToken: Secret(token), forSessionCookie: cookie)
+        {
+            return
+        }
+        throw PorticoError(.csrfRequired, "This needs the CSRF token of the session.")
+    }
+
+    /// Answers `X-CSRF-Token: Fetch`, and says what is missing where a token was.
+    func label(_ response: inout GatewayResponse, for request: GatewayRequest, caller: Caller, error: PorticoError?) {
+        if error?.code == .csrfRequired { response.headers[.xCSRFToken] = "Required" }
+        guard request.headers[.xCSRFToken]?.lowercased() == "fetch", let identity, let cookie = caller.sessionCookie
+        else {
+            return
+        }
+        response.headers[.xCSRFToken] = identity.csrfToken(forSessionCookie: cookie).reveal()
+    }
+}
+
+extension HTTPField.Name {
+    static let xCSRFToken = HTTPField.Name("X-CSRF-Token")!
+    static let xRequestedWith = HTTPField.Name("X-Requested-With")!
+    static let secFetchSite = HTTPField.Name("Sec-Fetch-Site")!
+}

@@ -1,0 +1,210 @@
+import AdapterKit
+import HTTPTypes
+import ValueTree
+import WireFormats
+
+/// The OpenAPI 3.1 description of every route, with every answer it may give. Shapes and error answers stand once, among
+/// the components.
+struct OpenAPI: Sendable {
+    let catalogue: FormatCatalogue
+    let version: String
+    private var schemas: WireDictionary = ["Error": OpenAPI.errorSchema]
+    private var responses = WireDictionary()
+
+    init(catalogue: FormatCatalogue, version: String) {
+        self.catalogue = catalogue
+        self.version = version
+    }
+
+    mutating func document(_ routes: [Route]) -> WireValue {
+        let paths = paths(routes)
+        return [
+            "openapi": "3.1.0",
+            "info": ["title": "Portico", "version": .string(version)],
+            "paths": .dictionary(paths),
+            "components": [
+                "schemas": .dictionary(schemas), "responses": .dictionary(responses),
+                "securitySchemes": Self.securitySchemes,
+            ],
+        ]
+    }
+
+    private mutating func paths(_ routes: [Route]) -> WireDictionary {
+        var paths = WireDictionary()
+        let ordered = routes.sorted {
+            ($0.path.description, $0.method.rawValue) < ($1.path.description, $1.method.rawValue)
+        }
+        for route in ordered {
+            let path = Self.text(route.path)
+            var methods = paths[path]?.dictionaryValue ?? [:]
+            methods[route.method.rawValue.lowercased()] = operation(route)
+            paths[path] = .dictionary(methods)
+        }
+        return paths
+    }
+
+    private static func text(_ path: PathTemplate) -> String {
+        "/"
+            + path.parts.map { part in
+                switch part {
+                case .literal(let text): text
+                case .parameter(let name), .remainder(let name): "{\(name)}"
+                }
+            }.joined(separator: "/")
+    }
+
+    private mutating func operation(_ route: Route) -> WireValue {
+        let description = route.endpoint.description
+        let properties = route.endpoint.properties
+        var operation: WireDictionary = [
+            "operationId": .string("\(properties.name).\(route.method.rawValue.lowercased())\(Self.text(route.path))"),
+            "summary": .string(description.summary), "tags": [.string(description.tag)],
+            "responses": .dictionary(responses(route)),
+            "security": Self.security(properties),
+        ]
+        let parameters = Self.parameters(route)
+        if !parameters.isEmpty { operation["parameters"] = .array(parameters) }
+        if let body = description.body {
+            operation["requestBody"] = [
+                "required": .bool(description.needsBody),
+                "content": content(schema(of: .object(body), description.tag), reading: true),
+            ]
+        }
+        return .dictionary(operation)
+    }
+}
+
+extension OpenAPI {
+    private static func parameters(_ route: Route) -> [WireValue] {
+        let description = route.endpoint.description
+        let named = Set(description.parameters.map(\.name))
+        let fromPath = route.path.parameters.filter { !named.contains($0.text) }.map {
+            EndpointDescription.Parameter.path($0.text)
+        }
+        return (fromPath + description.parameters).map { parameter in
+            [
+                "name": .string(parameter.name), "in": .string(parameter.place.rawValue),
+                "required": .bool(parameter.isRequired), "description": .string(parameter.summary),
+                "schema": JSONSchema.schema(parameter.shape),
+            ]
+        }
+    }
+
+    private mutating func responses(_ route: Route) -> WireDictionary {
+        let description = route.endpoint.description
+        var responses = WireDictionary()
+        for (status, answer) in description.answers {
+            responses[String(status.code)] = success(answer, description.tag)
+        }
+        for status in Set(Self.errors(route).map(\.status.code)).sorted() where responses[String(status)] == nil {
+            responses[String(status)] = failure(route.endpoint.properties.presentation.errors)
+        }
+        if route.method == .get { responses["304"] = ["description": "Not modified"] }
+        return responses
+    }
+
+    private mutating func success(_ answer: EndpointDescription.Answer, _ tag: String) -> WireValue {
+        switch answer {
+        case .nothing: ["description": "Done"]
+        case .value(let shape): ["description": "Done", "content": content(schema(of: shape, tag), reading: false)]
+        case .document(let mediaType):
+            [
+                "description": "Done",
+                "content": .dictionary(WireDictionary(uncheckedUniqueKeys: [.init(key: mediaType, value: [:])])),
+            ]
+        }
+    }
+
+    /// A reference to the shape's schema, which is added where it is new. Two shapes of one name that differ stand in
+    /// full.
+    private mutating func schema(of shape: Shape, _ tag: String) -> WireValue {
+        let schema = JSONSchema.schema(shape)
+        guard case .object(let object) = shape else { return schema }
+        let name = "\(tag).\(object.name)".filter { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }
+        guard schemas[name] == nil || schemas[name] == schema else { return schema }
+        schemas[name] = schema
+        return ["$ref": .string("#/components/schemas/\(name)")]
+    }
+
+    private mutating func failure(_ presentation: ErrorPresentation) -> WireValue {
+        let name =
+            switch presentation {
+            case .standard: "Error"
+            case .flat(let code, let message): "Error.\(code).\(message)"
+            }
+        responses[name] = [
+            "description": "Failed", "content": content(Self.schema(presentation), reading: false),
+        ]
+        return ["$ref": .string("#/components/responses/\(name)")]
+    }
+
+    /// One entry for each format; the schema is that of the JSON form, which all others carry. Bodies may be forms too.
+    private func content(_ schema: WireValue, reading: Bool) -> WireValue {
+        var content = WireDictionary()
+        for format in catalogue.formats {
+            let type = reading ? format.mediaTypesRead.first : format.mediaTypeWritten
+            if let type { content[type.essence] = ["schema": schema] }
+        }
+        if reading { content[BodyReader.formType] = ["schema": schema] }
+        return .dictionary(content)
+    }
+
+    /// What may go wrong: the endpoint's own, and what its kind brings along.
+    static func errors(_ route: Route) -> Set<ErrorCode> {
+        let properties = route.endpoint.properties
+        var errors = route.endpoint.description.errors.union([
+            .requestMalformed, .notAcceptable, .requestURITooLong, .requestHeadersTooLarge, .serverInternal,
+            .overloaded,
+            .deadlineExceeded, .credentialsInvalid, .loginThrottled,
+        ])
+        if properties.access != .public { errors.insert(.loginRequired) }
+        errors.insert(.accessDenied)
+        if route.endpoint.description.body != nil {
+            errors.formUnion([.requestInvalid, .requestTooLarge, .unsupportedMediaType, .requestTimeout])
+        }
+        return errors
+    }
+
+    private static func security(_ properties: EndpointProperties) -> WireValue {
+        let schemes: [WireValue] = [["bearer": []], ["session": []], ["basic": []]]
+        switch properties.access {
+        case .public: return [[:]]
+        case .publicRead where properties.effect == .reads: return .array([[:]] + schemes)
+        default: return .array(schemes)
+        }
+    }
+
+    private static let securitySchemes: WireValue = [
+        "bearer": ["type": "http", "scheme": "bearer"],
+        "basic": ["type": "http", "scheme": "basic"],
+        "session": ["type": "apiKey", "in": "cookie", "name": "portico_session"],
+    ]
+
+    private static func schema(_ presentation: ErrorPresentation) -> WireValue {
+        switch presentation {
+        case .standard: ["$ref": "#/components/schemas/Error"]
+        case .flat(let code, let message):
+            [
+                "type": "object", "required": [.string(code), .string(message)],
+                "properties": .dictionary(
+                    WireDictionary(uncheckedUniqueKeys: [
+                        .init(key: code, value: ["type": "string"]), .init(key: message, value: ["type": "string"]),
+                        .init(key: "requestId", value: ["type": "string"]),
+                    ])),
+            ]
+        }
+    }
+
+    private static let errorSchema: WireValue = [
+        "type": "object", "required": ["error"],
+        "properties": [
+            "error": [
+                "type": "object", "required": ["code", "message", "requestId"],
+                "properties": [
+                    "code": ["type": "string", "enum": .array(ErrorCode.allCases.map { .string($0.rawValue) })],
+                    "message": ["type": "string"], "requestId": ["type": "string"], "target": ["type": "string"],
+                ],
+            ]
+        ],
+    ]
+}

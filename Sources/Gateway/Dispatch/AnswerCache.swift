@@ -1,0 +1,99 @@
+import AdapterKit
+import HTTPTypes
+import NIOCore
+import Synchronization
+
+/// Written answers, kept exactly as long as they are true.
+///
+/// An entry belongs to the position of its adapter's records in the store's log at the moment before the answer was
+/// computed. It is used only while the position is still the same, so no change can be missed; a change during the
+/// computation makes the entry useless, never wrong. The oldest unused entries leave when ``capacity`` bytes are kept.
+final class AnswerCache: Sendable {
+    struct Key: Hashable, Sendable {
+        let endpoint: String
+        /// What the caller said about formats and codings, as it said it: spellings are few, and a look-up negotiates
+        /// nothing.
+        let said: [String?]
+        /// What an answer may depend on besides the input: the caller's roles, nil for an anonymous one.
+        let roles: Set<RoleName>?
+        /// Who asks, where row rules make the answer theirs; nil: it is the same for all that may call.
+        let reader: Principal?
+        /// Path and query.
+        let target: String
+        let body: [UInt8]
+    }
+
+    /// A kept answer of this endpoint to the same request from callers of these roles; nil: from anybody who gets there.
+    static func key(
+        _ endpoint: String, _ request: GatewayRequest, roles: Set<RoleName>?, reader: Principal? = nil, body: [UInt8]
+    ) -> Key {
+        let headers = request.headers
+        return Key(
+            endpoint: endpoint, said: [headers[.accept], headers[.acceptEncoding], headers[.contentType]], roles: roles,
+            reader: reader, target: request.target.text, body: body)
+    }
+
+    fileprivate struct Entry {
+        let position: Revision
+        let response: GatewayResponse
+        let cost: Int
+        var lastUse: UInt64
+    }
+
+    fileprivate struct State {
+        var entries: [Key: Entry] = [:]
+        var cost = 0
+        var uses: UInt64 = 0
+    }
+
+    let capacity: Int
+    private let state = Mutex(State())
+
+    init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    func response(for key: Key, at position: Revision) -> GatewayResponse? {
+        state.withLock { state -> GatewayResponse? in
+            guard let entry = state.entries[key] else { return nil }
+            guard entry.position == position else {
+                state.remove(key)
+                return nil
+            }
+            state.uses += 1
+            state.entries[key]?.lastUse = state.uses
+            return entry.response
+        }
+    }
+
+    func keep(_ response: GatewayResponse, for key: Key, at position: Revision) {
+        let cost = response.buffer.readableBytes + key.size + 512
+        guard cost <= capacity / 8 else { return }
+        state.withLock { state in
+            state.remove(key)
+            state.uses += 1
+            state.entries[key] = Entry(position: position, response: response, cost: cost, lastUse: state.uses)
+            state.cost += cost
+            if state.cost > capacity { state.shrink(to: capacity / 2) }
+        }
+    }
+}
+
+extension AnswerCache.Key {
+    /// In bytes, about.
+    fileprivate var size: Int { said.reduce(target.utf8.count + body.count) { $0 + ($1?.utf8.count ?? 0) } }
+}
+
+extension AnswerCache.State {
+    fileprivate mutating func remove(_ key: AnswerCache.Key) {
+        if let entry = entries.removeValue(forKey: key) { cost -= entry.cost }
+    }
+
+    /// Half is freed at once, so that the sort is paid for by many later answers.
+    fileprivate mutating func shrink(to target: Int) {
+        for (key, _) in entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
+            guard cost > target else { return }
+            remove(key)
+        }
+    }
+}

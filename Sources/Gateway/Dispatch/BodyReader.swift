@@ -1,0 +1,142 @@
+import AdapterKit
+import HTTPTypes
+import ValueTree
+import WireFormats
+
+/// From a request's body to a value: content coding, format by `Content-Type`, limits.
+struct BodyReader: Sendable {
+    static let formType = "application/x-www-form-urlencoded"
+
+    let catalogue: FormatCatalogue
+    let limits: GatewayLimits
+
+    /// A decoded body, and how its texts are to be understood.
+    struct Body: Sendable {
+        let value: WireValue
+        let coercion: Coercion
+    }
+
+    /// The bytes after content coding.
+    func bytes(of request: GatewayRequest, limit: Int?) async throws -> [UInt8] {
+        let limit = limit ?? limits.body
+        let encoded = try await request.body.collect(upTo: limit)
+        guard let codings = request.headers[.contentEncoding] else { return encoded }
+        return try ContentCoding.decode(encoded, codings: codings, limit: limit, expansion: limits.expansion)
+    }
+
+    /// Throws `request.malformed` for an empty body.
+    func value(of request: GatewayRequest, limit: Int?) async throws -> Body {
+        try read(try await bytes(of: request, limit: limit), contentType: request.headers[.contentType])
+    }
+
+    /// The input of an operation: path and query parameters, and the body's members.
+    func input(
+        of request: AuthenticatedRequest, body: [UInt8], shape: ObjectShape, queryMembers: [FieldName]
+    ) throws -> WireDictionary {
+        var members = WireDictionary()
+        if !body.isEmpty {
+            let body = try read(body, contentType: request.request.headers[.contentType])
+            guard let sent = body.value.dictionaryValue else {
+                throw PorticoError(.requestInvalid, "The input is a dictionary of its members.")
+            }
+            members = body.coercion.coerce(sent, to: shape.withoutDefaults)
+        }
+        for name in queryMembers {
+            guard let text = request.request.target[name.text] else { continue }
+            try insert(text, name, of: shape, into: &members)
+        }
+        for (name, text) in request.parameters.sorted(by: { $0.key < $1.key }) {
+            try insert(text, name, of: shape, into: &members)
+        }
+        return Coercion.typed.coerce(members, to: shape)
+    }
+
+    private func insert(
+        _ text: String, _ name: FieldName, of shape: ObjectShape, into members: inout WireDictionary
+    ) throws(PorticoError) {
+        guard let member = shape.member(name.text) else { return }
+        guard members.insert(Coercion.textual.coerce(.string(text), to: member.shape), forKey: name.text) else {
+            throw PorticoError(.requestInvalid, "The member is given twice.", target: name.text)
+        }
+    }
+
+    func read(_ bytes: [UInt8], contentType: String?) throws(PorticoError) -> Body {
+        guard !bytes.isEmpty else { throw PorticoError(.requestMalformed, "The body is empty.") }
+        guard let contentType else { throw PorticoError(NegotiationFailure.unsupported(formats.mediaTypes)) }
+        if MediaType(contentType)?.essence == Self.formType { return try form(bytes) }
+        do {
+            let body = try formats.body(contentType: contentType, bytes: bytes)
+            let limits = ReadingLimits(depth: limits.depth, values: limits.values)
+            let value = try body.format.readTape(bytes, charset: body.charset, limits: limits).value()
+            return Body(value: value, coercion: body.format.name == .xml ? .textual : .typed)
+        } catch let failure as NegotiationFailure {
+            throw PorticoError(failure)
+        } catch let error as WireFormatError {
+            throw PorticoError(error)
+        } catch {
+            throw PorticoError(.serverInternal, "The body could not be read.", logDetail: "\(error)")
+        }
+    }
+
+    private var formats: RouteFormats { RouteFormats(catalogue.formats) }
+
+    /// What a 415 offers (RFC 9110, section 12.5.1).
+    var acceptedTypes: String { formats.mediaTypes.map(\.essence).joined(separator: ", ") }
+}
+
+extension BodyReader {
+    private func form(_ bytes: [UInt8]) throws(PorticoError) -> Body {
+        guard let text = String(validating: bytes, as: UTF8.self), let items = FormText.items(text[...]) else {
+            throw PorticoError(.requestMalformed, "The form is not well encoded.")
+        }
+        var members = WireDictionary()
+        for item in items {
+            guard members.insert(.string(item.value), forKey: item.name) else {
+                throw PorticoError(.requestDuplicateKey, "The form names a field twice.")
+            }
+        }
+        return Body(value: .dictionary(members), coercion: .textual)
+    }
+}
+
+extension ObjectShape {
+    /// Defaults are filled in once, after all parts of the input are there.
+    var withoutDefaults: ObjectShape {
+        ObjectShape(
+            name, isOpen: isOpen,
+            members: members.map {
+                Member(
+                    $0.name, $0.shape, isRequired: $0.isRequired, isNullable: $0.isNullable, acceptsText: $0.acceptsText
+                )
+            })
+    }
+}
+
+extension PorticoError {
+    /// Formats that could not be agreed upon.
+    init(_ failure: NegotiationFailure) {
+        switch failure {
+        case .malformedField(let name):
+            self.init(.requestMalformed, "The header field is not well-formed.", target: name)
+        case .notAcceptable(let types):
+            self.init(.notAcceptable, "The answer can be had as \(Self.list(types)).")
+        case .unsupported(let types):
+            self.init(.unsupportedMediaType, "The body can be sent as \(Self.list(types)).")
+        }
+    }
+
+    private static func list(_ types: [MediaType]) -> String { types.map(\.essence).joined(separator: ", ") }
+
+    /// A document that could not be read.
+    init(_ error: WireFormatError) {
+        let code: ErrorCode =
+            switch error.kind {
+            case .malformed: .requestMalformed
+            case .duplicateKey: .requestDuplicateKey
+            case .limitExceeded: .requestLimitExceeded
+            case .refused: .requestRefused
+            case .notRepresentable: .notRepresentable
+            }
+        self.init(code, error.description)
+    }
+}

@@ -1,0 +1,58 @@
+import AdapterKit
+
+/// What answers requests of one route.
+///
+/// An endpoint is never asked before the caller is known and the access has been checked: it receives an
+/// ``AuthenticatedRequest``, and only ``Gateway`` makes one.
+protocol Endpoint: Sendable {
+    var properties: EndpointProperties { get }
+
+    var description: EndpointDescription { get }
+
+    /// Throws ``PorticoError`` for what the caller should learn.
+    func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse
+
+    /// Whether ``answerAtHand(to:)`` ever answers: asked first, because the caller is looked for after it.
+    var mayAnswerAtHand: Bool { get }
+
+    /// The whole answer of ``respond(to:)`` where that takes no wait: it is constant or kept. Runs on an event loop.
+    func answerAtHand(to request: AuthenticatedRequest) -> GatewayResponse?
+}
+
+extension Endpoint {
+    var mayAnswerAtHand: Bool { false }
+
+    func answerAtHand(to request: AuthenticatedRequest) -> GatewayResponse? { nil }
+}
+
+/// What the gateway decides and writes on an endpoint's behalf.
+struct EndpointProperties: Sendable {
+    /// For logs and metrics: `users.list`, `notes.notes.create`.
+    let name: String
+    let access: Access
+    let effect: Effect
+    /// The adapter that it belongs to; nil for the gateway's own.
+    let adapter: AdapterName?
+    let presentation: Presentation
+    /// The largest body that is read; nil: the gateway's.
+    let bodyLimit: Int?
+
+    init(
+        name: String, access: Access, effect: Effect, adapter: AdapterName? = nil,
+        presentation: Presentation = Presentation(), bodyLimit: Int? = nil
+    ) {
+        self.name = name
+        self.access = access
+        self.effect = effect
+        self.adapter = adapter
+        self.presentation = presentation
+        self.bodyLimit = bodyLimit
+    }
+}
+
+/// A request whose caller is known (an anonymous one counts as known) and may call this endpoint.
+struct AuthenticatedRequest: Sendable {
+    let request: GatewayRequest
+    let caller: Caller
+    let parameters: [FieldName: String]
+}

@@ -1,0 +1,121 @@
+import AdapterKit
+import HTTPTypes
+import SyncEngine
+import ValueTree
+
+/// Calls an adapter's operation by one of its bindings.
+struct OperationEndpoint: Endpoint {
+    let served: ServedAdapter
+    let operation: Operation
+    let binding: HTTPBinding
+    let services: GatewayServices
+
+    /// Made once: they are asked for with every request.
+    let properties: EndpointProperties
+    private let cacheName: String
+
+    init(served: ServedAdapter, operation: Operation, binding: HTTPBinding, services: GatewayServices) {
+        self.served = served
+        self.operation = operation
+        self.binding = binding
+        self.services = services
+        properties = EndpointProperties(
+            name: "\(served.declaration.name).\(operation.name)",
+            access: operation.admission == .byOperation ? .public : served.access, effect: operation.effect,
+            adapter: served.declaration.name, presentation: binding.presentation)
+        cacheName = "\(properties.name) \(binding.method.rawValue)"
+    }
+
+    var description: EndpointDescription {
+        EndpointDescription(
+            summary: operation.summary, tag: served.declaration.title, parameters: parameters, body: body,
+            needsBody: body?.members.contains(where: \.isRequired) ?? false,
+            answers: [(.ok, answer), (.noContent, .nothing)], errors: Self.errors(operation))
+    }
+
+    /// What neither path nor query carries.
+    private var body: ObjectShape? {
+        guard binding.method != .get, binding.method != .delete else { return nil }
+        let elsewhere = Set(binding.path.parameters + binding.queryMembers)
+        let members = operation.input.members.filter { !elsewhere.contains($0.name) }
+        guard !members.isEmpty || operation.input.isOpen else { return nil }
+        return ObjectShape(operation.input.name, isOpen: operation.input.isOpen, members: members)
+    }
+
+    private var answer: EndpointDescription.Answer {
+        operation.documentType.map { .document(mediaType: $0) } ?? .value(operation.output)
+    }
+
+    private var parameters: [EndpointDescription.Parameter] {
+        operation.input.members.compactMap { member in
+            if binding.path.parameters.contains(member.name) {
+                return .path(member.name.text, member.shape, member.summary)
+            }
+            guard binding.queryMembers.contains(member.name) else { return nil }
+            return .query(member.name.text, member.shape, member.summary, isRequired: member.isRequired)
+        }
+    }
+
+    /// An adapter may throw any code of the records and of what stands behind it.
+    private static func errors(_ operation: Operation) -> Set<ErrorCode> {
+        let reading: Set<ErrorCode> = [
+            .requestInvalid, .recordNotFound, .adapterUnavailable, .storeUnavailable, .upstreamFailed, .upstreamTimeout,
+        ]
+        guard operation.effect == .writes else { return reading }
+        return reading.union([.recordExists, .preconditionFailed, .storeFull])
+    }
+
+    func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        try authorise(request.caller)
+        let body = try await services.bodies.bytes(of: request.request, limit: nil)
+        guard operation.answers == .untilRecordsChange else { return try await call(request, body: body) }
+        _ = try services.answers.choice(for: request.request, presentation: binding.presentation)
+        let key = cacheKey(request, body: body)
+        let position = services.store.position(of: served.declaration.name)
+        if let kept = services.cache.response(for: key, at: position) { return kept }
+        let response = try await call(request, body: body, version: "\(services.store.epoch)-\(position)")
+        services.cache.keep(response, for: key, at: position)
+        return response
+    }
+
+    var mayAnswerAtHand: Bool { operation.answers == .untilRecordsChange && operation.effect == .reads }
+
+    func answerAtHand(to request: AuthenticatedRequest) -> GatewayResponse? {
+        guard (try? authorise(request.caller)) != nil, case .bytes(let body) = request.request.body else { return nil }
+        return services.cache.response(
+            for: cacheKey(request, body: body), at: services.store.position(of: served.declaration.name))
+    }
+
+    /// What the operation asks for beyond the adapter's access, which was checked before.
+    private func authorise(_ caller: Caller) throws(PorticoError) {
+        guard let access = operation.access else { return }
+        try access.require(caller.principal, effect: operation.effect)
+    }
+
+    private func call(
+        _ request: AuthenticatedRequest, body: [UInt8], version: String? = nil
+    ) async throws -> GatewayResponse {
+        let input = try services.bodies.input(
+            of: request, body: body, shape: operation.input, queryMembers: binding.queryMembers)
+        let answer = try await services.calls.answer(operation, of: served, input: input, request: request)
+        return try services.answers.write(
+            answer, of: operation, to: request.request, presentation: binding.presentation, version: version)
+    }
+
+    private func cacheKey(_ request: AuthenticatedRequest, body: [UInt8]) -> AnswerCache.Key {
+        let principal = request.caller.principal
+        return AnswerCache.key(
+            cacheName, request.request, roles: principal.isAnonymous ? nil : principal.roles, body: body)
+    }
+}
+
+extension Access {
+    /// Throws `auth.required` or `access.denied` unless the principal may call.
+    func require(_ principal: Principal, effect: Effect) throws(PorticoError) {
+        switch verdict(for: principal, effect: effect) {
+        case .allowed: return
+        case .needsLogin: throw PorticoError(.loginRequired, "This needs a login.")
+        case .denied: throw PorticoError(.accessDenied, "You may not do this.")
+        }
+    }
+}

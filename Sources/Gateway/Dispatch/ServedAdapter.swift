@@ -1,0 +1,33 @@
+import AdapterKit
+import SyncEngine
+
+/// An adapter that runs, with what the gateway needs to serve it.
+public struct ServedAdapter: Sendable {
+    public let declaration: AdapterDeclaration
+    public let adapter: any Adapter
+    /// From the configuration, otherwise the declaration's.
+    public let access: Access
+    public let log: Log
+
+    public init(declaration: AdapterDeclaration, adapter: any Adapter, access: Access?, log: Log) {
+        self.declaration = declaration
+        self.adapter = adapter
+        self.access = access ?? declaration.access
+        self.log = log
+    }
+
+    /// All of the adapter's records, on its own authority.
+    public func ownRecords(in store: any Store) -> any RecordStore {
+        AdapterRecords(store: store, declaration: declaration)
+    }
+
+    /// To be called once, before the first request.
+    public func start(in store: any Store, clock: any WallClock) async throws {
+        try await adapter.start(AdapterContext(records: ownRecords(in: store), log: log, clock: clock))
+    }
+
+    /// The records as `principal` may see and change them.
+    func records(in store: any Store, for principal: Principal) -> any RecordStore {
+        AdapterRecords(store: store, declaration: declaration, principal: principal)
+    }
+}

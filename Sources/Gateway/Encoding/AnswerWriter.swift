@@ -1,0 +1,127 @@
+import AdapterKit
+import HTTPTypes
+import ValueTree
+import WireFormats
+
+/// From an answer to a response: format by `Accept`, validators, content coding.
+struct AnswerWriter: Sendable {
+    let catalogue: FormatCatalogue
+
+    /// An operation's answer. `version` names the state where the answer itself names none.
+    func write(
+        _ answer: Answer, of operation: Operation, to request: GatewayRequest, presentation: Presentation,
+        version: String?
+    ) throws(PorticoError) -> GatewayResponse {
+        let validators = answer.validators ?? version.map { Validators(version: $0) }
+        switch answer.content {
+        case .nothing: return GatewayResponse(.noContent)
+        case .document(let bytes, let mediaType):
+            return document(bytes, mediaType: mediaType, to: request, validators: validators)
+        case .value(let value):
+            return try write(
+                value, to: request, presentation: presentation, shape: operation.output, validators: validators)
+        }
+    }
+
+    func write(
+        _ value: WireValue, to request: GatewayRequest, presentation: Presentation, shape: Shape = .any,
+        status: HTTPResponse.Status = .ok, validators: Validators?
+    ) throws(PorticoError) -> GatewayResponse {
+        let variant = try choice(for: request, presentation: presentation)
+        let bytes = try encode(value, as: variant.format, presentation: presentation, shape: shape)
+        var response = GatewayResponse(status, headers: [.contentType: variant.mediaType, .vary: Self.vary])
+        compress(bytes, variant.coding, into: &response)
+        label(&response, validators, variant: variant.name)
+        return response
+    }
+
+    /// By `?format=` where there is one that is not to be overlooked, otherwise by `Accept`.
+    func choice(
+        for request: GatewayRequest, presentation: Presentation, overlooksQuery: Bool = false
+    ) throws(PorticoError) -> AnswerVariant {
+        do {
+            let chosen = try formats(presentation).answer(
+                accept: request.headers[.accept], override: overlooksQuery ? nil : request.target["format"])
+            return AnswerVariant(
+                format: chosen.format, mediaType: chosen.mediaType.description,
+                coding: ContentCoding.negotiate(request.headers[.acceptEncoding]))
+        } catch {
+            throw PorticoError(error)
+        }
+    }
+
+    /// The catalogue's formats, the route's default first.
+    private func formats(_ presentation: Presentation) -> RouteFormats {
+        let others = catalogue.formats.filter { $0.name.text != presentation.defaultFormat }
+        let preferred = catalogue.formats.filter { $0.name.text == presentation.defaultFormat }
+        return RouteFormats(preferred + others, textXMLMeansPlist: presentation.textXMLIsPropertyList)
+    }
+
+    private func encode(
+        _ value: WireValue, as format: any WireFormat, presentation: Presentation, shape: Shape
+    ) throws(PorticoError) -> [UInt8] {
+        do throws(WireFormatError) {
+            if format.name == .xml, let shaped = presentation.xml.flatMap({ ShapedXML($0, shape) }) {
+                return try shaped.write(value)
+            }
+            let nulls: WritingOptions.NullPolicy = presentation.omitsNull && !format.traits.null ? .omitMember : .error
+            return try format.write(value, options: WritingOptions(nulls: nulls, dateFractions: .truncate))
+        } catch {
+            throw PorticoError(error)
+        }
+    }
+}
+
+extension AnswerWriter {
+    static let vary = "Accept, Accept-Encoding"
+
+    private func document(
+        _ bytes: [UInt8], mediaType: String, to request: GatewayRequest, validators: Validators?
+    ) -> GatewayResponse {
+        let coding = ContentCoding.negotiate(request.headers[.acceptEncoding])
+        var response = GatewayResponse(.ok, headers: [.contentType: mediaType, .vary: "Accept-Encoding"])
+        compress(bytes, coding, into: &response)
+        label(&response, validators, variant: coding?.rawValue ?? "document")
+        return response
+    }
+
+    private func compress(_ bytes: [UInt8], _ coding: ContentCoding?, into response: inout GatewayResponse) {
+        guard let coding, bytes.count >= ContentCoding.minimumSize, let encoded = coding.encode(bytes) else {
+            response.body = bytes
+            return
+        }
+        response.headers[.contentEncoding] = coding.rawValue
+        response.body = encoded
+    }
+
+    private func label(_ response: inout GatewayResponse, _ validators: Validators?, variant: String) {
+        response.headers[.cacheControl] = validators == nil ? "no-store" : "private, no-cache"
+        if let version = validators?.version {
+            response.headers[.eTag] = EntityTag(version: version, variant: variant).text
+        }
+        if let modified = validators?.lastModified.flatMap(HTTPDate.text) { response.headers[.lastModified] = modified }
+    }
+
+    /// 304 where the caller has this answer already (RFC 9110, section 13.2.2).
+    func revalidated(_ response: GatewayResponse, for request: GatewayRequest) -> GatewayResponse {
+        guard request.method == .get || request.method == .head, response.status == .ok,
+            isCurrent(response, request.headers)
+        else { return response }
+        var unchanged = GatewayResponse(.notModified)
+        for name in [HTTPField.Name.eTag, .lastModified, .cacheControl, .vary] {
+            unchanged.headers[name] = response.headers[name]
+        }
+        return unchanged
+    }
+
+    private func isCurrent(_ response: GatewayResponse, _ headers: HTTPFields) -> Bool {
+        if let field = headers[.ifNoneMatch] {
+            guard let tag = response.headers[.eTag] else { return false }
+            return field == tag || EntityTagList(field).contains { $0 == "*" || $0 == tag }
+        }
+        guard let since = headers[.ifModifiedSince].flatMap(HTTPDate.date),
+            let modified = response.headers[.lastModified].flatMap(HTTPDate.date)
+        else { return false }
+        return modified <= since
+    }
+}

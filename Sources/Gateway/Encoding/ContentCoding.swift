@@ -1,0 +1,72 @@
+import AdapterKit
+
+/// Content codings (RFC 9110, section 8.4): gzip and deflate, both ways.
+enum ContentCoding: String, Sendable {
+    case gzip
+    case deflate
+
+    /// Answers below it are not worth compressing.
+    static let minimumSize = 1_024
+
+    private var container: Deflate.Container {
+        switch self {
+        case .gzip: .gzip
+        case .deflate: .zlib
+        }
+    }
+
+    func encode(_ bytes: [UInt8]) -> [UInt8]? {
+        Deflate.compress(bytes, as: container)
+    }
+
+    /// Takes off the codings of a body, the last applied first.
+    static func decode(_ bytes: [UInt8], codings: String, limit: Int, expansion: Int) throws(PorticoError) -> [UInt8] {
+        var bytes = bytes
+        let names = codings.split(separator: ",").map { $0.trimmingSpaces().lowercased() }
+        guard names.count <= 2 else { throw unsupported }
+        for name in names.reversed() where name != "identity" {
+            guard let coding = ContentCoding(rawValue: name == "x-gzip" ? "gzip" : name) else { throw unsupported }
+            bytes = try coding.decode(bytes, limit: min(limit, max(bytes.count, 1) * expansion))
+        }
+        return bytes
+    }
+
+    /// What the caller takes, gzip before deflate at equal weight; nil: as it is.
+    static func negotiate(_ acceptEncoding: String?) -> ContentCoding? {
+        guard let acceptEncoding else { return nil }
+        var weights: [String: Double] = [:]
+        for piece in acceptEncoding.split(separator: ",") {
+            let parts = piece.split(separator: ";").map { $0.trimmingSpaces().lowercased() }
+            guard let name = parts.first else { continue }
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) }
+            weights[name] = weight ?? 1
+        }
+        let gzip = weights["gzip"] ?? weights["*"] ?? 0
+        let deflate = weights["deflate"] ?? 0
+        if gzip <= 0 && deflate <= 0 { return nil }
+        return gzip >= deflate ? .gzip : .deflate
+    }
+
+    private func decode(_ bytes: [UInt8], limit: Int) throws(PorticoError) -> [UInt8] {
+        do {
+            return try Deflate.expand(bytes, from: container, limit: limit)
+        } catch {
+            switch error {
+            case .malformed: throw PorticoError(.requestMalformed, "The body is not well-formed \(rawValue).")
+            case .tooLarge: throw PorticoError(.requestTooLarge, "The body becomes larger than is accepted here.")
+            }
+        }
+    }
+
+    private static var unsupported: PorticoError {
+        PorticoError(.unsupportedEncoding, "The body's content coding is not one of gzip, deflate.")
+    }
+}
+
+extension Substring {
+    func trimmingSpaces() -> Substring {
+        var text = self.drop { $0 == " " || $0 == "\t" }
+        while text.last == " " || text.last == "\t" { text.removeLast() }
+        return text
+    }
+}

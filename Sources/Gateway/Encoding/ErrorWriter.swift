@@ -1,0 +1,46 @@
+import AdapterKit
+import HTTPTypes
+import ValueTree
+import WireFormats
+
+/// An error in the caller's format and the contract's shape.
+struct ErrorWriter: Sendable {
+    let answers: AnswerWriter
+
+    func write(_ error: PorticoError, for request: GatewayRequest, presentation: Presentation) -> GatewayResponse {
+        let variant = variant(for: request, presentation: presentation)
+        let value = Self.value(error, requestID: request.id, presentation.errors)
+        // Texts and dictionaries are written by every format; what could fail is a message with a control character.
+        let body = (try? variant.format.write(value)) ?? []
+        var response = GatewayResponse(
+            error.code.status,
+            headers: [.contentType: variant.mediaType, .vary: AnswerWriter.vary, .cacheControl: "no-store"], body: body)
+        if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
+        return response
+    }
+
+    static func value(_ error: PorticoError, requestID: String, _ presentation: ErrorPresentation) -> WireValue {
+        var members: WireDictionary
+        switch presentation {
+        case .standard:
+            members = ["code": .string(error.code.rawValue), "message": .string(error.message)]
+        case .flat(let code, let message):
+            members = [:]
+            members[code] = .string(error.code.rawValue)
+            members[message] = .string(error.message)
+        }
+        members["requestId"] = .string(requestID)
+        if let target = error.target, !target.isEmpty { members["target"] = .string(target) }
+        return presentation == .standard ? ["error": .dictionary(members)] : .dictionary(members)
+    }
+
+    /// What the caller accepts, by `Accept` where `?format=` is the mistake; where that is nothing, the route's own
+    /// format: an error without a body helps nobody.
+    private func variant(for request: GatewayRequest, presentation: Presentation) -> AnswerVariant {
+        if let variant = try? answers.choice(for: request, presentation: presentation) { return variant }
+        let byHeader = try? answers.choice(for: request, presentation: presentation, overlooksQuery: true)
+        if let byHeader { return byHeader }
+        let format = FormatName(presentation.defaultFormat).flatMap { answers.catalogue[$0] } ?? JSONFormat()
+        return AnswerVariant(format: format, mediaType: format.mediaTypeWritten.description, coding: nil)
+    }
+}

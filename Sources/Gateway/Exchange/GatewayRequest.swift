@@ -1,0 +1,53 @@
+import AdapterKit
+import HTTPTypes
+
+/// One request as the gateway's rooms see it, whichever server or batch it came through.
+struct GatewayRequest: Sendable {
+    let id: String
+    let method: HTTPRequest.Method
+    let target: RequestTarget
+    let headers: HTTPFields
+    /// The address of whoever sent it, a trusted proxy's word taken into account.
+    let peer: String
+    let body: RequestBodySource
+    /// When the caller is told that it took too long.
+    let deadline: ContinuousClock.Instant
+    /// Parts of a batch are not batches again.
+    let isPartOfBatch: Bool
+
+    init(
+        id: String, method: HTTPRequest.Method, target: RequestTarget, headers: HTTPFields, peer: String,
+        body: RequestBodySource, deadline: ContinuousClock.Instant, isPartOfBatch: Bool = false
+    ) {
+        self.id = id
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.peer = peer
+        self.body = body
+        self.deadline = deadline
+        self.isPartOfBatch = isPartOfBatch
+    }
+}
+
+/// Where a request's body comes from. It can be collected once.
+enum RequestBodySource: Sendable {
+    case bytes([UInt8])
+    /// Collects at most so many bytes; throws `request.tooLarge` as soon as there are more.
+    case stream(@Sendable (_ limit: Int) async throws -> [UInt8])
+
+    func collect(upTo limit: Int) async throws -> [UInt8] {
+        switch self {
+        case .bytes(let bytes):
+            guard bytes.count <= limit else { throw PorticoError.bodyTooLarge(limit: limit) }
+            return bytes
+        case .stream(let collect): return try await collect(limit)
+        }
+    }
+}
+
+extension PorticoError {
+    static func bodyTooLarge(limit: Int) -> PorticoError {
+        PorticoError(.requestTooLarge, "The body is larger than the \(limit) bytes that are accepted here.")
+    }
+}

@@ -1,0 +1,24 @@
+import HTTPTypes
+import NIOCore
+
+/// One response, before it is written to a connection or into a batch.
+struct GatewayResponse: Sendable {
+    var status: HTTPResponse.Status
+    var headers: HTTPFields
+    /// The body as a socket takes it. A kept answer is written many times, and every writing shares these bytes.
+    var buffer: ByteBuffer
+    /// The connection cannot be used any further: the rest of a refused body is not read.
+    var closesConnection = false
+
+    init(_ status: HTTPResponse.Status, headers: HTTPFields = [:], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        buffer = body.isEmpty ? ByteBuffer() : ByteBuffer(bytes: body)
+    }
+
+    /// A copy of the body's bytes.
+    var body: [UInt8] {
+        get { Array(buffer.readableBytesView) }
+        set { buffer = newValue.isEmpty ? ByteBuffer() : ByteBuffer(bytes: newValue) }
+    }
+}

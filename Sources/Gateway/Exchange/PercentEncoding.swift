@@ -1,0 +1,78 @@
+/// Percent-encoding (RFC 3986, section 2.1) of UTF-8.
+enum PercentEncoding {
+    /// Nil where an escape is cut or no hexadecimal, the result is not UTF-8, or it holds U+0000.
+    static func decode(_ text: Substring, plusIsSpace: Bool = false) -> String? {
+        guard text.utf8.contains(where: { $0 == percent || (plusIsSpace && $0 == plus) }) else {
+            return text.utf8.contains(0) ? nil : String(text)
+        }
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            switch byte {
+            case percent:
+                guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
+                    return nil
+                }
+                bytes.append(high << 4 | low)
+            case plus where plusIsSpace: bytes.append(0x20)
+            default: bytes.append(byte)
+            }
+        }
+        return bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self)
+    }
+
+    /// Everything but unreserved characters is escaped, so the result can stand in a path segment or a query value.
+    static func encode(_ text: String) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            if isUnreserved(byte) {
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                let digits = String(byte, radix: 16, uppercase: true)
+                encoded += digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
+            }
+        }
+        return encoded
+    }
+
+    private static let percent = UInt8(ascii: "%")
+    private static let plus = UInt8(ascii: "+")
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "-._~".utf8.contains(byte)
+        }
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+/// `application/x-www-form-urlencoded`, which queries use too.
+enum FormText {
+    /// More parameters than this in one query or form are refused.
+    static let maximumItems = 1_000
+
+    /// Nil where an escape is broken or there are too many.
+    static func items(_ text: Substring) -> [RequestTarget.QueryItem]? {
+        var items: [RequestTarget.QueryItem] = []
+        for piece in text.split(separator: "&") {
+            let (name, value) = String(piece).splitOnce(at: "=")
+            guard items.count < maximumItems,
+                let decodedName = PercentEncoding.decode(name, plusIsSpace: true),
+                let decodedValue = PercentEncoding.decode(value ?? "", plusIsSpace: true)
+            else { return nil }
+            items.append(.init(name: decodedName, value: decodedValue))
+        }
+        return items
+    }
+}

@@ -1,0 +1,101 @@
+import AdapterKit
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+import Synchronization
+
+/// The body of one request on a connection: collected at most once, and never beyond its limit.
+///
+/// It remembers whether the body was read to its end. Where it was not, the connection cannot carry another request
+/// unless what is left is small: reading on to the end of a refused body would let anybody keep the server busy.
+final class BodyIntake: Sendable {
+    /// What is read and thrown away to keep a connection, and before one is closed so that the peer sees the answer.
+    static let discardable = 256 << 10
+
+    private enum State {
+        case unread
+        /// Somebody reads; after a passed deadline that may be a task which nobody waits for any more.
+        case reading
+        case complete
+        case stopped
+    }
+
+    private let pieces: BodyPieces
+    private let announced: Int?
+    private let state: Mutex<State>
+
+    init(_ request: Request) {
+        pieces = BodyPieces(request.body)
+        announced = request.headers[.contentLength].flatMap { Int($0) }
+        let hasBody = (announced ?? 0) > 0 || request.headers[.transferEncoding] != nil
+        state = Mutex(hasBody ? .unread : .complete)
+    }
+
+    var source: RequestBodySource {
+        state.withLock { $0 } == .complete ? .bytes([]) : .stream { limit in try await self.collect(upTo: limit) }
+    }
+
+    private func collect(upTo limit: Int) async throws -> [UInt8] {
+        guard (announced ?? 0) <= limit else { throw PorticoError.bodyTooLarge(limit: limit) }
+        guard beginReading() else { throw PorticoError(.requestMalformed, "The body was read already.") }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(min(announced ?? 0, limit))
+        do {
+            while let piece = try await pieces.next() {
+                guard bytes.count + piece.readableBytes <= limit else { throw PorticoError.bodyTooLarge(limit: limit) }
+                bytes.append(contentsOf: piece.readableBytesView)
+            }
+        } catch {
+            state.withLock { $0 = .stopped }
+            throw error
+        }
+        state.withLock { $0 = .complete }
+        return bytes
+    }
+
+    /// Whether what was announced may be sent at all; a body without a length is met by ``collect(upTo:)``.
+    func isWithin(_ limit: Int) -> Bool { (announced ?? 0) <= limit }
+
+    /// Whether another request can follow on the connection.
+    var allowsReuse: Bool {
+        switch state.withLock({ $0 }) {
+        case .complete: true
+        case .unread: announced.map { $0 <= Self.discardable } ?? false
+        case .reading, .stopped: false
+        }
+    }
+
+    /// Reads on for a little, so that the answer reaches a peer that is still sending. Does nothing while somebody reads.
+    func discardSome() async {
+        guard beginReading() else { return }
+        var discarded = 0
+        while discarded <= Self.discardable, let piece = try? await pieces.next() { discarded += piece.readableBytes }
+    }
+
+    private func beginReading() -> Bool {
+        state.withLock { state in
+            guard state == .unread || state == .stopped else { return false }
+            state = .reading
+            return true
+        }
+    }
+}
+
+/// The pieces of a body, from the only iterator that the server gives out for it.
+///
+/// Unchecked because an iterator is not Sendable: ``BodyIntake`` lets one reader in at a time, by its state.
+private final class BodyPieces: @unchecked Sendable {
+    private let body: RequestBody
+    private var iterator: RequestBody.AsyncIterator?
+
+    init(_ body: RequestBody) {
+        self.body = body
+    }
+
+    func next() async throws -> ByteBuffer? {
+        var current = iterator ?? body.makeAsyncIterator()
+        // Kept where reading fails too: the server traps when it is asked for a second iterator.
+        defer { iterator = current }
+        return try await current.next()
+    }
+}

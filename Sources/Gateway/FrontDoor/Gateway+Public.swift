@@ -1,0 +1,59 @@
+import AdapterKit
+import HTTPTypes
+import Identity
+import SyncEngine
+import ValueTree
+import WireFormats
+
+extension Gateway {
+    /// The public listener's gateway: the adapters' routes and the gateway's own.
+    ///
+    /// Throws ``RouteTable/Conflict`` where two adapters claim one path.
+    public init(
+        adapters: [ServedAdapter], store: any Store, identity: Identity, settings: GatewaySettings,
+        readiness: Readiness, clock: any WallClock, log: Log
+    ) throws {
+        let services = GatewayServices(store: store, limits: settings.limits, clock: clock)
+        let accounts = AccountServices(identity: identity, cookie: settings.cookie, services: services, clock: clock)
+        let description = LateValue<[UInt8]>()
+        let itself = LateValue<Gateway>()
+        let routes =
+            RouteCatalogue(adapters: adapters, services: services).routes() + Self.accountRoutes(accounts)
+            + Self.ownRoutes(adapters, services, settings, readiness, description, itself)
+        self.init(
+            routes: try RouteTable(routes),
+            authenticator: IdentityAuthenticator(
+                identity: identity, cookie: settings.cookie, allowsBasic: settings.allowsBasic),
+            guardian: BrowserGuard(identity: identity),
+            cors: CrossOrigin(origins: settings.origins, maxAge: settings.preflightMaxAge),
+            services: services, errors: ErrorWriter(answers: services.answers), log: log)
+        var openAPI = OpenAPI(catalogue: services.catalogue, version: settings.version)
+        description.set(try services.catalogue.json.write(openAPI.document(routes)))
+        itself.set(self)
+    }
+
+    private static func accountRoutes(_ accounts: AccountServices) -> [Route] {
+        [
+            Route(.post, "/auth/login", LoginEndpoint(accounts: accounts)),
+            Route(.post, "/auth/refresh", RefreshEndpoint(accounts: accounts)),
+            Route(.post, "/auth/logout", LogoutEndpoint(accounts: accounts)),
+            Route(.get, "/auth/me", MeEndpoint(accounts: accounts)),
+            Route(.post, "/auth/password", PasswordEndpoint(accounts: accounts)),
+            Route(.get, "/auth/jwks.json", KeySetEndpoint(accounts: accounts)),
+            Route(.post, "/irj/portal", PortalLoginEndpoint(accounts: accounts)),
+        ]
+    }
+
+    private static func ownRoutes(
+        _ adapters: [ServedAdapter], _ services: GatewayServices, _ settings: GatewaySettings, _ readiness: Readiness,
+        _ description: LateValue<[UInt8]>, _ itself: LateValue<Gateway>
+    ) -> [Route] {
+        [
+            Route(.get, "/", FrontPageEndpoint(adapters: adapters, version: settings.version)),
+            Route(.get, "/health/live", LiveEndpoint()),
+            Route(.get, "/health/ready", ReadyEndpoint(readiness: readiness)),
+            Route(.get, "/openapi.json", OpenAPIEndpoint(text: description)),
+            Route(.post, "/batch", BatchEndpoint(gateway: itself, services: services)),
+        ]
+    }
+}

@@ -1,0 +1,30 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+
+/// HummingbirdCore's HTTP/1.1 channel with ``AtHandHandler`` behind its decoder, its task on the channel's event loop.
+struct GatewayChannel: ServerChildChannel {
+    typealias Value = HTTP1Channel.Value
+
+    let inner: HTTP1Channel
+    let connection: GatewayConnection
+    let executors: EventLoopExecutors
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        let connection = connection
+        return inner.setup(channel: channel, logger: logger).flatMapThrowing { value in
+            let pipeline = channel.pipeline.syncOperations
+            let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            try pipeline.addHandler(AtHandHandler(connection: connection), position: .after(decoder))
+            return value
+        }
+    }
+
+    /// What waits (adapters, the store, a password's hash) leaves the event loop with ``DeadlineKeeper``'s task.
+    func handle(value: Value, logger: Logger) async {
+        await withTaskExecutorPreference(executors[value.channel.eventLoop]) {
+            await inner.handle(value: value, logger: logger)
+        }
+    }
+}

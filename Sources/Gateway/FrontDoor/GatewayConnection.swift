@@ -1,0 +1,138 @@
+import AdapterKit
+import HTTPTypes
+import HummingbirdCore
+import Logging
+import NIOCore
+
+extension HTTPField.Name {
+    fileprivate static let host = HTTPField.Name("Host")!
+}
+
+/// Takes requests off a connection and writes the responses.
+struct GatewayConnection: Sendable {
+    /// Thrown after a response that is the connection's last: the server closes the channel then.
+    struct Finished: Error {}
+
+    let gateway: Gateway
+    let settings: GatewayServer.Settings
+    let logger: Logger
+    let ids: RequestIDs
+    private let dates = DateField()
+    private let places: RequestPlaces
+
+    init(gateway: Gateway, settings: GatewayServer.Settings, logger: Logger) {
+        self.gateway = gateway
+        self.settings = settings
+        self.logger = logger
+        var generator = SystemRandomNumberGenerator()
+        ids = RequestIDs(random: generator.next())
+        places = RequestPlaces(limit: gateway.services.limits.inFlight)
+    }
+
+    func respond(to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
+        let began = ContinuousClock.now
+        let id = ids.next()
+        let intake = BodyIntake(request)
+        if request.headers[.expect]?.lowercased() == "100-continue", intake.isWithin(gateway.services.limits.body) {
+            try await writer.writeInformationalHead(HTTPResponse(status: .continue))
+        }
+        var (response, trace) = await answer(request, id: id, intake: intake, channel, began: began)
+        let isLast = response.closesConnection || !intake.allowsReuse
+        label(&response, isLast: isLast)
+        logAccess(request.method, request.head.path ?? "", response, trace, id: id, began: began)
+        try await write(response, to: writer)
+        if isLast {
+            await intake.discardSome()
+            throw Finished()
+        }
+    }
+
+    private func answer(
+        _ request: Request, id: String, intake: BodyIntake, _ channel: any Channel, began: ContinuousClock.Instant
+    ) async -> (GatewayResponse, RequestTrace) {
+        let deadline = began + settings.request
+        let gateway = gateway
+        do {
+            try places.take(for: request.head.path ?? "")
+            defer { places.leave() }
+            let inner = try gatewayRequest(request, id: id, intake: intake, channel, deadline: deadline)
+            let late = PorticoError(.deadlineExceeded, "The request took too long.")
+            return try await gateway.services.deadlines.run(until: deadline, late: late) {
+                await gateway.respond(to: inner)
+            }
+        } catch {
+            let bare = GatewayRequest(
+                id: id, method: request.method, target: .root, headers: request.headers, peer: "", body: .bytes([]),
+                deadline: deadline)
+            var response = gateway.fail(PorticoError(unexpected: error), bare, Presentation())
+            response.headers[.xRequestID] = id
+            return (response, RequestTrace())
+        }
+    }
+
+    private func gatewayRequest(
+        _ request: Request, id: String, intake: BodyIntake, _ channel: any Channel, deadline: ContinuousClock.Instant
+    ) throws(PorticoError) -> GatewayRequest {
+        // The first Host is the authority, further ones stay among the fields (RFC 9112, section 3.2).
+        guard request.head.authority != nil, request.headers[.host] == nil else {
+            throw PorticoError(.requestMalformed, "A request names its host, once.")
+        }
+        let text = request.head.path ?? ""
+        guard text.utf8.count <= gateway.services.limits.uri else {
+            throw PorticoError(.requestURITooLong, "The address is too long.")
+        }
+        guard let target = RequestTarget(text) else {
+            throw PorticoError(.requestMalformed, "The address is not well-formed.")
+        }
+        return GatewayRequest(
+            id: id, method: request.method, target: target, headers: request.headers,
+            peer: channel.remoteAddress?.ipAddress ?? "local", body: intake.source, deadline: deadline)
+    }
+
+    func label(_ response: inout GatewayResponse, isLast: Bool) {
+        response.headers[.date] = dates.text()
+        response.headers[.xContentTypeOptions] = "nosniff"
+        if isLast { response.headers[.connection] = "close" }
+        let hasLength = response.status != .noContent && response.status != .notModified
+        if hasLength, response.headers[.contentLength] == nil {
+            response.headers[.contentLength] = String(response.buffer.readableBytes)
+        }
+    }
+
+    /// Large bodies go out in pieces, each in a buffer of its own, so that a slow reader is written to as it reads.
+    private func write(_ response: GatewayResponse, to writer: consuming ResponseWriter) async throws {
+        let head = HTTPResponse(status: response.status, headerFields: response.headers)
+        let chunk = gateway.services.limits.chunk
+        guard response.buffer.readableBytes > chunk else {
+            let body =
+                response.buffer.readableBytes == 0 ? ResponseBody() : ResponseBody(byteBuffer: response.buffer)
+            return try await writer.write(response: head, body: body)
+        }
+        var body = try await writer.writeHead(head)
+        var rest = response.buffer
+        while let piece = rest.readSlice(length: min(chunk, max(rest.readableBytes, 1))) { try await body.write(piece) }
+        try await body.finish(nil)
+    }
+
+    func logAccess(
+        _ method: HTTPRequest.Method, _ target: String, _ response: GatewayResponse, _ trace: RequestTrace, id: String,
+        began: ContinuousClock.Instant
+    ) {
+        guard settings.logsAccess else { return }
+        // The query stays out of the log: people put secrets there.
+        logger.info(
+            "request",
+            metadata: [
+                "id": .string(id), "method": .string(method.rawValue),
+                "path": .string(String(target.prefix { $0 != "?" })),
+                "status": .stringConvertible(response.status.code),
+                "bytes": .stringConvertible(response.buffer.readableBytes),
+                "endpoint": .string(trace.endpoint), "caller": .string(trace.caller),
+                "microseconds": .stringConvertible((ContinuousClock.now - began).nanoseconds / 1_000),
+            ])
+    }
+}
+
+extension RequestTarget {
+    static let root = RequestTarget("/")!
+}

@@ -1,0 +1,35 @@
+/// The limits of the gateway, each by its name in the configuration reference.
+public struct GatewayLimits: Sendable, Equatable {
+    /// `http.limits.body`: bytes of a request's body, after decompression too.
+    public var body = 8 << 20
+    /// `http.limits.expansion`: how many times larger a compressed body may become.
+    public var expansion = 100
+    /// `http.limits.uri`: bytes of path and query.
+    public var uri = 8 << 10
+    /// `http.limits.head`: bytes of all header fields.
+    public var head = 32 << 10
+    /// `http.limits.fields`: how many header fields.
+    public var fields = 100
+    /// `http.limits.depth`: nesting of a body's containers.
+    public var depth = 128
+    /// `http.limits.values`: values in a body.
+    public var values = 1_000_000
+    /// `http.limits.page`: records of a page.
+    public var page = 1_000
+    /// `http.limits.batch`: calls in a batch.
+    public var batch = 100
+    /// `http.limits.batchParallel`: calls of a batch under way at once.
+    public var batchParallel = 8
+    /// `http.limits.filter`: bytes of a filter expression.
+    public var filter = 4 << 10
+    /// `http.limits.answerCache`: bytes of cached answers.
+    public var answerCache = 24 << 20
+    /// `http.limits.inFlight`: requests under way at once; more are answered 503, but for health.
+    public var inFlight = 1_024
+    /// `http.limits.import`: bytes of a file that an operator loads.
+    public var importFile = 64 << 20
+    /// `http.limits.chunk`: answers above it are written in pieces of this size.
+    public var chunk = 64 << 10
+
+    public init() {}
+}

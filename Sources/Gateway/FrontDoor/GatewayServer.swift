@@ -1,0 +1,87 @@
+import AdapterKit
+import HTTPTypes
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+
+/// A listener in front of a ``Gateway``.
+public struct GatewayServer: Service {
+    public enum Address: Sendable {
+        case tcp(host: String, port: Int)
+        case unixSocket(path: String)
+    }
+
+    public struct Settings: Sendable {
+        public var address: Address
+        /// `http.deadlines.head`: how long a connection may stay idle or take to send a request's head.
+        public var idle = Duration.seconds(30)
+        /// `http.deadlines.request`: from the head to the answer.
+        public var request = Duration.seconds(30)
+        public var logsAccess = true
+
+        public init(address: Address) {
+            self.address = address
+        }
+    }
+
+    let gateway: Gateway
+    let settings: Settings
+    let logger: Logger
+    /// Told the port once connections are accepted; nil for a socket.
+    let onListening: @Sendable (Int?) async -> Void
+    private let connection: GatewayConnection
+
+    public init(
+        gateway: Gateway, settings: Settings, logger: Logger, onListening: @escaping @Sendable (Int?) async -> Void
+    ) {
+        self.gateway = gateway
+        self.settings = settings
+        self.logger = logger
+        self.onListening = onListening
+        connection = GatewayConnection(gateway: gateway, settings: settings, logger: logger)
+    }
+
+    public func run() async throws {
+        let group = MultiThreadedEventLoopGroup.singleton
+        let executors = EventLoopExecutors(group)
+        let server = try HTTPServerBuilder { [connection, channelConfiguration] responder in
+            GatewayChannel(
+                inner: HTTP1Channel(responder: responder, configuration: channelConfiguration), connection: connection,
+                executors: executors)
+        }.buildServer(
+            configuration: ServerConfiguration(address: bindAddress, backlog: 1_024),
+            eventLoopGroup: group, logger: logger,
+            responder: { [connection] request, writer, channel in
+                try await connection.respond(to: request, writer, channel)
+            },
+            onServerRunning: { [onListening] channel in await onListening(channel.localAddress?.port) })
+        do {
+            try await server.run()
+        } catch let error as IOError {
+            throw ListeningFailure(error, at: settings.address) ?? error as any Error
+        }
+    }
+
+    private var channelConfiguration: HTTP1Channel.Configuration {
+        let limits = gateway.services.limits
+        return HTTP1Channel.Configuration(
+            idleTimeout: nil,  // kept by AtHandHandler
+            httpDecoderConfiguration: .init(
+                maxHeaderFieldSize: limits.head, maxHeaderListSize: limits.head, maxHeaderFieldCount: limits.fields))
+    }
+
+    private var bindAddress: BindAddress {
+        switch settings.address {
+        case .tcp(let host, let port): .hostname(host, port: port)
+        case .unixSocket(let path): .unixDomainSocket(path: path)
+        }
+    }
+}
+
+extension Duration {
+    var nanoseconds: Int64 {
+        components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
+    }
+}

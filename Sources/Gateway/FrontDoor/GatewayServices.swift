@@ -1,0 +1,28 @@
+import AdapterKit
+import SyncEngine
+import WireFormats
+
+/// What endpoints are made from. One value, passed to each of them when the routes are built.
+struct GatewayServices: Sendable {
+    let store: any Store
+    let limits: GatewayLimits
+    let catalogue: FormatCatalogue
+    let bodies: BodyReader
+    let answers: AnswerWriter
+    let cache: AnswerCache
+    let deadlines: DeadlineKeeper
+    let calls: CallDispatcher
+    let clock: any WallClock
+
+    init(store: any Store, limits: GatewayLimits, clock: any WallClock) {
+        self.store = store
+        self.limits = limits
+        self.clock = clock
+        catalogue = .standard
+        bodies = BodyReader(catalogue: catalogue, limits: limits)
+        answers = AnswerWriter(catalogue: catalogue)
+        cache = AnswerCache(capacity: limits.answerCache)
+        deadlines = DeadlineKeeper()
+        calls = CallDispatcher(store: store, deadlines: deadlines)
+    }
+}

@@ -1,0 +1,135 @@
+import AdapterKit
+import HTTPTypes
+import NIOCore
+import ValueTree
+
+/// The way of a request, from its target to its response: every boundary once, in order.
+///
+/// 1. ``RouteTable`` finds the endpoint, or says 404 or 405; `OPTIONS` is answered here.
+/// 2. An ``Authenticator`` makes a caller out of the credentials; an anonymous one is a caller too.
+/// 3. The endpoint's access is asked, then ``BrowserGuard`` about writes that a browser may have been tricked into.
+/// 4. The endpoint answers: an operation, a resource, an account, a description.
+/// 5. ``ErrorWriter`` writes what failed, in the caller's format; conditional requests and `HEAD` are settled last.
+public struct Gateway: Sendable {
+    let routes: RouteTable
+    let authenticator: any Authenticator
+    let guardian: BrowserGuard
+    let cors: CrossOrigin
+    let services: GatewayServices
+    let errors: ErrorWriter
+    let log: Log
+
+    /// Answers for work that takes too long, until it is cancelled. Without it no deadline is kept.
+    public func keepDeadlines() async {
+        await services.deadlines.sweep()
+    }
+
+    func respond(to request: GatewayRequest) async -> (response: GatewayResponse, trace: RequestTrace) {
+        var trace = RequestTrace()
+        var response: GatewayResponse
+        switch routes.match(request.method, request.target.segments) {
+        case .endpoint(let endpoint, let parameters):
+            response = await respond(to: request, at: endpoint, parameters, &trace)
+        case .otherMethod(let allowed):
+            response = otherMethod(allowed, request)
+        case .unknown:
+            response = fail(PorticoError(.routeNotFound, "There is nothing at this path."), request, Presentation())
+        }
+        finish(&response, for: request)
+        return (response, trace)
+    }
+
+    func finish(_ response: inout GatewayResponse, for request: GatewayRequest) {
+        response.headers[.xRequestID] = request.id
+        cors.label(&response, for: request)
+        if request.method == .head { response.omitBody() }
+    }
+
+    private func respond(
+        to request: GatewayRequest, at endpoint: any Endpoint, _ parameters: [FieldName: String],
+        _ trace: inout RequestTrace
+    ) async -> GatewayResponse {
+        let properties = endpoint.properties
+        trace.endpoint = properties.name
+        var caller = Caller.anonymous
+        var response: GatewayResponse
+        var failure: PorticoError?
+        do {
+            caller = try await authenticator.caller(of: request)
+            trace.caller = caller.principal.name
+            try admit(caller, request, properties)
+            let authenticated = AuthenticatedRequest(request: request, caller: caller, parameters: parameters)
+            response = services.answers.revalidated(try await endpoint.respond(to: authenticated), for: request)
+        } catch {
+            let known = PorticoError(unexpected: error)
+            failure = known
+            response = fail(known, request, properties.presentation)
+        }
+        guardian.label(&response, for: request, caller: caller, error: failure)
+        return response
+    }
+
+    func admit(_ caller: Caller, _ request: GatewayRequest, _ properties: EndpointProperties) throws(PorticoError) {
+        try properties.access.require(caller.principal, effect: properties.effect)
+        try caller.requireScope(properties.effect, in: properties.adapter)
+        try guardian.check(request, caller: caller, effect: properties.effect)
+    }
+
+    private func otherMethod(_ allowed: [HTTPRequest.Method], _ request: GatewayRequest) -> GatewayResponse {
+        let methods = allowed.map(\.rawValue).joined(separator: ", ")
+        if request.method == .options {
+            return GatewayResponse(.noContent, headers: [.allow: methods])
+        }
+        let error = PorticoError(.methodNotAllowed, "This path does not take \(request.method.rawValue).")
+        var response = fail(error, request, routes.presentation(request.target.segments))
+        response.headers[.allow] = methods
+        return response
+    }
+
+    func fail(_ error: PorticoError, _ request: GatewayRequest, _ presentation: Presentation) -> GatewayResponse {
+        var response = errors.write(error, for: request, presentation: presentation)
+        if error.code.status == .unauthorized { authenticator.challenge(&response) }
+        if error.code == .unsupportedMediaType { response.headers[.accept] = services.bodies.acceptedTypes }
+        if error.code == .requestTooLarge { response.closesConnection = true }
+        if error.code.status.code >= 500 {
+            log.error(
+                "request failed",
+                [
+                    "request": .text(request.id), "code": .text(error.code.rawValue),
+                    "detail": .text(error.logDetail ?? error.message),
+                ])
+        }
+        return response
+    }
+}
+
+/// What the access log says about a request beyond its line and status.
+struct RequestTrace: Sendable {
+    var endpoint = "-"
+    var caller = ""
+}
+
+extension PorticoError {
+    /// Whatever was thrown, as something that may be shown.
+    init(unexpected error: any Error) {
+        if let known = error as? PorticoError {
+            self = known
+        } else if error is CancellationError {
+            self.init(.deadlineExceeded, "The request took too long.")
+        } else {
+            self.init(.serverInternal, "Something went wrong on the server.", logDetail: "\(error)")
+        }
+    }
+}
+
+extension GatewayResponse {
+    /// The headers of a full answer, its length included, without the body (RFC 9110, section 9.3.2).
+    mutating func omitBody() {
+        headers[.contentLength] = String(buffer.readableBytes)
+        buffer.clear()
+    }
+}
+
+extension HTTPField.Name {
+    static let xRequestID = HTTPField.Name("X-Request-ID")!
+}

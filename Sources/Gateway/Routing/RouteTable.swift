@@ -1,0 +1,104 @@
+import AdapterKit
+import HTTPTypes
+
+/// Finds a request's endpoint by its decoded path segments.
+///
+/// A literal part wins over a parameter, a parameter over a remainder, decided part by part with a way back. Built once
+/// at start; looking up is a walk without allocation but for the parameters.
+struct RouteTable: Sendable {
+    private var nodes: [Node] = [Node()]
+
+    struct Conflict: Error, Equatable {
+        let method: String
+        let path: String
+    }
+
+    /// Throws where two routes have one method and one path.
+    init(_ routes: [Route]) throws {
+        for route in routes { try add(route) }
+    }
+
+    func match(_ method: HTTPRequest.Method, _ segments: [String]) -> RouteMatch {
+        var captured: [String] = []
+        guard let found = find(segments[...], from: 0, &captured) else { return .unknown }
+        let place = nodes[found]
+        guard let entry = place.entries[method] ?? (method == .head ? place.entries[.get] : nil) else {
+            return .otherMethod(allowed: place.allowedMethods)
+        }
+        return .endpoint(
+            entry.endpoint, parameters: Dictionary(uniqueKeysWithValues: zip(entry.parameters, captured)))
+    }
+}
+
+extension RouteTable {
+    /// How errors look at a path that is known for other methods: as its endpoints present them.
+    func presentation(_ segments: [String]) -> Presentation {
+        var captured: [String] = []
+        let place = find(segments[...], from: 0, &captured)
+        return place.flatMap { nodes[$0].entries.values.first?.endpoint.properties.presentation } ?? Presentation()
+    }
+}
+
+extension RouteTable {
+    private struct Node: Sendable {
+        var literals: [String: Int] = [:]
+        var parameter: Int?
+        var remainder: Int?
+        var entries: [HTTPRequest.Method: Entry] = [:]
+
+        var allowedMethods: [HTTPRequest.Method] {
+            var methods = Set(entries.keys)
+            if methods.contains(.get) { methods.insert(.head) }
+            methods.insert(.options)
+            return methods.sorted { $0.rawValue < $1.rawValue }
+        }
+    }
+
+    private struct Entry: Sendable {
+        let endpoint: any Endpoint
+        let parameters: [FieldName]
+    }
+
+    private mutating func add(_ route: Route) throws {
+        let place = route.path.parts.reduce(0) { node, part in child(of: node, for: part) }
+        guard nodes[place].entries[route.method] == nil else {
+            throw Conflict(method: route.method.rawValue, path: route.path.description)
+        }
+        nodes[place].entries[route.method] = Entry(endpoint: route.endpoint, parameters: route.path.parameters)
+    }
+
+    private mutating func child(of node: Int, for part: PathTemplate.Part) -> Int {
+        let known: Int? =
+            switch part {
+            case .literal(let text): nodes[node].literals[text]
+            case .parameter: nodes[node].parameter
+            case .remainder: nodes[node].remainder
+            }
+        if let known { return known }
+        nodes.append(Node())
+        let created = nodes.count - 1
+        switch part {
+        case .literal(let text): nodes[node].literals[text] = created
+        case .parameter: nodes[node].parameter = created
+        case .remainder: nodes[node].remainder = created
+        }
+        return created
+    }
+
+    /// The node of a path, the texts of its parameters in `captured`. The deepest way back is as long as the path.
+    private func find(_ segments: ArraySlice<String>, from node: Int, _ captured: inout [String]) -> Int? {
+        guard let segment = segments.first else { return nodes[node].entries.isEmpty ? nil : node }
+        let rest = segments.dropFirst()
+        if let next = nodes[node].literals[segment], let found = find(rest, from: next, &captured) { return found }
+        if let next = nodes[node].parameter, !segment.isEmpty {
+            captured.append(segment)
+            if let found = find(rest, from: next, &captured) { return found }
+            captured.removeLast()
+        }
+        if let next = nodes[node].remainder {
+            captured.append(segments.joined(separator: "/"))
+            return next
+        }
+        return nil
+    }
+}

@@ -1,0 +1,72 @@
+import AdapterKit
+import ValueTree
+
+/// Brings a value that was read from a wire format into the types of its shape.
+///
+/// Formats differ in what they can say: JSON has no dates and no bytes, a query or a foreign XML document has nothing
+/// but text. What spells a value of the declared type becomes that value; everything else stays as it is, for the shape's
+/// own check to refuse. Members that were left out get their defaults.
+struct Coercion: Sendable {
+    /// Numbers and flags may come as text too.
+    let textSpellsEverything: Bool
+
+    /// For formats that have numbers and flags of their own.
+    static let typed = Coercion(textSpellsEverything: false)
+    /// For paths, queries, forms and XML without type attributes.
+    static let textual = Coercion(textSpellsEverything: true)
+
+    func coerce(_ value: WireValue, to shape: Shape) -> WireValue {
+        switch (shape, value) {
+        case (.object(let object), .dictionary(let members)): .dictionary(coerce(members, to: object))
+        case (.list(let item), .array(let items)): .array(items.map { coerce($0, to: item) })
+        case (.list(let item), _) where textSpellsEverything && !value.isNull: .array([coerce(value, to: item)])
+        case (.double, .int64(let number)): Double(exactly: number).map(WireValue.double) ?? value
+        case (.decimal, _): Self.decimal(value) ?? value
+        case (_, .string(let text)): coerce(text, to: shape)
+        default: value
+        }
+    }
+
+    func coerce(_ members: WireDictionary, to shape: ObjectShape) -> WireDictionary {
+        var coerced = WireDictionary()
+        for entry in members { coerced[entry.key] = coerce(entry.value, toMember: shape.member(entry.key)) }
+        for member in shape.members where coerced[member.name.text] == nil {
+            if let defaultValue = member.defaultValue { coerced[member.name.text] = defaultValue }
+        }
+        return coerced
+    }
+
+    private func coerce(_ value: WireValue, toMember member: Member?) -> WireValue {
+        guard let member else { return value }
+        return (member.acceptsText ? .textual : self).coerce(value, to: member.shape)
+    }
+
+    private func coerce(_ text: String, to shape: Shape) -> WireValue {
+        switch shape {
+        case .date: return WireDate(rfc3339: text).map(WireValue.date) ?? .string(text)
+        case .data: return Base64.decode(text).map(WireValue.data) ?? .string(text)
+        case .integer where textSpellsEverything: return Int64(text).map(WireValue.int64) ?? .string(text)
+        case .double where textSpellsEverything: return Double(text).map(WireValue.double) ?? .string(text)
+        case .bool where textSpellsEverything: return Self.flag(text).map(WireValue.bool) ?? .string(text)
+        default: return .string(text)
+        }
+    }
+
+    private static func flag(_ text: String) -> Bool? {
+        switch text {
+        case "true", "1": true
+        case "false", "0": false
+        default: nil
+        }
+    }
+
+    private static func decimal(_ value: WireValue) -> WireValue? {
+        switch value {
+        case .int64(let number): .decimal(WireDecimal(number))
+        case .uint64(let number): .decimal(WireDecimal(number))
+        case .double(let number): WireDecimal(number.description).map(WireValue.decimal)
+        case .string(let text): WireDecimal(text).map(WireValue.decimal)
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Yams
+
+/// Reads YAML with the place of every key and value.
+///
+/// Yams' nodes and not a decoder: only they know lines and columns. A key that stands twice is an error, which YAML
+/// demands and most readers overlook.
+public enum YAMLDocument {
+    public static func read(_ text: String, file: String) throws(ConfigurationError) -> ConfigurationNode {
+        do {
+            guard let node = try Yams.compose(yaml: text) else {
+                return ConfigurationNode(.mapping([]), at: .file(file, line: 1, column: 1))
+            }
+            return try convert(node, file)
+        } catch let error as ConfigurationError {
+            throw error
+        } catch let error as YamlError {
+            throw syntaxError(error, file)
+        } catch {
+            throw ConfigurationError("\(error)", at: .file(file, line: 1, column: 1))
+        }
+    }
+
+    private static func convert(_ node: Node, _ file: String) throws(ConfigurationError) -> ConfigurationNode {
+        let place = place(node.mark, file)
+        switch node {
+        case .scalar(let scalar):
+            let isNull = scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
+            return ConfigurationNode(isNull ? .null : .scalar(scalar.string), at: place)
+        case .sequence(let items):
+            var list: [ConfigurationNode] = []
+            for item in items { list.append(try convert(item, file)) }
+            return ConfigurationNode(.list(list), at: place)
+        case .mapping(let mapping): return ConfigurationNode(.mapping(try entries(mapping, file)), at: place)
+        case .alias: throw ConfigurationError("Aliases are not supported.", at: place)
+        }
+    }
+
+    private static func entries(
+        _ mapping: Node.Mapping, _ file: String
+    ) throws(ConfigurationError) -> [ConfigurationNode.Entry] {
+        var entries: [ConfigurationNode.Entry] = []
+        for (key, value) in mapping {
+            let keyPlace = place(key.mark, file)
+            guard let name = key.string else { throw ConfigurationError("A key must be a text.", at: keyPlace) }
+            guard !entries.contains(where: { $0.key == name }) else {
+                throw ConfigurationError("The key \(name) stands here twice.", at: keyPlace)
+            }
+            entries.append(.init(key: name, keyPlace: keyPlace, value: try convert(value, file)))
+        }
+        return entries
+    }
+
+    private static func place(_ mark: Mark?, _ file: String) -> ConfigurationPlace {
+        .file(file, line: mark?.line ?? 1, column: mark?.column ?? 1)
+    }
+
+    private static func syntaxError(_ error: YamlError, _ file: String) -> ConfigurationError {
+        switch error {
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            ConfigurationError("This is not valid YAML: \(problem).", at: place(mark, file))
+        case .duplicatedKeysInMapping(let keys, let context):
+            ConfigurationError("A key stands twice: \(keys).", at: place(context.mark, file))
+        default: ConfigurationError("This is not valid YAML: \(error).", at: .file(file, line: 1, column: 1))
+        }
+    }
+}

@@ -1,0 +1,75 @@
+/// What the environment and the command line say, laid over the file.
+enum Overrides {
+    /// `PORTICO_` and the key in upper snake case: `http.corsMaxAge` is `PORTICO_HTTP_CORS_MAX_AGE`. A variable that
+    /// begins so and names no key is an error, since it was meant to.
+    static func environment(
+        _ environment: [String: String], _ reference: ConfigurationReference
+    ) throws(ConfigurationError) -> [(path: [String], node: ConfigurationNode)] {
+        var found: [(path: [String], node: ConfigurationNode)] = []
+        for (name, text) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("PORTICO_") {
+            let place = ConfigurationPlace.environment(name)
+            guard let path = path(of: String(name.dropFirst("PORTICO_".count)), reference) else {
+                throw ConfigurationError("No configuration key has this name.", at: place)
+            }
+            found.append((path, FlowText.node(text, at: place)))
+        }
+        return found
+    }
+
+    /// `key=value`, lists as `[a,b]`.
+    static func commandLine(_ settings: [String]) throws(ConfigurationError) -> [(
+        path: [String], node: ConfigurationNode
+    )] {
+        var found: [(path: [String], node: ConfigurationNode)] = []
+        for setting in settings {
+            let place = ConfigurationPlace.commandLine(setting)
+            guard let split = setting.firstIndex(of: "="), split != setting.startIndex else {
+                throw ConfigurationError("This is not of the form key=value.", at: place)
+            }
+            let path = setting[..<split].split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+            found.append((path, FlowText.node(String(setting[setting.index(after: split)...]), at: place)))
+        }
+        return found
+    }
+
+    static func snakeCase(_ name: String) -> String {
+        var snake = ""
+        for character in name {
+            if character.isUppercase, !snake.isEmpty { snake += "_" }
+            snake += character == "-" ? "_" : character.uppercased()
+        }
+        return snake
+    }
+
+    /// The key that has this name; a `*` takes one piece without an underscore, in lower case.
+    private static func path(of variable: String, _ reference: ConfigurationReference) -> [String]? {
+        for key in reference.keys {
+            if let path = match(variable[...], key.path[...]) { return path }
+        }
+        return nil
+    }
+
+    private static func match(_ variable: Substring, _ pattern: ArraySlice<String>) -> [String]? {
+        guard let first = pattern.first else { return nil }
+        let piece = first == "*" ? variable.prefix { $0 != "_" } : variable.prefix(snakeCase(first).count)
+        guard !piece.isEmpty, first == "*" || piece == snakeCase(first) else { return nil }
+        let name = first == "*" ? piece.lowercased() : first
+        let rest = variable.dropFirst(piece.count)
+        if pattern.count == 1 { return rest.isEmpty ? [name] : nil }
+        guard rest.first == "_", let below = match(rest.dropFirst(), pattern.dropFirst()) else { return nil }
+        return [name] + below
+    }
+}
+
+/// Values as they stand in the environment and on the command line.
+enum FlowText {
+    static func node(_ text: String, at place: ConfigurationPlace) -> ConfigurationNode {
+        guard text.hasPrefix("["), text.hasSuffix("]") else {
+            return ConfigurationNode(.scalar(text), at: place)
+        }
+        let items = text.dropFirst().dropLast().split(separator: ",").map { item in
+            ConfigurationNode(.scalar(item.trimmingPrefix(while: \.isWhitespace).description), at: place)
+        }
+        return ConfigurationNode(.list(items), at: place)
+    }
+}

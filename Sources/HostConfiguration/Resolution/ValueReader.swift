@@ -1,0 +1,156 @@
+import AdapterKit
+
+/// From what was written to a value of its kind.
+struct ValueReader {
+    let secrets: SecretSource
+
+    func read(_ node: ConfigurationNode, as kind: ConfigurationKind) throws(ConfigurationError) -> ConfigurationValue {
+        switch kind {
+        case .text: return .text(try scalar(node, "a text"))
+        case .choice(let choices): return .text(try choice(node, choices))
+        case .integer(let range): return .integer(try integer(node, range))
+        case .flag: return .flag(try flag(node))
+        case .duration: return .duration(try duration(node))
+        case .size: return .size(try size(node))
+        case .access: return .access(try access(node))
+        case .secret(let allowsPlain): return .secret(try secret(node, allowsPlain: allowsPlain))
+        case .list(let item): return .list(try list(node, of: item))
+        case .mapping(let keys): return .mapping(try mapping(node, keys))
+        }
+    }
+
+    private func scalar(_ node: ConfigurationNode, _ expected: String) throws(ConfigurationError) -> String {
+        guard case .scalar(let text) = node.content else {
+            throw ConfigurationError("Here must stand \(expected).", at: node.place)
+        }
+        return text
+    }
+
+    private func choice(_ node: ConfigurationNode, _ choices: [String]) throws(ConfigurationError) -> String {
+        let expected = "one of \(choices.joined(separator: ", "))"
+        let text = try scalar(node, expected)
+        guard choices.contains(text) else { throw ConfigurationError("Here must stand \(expected).", at: node.place) }
+        return text
+    }
+
+    private func integer(_ node: ConfigurationNode, _ range: ClosedRange<Int>) throws(ConfigurationError) -> Int {
+        let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        guard let number = Int(try scalar(node, expected)), range.contains(number) else {
+            throw ConfigurationError("Here must stand \(expected).", at: node.place)
+        }
+        return number
+    }
+
+    private func flag(_ node: ConfigurationNode) throws(ConfigurationError) -> Bool {
+        switch try scalar(node, "true or false") {
+        case "true", "on", "yes": return true
+        case "false", "off", "no": return false
+        default: throw ConfigurationError("Here must stand true or false.", at: node.place)
+        }
+    }
+
+    private func duration(_ node: ConfigurationNode) throws(ConfigurationError) -> Duration {
+        let expected = "a duration such as 250ms, 30s, 15m, 8h or 30d"
+        let (number, unit) = split(try scalar(node, expected))
+        let scale: Duration? =
+            switch unit {
+            case "ms": .milliseconds(1)
+            case "s": .seconds(1)
+            case "m": .seconds(60)
+            case "h": .seconds(3_600)
+            case "d": .seconds(86_400)
+            default: nil
+            }
+        guard let number, let scale, number <= 1_000_000_000 else {
+            throw ConfigurationError("Here must stand \(expected).", at: node.place)
+        }
+        return scale * number
+    }
+
+    private func size(_ node: ConfigurationNode) throws(ConfigurationError) -> Int {
+        let expected = "a size such as 512, 64KiB, 1MiB or 2GiB"
+        let (number, unit) = split(try scalar(node, expected))
+        let shift = ["": 0, "B": 0, "KiB": 10, "MiB": 20, "GiB": 30][unit]
+        guard let number, let shift, number < 1 << 32 else {
+            throw ConfigurationError("Here must stand \(expected).", at: node.place)
+        }
+        return number << shift
+    }
+
+    private func split(_ text: String) -> (Int?, String) {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        return (Int(digits), String(text[digits.endIndex...]))
+    }
+
+    private func list(
+        _ node: ConfigurationNode, of kind: ConfigurationKind
+    ) throws(ConfigurationError) -> [ConfigurationValue] {
+        guard case .list(let items) = node.content else {
+            throw ConfigurationError("Here must stand a list.", at: node.place)
+        }
+        var values: [ConfigurationValue] = []
+        for item in items { values.append(try read(item, as: kind)) }
+        return values
+    }
+
+    private func mapping(
+        _ node: ConfigurationNode, _ keys: [ConfigurationKey]
+    ) throws(ConfigurationError) -> [String: ConfigurationValue] {
+        guard case .mapping(let entries) = node.content else {
+            throw ConfigurationError("Here must stand a mapping.", at: node.place)
+        }
+        let reference = ConfigurationReference(keys)
+        var values: [String: ConfigurationValue] = [:]
+        for entry in entries {
+            guard let key = reference.key(for: [entry.key]) else {
+                throw ConfigurationError(unknown: [entry.key], in: reference, at: entry.keyPlace)
+            }
+            values[entry.key] = try read(entry.value, as: key.kind)
+        }
+        return values
+    }
+}
+
+extension ValueReader {
+    private func access(_ node: ConfigurationNode) throws(ConfigurationError) -> Access {
+        let error = ConfigurationError(
+            "Here must stand public-read, public, login or {roles: [names]}.", at: node.place)
+        switch node.content {
+        case .scalar("public-read"): return .publicRead
+        case .scalar("public"): return .public
+        case .scalar("login"): return .login
+        case .mapping(let entries):
+            guard entries.count == 1, entries[0].key == "roles", case .list(let items) = entries[0].value.content else {
+                throw error
+            }
+            var roles: Set<RoleName> = []
+            for item in items {
+                guard case .scalar(let text) = item.content, let role = RoleName(text) else { throw error }
+                roles.insert(role)
+            }
+            return .roles(roles)
+        default: throw error
+        }
+    }
+
+    private func secret(_ node: ConfigurationNode, allowsPlain: Bool) throws(ConfigurationError) -> Secret {
+        switch node.content {
+        case .scalar(let text) where allowsPlain: return Secret(text)
+        case .mapping(let entries) where entries.count == 1:
+            if case .scalar(let name) = entries[0].value.content,
+                let secret = try secrets.secret(entries[0].key, name, at: node.place)
+            {
+                return secret
+            }
+        default: break
+        }
+        throw ConfigurationError("Here must stand {env: NAME} or {file: PATH}.", at: node.place)
+    }
+}
+
+extension ConfigurationError {
+    init(unknown names: [String], in reference: ConfigurationReference, at place: ConfigurationPlace) {
+        let hint = reference.suggestion(for: names).map { " Did you mean \($0)?" } ?? ""
+        self.init("There is no key \(names.joined(separator: ".")).\(hint)", at: place)
+    }
+}

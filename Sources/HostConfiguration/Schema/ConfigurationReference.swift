@@ -1,0 +1,42 @@
+/// Every key there is. What is not here is an error, with the most similar key as a suggestion.
+public struct ConfigurationReference: Sendable {
+    public let keys: [ConfigurationKey]
+
+    public init(_ keys: [ConfigurationKey]) {
+        self.keys = keys
+    }
+
+    func key(for names: [String]) -> ConfigurationKey? {
+        keys.first { $0.matches(names) }
+    }
+
+    func hasKeys(below names: [String]) -> Bool {
+        keys.contains { $0.isBelow(names) }
+    }
+
+    /// The known name most like the last of `names` at its place; nil where none is near.
+    func suggestion(for names: [String]) -> String? {
+        guard let wrong = names.last else { return nil }
+        let parent = Array(names.dropLast())
+        let known = Set(keys.filter { $0.isBelow(parent) }.map { $0.path[parent.count] }).subtracting(["*"])
+        let ranked = known.map { (name: $0, distance: Self.distance(wrong.lowercased(), $0.lowercased())) }
+        let best = ranked.min { ($0.distance, $0.name) < ($1.distance, $1.name) }
+        return best.flatMap { $0.distance <= max(2, wrong.count / 3) ? $0.name : nil }
+    }
+
+    /// Levenshtein's distance.
+    private static func distance(_ left: String, _ right: String) -> Int {
+        let (left, right) = (Array(left), Array(right))
+        var row = Array(0...right.count)
+        for (i, a) in left.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, b) in right.enumerated() {
+                let above = row[j + 1]
+                row[j + 1] = min(above + 1, row[j] + 1, diagonal + (a == b ? 0 : 1))
+                diagonal = above
+            }
+        }
+        return row[right.count]
+    }
+}

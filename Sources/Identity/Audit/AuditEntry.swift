@@ -1,0 +1,82 @@
+import AdapterKit
+import Crypto
+
+/// An event at its place in the audit log.
+///
+/// The digest is SHA-256 over the digest before it and every field, each led by its length as eight little-endian
+/// bytes: number, milliseconds since 1970, kind, actor, subject, address, detail. The first entry has number 1 and
+/// follows 32 zero bytes. A format for good: entries written with it must stay verifiable.
+public struct AuditEntry: Sendable, Equatable {
+    public let number: Int64
+    public let milliseconds: Int64
+    /// ``AuditEvent/Kind``'s raw value; a text, so that a later version's kinds can be verified by an earlier one.
+    public let kind: String
+    public let actor: String
+    public let subject: String
+    public let address: String
+    public let detail: String
+    public let digest: [UInt8]
+
+    init(_ event: AuditEvent, after head: AuditHead, at now: WireDate) {
+        let number = head.count + 1
+        let milliseconds = Int64((now.secondsSince1970 * 1000).rounded(.down))
+        self.init(
+            number: number, milliseconds: milliseconds, kind: event.kind.rawValue, actor: event.actor,
+            subject: event.subject, address: event.address, detail: event.detail,
+            digest: Self.digest(
+                head.digest, number, milliseconds,
+                [event.kind.rawValue, event.actor, event.subject, event.address, event.detail]))
+    }
+
+    init(
+        number: Int64, milliseconds: Int64, kind: String, actor: String, subject: String, address: String,
+        detail: String, digest: [UInt8]
+    ) {
+        self.number = number
+        self.milliseconds = milliseconds
+        self.kind = kind
+        self.actor = actor
+        self.subject = subject
+        self.address = address
+        self.detail = detail
+        self.digest = digest
+    }
+
+    /// Whether this is the entry that was written after `head`.
+    func follows(_ head: AuditHead) -> Bool {
+        number == head.count + 1
+            && digest == Self.digest(head.digest, number, milliseconds, [kind, actor, subject, address, detail])
+    }
+
+    private static func digest(_ previous: [UInt8], _ number: Int64, _ milliseconds: Int64, _ texts: [String])
+        -> [UInt8]
+    {
+        var hash = SHA256()
+        func update(_ bytes: [UInt8]) {
+            withUnsafeBytes(of: UInt64(bytes.count).littleEndian) { hash.update(bufferPointer: $0) }
+            hash.update(data: bytes)
+        }
+        update(previous)
+        for number in [number, milliseconds] { update(withUnsafeBytes(of: number.littleEndian) { Array($0) }) }
+        for text in texts { update(Array(text.utf8)) }
+        return Array(hash.finalize())
+    }
+}
+
+/// How many entries there are, and the digest of the last. Whoever keeps one elsewhere can later prove that nothing
+/// before it was changed, even by somebody who rewrote the whole log.
+public struct AuditHead: Sendable, Equatable {
+    public let count: Int64
+    public let digest: [UInt8]
+
+    public init(count: Int64, digest: [UInt8]) {
+        self.count = count
+        self.digest = digest
+    }
+
+    public static let empty = AuditHead(count: 0, digest: [UInt8](repeating: 0, count: 32))
+
+    init(_ last: AuditEntry) {
+        self.init(count: last.number, digest: last.digest)
+    }
+}

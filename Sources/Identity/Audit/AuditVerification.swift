@@ -1,0 +1,72 @@
+import AdapterKit
+
+/// What reading the whole audit log again found.
+public enum AuditVerdict: Sendable, Equatable {
+    /// Every entry is as it was written, none is missing.
+    case intact(AuditHead)
+    /// The first entry at which something is wrong.
+    case broken(number: Int64, AuditFault)
+}
+
+public enum AuditFault: String, Sendable, CaseIterable {
+    /// It is not what was written after the entry before it.
+    case altered
+    /// It is not there, though later ones are, or the head says that it was.
+    case missing
+    /// The head does not belong to the last entry.
+    case headAltered
+    /// An entry lies beyond the head.
+    case beyondHead
+    /// The log is whole in itself, but not the one that the given head belongs to.
+    case otherHistory
+}
+
+/// Follows the chain from its first entry to the head.
+struct AuditVerification {
+    let records: IdentityRecords
+    /// A head that was kept elsewhere.
+    let anchor: AuditHead?
+
+    func run() async throws -> AuditVerdict {
+        let head = try await self.head()
+        var reached = AuditHead.empty
+        var isAnchored = anchor == nil || anchor == reached
+        while reached.count < head.count {
+            let entries = try await entries(after: reached, upTo: head)
+            guard !entries.isEmpty else { return .broken(number: reached.count + 1, .missing) }
+            for entry in entries {
+                guard entry.follows(reached) else { return fault(entry, after: reached) }
+                reached = AuditHead(entry)
+                if reached == anchor { isAnchored = true }
+            }
+        }
+        guard reached == head else { return .broken(number: head.count, .headAltered) }
+        guard isAnchored else { return .broken(number: anchor?.count ?? 0, .otherHistory) }
+        return try await beyond(head) ?? .intact(head)
+    }
+
+    private func fault(_ entry: AuditEntry, after reached: AuditHead) -> AuditVerdict {
+        .broken(number: reached.count + 1, entry.number > reached.count + 1 ? .missing : .altered)
+    }
+
+    /// Entries written while this runs move the head; one without that is a head set back.
+    private func beyond(_ head: AuditHead) async throws -> AuditVerdict? {
+        let next = try await records.record(AuditEntryRecord.id(head.count + 1), in: IdentityCollections.auditEntries)
+        guard next != nil, try await self.head() == head else { return nil }
+        return .broken(number: head.count + 1, .beyondHead)
+    }
+
+    private func head() async throws -> AuditHead {
+        try await records.record(AuditHeadRecord.id, in: IdentityCollections.auditHead).map(AuditHeadRecord.read)
+            ?? .empty
+    }
+
+    private func entries(after reached: AuditHead, upTo head: AuditHead) async throws -> [AuditEntry] {
+        let range = Filter.all([
+            .compare("id", .greater, .string(AuditEntryRecord.id(reached.count).text)),
+            .compare("id", .lessOrEqual, .string(AuditEntryRecord.id(head.count).text)),
+        ])
+        let page = Query(range, limit: 1000)
+        return try await records.page(page, in: IdentityCollections.auditEntries).records.map(AuditEntryRecord.read)
+    }
+}

@@ -1,0 +1,65 @@
+import AdapterKit
+
+/// Lifetimes and limits of everything that identity does. The defaults are those of the configuration file.
+public struct IdentityConfiguration: Sendable, Equatable {
+    public var sessions = Sessions()
+    public var tokens = Tokens()
+    public var basic = Basic()
+    public var passwords = Passwords()
+    public var backoff = LoginBackoff.Limits()
+    /// How many verified credentials are kept in memory.
+    public var verifiedCredentials = 20_000
+    /// For how long one of them is believed without being read again.
+    public var verifiedFor = Duration.seconds(5 * 60)
+    /// How many audited changes may wait for their turn; more are refused with `server.overloaded`.
+    public var waitingChanges = 1024
+
+    public init() {}
+
+    public struct Sessions: Sendable, Equatable {
+        /// From sign-in to the end of the cookie, however much it is used.
+        public var lifetime = Duration.seconds(8 * 3600)
+        /// From the last use to the end of the cookie.
+        public var idle = Duration.seconds(8 * 3600)
+        /// At one more, the account's oldest session ends.
+        public var perAccount = 100
+
+        public init() {}
+    }
+
+    public struct Tokens: Sendable, Equatable {
+        /// Who signs: the `iss` of every access token.
+        public var issuer = "portico"
+        /// For whom: the `aud` of every access token.
+        public var audience = "portico"
+        public var accessLifetime = Duration.seconds(15 * 60)
+        /// From a refresh token's issue to its end.
+        public var refreshLifetime = Duration.seconds(30 * 86_400)
+        /// From sign-in to the end of the whole family, however often it is refreshed.
+        public var familyLifetime = Duration.seconds(180 * 86_400)
+        /// After how long a new key signs by itself.
+        public var keyLifetime = Duration.seconds(90 * 86_400)
+
+        public init() {}
+    }
+
+    public struct Basic: Sendable, Equatable {
+        public var enabled = false
+        /// How long a verified name and password are believed without hashing again.
+        public var rememberedFor = Duration.seconds(5 * 60)
+
+        public init() {}
+    }
+
+    public struct Passwords: Sendable, Equatable {
+        public var scrypt = ScryptParameters.recommended
+        /// In Unicode scalars (NIST SP 800-63B, section 5.1.1.2).
+        public var minimumLength = 8
+        /// How many hashes run at once; nil: on half of the cores, at least one.
+        public var hashingThreads: Int?
+        /// How many may wait for a thread; more are refused with `server.overloaded`.
+        public var waitingHashes = 128
+
+        public init() {}
+    }
+}

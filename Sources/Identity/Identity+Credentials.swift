@@ -1,0 +1,58 @@
+import AdapterKit
+
+extension Identity {
+    /// The value of a session cookie. Costs a look-up in memory, mostly.
+    public func authentication(sessionCookie value: Secret) async throws -> Authentication? {
+        try await verifier.session(value)
+    }
+
+    /// An access token of ours, or an API key.
+    public func authentication(bearer value: Secret) async throws -> Authentication? {
+        value.reveal().hasPrefix(APIKeyCredential.prefix)
+            ? try await verifier.apiKey(value) : try await verifier.accessToken(value)
+    }
+
+    /// What ``authentication(bearer:)`` remembers, without waiting; nil where it would have to verify.
+    public func knownAuthentication(bearer value: Secret) -> Authentication? {
+        verifier.context.cache.known(
+            value.reveal().hasPrefix(APIKeyCredential.prefix) ? .apiKey : .accessToken, [value])
+    }
+
+    /// What ``authentication(sessionCookie:)`` remembers, without waiting; nil where it would have to verify.
+    public func knownAuthentication(sessionCookie value: Secret) -> Authentication? {
+        verifier.context.cache.known(.sessionCookie, [value])
+    }
+
+    /// The two halves of HTTP Basic; nil wherever the configuration does not allow it. Throws `auth.throttled` and
+    /// `server.overloaded` as a sign-in does.
+    public func authentication(
+        basic username: String, _ password: Secret, from address: ClientAddress
+    ) async throws -> Authentication? {
+        do {
+            return try await verifier.basic(username, password, from: address)
+        } catch let error as PorticoError where error.code == .credentialsInvalid {
+            return nil
+        }
+    }
+
+    /// Returns when a verified credential stops holding before its time, or the account's roles or attributes change: a
+    /// live stream that was opened with it ends then, and its client asks again. Returns at once where that has happened
+    /// already. Does not watch ``Authentication/expires``. Ends with the task that waits.
+    public func revoked(_ authentication: Authentication) async throws {
+        try await context.cache.revocations.wait(for: authentication) { try await verifier.holds(authentication) }
+    }
+
+    /// The public keys by which others verify our access tokens (RFC 7517).
+    public func jwks() -> WireValue {
+        keys.current.publicSet(now: context.clock.now())
+    }
+
+    /// A token that a page sends with its writes, bound to the session whose cookie this is. A new text at every call.
+    public func csrfToken(forSessionCookie value: Secret) -> Secret {
+        CSRFToken.issue(for: value, context.randomness)
+    }
+
+    public func isValid(csrfToken token: Secret, forSessionCookie value: Secret) -> Bool {
+        CSRFToken.isValid(token, for: value)
+    }
+}

@@ -1,0 +1,32 @@
+import AdapterKit
+
+/// What the parts of identity share.
+struct IdentityContext: Sendable {
+    let configuration: IdentityConfiguration
+    let records: IdentityRecords
+    let accounts: AccountDirectory
+    let writes: AuditedWrites
+    let cache: CredentialCache
+    let hasher: PasswordHasher
+    let clock: any WallClock
+    let randomness: any Randomness
+    let log: Log
+
+    init(
+        _ configuration: IdentityConfiguration, records: IdentityRecords, clock: any WallClock,
+        randomness: any Randomness, log: Log
+    ) {
+        self.configuration = configuration
+        self.records = records
+        accounts = AccountDirectory(records: records)
+        writes = AuditedWrites(records, clock: clock, waiting: configuration.waitingChanges)
+        cache = CredentialCache(configuration, clock: clock, randomness: randomness)
+        hasher = PasswordHasher(configuration.passwords, randomness: randomness)
+        self.clock = clock
+        self.randomness = randomness
+        self.log = log
+    }
+
+    /// The one answer to every wrong name, password, token or state of an account.
+    static let refusal = PorticoError(.credentialsInvalid, "The credentials are not valid.")
+}

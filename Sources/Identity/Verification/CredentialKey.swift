@@ -1,0 +1,26 @@
+import AdapterKit
+import Crypto
+
+/// What a verified credential is found by in memory: its HMAC-SHA256 under a key that this process drew and nobody
+/// knows, so a memory dump gives no digest of a password that could be attacked elsewhere.
+package struct CredentialKey: Sendable, Hashable {
+    private let words: (UInt64, UInt64, UInt64, UInt64)
+
+    /// Parts are separated by their lengths: `ab` and `c` differ from `a` and `bc`.
+    package init(_ method: Authentication.Method, _ parts: [Secret], key: SymmetricKey) {
+        var bytes = Array(method.rawValue.utf8)
+        for part in parts {
+            let text = part.reveal().utf8
+            withUnsafeBytes(of: UInt64(text.count).littleEndian) { bytes.append(contentsOf: $0) }
+            bytes.append(contentsOf: text)
+        }
+        words = HMAC<SHA256>.authenticationCode(for: bytes, using: key).withUnsafeBytes {
+            $0.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self)
+        }
+    }
+
+    package static func == (left: Self, right: Self) -> Bool { left.words == right.words }
+
+    /// The words are uniformly distributed already.
+    package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
+}

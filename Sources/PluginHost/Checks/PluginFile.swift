@@ -1,0 +1,86 @@
+import Glibc
+
+/// A plugin's file, open, regular, and not to be changed by just anybody.
+///
+/// Whoever may write the file, or replace it in its folder, runs code as this process. Permissions for everybody are
+/// refused; the owner and the group are the operator's choice, since a deployment's account often differs from the
+/// one that serves.
+struct PluginFile: ~Copyable {
+    /// Absolute and free of symbolic links: the file that was checked is the file that is loaded.
+    let path: String
+    private let file: OpenFile
+    private let size: UInt64
+
+    init(_ given: String) throws(PluginError) {
+        guard let resolved = realpath(given, nil) else { throw PluginError(given, .unreadable(Self.systemError)) }
+        defer { free(resolved) }
+        let path = String(cString: resolved)
+        guard let file = OpenFile(path) else { throw PluginError(path, .unreadable(Self.systemError)) }
+        guard let status = file.status() else { throw PluginError(path, .unreadable(Self.systemError)) }
+        try Self.checkKind(status, path)
+        try Self.checkFolders(above: path)
+        self.path = path
+        self.file = file
+        size = UInt64(max(0, status.st_size))
+    }
+
+    /// The stamp that the file carries.
+    func stamp() throws(PluginError) -> PluginStamp {
+        let bytes = FileBytes(descriptor: file.descriptor, size: size)
+        let contents: [UInt8]?
+        do {
+            contents = try ELFLibrary(bytes).section(named: PluginStamp.section, byteCount: PluginStamp.byteCount)
+        } catch {
+            throw PluginError(path, PluginError.Reason(error))
+        }
+        guard let contents else { throw PluginError(path, .noStamp) }
+        guard let stamp = PluginStamp(contents) else { throw PluginError(path, .malformedStamp) }
+        return stamp
+    }
+}
+
+extension PluginFile {
+    private static var systemError: String { String(cString: strerror(errno)) }
+
+    private static func checkKind(_ status: stat, _ path: String) throws(PluginError) {
+        guard status.st_mode & S_IFMT == S_IFREG else { throw PluginError(path, .notARegularFile) }
+        guard status.st_mode & S_IWOTH == 0 else { throw PluginError(path, .writableByEveryone(path)) }
+    }
+
+    /// In a folder with the sticky bit, such as `/tmp`, nobody replaces what is another's; so it will do on the way,
+    /// but not as the folder of the plugin itself, where everybody could lay a library beside it.
+    private static func checkFolders(above path: String) throws(PluginError) {
+        var folder = parent(of: path)
+        var toleratesSticky = false
+        while true {
+            var status = stat()
+            guard stat(folder, &status) == 0 else { throw PluginError(path, .unreadable(systemError)) }
+            let isTolerated = toleratesSticky && status.st_mode & S_ISVTX != 0
+            guard status.st_mode & S_IWOTH == 0 || isTolerated else {
+                throw PluginError(path, .writableByEveryone(folder))
+            }
+            if folder == "/" { return }
+            folder = parent(of: folder)
+            toleratesSticky = true
+        }
+    }
+
+    private static func parent(of path: String) -> String {
+        let parent = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
+        return parent.isEmpty ? "/" : String(parent)
+    }
+}
+
+extension PluginError.Reason {
+    init(_ error: ELFReadError) {
+        self =
+            switch error {
+            case .unreadable(let why): .unreadable(why)
+            case .empty: .empty
+            case .notELF: .notELF
+            case .truncated: .truncated
+            case .malformed(let what): .malformed(what)
+            case .otherPlatform(let what): .otherPlatform(what)
+            }
+    }
+}

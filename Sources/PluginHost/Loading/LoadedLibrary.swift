@@ -1,0 +1,46 @@
+import AdapterKit
+import Glibc
+
+/// A library in this process. It stays to the process's end: Swift's runtime keeps pointers into every library that it
+/// has seen types of, so unloading one is never safe (hence no `dlclose`, and RTLD_NODELETE).
+///
+/// RTLD_NOW: a missing symbol is an error here instead of a crash at some later call. RTLD_LOCAL: what a plugin embeds
+/// does not answer for anybody else's symbols.
+struct LoadedLibrary {
+    private typealias StampEntry = @convention(c) () -> UnsafeRawPointer?
+    private typealias ModuleEntry = @convention(c) () -> UnsafeMutableRawPointer?
+
+    private let path: String
+    private let handle: UnsafeMutableRawPointer
+
+    init(_ path: String) throws(PluginError) {
+        guard let handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | Int32(RTLD_NODELETE)) else {
+            throw PluginError(path, .notLoadable(dlerror().map { String(cString: $0) } ?? "no reason given"))
+        }
+        self.path = path
+        self.handle = handle
+    }
+
+    /// The stamp of what was really loaded.
+    func stamp() throws(PluginError) -> PluginStamp {
+        let entry = unsafeBitCast(try symbol("adapterkit_stamp"), to: StampEntry.self)
+        guard let start = entry() else { throw PluginError(path, .malformedStamp) }
+        let bytes = Array(UnsafeRawBufferPointer(start: start, count: PluginStamp.byteCount))
+        guard let stamp = PluginStamp(bytes) else { throw PluginError(path, .malformedStamp) }
+        return stamp
+    }
+
+    func module() throws(PluginError) -> any AdapterModule.Type {
+        let entry = unsafeBitCast(try symbol("adapterkit_module"), to: ModuleEntry.self)
+        guard let pointer = entry() else { throw PluginError(path, .noModule) }
+        let object = Unmanaged<AnyObject>.fromOpaque(pointer).takeRetainedValue()
+        // Fails for the box of another copy of AdapterKit, whose protocols would be other ones too.
+        guard let box = object as? AdapterModuleBox else { throw PluginError(path, .noModule) }
+        return box.module
+    }
+
+    private func symbol(_ name: String) throws(PluginError) -> UnsafeMutableRawPointer {
+        guard let symbol = dlsym(handle, name) else { throw PluginError(path, .entryMissing(name)) }
+        return symbol
+    }
+}

@@ -1,0 +1,69 @@
+import AdapterKit
+import SyncEngine
+
+/// How one collection lies in the database: made from its declaration, never changed.
+final class CollectionLayout: Sendable {
+    let id: CollectionID
+    /// By which the log names the collection.
+    let number: Int64
+    let rules: EntityRules
+    let names: TableNames
+    /// Quoted.
+    let table: String
+    let columns: [Column]
+    let key: Column
+    /// Quoted; the table's integer primary key, by which the tables beside it refer to rows.
+    let rowColumn: String
+    /// `SELECT` with every field's column in declared order, then the revision, then ``rowColumn``.
+    let selection: String
+    /// The fields whose values before a change the log keeps.
+    let scopeFields: [FieldName]
+    /// Where the fields are, by name.
+    private let positions: [FieldName: Int]
+
+    var entity: Entity { rules.entity }
+    var hasSearch: Bool { !entity.searchFields.isEmpty }
+    var hasIntegerKey: Bool { key.kind == .scalar(.integer) }
+
+    static let revisionColumn = "\"_revision\""
+
+    init(_ declaration: CollectionDeclaration, number: Int64) throws(PorticoError) {
+        id = declaration.id
+        self.number = number
+        rules = try EntityRules(declaration.entity)
+        names = TableNames(declaration.id)
+        table = names.main.quotedIdentifier
+        columns = declaration.entity.fields.map { Column($0) }
+        positions = Dictionary(uniqueKeysWithValues: columns.enumerated().map { ($1.field.name, $0) })
+        key = columns[positions[declaration.entity.key.field] ?? 0]
+        rowColumn = key.kind == .scalar(.integer) ? key.name : "\"_row\""
+        let selected = columns.map(\.name) + [Self.revisionColumn, rowColumn]
+        selection = "SELECT \(selected.joined(separator: ", ")) FROM \(table)"
+        scopeFields = declaration.entity.rows.read.fields
+    }
+
+    /// Throws `request.invalid` where the entity has no such field.
+    func column(_ name: FieldName) throws(PorticoError) -> Column {
+        guard let position = positions[name] else {
+            throw PorticoError(.requestInvalid, "\(entity.name) has no field `\(name)`.", target: name.text)
+        }
+        return columns[position]
+    }
+
+    func position(of column: Column) -> Int { positions[column.field.name] ?? 0 }
+}
+
+extension RowRule {
+    /// The fields of the row itself that the rule looks at, each once.
+    var fields: [FieldName] {
+        switch self {
+        case .everyone, .nobody, .hasRole, .signedIn: []
+        case .owner(let field), .sharedWith(let field), .attributeEquals(let field, _), .fieldIsOneOf(let field, _),
+            .memberOf(_, let field, _):
+            [field]
+        case .not(let rule): rule.fields
+        case .any(let rules), .all(let rules):
+            rules.flatMap(\.fields).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+        }
+    }
+}

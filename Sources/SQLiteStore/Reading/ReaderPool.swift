@@ -1,0 +1,58 @@
+import AdapterKit
+import GRDB
+import GRDBSQLite
+import Synchronization
+
+/// Read-only connections. A read takes one, runs on the caller's thread, and gives it back.
+///
+/// Not GRDB's asynchronous reads: the two changes of thread that each costs take longer than a typical read. A read that
+/// turns out long would hold up everything else on its thread; after ``StoreFile/quickSteps`` of SQLite's instructions
+/// it is broken off and begun again in the ``SlowLane``.
+final class ReaderPool: Sendable {
+    private struct State {
+        var free: [Int]
+        /// Which connection the next one shares who finds none free.
+        var shared = 0
+    }
+
+    private let connections: [DatabaseQueue]
+    private let slowLane: SlowLane
+    private let state: Mutex<State>
+
+    init(_ connections: [DatabaseQueue], slowLane: SlowLane) {
+        self.connections = connections
+        self.slowLane = slowLane
+        state = Mutex(State(free: Array(connections.indices)))
+    }
+
+    /// The body may run twice. Throws ``PorticoError``, or `CancellationError` where a long read's task is cancelled.
+    func read<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
+        do {
+            return try quickly(body)
+        } catch let failure as SQLiteFailure where failure.primary == SQLITE_INTERRUPT {
+            return try await slowLane.read(body)
+        } catch {
+            throw PorticoError.wrapping(error)
+        }
+    }
+
+    func close() {
+        for connection in connections { try? connection.close() }
+        slowLane.close()
+    }
+
+    private func quickly<Result>(_ body: (Database) throws -> Result) throws -> Result {
+        let (connection, isOwned) = take()
+        defer { if isOwned { state.withLock { $0.free.append(connection) } } }
+        return try connections[connection].unsafeRead(body)
+    }
+
+    /// A free connection; where there is none, one that is shared with whoever has it, who is waited for.
+    private func take() -> (Int, Bool) {
+        state.withLock { state in
+            if let free = state.free.popLast() { return (free, true) }
+            state.shared = (state.shared + 1) % connections.count
+            return (state.shared, false)
+        }
+    }
+}

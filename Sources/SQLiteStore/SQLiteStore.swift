@@ -1,0 +1,116 @@
+import AdapterKit
+import Foundation
+import GRDB
+import SyncEngine
+import Synchronization
+
+/// Every adapter's records in one SQLite file, for one process.
+///
+/// Reads run on the caller's thread over a pool of read-only connections; writes gather in group commits on the one
+/// connection that writes, each answered when it is on the disk. What the tables look like, what migrates and what
+/// survives is docs/store.md.
+public final class SQLiteStore: Store {
+    public let epoch: Epoch
+    private let lock: StoreLock
+    private let readers: ReaderPool
+    private let writer: Writer
+    private let positions: LogPositions
+    private let catalogue: SharedCatalogue
+
+    /// Opens the file, or makes it; checks it where it was left open. Throws ``PorticoError`` where another process has
+    /// it, where it is damaged, or where it is no store of this version.
+    public init(_ settings: SQLiteStoreSettings) throws {
+        do {
+            lock = try StoreLock(for: settings.path)
+            let file = StoreFile(path: settings.path, maximumPages: settings.maximumPages)
+            let isChecked = settings.integrity == .always || file.wasLeftOpen
+            let connection = try file.openWriter()
+            let catalogue = SharedCatalogue()
+            (epoch, positions) = try connection.writeWithoutTransaction { database in
+                if isChecked { try StoreFile.checkIntegrity(database) }
+                let epoch = try HostSchema.prepare(database) { Epoch(settings.ids.next().text) }
+                return (epoch, try OperationLog.positions(on: database))
+            }
+            let commit = GroupCommit(
+                positions: positions, clock: settings.clock, ids: settings.ids, catalogue: { catalogue.current })
+            writer = Writer(connection, limits: settings.queue, commit: commit)
+            readers = ReaderPool(
+                try (0..<settings.readers).map { _ in try file.openReader() },
+                slowLane: SlowLane(try file.openSlowReader()))
+            self.catalogue = catalogue
+        } catch {
+            throw PorticoError.wrapping(error)
+        }
+    }
+
+    public func close() async {
+        catalogue.close()
+        // The writer last: only the last connection to close empties the log file, and readers may not.
+        readers.close()
+        await writer.close()
+        lock.release()
+    }
+}
+
+extension SQLiteStore {
+    public func install(_ collections: [CollectionDeclaration]) async throws {
+        let positions = positions
+        let result = try await writer.run { database in
+            let result = try Installer(database: database, position: positions.last).install(collections)
+            positions.advance(to: result.position, adapters: result.touched)
+            return result
+        }
+        catalogue.add(result.layouts)
+    }
+
+    public func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) async throws -> AdapterKit.Record?
+    {
+        let catalogue = try catalogue.open()
+        let layout = try catalogue.layout(collection)
+        return try await readers.read {
+            try Reader(database: $0, catalogue: catalogue).record(id, in: layout, visible: visible)
+        }
+    }
+
+    public func query(_ query: Query, in collection: CollectionID) async throws -> RecordPage {
+        try query.checkSize()
+        let catalogue = try catalogue.open()
+        let layout = try catalogue.layout(collection)
+        return try await readers.read { try Reader(database: $0, catalogue: catalogue).page(query, in: layout) }
+    }
+
+    public func count(_ filter: Filter?, in collection: CollectionID) async throws -> Int {
+        let catalogue = try catalogue.open()
+        let layout = try catalogue.layout(collection)
+        return try await readers.read { try Reader(database: $0, catalogue: catalogue).count(filter, in: layout) }
+    }
+
+    public func changes(after position: Revision, limit: Int) async throws -> [LogEntry] {
+        let catalogue = try catalogue.open()
+        return try await readers.read {
+            try OperationLog.entries(after: position, limit: limit, in: catalogue, on: $0)
+        }
+    }
+
+    public func write(_ transaction: WriteTransaction) async throws -> WriteReceipt {
+        _ = try catalogue.open()
+        guard !transaction.steps.isEmpty else { return WriteReceipt(position: position, records: []) }
+        return try await writer.write(transaction)
+    }
+
+    public var position: Revision { Revision(positions.last) }
+
+    public func position(of adapter: AdapterName) -> Revision { Revision(positions.last(of: adapter)) }
+}
+
+extension SQLiteStore {
+    /// How SQLite would find the page: its `EXPLAIN QUERY PLAN`, a line for each step.
+    package func plan(of query: Query, in collection: CollectionID) async throws -> [String] {
+        let catalogue = try catalogue.open()
+        let layout = try catalogue.layout(collection)
+        let page = try PageCompiler(query, in: layout, FilterCompiler(catalogue: catalogue)).page()
+        return try await readers.read {
+            try $0.rows(SQLFragment("EXPLAIN QUERY PLAN " + page.sql, page.values)) { $0.text(3) }
+        }
+    }
+}

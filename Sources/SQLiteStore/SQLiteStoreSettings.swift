@@ -1,0 +1,41 @@
+import AdapterKit
+import Foundation
+import SyncEngine
+
+/// What a store is opened with.
+public struct SQLiteStoreSettings: Sendable {
+    /// The database file; its directory must be there. Three files lie beside it while it is open: `-wal`, `-shm` and
+    /// `.lock`.
+    public let path: String
+    /// How many connections read. A read holds one for its duration, on its caller's thread.
+    public let readers: Int
+    /// The file's largest size, in pages of 4 KiB; nil: what the disk holds. Beyond it writes throw `store.full`.
+    public let maximumPages: Int?
+    public let integrity: IntegrityCheck
+    let queue: CommitQueueLimits
+    let clock: any WallClock
+    let ids: any RecordIDSource
+
+    public init(
+        path: String, readers: Int = max(2, ProcessInfo.processInfo.activeProcessorCount + 1), maximumPages: Int? = nil,
+        integrity: IntegrityCheck = .whereLeftOpen, queue: CommitQueueLimits = CommitQueueLimits(),
+        clock: any WallClock,
+        ids: any RecordIDSource = RandomRecordIDs()
+    ) {
+        self.path = path
+        self.readers = readers
+        self.maximumPages = maximumPages
+        self.integrity = integrity
+        self.queue = queue
+        self.clock = clock
+        self.ids = ids
+    }
+}
+
+/// When the whole file is read and checked before it is used.
+public enum IntegrityCheck: Sendable, Equatable {
+    /// Where the process that had it open last did not close it.
+    case whereLeftOpen
+    /// Each time: after a restore from a backup.
+    case always
+}

@@ -1,0 +1,70 @@
+import AdapterKit
+import GRDB
+import SyncEngine
+
+/// The host's own tables: what is installed, the log, positions, the epoch.
+enum HostSchema {
+    /// Grows with every change of these tables; kept in `user_version`.
+    static let version: Int64 = 1
+    /// "Port", in `application_id`, so that a file of another program is not taken for a store.
+    static let applicationID: Int64 = 0x506F_7274
+
+    private static let tables = [
+        "CREATE TABLE portico_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+        """
+        CREATE TABLE portico_collection (
+            number INTEGER PRIMARY KEY, adapter TEXT NOT NULL, entity TEXT NOT NULL, key TEXT NOT NULL,
+            search TEXT NOT NULL, UNIQUE (adapter, entity)
+        ) STRICT
+        """,
+        """
+        CREATE TABLE portico_field (
+            collection INTEGER NOT NULL REFERENCES portico_collection (number), name TEXT NOT NULL,
+            kind TEXT NOT NULL, hidden INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (collection, name)
+        ) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE portico_log (
+            position INTEGER PRIMARY KEY, collection INTEGER NOT NULL, record TEXT NOT NULL, kind INTEGER NOT NULL,
+            previous BLOB
+        ) STRICT
+        """,
+        "CREATE TABLE portico_position (adapter TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+    ]
+
+    /// Makes the tables in an empty file. Throws ``PorticoError`` for a file of another program or of a later version.
+    static func prepare(_ database: Database, epoch: () -> Epoch) throws -> Epoch {
+        let application = try number("application_id", database)
+        let found = try number("user_version", database)
+        if application == 0, found == 0, try isEmpty(database) { return try create(database, epoch()) }
+        guard application == applicationID else { throw refusal("The file is no store of this program.") }
+        guard found == version else { throw refusal("The store was written by another version of this program.") }
+        return try self.epoch(database)
+    }
+
+    private static func create(_ database: Database, _ epoch: Epoch) throws -> Epoch {
+        try database.run("BEGIN IMMEDIATE")
+        for table in tables { try database.run(table) }
+        try database.run("INSERT INTO portico_meta VALUES ('epoch', ?)", [.text(epoch.text)])
+        try database.run("PRAGMA application_id = \(applicationID)")
+        try database.run("PRAGMA user_version = \(version)")
+        try database.run("COMMIT")
+        return epoch
+    }
+
+    private static func epoch(_ database: Database) throws -> Epoch {
+        guard let text = try database.row("SELECT value FROM portico_meta WHERE name = 'epoch'", [], { $0.text(0) })
+        else { throw refusal("The store has no epoch.") }
+        return Epoch(text)
+    }
+
+    private static func isEmpty(_ database: Database) throws -> Bool {
+        try !database.hasRow(SQLFragment("SELECT 1 FROM sqlite_schema"))
+    }
+
+    private static func number(_ pragma: String, _ database: Database) throws -> Int64 {
+        try database.row("PRAGMA \(pragma)") { $0.integer(0) } ?? 0
+    }
+
+    private static func refusal(_ message: String) -> PorticoError { PorticoError(.storeUnavailable, message) }
+}

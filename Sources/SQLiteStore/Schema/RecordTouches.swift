@@ -1,0 +1,38 @@
+import AdapterKit
+import GRDB
+
+/// Records that a migration changes get new revisions and log entries, like any other change, so that replicas learn
+/// of it.
+struct RecordTouches {
+    let database: Database
+    private(set) var position: Int64
+    private(set) var touched: [AdapterName: Int64] = [:]
+
+    init(database: Database, position: Int64) {
+        self.database = database
+        self.position = position
+    }
+
+    mutating func touch(_ layout: CollectionLayout, where condition: String) throws {
+        let key = "CAST(\(layout.key.name) AS TEXT)"
+        let ranked = "row_number() OVER (ORDER BY \(layout.rowColumn))"
+        try database.run(
+            """
+            INSERT INTO portico_log (position, collection, record, kind, previous)
+            SELECT ? + \(ranked), ?, \(key), 0, NULL FROM \(layout.table) WHERE \(condition)
+            """, [.integer(position), .integer(layout.number)])
+        let count = Int64(database.changesCount)
+        if count == 0 { return }
+        try database.run(
+            """
+            UPDATE \(layout.table) SET \(CollectionLayout.revisionColumn) = l.position FROM portico_log l
+            WHERE l.position > ? AND l.record = \(key)
+            """, [.integer(position)])
+        position += count
+        touched[layout.id.adapter] = position
+    }
+
+    func finish() throws {
+        for (adapter, last) in touched { try OperationLog.setPosition(last, of: adapter, on: database) }
+    }
+}

@@ -1,0 +1,101 @@
+import GRDB
+import GRDBSQLite
+
+/// A cached statement that runs once: bound at the start, reset at the end, whatever happens in between.
+///
+/// Below GRDB's rows, because decoding straight from the statement is several times faster than through them. One SQL
+/// text must not run within itself on one connection.
+struct Execution: ~Copyable {
+    private let statement: Statement
+    private let handle: OpaquePointer
+
+    init(_ database: Database, _ fragment: SQLFragment) throws {
+        let statement = try database.cachedStatement(sql: fragment.sql)
+        // Whatever fails here leaves bindings behind, which the next run of the statement replaces.
+        try Self.bind(fragment.values, to: statement.sqliteStatement)
+        self.statement = statement
+        handle = statement.sqliteStatement
+    }
+
+    deinit {
+        sqlite3_reset(handle)
+        sqlite3_clear_bindings(handle)
+    }
+
+    /// Whether there is a next row.
+    func step() throws -> Bool {
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let code: throw SQLiteFailure(handle: handle, code: code)
+        }
+    }
+
+    /// The current row, until the next step.
+    var row: RowReader { RowReader(handle: handle) }
+
+    /// SQLite copies what it is given with this in place of a destructor.
+    private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+    private static func bind(_ values: [SQLValue], to handle: OpaquePointer) throws {
+        for (position, value) in values.enumerated() {
+            let code = bind(value, to: handle, at: Int32(position + 1))
+            guard code == SQLITE_OK else { throw SQLiteFailure(handle: handle, code: code) }
+        }
+    }
+
+    private static func bind(_ value: SQLValue, to handle: OpaquePointer, at position: Int32) -> Int32 {
+        switch value {
+        case .null: sqlite3_bind_null(handle, position)
+        case .integer(let number): sqlite3_bind_int64(handle, position, number)
+        case .real(let number): sqlite3_bind_double(handle, position, number)
+        case .text(var text): text.withUTF8 { bind(text: $0, to: handle, at: position) }
+        case .textBytes(let bytes): bytes.withUnsafeBufferPointer { bind(text: $0, to: handle, at: position) }
+        case .blob(let bytes):
+            bytes.isEmpty
+                ? sqlite3_bind_zeroblob(handle, position, 0)
+                : sqlite3_bind_blob64(handle, position, bytes, UInt64(bytes.count), transient)
+        }
+    }
+
+    /// A null pointer would bind NULL, so an empty text gets one that is not.
+    private static func bind(text: UnsafeBufferPointer<UInt8>, to handle: OpaquePointer, at position: Int32) -> Int32 {
+        guard let start = text.baseAddress, !text.isEmpty else {
+            return sqlite3_bind_text(handle, position, "", 0, transient)
+        }
+        return start.withMemoryRebound(to: CChar.self, capacity: text.count) {
+            sqlite3_bind_text64(handle, position, $0, UInt64(text.count), transient, UInt8(SQLITE_UTF8))
+        }
+    }
+}
+
+extension Database {
+    /// Runs a statement whose rows nobody wants.
+    func run(_ sql: String, _ values: [SQLValue] = []) throws {
+        let execution = try Execution(self, SQLFragment(sql, values))
+        while try execution.step() {}
+    }
+
+    /// What `read` makes of each row.
+    func rows<Element>(
+        _ fragment: SQLFragment, _ read: (RowReader) throws -> Element
+    ) throws -> [Element] {
+        let execution = try Execution(self, fragment)
+        var elements: [Element] = []
+        while try execution.step() { elements.append(try read(execution.row)) }
+        return elements
+    }
+
+    func row<Element>(
+        _ sql: String, _ values: [SQLValue] = [], _ read: (RowReader) throws -> Element
+    ) throws -> Element? {
+        let execution = try Execution(self, SQLFragment(sql, values))
+        return try execution.step() ? try read(execution.row) : nil
+    }
+
+    /// Whether there is any row.
+    func hasRow(_ fragment: SQLFragment) throws -> Bool {
+        let execution = try Execution(self, fragment)
+        return try execution.step()
+    }
+}

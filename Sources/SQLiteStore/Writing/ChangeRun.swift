@@ -1,0 +1,63 @@
+import AdapterKit
+import GRDB
+import SyncEngine
+
+/// The changes of one commit, numbered one after the other.
+struct ChangeRun {
+    let database: Database
+    let catalogue: LayoutCatalogue
+    /// The last operation id that was given.
+    private(set) var revision: Int64
+    let ids: any RecordIDSource
+    /// One instant for the whole commit: whoever waits together is written together.
+    let now: WireDate
+    /// The last operation id of each adapter whose records changed.
+    private(set) var touched: [AdapterName: Int64] = [:]
+
+    init(
+        database: Database, catalogue: LayoutCatalogue, revision: Int64, ids: any RecordIDSource, now: WireDate
+    ) {
+        self.database = database
+        self.catalogue = catalogue
+        self.revision = revision
+        self.ids = ids
+        self.now = now
+    }
+
+    /// All of the transaction's changes or none.
+    mutating func perform(_ transaction: WriteTransaction) throws -> WriteReceipt {
+        let before = (revision, touched)
+        try database.run("SAVEPOINT change")
+        do {
+            var records: [Record?] = []
+            for step in transaction.steps { records.append(try perform(step, by: transaction.author)) }
+            try database.run("RELEASE change")
+            return WriteReceipt(position: Revision(revision), records: records)
+        } catch {
+            (revision, touched) = before
+            // Fails only where SQLite has rolled back everything already, which the caller looks for.
+            try? database.run("ROLLBACK TO change")
+            try? database.run("RELEASE change")
+            throw PorticoError.wrapping(error)
+        }
+    }
+
+    private mutating func perform(_ step: WriteTransaction.Step, by author: String) throws -> Record? {
+        let layout = try catalogue.layout(step.collection)
+        let change = StepChange(
+            step: step, layout: layout, database: database, filters: FilterCompiler(catalogue: catalogue), ids: ids,
+            authorship: Authorship(author: author, time: now), revision: Revision(revision + 1))
+        let effect = try change.perform()
+        revision += 1
+        touched[layout.id.adapter] = revision
+        try OperationLog.append(effect, at: revision, in: layout, on: database)
+        return effect.after
+    }
+
+    /// To be called once, last, within the commit.
+    func finish() throws {
+        for (adapter, position) in touched.sorted(by: { $0.key < $1.key }) {
+            try OperationLog.setPosition(position, of: adapter, on: database)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import AdapterKit
+import GRDB
+import SyncEngine
+import Synchronization
+
+/// The one connection that writes, and the group commits on it.
+///
+/// GRDB's serial queue is the thread: while one commit waits for the disk, transactions gather in ``CommitQueue``, and
+/// the next commit takes them all with one sync.
+final class Writer: Sendable {
+    private struct Job {
+        let transaction: WriteTransaction
+        let answer: CheckedContinuation<WriteReceipt, any Error>
+    }
+
+    private let connection: DatabaseQueue
+    private let queue: Mutex<CommitQueue<Job>>
+    private let commit: GroupCommit
+
+    init(_ connection: DatabaseQueue, limits: CommitQueueLimits, commit: GroupCommit) {
+        self.connection = connection
+        self.commit = commit
+        queue = Mutex(CommitQueue(limits: limits))
+    }
+
+    /// Returns when it is durable. Throws ``PorticoError``.
+    func write(_ transaction: WriteTransaction) async throws -> WriteReceipt {
+        try await withCheckedThrowingContinuation { answer in
+            switch admit(Job(transaction: transaction, answer: answer)) {
+            case .begin, .queued: break
+            case .full: answer.resume(throwing: Self.overloaded)
+            case .closed: answer.resume(throwing: PorticoError.closed)
+            }
+        }
+    }
+
+    /// Draining is scheduled under the lock, so that it comes before whatever ``close()`` schedules.
+    private func admit(_ job: Job) -> CommitQueue<Job>.Admission {
+        queue.withLock { queue in
+            let admission = queue.admit(job, steps: job.transaction.steps.count)
+            if admission == .begin { connection.asyncWriteWithoutTransaction { self.drain($0) } }
+            return admission
+        }
+    }
+
+    /// Runs between two commits.
+    func run<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
+        try await connection.writeWithoutTransaction(body)
+    }
+
+    /// Refuses what comes from now on and returns when everything before has been committed.
+    func close() async {
+        queue.withLock { $0.close() }
+        try? await connection.writeWithoutTransaction { _ in }
+        try? connection.close()
+    }
+
+    private func drain(_ database: Database) {
+        while true {
+            let batch = queue.withLock { $0.next() }
+            if batch.isEmpty { return }
+            let outcomes = commit.commit(batch.map(\.transaction), on: database)
+            for (job, outcome) in zip(batch, outcomes) { job.answer.resume(with: outcome) }
+        }
+    }
+
+    private static let overloaded = PorticoError(
+        .overloaded, "Too many changes are waiting to be written.", retryAfter: 1)
+}
+
+extension PorticoError {
+    static let closed = PorticoError(.storeUnavailable, "The store is closed.")
+}

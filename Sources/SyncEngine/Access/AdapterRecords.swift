@@ -1,0 +1,67 @@
+import AdapterKit
+
+/// One adapter's view of a store: with the adapter's own authority, or as a principal whom its row rules bind.
+///
+/// The only place where row rules become conditions, for reads, queries, counts and writes alike. Entities of other
+/// adapters are out of reach.
+public struct AdapterRecords: RecordStore {
+    private let store: any Store
+    private let declaration: AdapterDeclaration
+    /// Nil: the adapter itself.
+    private let principal: Principal?
+
+    /// All of the adapter's records; what it creates is the system's.
+    public init(store: any Store, declaration: AdapterDeclaration) {
+        self.store = store
+        self.declaration = declaration
+        self.principal = nil
+    }
+
+    /// The adapter's records as far as `principal` may see and change them.
+    public init(store: any Store, declaration: AdapterDeclaration, principal: Principal) {
+        self.store = store
+        self.declaration = declaration
+        self.principal = principal
+    }
+
+    public func record(_ id: RecordID, in entity: EntityName) async throws -> Record? {
+        let scope = try scope(of: entity)
+        return try await store.record(id, in: scope.collection, visible: scope.visible)
+    }
+
+    public func query(_ query: Query, in entity: EntityName) async throws -> RecordPage {
+        let scope = try scope(of: entity)
+        try query.checkSize()
+        var narrowed = query
+        narrowed.filter = try scope.narrowing(query.filter)
+        return try await store.query(narrowed, in: scope.collection)
+    }
+
+    public func count(_ filter: Filter?, in entity: EntityName) async throws -> Int {
+        let scope = try scope(of: entity)
+        return try await store.count(try scope.narrowing(filter), in: scope.collection)
+    }
+
+    public func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
+        let steps = try changes.map { try scope(of: $0.entity).step($0) }
+        return try await store.write(WriteTransaction(steps, author: (principal ?? .system).name))
+    }
+
+    private func scope(of entity: EntityName) throws(PorticoError) -> EntityScope {
+        try EntityScope(entity, of: declaration, for: principal)
+    }
+}
+
+extension Query {
+    /// Throws `request.limitExceeded` for a page beyond ``maximumLimit``.
+    public func checkSize() throws(PorticoError) {
+        guard limit <= Self.maximumLimit else {
+            throw PorticoError(
+                .requestLimitExceeded, "A page has at most \(Self.maximumLimit) records.", target: "limit")
+        }
+        guard limit >= 0 else { throw PorticoError(.requestInvalid, "A limit is not negative.", target: "limit") }
+        if case .offset(let rows) = start, rows < 0 {
+            throw PorticoError(.requestInvalid, "An offset is not negative.", target: "offset")
+        }
+    }
+}

@@ -1,0 +1,39 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own: the client library uses its pure parts without the server.
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "SyncEngine",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .library(name: "SyncEngine", targets: ["SyncEngine"]),
+        .library(name: "StoreConformance", targets: ["StoreConformance"]),
+    ],
+    dependencies: [
+        .package(path: "../AdapterKit")
+    ],
+    targets: [
+        .target(
+            name: "SyncEngine",
+            dependencies: [.product(name: "AdapterKit", package: "AdapterKit")],
+            path: ".",
+            exclude: ["Tests", "Conformance"],
+            swiftSettings: strict),
+        .target(
+            name: "StoreConformance",
+            dependencies: ["SyncEngine", .product(name: "AdapterKit", package: "AdapterKit")],
+            path: "Conformance",
+            swiftSettings: strict),
+        .testTarget(
+            name: "SyncEngineTests",
+            dependencies: ["SyncEngine", .product(name: "AdapterKit", package: "AdapterKit")],
+            path: "Tests/SyncEngineTests", swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,60 @@
+import AdapterKit
+
+/// One database that keeps every adapter's records and the log of their changes.
+///
+/// A write is acknowledged only once it is durable, together with its log entries, in one transaction. Operation ids
+/// grow strictly, and a reader never sees one before all smaller ones are visible to it. Every method throws
+/// ``PorticoError``; implementations are safe to use from any task.
+public protocol Store: Sendable {
+    /// Changes when an older state was restored: positions of another epoch mean nothing here.
+    var epoch: Epoch { get }
+
+    /// Makes the tables fit the declarations. Adds what is new by itself; refuses, naming the reason, what would lose
+    /// data. To be called once, before anything else.
+    func install(_ collections: [CollectionDeclaration]) async throws
+
+    /// The record, where it is there and `visible` (nil: always) holds for it.
+    func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) async throws -> Record?
+
+    func query(_ query: Query, in collection: CollectionID) async throws -> RecordPage
+
+    func count(_ filter: Filter?, in collection: CollectionID) async throws -> Int
+
+    /// All of the changes or none.
+    func write(_ transaction: WriteTransaction) async throws -> WriteReceipt
+
+    /// Log entries after a position, oldest first, at most `limit`.
+    func changes(after position: Revision, limit: Int) async throws -> [LogEntry]
+
+    /// The last operation id that is durable and visible.
+    var position: Revision { get }
+
+    /// The last operation id that concerns this adapter's records. Cheap enough to be asked on every request: an answer
+    /// computed at this position from those records alone is true as long as it does not move.
+    func position(of adapter: AdapterName) -> Revision
+
+    /// Ends all connections after the writes under way. Later calls throw `store.unavailable`.
+    func close() async
+}
+
+/// Names one history of a store. Random, 1 to 64 URL-safe characters.
+public struct Epoch: Sendable, Hashable, CustomStringConvertible {
+    public let text: String
+
+    public init(_ text: String) {
+        self.text = text
+    }
+
+    public var description: String { text }
+}
+
+/// An entity and the adapter that declares it.
+public struct CollectionDeclaration: Sendable, Equatable {
+    public let id: CollectionID
+    public let entity: Entity
+
+    public init(adapter: AdapterName, entity: Entity) {
+        self.id = CollectionID(adapter, entity.name)
+        self.entity = entity
+    }
+}

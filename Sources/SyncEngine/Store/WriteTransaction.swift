@@ -1,0 +1,39 @@
+import AdapterKit
+
+/// Changes that are made together, and on whose behalf.
+public struct WriteTransaction: Sendable, Equatable {
+    /// One change, and what must hold for the row it touches.
+    public struct Step: Sendable, Equatable {
+        public let adapter: AdapterName
+        public let change: RecordChange
+        /// The row as it is must match, otherwise it is as if it was not there (`record.notFound`); nil: every row. Not
+        /// asked for a row that is created.
+        public let visible: Filter?
+        /// The row as it is must match where there is one, otherwise `access.denied`.
+        public let writableBefore: Filter?
+        /// The row as it will be must match, otherwise `access.denied`.
+        public let writableAfter: Filter?
+
+        public init(
+            adapter: AdapterName, change: RecordChange, visible: Filter? = nil, writableBefore: Filter? = nil,
+            writableAfter: Filter? = nil
+        ) {
+            self.adapter = adapter
+            self.change = change
+            self.visible = visible
+            self.writableBefore = writableBefore
+            self.writableAfter = writableAfter
+        }
+
+        public var collection: CollectionID { CollectionID(adapter, change.entity) }
+    }
+
+    public let steps: [Step]
+    /// The account name that `creator` fields get.
+    public let author: String
+
+    public init(_ steps: [Step], author: String) {
+        self.steps = steps
+        self.author = author
+    }
+}

@@ -1,0 +1,61 @@
+import ValueTree
+
+/// Why bytes could not be read or a value could not be written. Safe to show to a caller: it quotes no input.
+public struct WireFormatError: Error, Sendable, Equatable {
+    public enum Kind: Sendable, Equatable {
+        /// The bytes are not a document of this format.
+        case malformed
+        /// The same key twice in one dictionary, where the policy refuses it.
+        case duplicateKey
+        /// A limit of ``ReadingLimits`` was passed.
+        case limitExceeded
+        /// The document is well-formed and uses a feature that is refused, such as a DOCTYPE.
+        case refused
+        /// The value has no representation in the format that was to be written.
+        case notRepresentable
+    }
+
+    public let kind: Kind
+    public let message: String
+    /// Where reading failed; nil when writing.
+    public let position: Position?
+
+    public init(_ kind: Kind, _ message: String, at position: Position? = nil) {
+        self.kind = kind
+        self.message = message
+        self.position = position
+    }
+}
+
+extension WireFormatError {
+    /// A place in the input. Text formats name line and column too (both from 1, the column in bytes).
+    public struct Position: Sendable, Equatable {
+        public let offset: Int
+        public let line: Int?
+        public let column: Int?
+
+        public init(offset: Int, line: Int? = nil, column: Int? = nil) {
+            self.offset = offset
+            self.line = line
+            self.column = column
+        }
+
+        /// The place of a byte in a text: lines end with LF.
+        public init(offset: Int, in text: [UInt8]) {
+            let before = text.prefix(offset)
+            let lineStart = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+            let line = before.reduce(1) { $1 == 0x0A ? $0 + 1 : $0 }
+            self.init(offset: offset, line: line, column: offset - lineStart + 1)
+        }
+    }
+}
+
+extension WireFormatError: CustomStringConvertible {
+    public var description: String {
+        guard let position else { return message }
+        if let line = position.line, let column = position.column {
+            return "\(message) (line \(line), column \(column))"
+        }
+        return "\(message) (byte \(position.offset))"
+    }
+}

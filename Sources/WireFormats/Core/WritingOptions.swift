@@ -1,0 +1,44 @@
+/// How a value is written. The defaults lose nothing: what cannot be carried is an error.
+public struct WritingOptions: Sendable, Equatable {
+    /// A null in a format without one.
+    public enum NullPolicy: Sendable, Equatable {
+        case error
+        /// A dictionary's member is left out. A null in an array or at the top stays an error.
+        case omitMember
+    }
+
+    /// A date with a fraction of a second in a format that carries whole seconds.
+    public enum DateFractionPolicy: Sendable, Equatable {
+        case error
+        /// Rounded down to the second.
+        case truncate
+    }
+
+    public enum Layout: Sendable, Equatable {
+        case compact
+        /// Lines and indentation, for people. Formats without white space ignore it.
+        case pretty
+    }
+
+    public var nulls: NullPolicy
+    public var dateFractions: DateFractionPolicy
+    public var layout: Layout
+    /// The deepest nesting that is written.
+    public var depth: Int
+    /// The most bytes that a writer which must hold the whole document (a binary property list) keeps of it.
+    public var bufferedBytes: Int
+    /// What only generic XML looks at.
+    public var xml: XMLWritingOptions
+
+    public init(
+        nulls: NullPolicy = .error, dateFractions: DateFractionPolicy = .error, layout: Layout = .compact,
+        depth: Int = 512, bufferedBytes: Int = 256 << 20, xml: XMLWritingOptions = XMLWritingOptions()
+    ) {
+        self.nulls = nulls
+        self.dateFractions = dateFractions
+        self.layout = layout
+        self.depth = depth
+        self.bufferedBytes = bufferedBytes
+        self.xml = xml
+    }
+}

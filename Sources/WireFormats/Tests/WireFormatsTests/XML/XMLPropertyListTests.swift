@@ -1,0 +1,134 @@
+import AdapterKit
+import Testing
+import WireFormats
+
+private func read(_ body: String, head: String = "") throws -> WireValue {
+    try XMLPropertyListFormat().read(Array("\(head)<plist version=\"1.0\">\(body)</plist>".utf8))
+}
+
+private func kind(_ body: String, head: String = "") -> WireFormatError.Kind? {
+    do { _ = try read(body, head: head) } catch { return (error as? WireFormatError)?.kind }
+    return nil
+}
+
+@Suite struct XMLPropertyListTests {
+    @Test(arguments: [
+        "",
+        "<!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">",
+        "<!DOCTYPE plist PUBLIC '-//APPLE COMPUTER//DTD PLIST 1.0//EN' 'http://www.apple.com/DTDs/PropertyList-1.0.dtd' >",
+        "<?xml version='1.0'?><!-- c -->\n<!DOCTYPE plist PUBLIC \"-//apple//dtd plist 1.0//en\" \"\">",
+    ])
+    func `Apple's DOCTYPE is accepted by its text, as is none`(head: String) throws {
+        #expect(try read("<true/>", head: head) == true)
+    }
+
+    @Test(arguments: [
+        "<!DOCTYPE plist>", "<!DOCTYPE plist SYSTEM 'file:///etc/passwd'>", "<!DOCTYPE plist PUBLIC 'x' 'y'>",
+        "<!DOCTYPE plist PUBLIC '-//Apple//DTD PLIST 1.0//EN' 'x' [<!ENTITY a 'b'>]>",
+        "<!DOCTYPE dict PUBLIC '-//Apple//DTD PLIST 1.0//EN' 'x'>",
+    ])
+    func `any other DOCTYPE is refused`(head: String) {
+        #expect(kind("<true/>", head: head) == .refused)
+    }
+
+    @Test func `integers are decimal or hexadecimal, with 64 bits`() throws {
+        #expect(try read("<integer>0x7F</integer>") == 127)
+        #expect(try read("<integer> -0x10\n</integer>") == -16)
+        #expect(try read("<integer>+18446744073709551615</integer>") == .uint64(.max))
+        #expect(try read("<array><integer>000000000000000000000012</integer></array>") == [12])
+        #expect(kind("<integer>18446744073709551616</integer>") == .refused)
+        #expect(kind("<integer>-9223372036854775809</integer>") == .refused)
+        for text in ["", "1.0", "1 2", "0x", "--1", "١"] { #expect(kind("<integer>\(text)</integer>") == .malformed) }
+    }
+
+    @Test func `reals are decimal or not finite`() throws {
+        #expect(try read("<real>1</real>") == .double(1))
+        #expect(try read("<real>-0.0</real>") == .double(-0.0))
+        #expect(try read("<real>.5e1</real>") == .double(5))
+        #expect(try read("<real>+Infinity</real>") == .double(.infinity))
+        #expect(try read("<real>-inf</real>") == .double(-.infinity))
+        #expect(kind("<real>1e400</real>") == .refused)
+        for text in ["", "0x1p3", "1e", ".", "infinite"] { #expect(kind("<real>\(text)</real>") == .malformed) }
+    }
+
+    @Test func `dates honour their offset and are written in whole seconds`() throws {
+        let instant = WireDate(secondsSinceReferenceDate: 3600)
+        #expect(try read("<date>2001-01-01T01:00:00Z</date>") == .date(instant))
+        #expect(try read("<array><date>2001-01-01T03:30:00+02:30</date></array>") == [.date(instant)])
+        #expect(kind("<date>2001-02-29T00:00:00Z</date>") == .malformed)
+        #expect(kind("<array><date>2001-02-29T00:00:00Z</date></array>") == .malformed)
+        #expect(kind("<date>2001-01-01</date>") == .malformed)
+    }
+
+    @Test func `data is strict base64 between white space`() throws {
+        #expect(try read("<data>\n\tAQ I\tD\n</data>") == .data([1, 2, 3]))
+        for text in ["A", "AQ", "AQ=", "A===", "A*==", "AQI=AQID"] {
+            #expect(kind("<data>\(text)</data>") == .malformed)
+        }
+    }
+
+    @Test func `CDATA is text and comments are skipped`() throws {
+        #expect(try read("<string>a<![CDATA[<&]]>b<!-- c -->d<?p?>&amp;</string>") == "a<&bd&")
+        #expect(try read("<dict><!-- c --><key>k<!-- c --></key><!-- c --><true/></dict>") == ["k": true])
+    }
+
+    @Test(arguments: [
+        "<dict><key>a</key></dict>", "<dict><true/></dict>", "<dict><key>a</key><key>b</key><true/></dict>",
+        "<array><key>a</key></array>", "<key>a</key>", "", "<true/><true/>", "<foo/>", "<array>text</array>",
+        "<true>x</true>",
+        "<string a='b'>x</string>", "<string><b/></string>", "<plist/>", "<array><dict></array></dict>", "<Dict/>",
+        "<string xmlns='u'/>", "<dict>text<key>a</key><true/></dict>", "<array><![CDATA[x]]></array>",
+        "<array><string>x</String></array>",
+    ])
+    func `what is no property list is refused`(body: String) {
+        #expect(kind(body) == .malformed)
+    }
+
+    @Test func `duplicate keys follow the policy`() throws {
+        let document = Array("<plist><dict><key>a</key><true/><key>a</key><false/></dict></plist>".utf8)
+        #expect(throws: WireFormatError.self) { try XMLPropertyListFormat().read(document) }
+        let tape = try XMLPropertyListFormat().readTape(document, limits: ReadingLimits(duplicateKeys: .keepLast))
+        #expect(tape.value() == ["a": false] && tape.droppedDuplicates == 1)
+    }
+
+    @Test func `a uid is Apple's dictionary, and no other dictionary is written like it`() throws {
+        #expect(try read("<array><dict><key>CF$UID</key><integer>7</integer></dict></array>") == [.uid(7)])
+        #expect(try read("<dict><key>CF$UID</key><integer>-7</integer></dict>") == ["CF$UID": -7])
+        #expect(try read("<dict><key>CF$UID</key><string>7</string></dict>") == ["CF$UID": "7"])
+        #expect(throws: WireFormatError.self) { try XMLPropertyListFormat().write(["CF$UID": 7]) }
+        _ = try XMLPropertyListFormat().write(["CF$UID": 7, "b": 1])
+    }
+
+    @Test func `the layout is Apple's`() throws {
+        let value: WireValue = [
+            "a<b": ["x\ry", 1, 2.5], "d": .data(Array(repeating: 1, count: 60)), "e": [], "f": [:], "g": "",
+        ]
+        let expected = """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+            <plist version="1.0">
+            <dict>
+            \t<key>a&lt;b</key>
+            \t<array>
+            \t\t<string>x&#13;y</string>
+            \t\t<integer>1</integer>
+            \t\t<real>2.5</real>
+            \t</array>
+            \t<key>d</key>
+            \t<data>
+            \tAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEB
+            \tAQEBAQEBAQEB
+            \t</data>
+            \t<key>e</key>
+            \t<array/>
+            \t<key>f</key>
+            \t<dict/>
+            \t<key>g</key>
+            \t<string></string>
+            </dict>
+            </plist>
+
+            """
+        #expect(String(decoding: try XMLPropertyListFormat().write(value), as: UTF8.self) == expected)
+    }
+}

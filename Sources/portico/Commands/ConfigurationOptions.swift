@@ -1,0 +1,47 @@
+import ArgumentParser
+import Foundation
+import HostConfiguration
+
+/// The flags that every command with a configuration takes.
+struct ConfigurationOptions: ParsableArguments {
+    @Option(name: .customLong("config"), help: "The configuration file (YAML).")
+    var file: String
+
+    @Option(name: .customLong("data"), help: "The directory for the store and the admin socket.")
+    var data: String = ".portico"
+
+    @Option(name: .customLong("set"), parsing: .upToNextOption, help: "key=value, over file and environment.")
+    var overrides: [String] = []
+
+    /// Throws a message for people, with every error on a line of its own.
+    func load() throws -> HostPlan {
+        do {
+            let text = try read(file)
+            let root = try YAMLDocument.read(text, file: file)
+            return try HostPlan(
+                root, environment: ProcessInfo.processInfo.environment, overrides: overrides,
+                directory: URL(fileURLWithPath: file).deletingLastPathComponent().path, data: data)
+        } catch let errors as ConfigurationErrors {
+            throw Refusal(errors.description)
+        } catch let error as ConfigurationError {
+            throw Refusal(error.description)
+        }
+    }
+
+    private func read(_ file: String) throws -> String {
+        do {
+            return try String(contentsOfFile: file, encoding: .utf8)
+        } catch {
+            throw Refusal("\(file): cannot be read.")
+        }
+    }
+}
+
+/// Ends a command with status 1 and this message on standard error.
+struct Refusal: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import Foundation
+import WireFormats
+
+/// `portico convert`: standard input to standard output, from one wire format to another.
+struct Convert: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Converts standard input between wire formats; without --to it validates.",
+        discussion: "Of a key that stands twice the last value is kept, with a warning.")
+
+    static let chunk = 64 << 10
+
+    @Option(help: "json, plist, bplist, xml or cbor.") var from: Format
+    @Option(help: "json, plist, bplist, xml or cbor.") var to: Format?
+    @Option(help: "The deepest nesting.") var maxDepth: Int = 512
+    @Option(help: "The largest input, in bytes.") var maxBytes: Int = Conversion.defaultMaximumBytes
+
+    func validate() throws {
+        guard maxDepth > 0, maxBytes > 0 else { throw ValidationError("A limit is a number above 0.") }
+    }
+
+    func run() throws {
+        let conversion = Conversion(
+            from: from.format, to: to?.format, maximumDepth: maxDepth, maximumBytes: maxBytes)
+        do {
+            let report = try conversion.run(
+                input: { Array(try FileHandle.standardInput.read(upToCount: Self.chunk) ?? Data()) },
+                output: { try FileHandle.standardOutput.write(contentsOf: Data($0)) })
+            if report.droppedDuplicates > 0 {
+                say("warning: \(report.droppedDuplicates) members gave way to later ones of the same key")
+            }
+        } catch {
+            say("error: \(error)")
+            throw ExitCode(1)
+        }
+    }
+
+    private func say(_ line: String) {
+        FileHandle.standardError.write(Data((line + "\n").utf8))
+    }
+}
+
+extension Convert {
+    /// A format by its name.
+    struct Format: ExpressibleByArgument {
+        let format: any WireFormat
+
+        init?(argument: String) {
+            guard let format = FormatName(argument).flatMap({ FormatCatalogue.conversion[$0] }) else { return nil }
+            self.format = format
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import AdapterKit
+import ArgumentParser
+import HostConfiguration
+
+/// `portico reference`: the configuration reference in Markdown, from the same table that configurations are read by.
+struct Reference: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Prints the configuration reference (Markdown).")
+
+    func run() {
+        print(Self.text)
+    }
+
+    static var text: String {
+        let reference = HostReference.reference(for: AdapterCatalogue.builtIn)
+        let rows = reference.keys.map { key in
+            let value = key.defaultText.map { "`\($0)`" } ?? ""
+            return "| `\(key.name)` | \(key.kind.words) | \(value) | \(key.summary) |"
+        }
+        return ([heading] + rows).joined(separator: "\n")
+    }
+
+    private static let heading = """
+        # Configuration reference
+
+        Printed by `portico reference`. A configuration is YAML; over it comes the environment (`PORTICO_` and the key in
+        upper snake case: `http.corsMaxAge` is `PORTICO_HTTP_CORS_MAX_AGE`), over that `--set key=value`, lists as
+        `[a,b]`. An unknown key is an error with its place and a suggestion; `portico check --config FILE` finds all of
+        them at once. `*` stands for a name of your own.
+
+        | key | takes | default | meaning |
+        |---|---|---|---|
+        """
+}
+
+extension ConfigurationKind {
+    fileprivate var words: String {
+        switch self {
+        case .text: "text"
+        case .integer(let range): "\(range.lowerBound) to \(range.upperBound)"
+        case .flag: "`true`, `false`"
+        case .duration: "duration: `250ms`, `30s`, `15m`, `8h`, `30d`"
+        case .size: "size: `512`, `64KiB`, `1MiB`"
+        case .choice(let choices): choices.map { "`\($0)`" }.joined(separator: ", ")
+        case .access: "`public-read`, `public`, `login`, `{roles: […]}`"
+        case .secret(let allowsPlain): (allowsPlain ? "text, " : "") + "`{env: NAME}`, `{file: PATH}`"
+        case .list(let item): "list of \(item.words)"
+        case .mapping(let keys): "mapping of \(keys.map { "`\($0.name)`" }.joined(separator: ", "))"
+        }
+    }
+}

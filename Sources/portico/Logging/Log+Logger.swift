@@ -1,0 +1,39 @@
+import AdapterKit
+import Logging
+
+extension Log {
+    /// Adapters' messages in the host's log, labelled with the adapter's name.
+    init(_ logger: Logger, label: String) {
+        self.init { level, message, values in
+            let level = Logger.Level(level)
+            guard level >= logger.logLevel else { return }
+            var metadata: Logger.Metadata = ["source": .string(label)]
+            for value in values { metadata["\(value.key)"] = .string(value.value.text) }
+            logger.log(level: level, "\(message)", metadata: metadata)
+        }
+    }
+}
+
+extension Logger.Level {
+    init(_ level: LogLevel) {
+        switch level {
+        case .trace: self = .trace
+        case .debug: self = .debug
+        case .info: self = .info
+        case .notice: self = .notice
+        case .warning: self = .warning
+        case .error: self = .error
+        case .critical: self = .critical
+        }
+    }
+}
+
+extension LogValue {
+    fileprivate var text: String {
+        switch self {
+        case .text(let text): text
+        case .number(let number): String(number)
+        case .flag(let flag): String(flag)
+        }
+    }
+}

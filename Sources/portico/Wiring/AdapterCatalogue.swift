@@ -1,0 +1,13 @@
+import AdapterKit
+import EmployeeSearch
+import PlistFeeds
+import XMLUsers
+
+/// The adapters that come with the host, one line each.
+enum AdapterCatalogue {
+    static let builtIn: [any AdapterModule.Type] = [
+        PlistFeedsModule.self,
+        EmployeeSearchModule.self,
+        XMLUsersModule.self,
+    ]
+}

@@ -1,0 +1,70 @@
+import AdapterKit
+import Foundation
+import Gateway
+import Identity
+import Logging
+import SQLiteStore
+import ServiceLifecycle
+import SyncEngine
+
+/// Everything that runs, put together from a plan, in the order in which the parts need each other.
+struct Host {
+    let store: any Store
+    let identity: Identity
+    let adapters: [ServedAdapter]
+    let gateway: Gateway
+    let administration: Gateway
+    let readiness = Readiness()
+
+    init(_ plan: HostPlan, logger: Logger) async throws {
+        let settings = plan.settings
+        try FileManager.default.createDirectory(
+            at: settings.dataDirectory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let log = Log(logger, label: "portico")
+        store = try SQLiteStore(SQLiteStoreSettings(path: settings.storePath.path, clock: SystemClock()))
+        try await store.install(plan.collections)
+        identity = try await Identity(
+            store: store, configuration: settings.identity, clock: SystemClock(), log: Log(logger, label: "identity"))
+        adapters = try plan.adapters.map { try ServedAdapter($0, logger: logger) }
+        gateway = try Gateway(
+            adapters: adapters, store: store, identity: identity, settings: settings.gateway, readiness: readiness,
+            clock: SystemClock(), log: log)
+        administration = try Gateway(
+            administrationOf: adapters, store: store, identity: identity, settings: settings.gateway,
+            readiness: readiness, clock: SystemClock(), log: log)
+        try await DemoAccounts(settings.demoAccounts).create(in: identity)
+        try await start(loadingSamples: settings.loadsSampleData)
+    }
+
+    private func start(loadingSamples: Bool) async throws {
+        for served in adapters {
+            if loadingSamples { try await SampleData(served, store: store).load() }
+            try await served.start(in: store, clock: SystemClock())
+        }
+    }
+
+    /// After the last request.
+    func stop() async {
+        for served in adapters { await served.adapter.stop() }
+        await store.close()
+    }
+}
+
+extension HostPlan {
+    var collections: [CollectionDeclaration] {
+        Identity.collections()
+            + adapters.flatMap { planned in
+                planned.declaration.entities.map {
+                    CollectionDeclaration(adapter: planned.declaration.name, entity: $0)
+                }
+            }
+    }
+}
+
+extension ServedAdapter {
+    init(_ planned: HostPlan.PlannedAdapter, logger: Logger) throws {
+        self.init(
+            declaration: planned.declaration, adapter: try planned.module.make(planned.configuration),
+            access: planned.access, log: Log(logger, label: planned.declaration.name.text))
+    }
+}

@@ -1,0 +1,95 @@
+import AdapterKit
+import Foundation
+import HostConfiguration
+import PluginHost
+import ValueTree
+
+/// A configuration that was checked as far as that is possible without serving: every key known, every value of its
+/// kind, every adapter's declaration made.
+struct HostPlan {
+    struct PlannedAdapter {
+        let module: any AdapterModule.Type
+        let configuration: AdapterConfiguration
+        let declaration: AdapterDeclaration
+        /// As configured; nil: the declaration's.
+        let access: Access?
+    }
+
+    let settings: HostSettings
+    let adapters: [PlannedAdapter]
+
+    /// Throws ``ConfigurationErrors`` and ``Refusal``.
+    init(
+        _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String, data: String
+    ) throws {
+        let secrets = SecretSource(environment: environment) { try String(contentsOfFile: $0, encoding: .utf8) }
+        let modules = try PluginPlan(root, overrides: overrides, directory: directory, secrets: secrets).modules()
+        let resolved = try ResolvedConfiguration.resolve(
+            root, reference: HostReference.reference(for: modules), environment: environment, overrides: overrides,
+            secrets: secrets
+        ).get()
+        settings = try HostSettings(resolved, data: data)
+        adapters = try modules.compactMap { try Self.plan($0, resolved) }
+    }
+
+    private static func plan(
+        _ module: any AdapterModule.Type, _ resolved: ResolvedConfiguration
+    ) throws -> PlannedAdapter? {
+        let path = "adapters.\(module.name)"
+        guard resolved["\(path).enabled"]?.flag ?? true else { return nil }
+        let configuration = AdapterConfiguration(options(below: path, resolved))
+        do {
+            return PlannedAdapter(
+                module: module, configuration: configuration, declaration: try module.declare(configuration),
+                access: resolved["\(path).access"]?.access)
+        } catch let problem as ConfigurationProblem {
+            let name = "\(path).\(problem.path)"
+            throw ConfigurationErrors([
+                ConfigurationError(problem.message, at: resolved.place(of: name) ?? .commandLine(name))
+            ])
+        }
+    }
+
+    /// The adapter's own options as nested dictionaries.
+    private static func options(below path: String, _ resolved: ResolvedConfiguration) -> WireDictionary {
+        var options = WireDictionary()
+        for (names, value) in resolved.settings(below: path) where names != ["enabled"] {
+            options.set(value.wireValue, at: names[...])
+        }
+        return options
+    }
+}
+
+extension WireDictionary {
+    fileprivate mutating func set(_ value: WireValue, at path: ArraySlice<String>) {
+        guard let name = path.first else { return }
+        guard path.count > 1 else {
+            self[name] = value
+            return
+        }
+        var inner = self[name]?.dictionaryValue ?? [:]
+        inner.set(value, at: path.dropFirst())
+        self[name] = .dictionary(inner)
+    }
+}
+
+extension ConfigurationValue {
+    /// As an adapter reads it: durations in seconds, an access as it is written.
+    var wireValue: WireValue {
+        switch self {
+        case .text(let text): .string(text)
+        case .integer(let number), .size(let number): .int64(Int64(number))
+        case .flag(let flag): .bool(flag)
+        case .duration(let duration): .double(duration / .seconds(1))
+        case .access(let access): access.configurationValue
+        case .secret(let secret): .string(secret.reveal())
+        case .list(let items): .array(items.map(\.wireValue))
+        case .mapping(let members):
+            .dictionary(
+                WireDictionary(
+                    uncheckedUniqueKeys: members.sorted { $0.key < $1.key }.map {
+                        .init(key: $0.key, value: $0.value.wireValue)
+                    }))
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import AdapterKit
+import HostConfiguration
+
+/// The configuration reference: the host's own keys, and those of the adapters that it knows.
+enum HostReference {
+    static func reference(for modules: [any AdapterModule.Type]) -> ConfigurationReference {
+        let adapters = modules.flatMap { module in
+            adapterKeys(module.name, module.options)
+        }
+        return ConfigurationReference(http + limits + other + identity + adapters)
+    }
+
+    private static let http = [
+        ConfigurationKey("http.host", .text, default: "127.0.0.1", "The address to listen at."),
+        ConfigurationKey("http.port", .integer(0...65_535), default: "8080", "The port; 0 takes a free one."),
+        ConfigurationKey("http.cors.origins", .list(of: .text), default: "[]", "Origins that browsers may call from."),
+        ConfigurationKey("http.corsMaxAge", .duration, default: "10m", "How long a browser keeps a preflight."),
+        ConfigurationKey("http.deadlines.head", .duration, default: "30s", "Idle time and time for a request's head."),
+        ConfigurationKey("http.deadlines.request", .duration, default: "30s", "From the head to the answer."),
+        ConfigurationKey("http.deadlines.stop", .duration, default: "20s", "How long a stop waits for requests."),
+    ]
+
+    private static let limits = [
+        ConfigurationKey("http.limits.body", .size, default: "8MiB", "A request's body, inflated too."),
+        ConfigurationKey(
+            "http.limits.expansion", .integer(1...10_000), default: "100", "How many times a body may inflate."),
+        ConfigurationKey("http.limits.uri", .size, default: "8KiB", "Path and query."),
+        ConfigurationKey("http.limits.head", .size, default: "32KiB", "All header fields."),
+        ConfigurationKey("http.limits.fields", .integer(10...1_000), default: "100", "How many header fields."),
+        ConfigurationKey("http.limits.depth", .integer(1...512), default: "128", "Nesting in a body."),
+        ConfigurationKey("http.limits.values", .integer(1...100_000_000), default: "1000000", "Values in a body."),
+        ConfigurationKey("http.limits.page", .integer(1...10_000), default: "1000", "Records of a page."),
+        ConfigurationKey("http.limits.batch", .integer(1...1_000), default: "100", "Calls in a batch."),
+        ConfigurationKey("http.limits.batchParallel", .integer(1...100), default: "8", "Calls of a batch at once."),
+        ConfigurationKey("http.limits.filter", .size, default: "4KiB", "A filter expression."),
+        ConfigurationKey("http.limits.answerCache", .size, default: "24MiB", "Answers kept in memory."),
+        ConfigurationKey("http.limits.import", .size, default: "64MiB", "A file that an operator loads."),
+        ConfigurationKey("http.limits.chunk", .size, default: "64KiB", "Larger answers are sent in such pieces."),
+        ConfigurationKey("http.limits.inFlight", .integer(1...100_000), default: "1024", "Requests under way at once."),
+    ]
+
+    private static let other = [
+        ConfigurationKey(
+            "log.level", .choice(LogLevel.allCases.map(\.rawValue)), default: "info", "The least level logged."),
+        ConfigurationKey("log.access", .flag, default: "true", "Whether every request is logged."),
+        ConfigurationKey("store.kind", .choice(["sqlite"]), default: "sqlite", "The database."),
+        ConfigurationKey("store.path", .text, default: "portico.sqlite", "The database file, in the data directory."),
+        ConfigurationKey(
+            "store.sampleData", .flag, default: "false", "Whether empty adapters get their sample records."),
+        plugins,
+    ]
+
+    static let plugins = ConfigurationKey(
+        "plugins", .list(of: .mapping(pluginKeys)), default: "[]", "Plugin libraries to load.")
+
+    private static let identity = [
+        ConfigurationKey(
+            "identity.session.cookie.name", .text, default: "portico_session", "The session cookie's name."),
+        ConfigurationKey("identity.session.lifetime", .duration, default: "8h", "From sign-in to the cookie's end."),
+        ConfigurationKey("identity.tokens.accessLifetime", .duration, default: "15m", "An access token's life."),
+        ConfigurationKey("identity.tokens.refreshLifetime", .duration, default: "30d", "A refresh token's life."),
+        ConfigurationKey("identity.basic.enabled", .flag, default: "false", "Whether HTTP Basic is taken."),
+        ConfigurationKey(
+            "identity.login.backoff", .duration, default: "1s",
+            "The first wait after too many failed sign-ins; it doubles."),
+        ConfigurationKey(
+            "identity.demoAccounts", .list(of: .mapping(accountKeys)), default: "[]",
+            "Accounts made at the first start, for trying out; they forbid listening beyond loopback."),
+    ]
+
+    private static let accountKeys = [
+        ConfigurationKey("name", .text, "The account's name."),
+        ConfigurationKey("password", .secret(allowsPlain: true), "Its password."),
+        ConfigurationKey("roles", .list(of: .text), "Its roles."),
+    ]
+
+    private static let pluginKeys = [
+        ConfigurationKey("path", .text, "The library, relative to the configuration file."),
+        ConfigurationKey("mode", .choice(["inProcess"]), "How it runs."),
+    ]
+
+    private static func adapterKeys(_ name: AdapterName, _ options: [ConfigurationOption]) -> [ConfigurationKey] {
+        [
+            ConfigurationKey("adapters.\(name).enabled", .flag, default: "true", "Whether it is served."),
+            ConfigurationKey("adapters.\(name).access", .access, "Who may call it."),
+        ] + options.map { ConfigurationKey("adapters.\(name).\($0.path)", $0.kind, $0.summary) }
+    }
+}

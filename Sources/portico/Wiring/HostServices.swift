@@ -1,0 +1,36 @@
+import Gateway
+import Identity
+import Logging
+import ServiceLifecycle
+
+/// Keeps the gateways' deadlines. It is the last to stop, since requests under way still have theirs.
+struct DeadlineService: Service {
+    let gateways: [Gateway]
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withTaskGroup(of: Void.self) { group in
+                for gateway in gateways { group.addTask { await gateway.keepDeadlines() } }
+            }
+        }
+    }
+}
+
+/// What identity does every minute: ends, rotations, notes of use.
+struct MaintenanceService: Service {
+    let host: Host
+    let logger: Logger
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown {
+            while true {
+                try await Task.sleep(for: .seconds(60))
+                do {
+                    try await host.identity.maintain()
+                } catch {
+                    logger.warning("identity maintenance failed", metadata: ["detail": "\(error)"])
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import AdapterKit
+import Foundation
+import Gateway
+import HostConfiguration
+import Identity
+
+/// The configuration as the rooms want it.
+struct HostSettings {
+    struct DemoAccount {
+        let name: AccountName
+        let password: Secret
+        let roles: Set<RoleName>
+    }
+
+    let host: String
+    let port: Int
+    let dataDirectory: URL
+    let storePath: URL
+    let loadsSampleData: Bool
+    let logLevel: LogLevel
+    let logsAccess: Bool
+    let stopDeadline: Duration
+    let gateway: GatewaySettings
+    let identity: IdentityConfiguration
+    let demoAccounts: [DemoAccount]
+    private let idle: Duration
+    private let request: Duration
+
+    init(_ resolved: ResolvedConfiguration, data: String) throws {
+        let values = Values(resolved)
+        host = values.text("http.host")
+        port = values.integer("http.port")
+        dataDirectory = URL(fileURLWithPath: data, isDirectory: true)
+        storePath = URL(fileURLWithPath: values.text("store.path"), relativeTo: dataDirectory).absoluteURL
+        loadsSampleData = values.flag("store.sampleData")
+        logLevel = LogLevel(rawValue: values.text("log.level")) ?? .info
+        logsAccess = values.flag("log.access")
+        stopDeadline = values.duration("http.deadlines.stop")
+        idle = values.duration("http.deadlines.head")
+        request = values.duration("http.deadlines.request")
+        gateway = GatewaySettings(values)
+        identity = IdentityConfiguration(values)
+        demoAccounts = try Self.demoAccounts(resolved)
+        try refuseDemoBeyondLoopback()
+        try refuseLongSocketPath()
+    }
+
+    /// The admin socket, which `porticoctl` opens.
+    var adminSocket: String { dataDirectory.appendingPathComponent("admin.sock").path }
+
+    func serverSettings(_ address: GatewayServer.Address) -> GatewayServer.Settings {
+        var settings = GatewayServer.Settings(address: address)
+        settings.idle = idle
+        settings.request = request
+        settings.logsAccess = logsAccess
+        return settings
+    }
+
+    private static func demoAccounts(_ resolved: ResolvedConfiguration) throws -> [DemoAccount] {
+        try (resolved["identity.demoAccounts"]?.list ?? []).map { entry in
+            guard let name = AccountName(entry["name"]?.text ?? ""), let password = entry["password"]?.secret else {
+                throw Refusal("identity.demoAccounts: every account has a valid name and a password.")
+            }
+            let roles = (entry["roles"]?.list ?? []).compactMap { $0.text.flatMap { RoleName($0) } }
+            return DemoAccount(name: name, password: password, roles: Set(roles))
+        }
+    }
+
+    /// A socket's path has 108 bytes at most, its closing zero included (unix(7)).
+    private func refuseLongSocketPath() throws {
+        guard adminSocket.utf8.count > 107 else { return }
+        throw Refusal("The path of the data directory is too long for the admin socket: \(adminSocket)")
+    }
+
+    /// 127.0.0.0/8 (RFC 1122, section 3.2.1.3), by its digits: a name may begin like that and mean any address.
+    private var isLoopbackIPv4: Bool {
+        host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
+    }
+
+    /// Everybody knows the demo's passwords.
+    private func refuseDemoBeyondLoopback() throws {
+        guard !demoAccounts.isEmpty, host != "localhost", host != "::1", !isLoopbackIPv4 else { return }
+        throw Refusal("A configuration with demo accounts listens on the loopback interface only, not at \(host).")
+    }
+}

@@ -1,0 +1,49 @@
+import Gateway
+import Identity
+
+extension GatewaySettings {
+    init(_ values: Values) {
+        self.init()
+        limits = GatewayLimits(values)
+        cookie = SessionCookieSettings(name: values.text("identity.session.cookie.name"), isSecure: false)
+        allowsBasic = values.flag("identity.basic.enabled")
+        origins = Set(values.texts("http.cors.origins"))
+        preflightMaxAge = Int(values.duration("http.corsMaxAge").components.seconds)
+        version = Portico.version
+    }
+}
+
+extension GatewayLimits {
+    init(_ values: Values) {
+        self.init()
+        body = values.size("http.limits.body")
+        expansion = values.integer("http.limits.expansion")
+        uri = values.size("http.limits.uri")
+        head = values.size("http.limits.head")
+        fields = values.integer("http.limits.fields")
+        depth = values.integer("http.limits.depth")
+        self.values = values.integer("http.limits.values")
+        page = values.integer("http.limits.page")
+        batch = values.integer("http.limits.batch")
+        batchParallel = values.integer("http.limits.batchParallel")
+        filter = values.size("http.limits.filter")
+        answerCache = values.size("http.limits.answerCache")
+        importFile = values.size("http.limits.import")
+        chunk = values.size("http.limits.chunk")
+        inFlight = values.integer("http.limits.inFlight")
+    }
+}
+
+extension IdentityConfiguration {
+    init(_ values: Values) {
+        self.init()
+        sessions.lifetime = values.duration("identity.session.lifetime")
+        tokens.accessLifetime = values.duration("identity.tokens.accessLifetime")
+        tokens.refreshLifetime = values.duration("identity.tokens.refreshLifetime")
+        basic.enabled = values.flag("identity.basic.enabled")
+        let first = values.duration("identity.login.backoff")
+        backoff.pair.first = first
+        backoff.account.first = first
+        backoff.address.first = first
+    }
+}

@@ -1,0 +1,132 @@
+import ArgumentParser
+import ValueTree
+
+struct Accounts: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Administers accounts.",
+        subcommands: [List.self, Add.self, Disable.self, Enable.self, Password.self, Roles.self])
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lists the accounts.")
+
+        @OptionGroup var options: ConnectionOptions
+
+        func run() async throws {
+            let value = try await options.withConnection { try await $0.get("/admin/v1/accounts") }
+            try Printer(style: options.output).show(
+                value, columns: ["name", "displayName", "roles", "state"], list: "accounts")
+        }
+    }
+
+    struct Add: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Adds an account; its password comes from standard input.")
+
+        @OptionGroup var options: ConnectionOptions
+        @Argument(help: "The account's name.") var name: String
+        @Option(help: "The name that people see.") var displayName: String?
+        @Option(help: "A role; may be given several times.") var role: [String] = []
+
+        func run() async throws {
+            var account: WireDictionary = [
+                "name": .string(name), "password": .string(try PasswordPrompt.read()),
+                "roles": .array(role.map(WireValue.string)),
+            ]
+            if let displayName { account["displayName"] = .string(displayName) }
+            let added = try await options.withConnection {
+                try await $0.post("/admin/v1/accounts", .dictionary(account))
+            }
+            try Printer(style: options.output).show(added)
+        }
+    }
+
+    struct Disable: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Disables an account and signs it out everywhere.")
+
+        @OptionGroup var options: ConnectionOptions
+        @Argument(help: "The account's name.") var name: String
+
+        func run() async throws {
+            try await options.change(name, "disable")
+            try Printer(style: options.output).done("\(name) is disabled.")
+        }
+    }
+
+    struct Enable: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Enables an account.")
+
+        @OptionGroup var options: ConnectionOptions
+        @Argument(help: "The account's name.") var name: String
+
+        func run() async throws {
+            try await options.change(name, "enable")
+            try Printer(style: options.output).done("\(name) is enabled.")
+        }
+    }
+
+    struct Password: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Sets a password from standard input and signs the account out everywhere.")
+
+        @OptionGroup var options: ConnectionOptions
+        @Argument(help: "The account's name.") var name: String
+
+        func run() async throws {
+            try await options.change(name, "password", ["password": .string(try PasswordPrompt.read())])
+            try Printer(style: options.output).done("The password of \(name) is set.")
+        }
+    }
+
+    struct Roles: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Sets an account's roles.")
+
+        @OptionGroup var options: ConnectionOptions
+        @Argument(help: "The account's name.") var name: String
+        @Argument(help: "The roles it has from now on.") var roles: [String] = []
+
+        func run() async throws {
+            try await options.change(name, "roles", ["roles": .array(roles.map(WireValue.string))])
+            try Printer(style: options.output).done("The roles of \(name) are set.")
+        }
+    }
+}
+
+struct SessionCommands: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sessions", abstract: "Administers sessions.", subcommands: [List.self, Revoke.self])
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lists an account's sessions.")
+
+        @OptionGroup var options: ConnectionOptions
+        @Argument(help: "The account's name.") var name: String
+
+        func run() async throws {
+            let value = try await options.withConnection {
+                try await $0.get("/admin/v1/accounts/\(name.asPathSegment)/sessions")
+            }
+            try Printer(style: options.output).show(
+                value, columns: ["id", "created", "lastUsed", "expires", "address"], list: "sessions")
+        }
+    }
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Ends all of an account's sessions.")
+
+        @OptionGroup var options: ConnectionOptions
+        @Argument(help: "The account's name.") var name: String
+
+        func run() async throws {
+            try await options.change(name, "sessions/revoke")
+            try Printer(style: options.output).done("The sessions of \(name) have ended.")
+        }
+    }
+}
+
+extension ConnectionOptions {
+    func change(_ name: String, _ action: String, _ input: WireValue? = nil) async throws {
+        _ = try await withConnection { connection in
+            try await connection.post("/admin/v1/accounts/\(name.asPathSegment)/\(action)", input)
+        }
+    }
+}

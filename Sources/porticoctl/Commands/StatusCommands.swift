@@ -1,0 +1,62 @@
+import ArgumentParser
+import ValueTree
+
+struct Status: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Shows what runs.")
+
+    @OptionGroup var options: ConnectionOptions
+
+    func run() async throws {
+        let value = try await options.withConnection { try await $0.get("/admin/v1/status") }
+        try Printer(style: options.output).show(value)
+    }
+}
+
+struct Adapters: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Shows the adapters.", subcommands: [List.self, Show.self])
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lists the adapters.")
+
+        @OptionGroup var options: ConnectionOptions
+
+        func run() async throws {
+            let value = try await options.withConnection { try await $0.get("/admin/v1/adapters") }
+            try Printer(style: options.output).show(
+                value, columns: ["name", "title", "version", "access", "entities"], list: "adapters")
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Shows an adapter's entities and operations.")
+
+        @OptionGroup var options: ConnectionOptions
+        @Argument(help: "The adapter's name.") var name: String
+
+        func run() async throws {
+            let value = try await options.withConnection {
+                try await $0.get("/admin/v1/adapters/\(name.asPathSegment)")
+            }
+            try Printer(style: options.output).show(value)
+        }
+    }
+}
+
+struct Audit: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "The audit log.", subcommands: [Verify.self])
+
+    struct Verify: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Checks that no entry was changed, removed or cut off.",
+            discussion: "Exit status 1 where one was.")
+
+        @OptionGroup var options: ConnectionOptions
+
+        func run() async throws {
+            let value = try await options.withConnection { try await $0.get("/admin/v1/audit/verification") }
+            try Printer(style: options.output).show(value)
+            if value["intact"]?.boolValue != true { throw Failure("The audit log is not intact.") }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import ValueTree
+import WireFormats
+
+/// Shows results: JSON as it came, or a table.
+struct Printer {
+    let style: OutputStyle
+
+    func show(_ value: WireValue, columns: [String]? = nil, list: String? = nil) throws {
+        switch style {
+        case .json: write(try JSONFormat().write(value, options: WritingOptions(layout: .pretty)))
+        case .text: write(Array(text(value, columns: columns, list: list).utf8))
+        }
+    }
+
+    /// For commands whose result is that they succeeded.
+    func done(_ message: String) throws {
+        switch style {
+        case .json: write(try JSONFormat().write(["done": true]))
+        case .text: write(Array(message.utf8))
+        }
+    }
+
+    private func text(_ value: WireValue, columns: [String]?, list: String?) -> String {
+        if let columns, let rows = (list.flatMap { value[$0] } ?? value).arrayValue {
+            return Table(columns: columns, rows: rows).text
+        }
+        return Self.lines(value, indentation: 0).joined(separator: "\n")
+    }
+
+    private static func lines(_ value: WireValue, indentation: Int) -> [String] {
+        let margin = String(repeating: " ", count: indentation)
+        switch value {
+        case .dictionary(let members):
+            return members.flatMap { member -> [String] in
+                if let word = member.value.word { return ["\(margin)\(member.key): \(word)"] }
+                return ["\(margin)\(member.key):"] + lines(member.value, indentation: indentation + 2)
+            }
+        case .array(let items):
+            return items.flatMap { item in
+                item.word.map { ["\(margin)- \($0)"] } ?? ["\(margin)-"] + lines(item, indentation: indentation + 2)
+            }
+        default: return [margin + (value.word ?? "")]
+        }
+    }
+
+    private func write(_ bytes: [UInt8]) {
+        FileHandle.standardOutput.write(Data(bytes + [0x0A]))
+    }
+}
+
+extension WireValue {
+    /// A value that fits on a line; nil for others.
+    var word: String? {
+        switch self {
+        case .null: return "-"
+        case .string(let text): return text
+        case .bool(let flag): return flag ? "yes" : "no"
+        case .int64(let number): return String(number)
+        case .uint64(let number): return String(number)
+        case .double(let number): return number.description
+        case .date(let date): return date.rfc3339
+        case .array(let items):
+            let words = items.compactMap(\.stringValue)
+            return words.count == items.count ? words.joined(separator: ", ") : nil
+        default: return nil
+        }
+    }
+}

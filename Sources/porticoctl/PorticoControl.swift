@@ -1,0 +1,48 @@
+import ArgumentParser
+import Foundation
+
+/// The operator's command line. Results go to standard output, progress and errors to standard error.
+///
+/// Exit status: 0 done, 1 failed, 2 wrong usage, 4 not signed in.
+@main
+struct PorticoControl: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "porticoctl",
+        abstract: "Administers a running Portico.",
+        discussion: "Exit status: 0 done, 1 failed, 2 wrong usage, 4 not signed in.",
+        version: "0.1.0",
+        subcommands: [
+            Status.self, Adapters.self, Accounts.self, SessionCommands.self, Feeds.self, Employees.self, Users.self,
+            Audit.self,
+        ])
+
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch let failure as Failure {
+            FileHandle.standardError.write(Data("porticoctl: \(failure.message)\n".utf8))
+            Foundation.exit(failure.exitStatus)
+        } catch {
+            // ArgumentParser ends with 64 for wrong usage; operators' scripts expect 2.
+            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+            FileHandle.standardError.write(Data((fullMessage(for: error) + "\n").utf8))
+            Foundation.exit(2)
+        }
+    }
+}
+
+/// Why a command failed, in words for people.
+struct Failure: Error {
+    let message: String
+    let exitStatus: Int32
+
+    init(_ message: String, exitStatus: Int32 = 1) {
+        self.message = message
+        self.exitStatus = exitStatus
+    }
+}

@@ -1,0 +1,65 @@
+import AdapterKit
+import AdapterTesting
+import PlistFeeds
+import Testing
+
+@Suite struct `Two who publish at once` {
+    private let memory: MemoryRecords
+    private let clock = SettableClock()
+
+    init() throws {
+        memory = try MemoryRecords(PlistFeedsModule.declare(AdapterConfiguration()), clock: clock)
+    }
+
+    private func adapter(on records: any RecordStore) async throws -> any Adapter {
+        let adapter = try PlistFeedsModule.make(AdapterConfiguration())
+        try await adapter.start(AdapterContext(records: records, log: .discarding, clock: clock))
+        return adapter
+    }
+
+    private func publish(_ text: String, by adapter: any Adapter) async throws -> WireValue? {
+        let call = Call(
+            operation: "publish", input: ["name": "news", "content": ["text": .string(text)]], caller: .someone,
+            requestID: "test", deadline: .now + .seconds(30), records: memory.seen(by: .someone), log: .discarding)
+        guard case .value(let value) = try await adapter.handle(call).content else { return nil }
+        return value["version"]
+    }
+
+    private func texts() async throws -> [WireValue] {
+        let query = Query(order: [SortKey("version")])
+        return try await memory.everything.query(query, in: "versions").records.compactMap { $0["content"]["text"] }
+    }
+
+    @Test(arguments: [false, true])
+    func `the slower one comes after the faster one`(feedIsThere: Bool) async throws {
+        let other = try await adapter(on: memory.everything)
+        if feedIsThere { _ = try await publish("old", by: other) }
+        let records = InterruptedRecords(memory.everything) { write in
+            if write == 1 { _ = try await publish("faster", by: other) }
+        }
+        let version = try await publish("slower", by: adapter(on: records))
+        #expect(version == (feedIsThere ? 3 : 2))
+        #expect(try await texts() == (feedIsThere ? ["old", "faster", "slower"] : ["faster", "slower"]))
+        #expect(try await memory.everything.record("news", in: "feeds")?["content"]["text"] == "slower")
+    }
+
+    @Test func `who never gets a turn is told to try again, and nothing of it is there`() async throws {
+        let other = try await adapter(on: memory.everything)
+        let records = InterruptedRecords(memory.everything) { write in
+            _ = try await publish("faster \(write)", by: other)
+        }
+        let slow = try await adapter(on: records)
+        let error = try await refusal { try await publish("slower", by: slow) }
+        #expect(error?.code == .recordConflict)
+        #expect(try await texts() == (1...5).map { .string("faster \($0)") })
+    }
+
+    @Test func `an outage is told as it is`() async throws {
+        let records = InterruptedRecords(memory.everything) { _ in
+            throw PorticoError(.storeUnavailable, "The store is away.")
+        }
+        let adapter = try await adapter(on: records)
+        #expect(try await refusal { try await publish("news", by: adapter) }?.code == .storeUnavailable)
+        #expect(memory.position == Revision(0))
+    }
+}

@@ -1,0 +1,47 @@
+"""`python3 Tests/Checks [RULE …] [--root DIR]` holds the repository against its rules; exit 1 where one is broken.
+
+`--write-table` renews the table of rooms in docs/ARCHITECTURE.md. Standard library only: it runs on a bare machine.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from repository import Repository
+from rules import ALL, room_table
+
+
+def main():
+    arguments = _arguments()
+    repository = Repository(arguments.root)
+    if arguments.write_table:
+        return room_table.write(repository)
+    broken = sum(_run(name, repository) for name in arguments.rules or ALL)
+    sys.exit(1 if broken else 0)
+
+
+def _arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rules", nargs="*", metavar="RULE", help=f"one of {', '.join(ALL)}; all by default")
+    parser.add_argument("--root", default=Path(__file__).resolve().parents[2])
+    parser.add_argument("--write-table", action="store_true")
+    arguments = parser.parse_args()
+    for name in arguments.rules:
+        if name not in ALL:
+            parser.error(f"no rule {name}; there are {', '.join(ALL)}")
+    return arguments
+
+
+def _run(name, repository):
+    start = time.monotonic()
+    findings = sorted(ALL[name].check(repository))
+    for finding in findings:
+        print(finding)
+    verdict = f"{len(findings)} found" if findings else "ok"
+    print(f"check {name}: {verdict} ({time.monotonic() - start:.1f} s)", file=sys.stderr)
+    return len(findings)
+
+
+if __name__ == "__main__":
+    main()

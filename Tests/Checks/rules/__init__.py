@@ -1,0 +1,17 @@
+"""One file a rule. Each has `check(repository)`, which yields findings; `ALL` is the catalogue."""
+
+from rules import (
+    declared_imports, forbidden_text, formatting, listed_packages, links, sizes_and_names, room_arrows, room_table,
+    strict_targets)
+
+ALL = {
+    "format": formatting,
+    "packages": listed_packages,
+    "strict": strict_targets,
+    "imports": declared_imports,
+    "arrows": room_arrows,
+    "table": room_table,
+    "text": forbidden_text,
+    "size": sizes_and_names,
+    "links": links,
+}

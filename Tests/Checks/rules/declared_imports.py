@@ -1,0 +1,52 @@
+"""A file imports only what its target declares, plainly.
+
+The compiler's own check (`--explicit-target-dependency-import-check error`) lets undeclared imports pass in Swift
+6.3.1, so every file's imports are held against the manifest here.
+"""
+
+from finding import Finding
+from modules import Modules
+from swift_imports import imports_of
+
+_REFUSED = {
+    "@testable": "tests go through the public interface, but for a room's own unit tests",
+    "@_exported": "a reader of the importing file must see where names come from",
+    "@_implementationOnly": "use `internal import`",
+    "@_spi": "a second, hidden interface",
+}
+
+
+def check(repository):
+    modules = Modules(repository)
+    owners = {path: target for package in repository.packages for target in package.targets for path in target.sources}
+    for path in repository.swift_files():
+        imports = imports_of(repository.text(path) or "")
+        if path.endswith("Package.swift"):
+            yield from _undeclared(path, imports, {"PackageDescription"}, "a manifest")
+        elif path in owners:
+            yield from _in_target(path, imports, owners[path], modules)
+        else:
+            yield Finding(path, 0, "imports", "belongs to no target, so nothing compiles or tests it")
+
+
+def _in_target(path, imports, target, modules):
+    room = modules.repository.rooms["rooms"].get(target.name, {})
+    for found in imports:
+        if found.is_partial:
+            yield Finding(path, found.line, "imports", f"import the whole module: `import {found.module}`")
+        for attribute in found.attributes:
+            if attribute == "@_exported" and found.module in room.get("exports", []):
+                continue
+            if attribute == "@testable" and target.name == found.module + "Tests":
+                continue
+            if attribute in _REFUSED:
+                yield Finding(path, found.line, "imports", f"{attribute} is refused: {_REFUSED[attribute]}")
+    outside = set(room.get("outside", [])) & {"Testing"}  # comes with the toolchain
+    allowed = modules.declared_by(target) | modules.ground_of(target) | outside
+    yield from _undeclared(path, imports, allowed, f"target {target.name}")
+
+
+def _undeclared(path, imports, allowed, who):
+    for found in imports:
+        if found.module not in allowed:
+            yield Finding(path, found.line, "imports", f"{who} does not declare {found.module}")

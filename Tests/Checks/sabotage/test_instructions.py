@@ -1,0 +1,34 @@
+import contextlib
+import importlib.util
+import io
+import unittest
+
+from workshop import REPOSITORY
+
+specification = importlib.util.spec_from_file_location("instructions", REPOSITORY / "Benchmarks/instructions.py")
+instructions = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(instructions)
+
+KEY = ("json → tape", "chat")
+
+
+class Instructions(unittest.TestCase):
+    def compared(self, figure, held):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            failures = instructions.compare({KEY: figure}, held)
+        return failures, said.getvalue()
+
+    def test_a_figure_within_the_margin_passes(self):
+        self.assertEqual(0, self.compared(10.9, {KEY: 10.0})[0])
+
+    def test_a_figure_over_the_margin_fails_and_names_the_limit(self):
+        failures, said = self.compared(11.1, {KEY: 10.0})
+        self.assertEqual(1, failures)
+        self.assertIn("more than 11.00", said)
+
+    def test_a_figure_without_a_record_fails(self):
+        self.assertEqual(1, self.compared(1.0, {})[0])
+
+    def test_every_record_can_be_read(self):
+        self.assertTrue(all(figure > 0 for figure in instructions.recorded().values()))

@@ -1,0 +1,59 @@
+from case import SabotageCase
+
+
+class Text(SabotageCase):
+    rule = "text"
+
+    def test_the_host_of_a_package_registry_is_refused(self):
+        host = "pypi" + ".org"
+        self.house.write("Makefile", f"install:\n\tpip install --index-url https://{host}/simple\n")
+        self.assert_refused(
+            f"Makefile:2: [text] `{host}` names the host of a package registry; the machine's own settings choose it")
+
+    def test_an_absolute_path_of_one_machine_is_refused(self):
+        for place in ["work", "root", "opt/swift"]:
+            path = f"/{place}"
+            self.house.write("README.md", f"See {path}/main.\n")
+            code, found = self.house.findings(self.rule)
+            self.assertEqual((1, 1), (code, len(found)))
+            self.assertIn("holds an absolute path of one machine", found[0])
+
+    def test_a_relative_path_of_the_same_name_is_not(self):
+        self.house.write("README.md", "See docs/work/first.md and at/rooted.\n")
+        self.assert_accepted()
+
+    def test_a_committed_resolution_is_refused(self):
+        self.house.write("Package.resolved", "{}\n")
+        self.assert_refused("Package.resolved: [text] Package.resolved must not be committed")
+
+    def test_foundations_codecs_are_refused_in_a_room_and_allowed_in_tests(self):
+        self.house.write("Tests/ParlourTests/GuestTests.swift", "let oracle = JSONEncoder()\n")
+        self.assert_accepted()
+        self.house.write("Sources/Cellar/Jar.swift", "let codec = JSONEncoder()\n")
+        self.assert_refused(
+            "Sources/Cellar/Jar.swift:1: [text] `JSONEncoder` Foundation's codecs are oracles in tests only; "
+            "use WireFormats")
+        self.house.edit("Tests/Checks/rooms.json", '"outside": []', '"outside": [], "foundationCodecs": "a reason"')
+        self.assert_accepted()
+
+
+class Size(SabotageCase):
+    rule = "size"
+
+    def test_a_long_file_is_refused(self):
+        self.house.write("Sources/Cellar/Jar.swift", "\n" * 301)
+        self.assert_refused("Sources/Cellar/Jar.swift: [size] 301 lines; split it at 300 by what it is about")
+
+    def test_a_name_that_says_nothing_is_refused(self):
+        self.house.write("Sources/Cellar/StringUtils.swift", "struct JarManager {}\n")
+        self.assert_refused(
+            "Sources/Cellar/StringUtils.swift: [size] the file's name StringUtils does not say what it is about",
+            "Sources/Cellar/StringUtils.swift:1: [size] the type's name JarManager does not say what it is")
+
+
+class Links(SabotageCase):
+    rule = "links"
+
+    def test_a_link_to_nowhere_is_refused(self):
+        self.house.write("docs/start.md", "See [the map](ARCHITECTURE.md) and [the attic](attic.md).\n")
+        self.assert_refused("docs/start.md:1: [links] attic.md does not exist")

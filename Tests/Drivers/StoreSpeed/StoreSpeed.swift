@@ -1,0 +1,40 @@
+import AdapterKit
+import Foundation
+import SQLiteStore
+import SyncEngine
+
+/// Measures what a call of the store costs, through its public interface, with 10,000 rows: `store-speed [SECONDS]`.
+///
+/// Printed are microseconds of processor time a call: of all tasks together, so that the number of cores does not matter.
+@main
+struct StoreSpeed {
+    static func main() async throws {
+        let seconds = CommandLine.arguments.dropFirst().first.flatMap { Double($0) } ?? 2
+        let directory = FileManager.default.temporaryDirectory.appending(path: "store-speed-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let store = try SQLiteStore(
+            SQLiteStoreSettings(path: directory.appending(path: "store.sqlite").path, clock: Noon()))
+        try await store.install([CollectionDeclaration(adapter: "staff", entity: People.entity)])
+        try await load(store)
+        for measurement in Measurement.all { try await report(measurement, on: store, for: seconds) }
+        await store.close()
+    }
+
+    private static func load(_ store: SQLiteStore) async throws {
+        let start = ContinuousClock.now
+        _ = try await People.records(store).apply((0..<People.count).map { People.creation($0) })
+        print("10,000 rows loaded in \(ContinuousClock.now - start)")
+    }
+
+    private static func report(_ measurement: Measurement, on store: SQLiteStore, for seconds: Double) async throws {
+        let (calls, wall, processor) = try await measurement.run(on: store, for: seconds)
+        let each = String(format: "%8.1f", processor / Double(calls) * 1e6)
+        let rate = String(format: "%9.0f", Double(calls) / wall)
+        print("\(each) µs of processor a call, \(rate) calls/s, \(measurement.tasks) tasks: \(measurement.name)")
+    }
+}
+
+struct Noon: WallClock {
+    func now() -> WireDate { WireDate(secondsSinceReferenceDate: 12 * 3600) }
+}

@@ -1,0 +1,179 @@
+"""A running gateway for black-box tests, and a client that knows nothing of Portico.
+
+Only Python's standard library: its json, plistlib and xml.etree are independent implementations of what is tested.
+"""
+
+import base64
+import http.client
+import json
+import os
+import pathlib
+import plistlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("PORTICO_BUILD", ROOT / ".build" / "debug"))
+START_SECONDS = 60
+
+JSON = "application/json"
+PLIST = "application/x-plist"
+BPLIST = "application/x-apple-binary-plist"
+XML = "application/xml"
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    def json(self):
+        return json.loads(self.body)
+
+    def plist(self):
+        return plistlib.loads(self.body)
+
+    def text(self):
+        return self.body.decode("utf-8")
+
+    def __repr__(self):
+        return f"{self.status} {self.headers.get('content-type')} {self.body[:400]!r}"
+
+
+class Gateway:
+    """One `portico serve` with the demo configuration, a free port and a data directory of its own."""
+
+    def __init__(self, *settings, config="Config/demo.yaml", data=None, environment=None):
+        self.owns_data = data is None
+        self.data = pathlib.Path(data or tempfile.mkdtemp(prefix="portico-"))
+        self.log_path = self.data / "test.log"
+        arguments = [BUILD / "portico", "serve", "--config", config, "--data", self.data, "--set", "http.port=0",
+            # Debug builds on a busy machine hash passwords for longer than the usual deadline.
+            "--set", "http.deadlines.request=120s",
+        ]
+        log = open(self.log_path, "ab")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PORTICO_")}
+        self.process = subprocess.Popen(
+            [str(argument) for argument in [*arguments, *settings]],
+            cwd=ROOT,
+            env={**kept, **(environment or {})},
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
+        log.close()
+        self.port = self._wait_for_port()
+
+    def _wait_for_port(self):
+        for line in self.process.stdout:
+            if line.startswith("listening on http://"):
+                return int(line.strip().rsplit(":", 1)[1])
+        raise AssertionError(f"portico ended before it listened:\n{self.log()}")
+
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+    def stop(self):
+        """SIGTERM; the exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        status = self.process.wait(timeout=START_SECONDS)
+        self.process.stdout.close()
+        return status
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def remove(self):
+        if self.process.poll() is None:
+            self.kill()
+        if self.owns_data:
+            shutil.rmtree(self.data, ignore_errors=True)
+
+    def resident(self, what="VmRSS"):
+        """Bytes in memory now, or with `VmHWM` the most since the start or since ``forget_peak``."""
+        fields = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines())
+        return int(fields[what].split()[0]) * 1024
+
+    def forget_peak(self):
+        pathlib.Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
+
+    def connect(self):
+        """A bare socket, for what an HTTP client would not send."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
+
+    def request(self, method, path, body=None, headers=None, user=None, token=None):
+        headers = dict(headers or {})
+        if user:
+            credentials = f"{user}:portico-demo".encode()
+            headers["Authorization"] = "Basic " + base64.b64encode(credentials).decode()
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request(method, path, body=body, headers=headers)
+            response = connection.getresponse()
+            fields = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, fields, response.read())
+        finally:
+            connection.close()
+
+    def get(self, path, accept=None, **rest):
+        headers = rest.pop("headers", {})
+        if accept:
+            headers = {**headers, "Accept": accept}
+        return self.request("GET", path, headers=headers, **rest)
+
+    def send(self, method, path, value, **rest):
+        """A JSON body."""
+        headers = {"Content-Type": JSON, **rest.pop("headers", {})}
+        return self.request(method, path, body=json.dumps(value), headers=headers, **rest)
+
+    def login(self, user):
+        answer = self.send("POST", "/auth/login", {"username": user, "password": "portico-demo"})
+        assert answer.status == 200, answer
+        return answer
+
+
+class GatewayTest(unittest.TestCase):
+    """Tests that share one gateway; `settings` are further arguments of `serve`."""
+
+    settings = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.gateway = Gateway(*cls.settings)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.gateway.remove()
+
+    def expect(self, answer, status, code=None):
+        self.assertEqual(answer.status, status, answer)
+        if code:
+            self.assertEqual(answer.json()["error"]["code"], code, answer)
+        return answer
+
+
+def run_portico(*arguments, program="portico", stdin=None, environment=None, timeout=120):
+    """A command of `portico` or `porticoctl` to its end: its exit status and what it said, as text."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PORTICO_")}
+    return subprocess.run(
+        [str(part) for part in [BUILD / program, *arguments]],
+        cwd=ROOT, env={**kept, **(environment or {})}, input=stdin, capture_output=True, text=True, timeout=timeout)
+
+
+def run_tool(*arguments, stdin=None):
+    """An external program's standard output; fails the test where the program does."""
+    done = subprocess.run(arguments, input=stdin, capture_output=True, timeout=60)
+    assert done.returncode == 0, (arguments, done.returncode, done.stderr[:2000])
+    return done.stdout
+
+
+def has_tool(name):
+    return shutil.which(name) is not None

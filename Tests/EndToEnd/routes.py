@@ -1,0 +1,56 @@
+"""What the gateway says of itself in /openapi.json, as calls to make."""
+
+METHODS = {"get", "post", "put", "patch", "delete"}
+SAMPLES = {"userId": "101", "name": "sonnets"}
+
+
+class Route:
+    def __init__(self, method, path, operation, document):
+        self.method, self.template, self.operation, self.document = method.upper(), path, operation, document
+
+    @property
+    def path(self):
+        return self.path_with(SAMPLES)
+
+    def path_with(self, values, otherwise="x"):
+        """The path with its parameters filled in, as given: a caller percent-encodes."""
+        path = self.template
+        for parameter in self.operation.get("parameters", []):
+            if parameter["in"] == "path":
+                path = path.replace("{" + parameter["name"] + "}", values.get(parameter["name"], otherwise))
+        return path
+
+    @property
+    def body_types(self):
+        return list(self.operation.get("requestBody", {}).get("content", {}))
+
+    @property
+    def needs_body(self):
+        return bool(self.operation.get("requestBody", {}).get("required"))
+
+    @property
+    def members(self):
+        """The names of the members of a JSON body."""
+        schema = self.operation["requestBody"]["content"]["application/json"]["schema"]
+        while "$ref" in schema:
+            schema = self.referenced(schema["$ref"])
+        return list(schema.get("properties", {}))
+
+    def referenced(self, reference):
+        found = self.document
+        for part in reference.removeprefix("#/").split("/"):
+            found = found[part.replace("~1", "/").replace("~0", "~")]
+        return found
+
+    def __repr__(self):
+        return f"{self.method} {self.template}"
+
+
+def routes(gateway):
+    document = gateway.get("/openapi.json").json()
+    return [
+        Route(method, path, operation, document)
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+        if method in METHODS
+    ]

@@ -1,0 +1,158 @@
+"""`portico convert` from outside: every pair of formats, every way to fail, and more than fits in memory."""
+
+import datetime
+import json
+import plistlib
+import subprocess
+import tempfile
+import unittest
+
+import cbor
+from harness import BUILD
+
+FORMATS = ["json", "plist", "bplist", "xml", "cbor"]
+SAMPLES = [
+    {"text": "é ‹&> \U0001F600 ]]> \"quoted\"", "lines": "one\r\ntwo\ttabbed", "empty": ""},
+    {"numbers": [0, 1, -1, 2**53 + 1, 2**63 - 1, -(2**63), 2**64 - 1], "reals": [0.5, 1.0, -1e-7, 1e300], "flags": [True, False]},
+    {"empty list": [], "empty dictionary": {}, "one": [1], "nested": [[[]], [{}], {"a": {"b": [{"c": "d"}]}}]},
+    {"order": {"z": 1, "a": 2, "m": 3}, "keys": {"": "empty", "a b": 1, "<&>": 2, "é": 3, "e\u0301": 4, "item": 5, "@name": 6, "$": 7}},
+    {"long": "x" * 100_000, "many": list(range(2000))},
+    [],
+    ["a list at the top", {}],
+]
+MEMORY_OF_A_STREAM = 120 << 20
+
+
+def convert(data, source, target=None, *options):
+    to = ["--to", target] if target else []
+    arguments = [str(BUILD / "portico"), "convert", "--from", source, *to, *options]
+    return subprocess.run(arguments, input=data, capture_output=True, timeout=120)
+
+
+class Conversion(unittest.TestCase):
+    def converted(self, data, source, target, *options):
+        done = convert(data, source, target, *options)
+        self.assertEqual((done.returncode, done.stderr), (0, b""), (source, target, data[:200]))
+        return done.stdout
+
+    def refused(self, data, source, target, *words, options=()):
+        done = convert(data, source, target, *options)
+        self.assertEqual(done.returncode, 1, done)
+        for word in words:
+            self.assertIn(word, done.stderr.decode().lower())
+
+    def test_every_pair_of_formats_carries_every_sample_there_and_back(self):
+        for sample in SAMPLES:
+            original = json.dumps(sample).encode()
+            for source in FORMATS:
+                written = self.converted(original, "json", source)
+                for target in FORMATS:
+                    there = self.converted(written, source, target)
+                    back = json.loads(self.converted(there, target, "json"))
+                    self.assertEqual(back, sample, (source, target))
+                    self.assertEqual(json.dumps(back), json.dumps(sample), (source, target, "order or type changed"))
+
+    def test_independent_readers_and_writers_agree(self):
+        for sample in SAMPLES:
+            original = json.dumps(sample).encode()
+            self.assertEqual(plistlib.loads(self.converted(original, "json", "bplist")), sample)
+            self.assertEqual(cbor.loads(self.converted(original, "json", "cbor")), sample)
+            self.assertEqual(plistlib.loads(self.converted(original, "json", "plist")), sample)
+            as_binary = plistlib.dumps(sample, fmt=plistlib.FMT_BINARY, sort_keys=False)
+            self.assertEqual(json.loads(self.converted(as_binary, "bplist", "json")), sample)
+            # plistlib makes every line end of XML a line feed when it writes.
+            as_xml = plistlib.dumps(sample, sort_keys=False)
+            expected = json.loads(json.dumps(sample).replace("\\r\\n", "\\n"))
+            self.assertEqual(json.loads(self.converted(as_xml, "plist", "json")), expected)
+
+    def test_dates_and_bytes_of_a_property_list_become_what_json_has_for_them(self):
+        value = {"when": datetime.datetime(2026, 11, 21, 9, 30), "bytes": b"\x00\xff"}
+        for form, name in [(plistlib.FMT_XML, "plist"), (plistlib.FMT_BINARY, "bplist")]:
+            answer = json.loads(self.converted(plistlib.dumps(value, fmt=form), name, "json"))
+            self.assertEqual(answer, {"when": "2026-11-21T09:30:00Z", "bytes": "AP8="})
+            other = "bplist" if name == "plist" else "plist"
+            self.assertEqual(plistlib.loads(self.converted(plistlib.dumps(value, fmt=form), name, other)), value)
+
+    def test_without_a_target_it_validates(self):
+        done = convert(b'{"a": [1, 2]}', "json")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
+        self.refused(b'{"a": [1, 2}', "json", None, "line 1")
+
+    def test_malformed_input_is_refused_with_its_position(self):
+        cases = [
+            ("json", b'{\n  "a": }', "line 2"), ("json", b"[1,]", "line 1"), ("json", b'["\\ud800"]', "line 1"), ("json", b"", "line 1"),
+            ("json", b"[1] 2", "column 5"), ("json", b"[01]", "line 1"), ("json", b"[1e400]", "line 1"),
+            ("plist", b"<plist><dict>\n<key>a</key></dict></plist>", "line 2"), ("plist", b"<plist><integer>x</integer></plist>", "line 1"),
+            ("xml", b"<a>\n<b></a>", "line 2"), ("xml", b"<a>&nope;</a>", "line 1"), ("xml", b"<!DOCTYPE a []><a/>", "line 1"),
+            ("bplist", b"bplist00 and nothing", "byte"), ("bplist", b"", "byte"), ("cbor", b"\x82\x01", "byte"),
+        ]
+        for source, data, place in cases:
+            with self.subTest(source=source, data=data):
+                self.refused(data, source, "json", "error:", place)
+
+    def test_what_a_format_cannot_carry_is_refused_with_its_position(self):
+        for target, data in [("plist", b'{"a": null}'), ("bplist", b"[null]"), ("plist", b"[18446744073709551616]"), ("xml", b'["\\u0000"]')]:
+            with self.subTest(target=target, data=data):
+                self.refused(data, "json", target, "error:")
+
+    def test_a_doubled_key_gives_way_to_the_later_one_with_a_warning(self):
+        done = convert(b'{"a":1,"b":2,"a":3}', "json", "json")
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(json.loads(done.stdout), {"b": 2, "a": 3})
+        self.assertIn(b"warning", done.stderr)
+
+    def test_the_limits_hold_and_are_named(self):
+        self.converted(b"[[[1]]]", "json", "json", "--max-depth", "3")
+        self.refused(b"[[[1]]]", "json", "json", "depth", options=["--max-depth", "2"])
+        self.refused(b"[" * 100_000, "json", "json", "depth")
+        self.converted(b"[1]", "json", "json", "--max-bytes", "3")
+        self.refused(b"[10]", "json", "json", "3 bytes", options=["--max-bytes", "3"])
+
+    def test_wrong_usage_is_refused(self):
+        for arguments in [["--from", "yaml"], [], ["--from", "json", "--to", "yaml"], ["--from", "json", "--max-depth", "0"]]:
+            done = subprocess.run([str(BUILD / "portico"), "convert", *arguments], input=b"1", capture_output=True, timeout=60)
+            self.assertNotEqual(done.returncode, 0, arguments)
+            self.assertTrue(done.stderr)
+
+    def test_a_closed_output_ends_it(self):
+        with tempfile.TemporaryFile() as source:
+            source.write(b"[" + b"1," * 1_000_000 + b"1]")
+            source.seek(0)
+            process = subprocess.Popen(
+                [str(BUILD / "portico"), "convert", "--from", "json", "--to", "json"],
+                stdin=source, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            process.stdout.read(10)
+            process.stdout.close()
+            self.assertNotEqual(process.wait(timeout=60), 0)
+            process.stderr.close()
+
+    def test_a_large_stream_needs_little_memory(self):
+        with tempfile.TemporaryFile() as source:
+            self.write_large(source)
+            for target in ["json", "plist"]:
+                source.seek(0)
+                self.assertLess(self.peak(source, target), MEMORY_OF_A_STREAM, target)
+
+    def write_large(self, file):
+        """50 MB of employees."""
+        row = json.dumps({"id": "E1", "name": "employee " * 50, "numbers": [1, 2.5, True]}).encode()
+        file.write(b"[" + row)
+        while file.tell() < 50 << 20:
+            file.write((b"," + row) * 100)
+        file.write(b"]")
+
+    def peak(self, source, target):
+        """The most memory of one conversion: it runs below a process that has no other child."""
+        program = [str(BUILD / "portico"), "convert", "--from", "json", "--to", target]
+        script = (
+            "import resource, subprocess, sys\n"
+            "done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)\n"
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
+            "sys.exit(done.returncode)")
+        done = subprocess.run(["python3", "-c", script, *program], stdin=source, stdout=subprocess.PIPE, timeout=300)
+        self.assertEqual(done.returncode, 0)
+        return int(done.stdout) * 1024
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,91 @@
+import AdapterKit
+import HostConfiguration
+import Testing
+
+private let reference = ConfigurationReference([
+    ConfigurationKey("http.port", .integer(0...65_535), default: "8080", "The port."),
+    ConfigurationKey("http.corsMaxAge", .duration, default: "10m", "How long a preflight is kept."),
+    ConfigurationKey("http.cors.origins", .list(of: .text), "Origins."),
+    ConfigurationKey("http.limits.body", .size, default: "8MiB", "Body."),
+    ConfigurationKey("adapters.*.access", .access, "Who may call."),
+    ConfigurationKey("adapters.feeds.*.access", .access, "Who may read a feed."),
+    ConfigurationKey("identity.pepper", .secret(allowsPlain: false), "A secret."),
+])
+
+private func resolve(
+    _ yaml: String, environment: [String: String] = [:], overrides: [String] = []
+) throws -> Result<ResolvedConfiguration, ConfigurationErrors> {
+    ResolvedConfiguration.resolve(
+        try YAMLDocument.read(yaml, file: "test.yaml"), reference: reference, environment: environment,
+        overrides: overrides,
+        secrets: SecretSource(environment: ["PEPPER": "p"]) { _ in "from a file\n" })
+}
+
+@Suite struct ResolutionTests {
+    @Test func `what nobody says has its default`() throws {
+        let resolved = try resolve("").get()
+        #expect(resolved["http.port"]?.integer == 8080)
+        #expect(resolved["http.limits.body"]?.size == 8 << 20)
+        #expect(resolved["http.cors.origins"] == nil)
+    }
+
+    @Test func `the environment lies over the file, and the command line over both`() throws {
+        let yaml = "http: {port: 1, corsMaxAge: 1s}\nadapters: {users: {access: login}}"
+        let resolved = try resolve(
+            yaml,
+            environment: [
+                "PORTICO_HTTP_CORS_MAX_AGE": "5m", "PORTICO_HTTP_PORT": "2",
+                "PORTICO_ADAPTERS_FEEDS_NEWS_ACCESS": "public",
+                "HOME": "/",
+            ],
+            overrides: ["http.port=3", "http.cors.origins=[https://a.example, https://b.example]"]
+        ).get()
+        #expect(resolved["http.port"]?.integer == 3)
+        #expect(resolved["http.corsMaxAge"]?.duration == .seconds(300))
+        #expect(resolved["adapters.feeds.news.access"]?.access == .public)
+        #expect(resolved["adapters.users.access"]?.access == .login)
+        #expect(
+            resolved["http.cors.origins"]?.list == [.text("https://a.example"), .text("https://b.example")])
+    }
+
+    @Test func `an unknown key is an error with its place and a suggestion`() throws {
+        let errors = try #require(throws: ConfigurationErrors.self) { try resolve("http:\n  prot: 1\nlgo: 2").get() }
+        #expect(
+            errors.errors.map(\.description) == [
+                "test.yaml:2:3: There is no key http.prot. Did you mean port?", "test.yaml:3:1: There is no key lgo.",
+            ])
+    }
+
+    @Test(arguments: [
+        ("http: {port: many}", "a whole number from 0 to 65535"), ("http: {corsMaxAge: 5}", "a duration such as"),
+        ("http: {limits: {body: 1MB}}", "a size such as"), ("adapters: {users: {access: all}}", "public-read"),
+        ("http: 5", "http is a mapping"), ("identity: {pepper: plain}", "{env: NAME} or {file: PATH}"),
+        ("identity: {pepper: {env: NONE}}", "NONE is not set"),
+    ])
+    func `a value of the wrong kind is an error that says what belongs there`(yaml: String, message: String) throws {
+        let errors = try #require(throws: ConfigurationErrors.self) { try resolve(yaml).get() }
+        #expect(errors.description.contains(message))
+    }
+
+    @Test func `broken YAML is reported with its place`() throws {
+        let error = try #require(throws: ConfigurationError.self) { try resolve("a: [1\nb: 2").get() }
+        #expect(error.description.hasPrefix("test.yaml:2"))
+    }
+
+    @Test func `a secret comes from the environment or a file and shows itself to nobody`() throws {
+        let fromEnvironment = try resolve("identity: {pepper: {env: PEPPER}}").get()["identity.pepper"]?.secret
+        #expect(fromEnvironment?.reveal() == "p")
+        #expect("\(String(describing: fromEnvironment))".contains("p\"") == false)
+        #expect(
+            try resolve("identity: {pepper: {file: f}}").get()["identity.pepper"]?.secret?.reveal() == "from a file")
+    }
+
+    @Test func `a variable that begins like ours and names no key is an error`() throws {
+        #expect(throws: ConfigurationErrors.self) { try resolve("", environment: ["PORTICO_HTTP_PROT": "1"]).get() }
+    }
+
+    @Test func `roles are read`() throws {
+        let resolved = try resolve("adapters: {users: {access: {roles: [admin, editor]}}}").get()
+        #expect(resolved["adapters.users.access"]?.access == .roles(["admin", "editor"]))
+    }
+}

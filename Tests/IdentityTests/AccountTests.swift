@@ -1,0 +1,80 @@
+import AdapterKit
+import Identity
+import Testing
+
+@Suite struct AccountTests {
+    @Test(arguments: ["a", "alice", "john.doe@example.org", "0", "A_b-c+d", String(repeating: "x", count: 64)])
+    func `letters, digits and a few signs make a name`(text: String) {
+        #expect(AccountName(text) != nil)
+    }
+
+    @Test(arguments: [
+        "", " alice", "alice ", ".alice", "a:b", "a/b", "ålice", "аlice", "a\u{0}", "a\nb",
+        String(repeating: "x", count: 65),
+    ])
+    func `anything else is no name`(text: String) {
+        #expect(AccountName(text) == nil)
+    }
+
+    @Test func `a name is taken in every case`() async throws {
+        let house = try await TestHouse()
+        let code = await code {
+            try await house.identity.administration.addAccount(
+                NewAccount("aLiCe", password: TestHouse.password), by: .system)
+        }
+        #expect(code == .recordExists)
+    }
+
+    @Test func `accounts are listed by name, page by page`() async throws {
+        let house = try await TestHouse()
+        let admin = house.identity.administration
+        for name: AccountName in ["Dora", "bob", "Carol"] {
+            try await admin.addAccount(NewAccount(name, password: nil), by: .system)
+        }
+        let first = try await admin.accounts(limit: 2)
+        #expect(first.map(\.name.text) == ["Alice", "bob"])
+        #expect(try await admin.accounts(after: first.last?.name).map(\.name.text) == ["Carol", "Dora"])
+    }
+
+    @Test func `what an account says about somebody is kept and reaches the principal`() async throws {
+        let house = try await TestHouse()
+        let admin = house.identity.administration
+        let bob = try await admin.addAccount(
+            NewAccount("bob", displayName: "Bob B.", attributes: ["region": "north"], password: TestHouse.password),
+            by: .system)
+        let principal = try await house.signIn("bob").authentication.principal
+        #expect(principal.displayName == "Bob B.")
+        #expect(principal.attributes == ["region": "north"])
+        #expect(principal.id == bob.id.text)
+        try await admin.setAttributes(["region": "south"], of: bob.id, by: .system)
+        try await admin.setDisplayName("Robert", of: bob.id, by: .system)
+        let changed = try #require(try await admin.account(named: "BOB"))
+        #expect(changed.attributes == ["region": "south"] && changed.displayName == "Robert")
+    }
+
+    @Test func `a description of an account does not show its hash`() async throws {
+        let house = try await TestHouse()
+        #expect(!"\(house.alice)".contains("scrypt"))
+    }
+
+    @Test func `an account that is not there can't be changed`() async throws {
+        let house = try await TestHouse()
+        let nobody = AccountID("00000000000000000000000000000000")
+        let admin = house.identity.administration
+        #expect(await code { try await admin.disable(nobody, by: .system) } == .recordNotFound)
+        #expect(await code { try await admin.setRoles([], of: nobody, by: .system) } == .recordNotFound)
+        let setting = await code { try await admin.setPassword(TestHouse.password, of: nobody, by: .system) }
+        #expect(setting == .recordNotFound)
+        let creating = await code { _ = try await admin.createAPIKey(for: nobody, title: "x", by: .system) }
+        #expect(creating == .recordNotFound)
+    }
+
+    @Test func `a disabled account signs in nowhere, and again once it is enabled`() async throws {
+        let house = try await TestHouse()
+        let admin = house.identity.administration
+        try await admin.disable(house.alice.id, by: .system)
+        #expect(await code { _ = try await house.signIn() } == .credentialsInvalid)
+        try await admin.enable(house.alice.id, by: .system)
+        _ = try await house.signIn()
+    }
+}

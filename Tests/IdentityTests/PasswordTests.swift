@@ -1,0 +1,159 @@
+import AdapterKit
+import Identity
+import Synchronization
+import Testing
+
+@Suite struct PasswordHashTests {
+    /// RFC 7914, section 12: the second and the third vector, their first 32 bytes.
+    @Test func `the hash is scrypt's`() throws {
+        let small = try #require(ScryptParameters(logRounds: 10, blockSize: 8, parallelism: 16))
+        let nacl = try Scrypt.hash(Secret("password"), salt: Array("NaCl".utf8), parameters: small)
+        #expect(hex(nacl.hash) == "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b373162")
+        let large = try #require(ScryptParameters(logRounds: 14, blockSize: 8, parallelism: 1))
+        let salted = try Scrypt.hash(
+            Secret("pleaseletmein"), salt: Array("SodiumChloride".utf8), parameters: large)
+        #expect(hex(salted.hash) == "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2")
+    }
+
+    @Test func `a hash is written as a PHC string and read again`() throws {
+        let hash = PasswordHash(
+            parameters: .recommended, salt: Array(0..<16), hash: (0..<32).map { 255 - $0 })
+        let text = hash.text.reveal()
+        #expect(text.hasPrefix("$scrypt$ln=15,r=8,p=3$AAECAwQFBgcICQoLDA0ODw$"))
+        #expect(text.contains("/") || text.contains("+"))
+        #expect(PasswordHash(text) == hash)
+    }
+
+    @Test(arguments: [
+        "", "$", "$scrypt$", "plain", "$argon2id$ln=15,r=8,p=3$AAECAwQFBgcICQoLDA0ODw$AAECAwQFBgcICQoLDA0ODw",
+        "$scrypt$ln=15,r=8$AAECAwQFBgcICQoLDA0ODw$AAECAwQFBgcICQoLDA0ODw",
+        "$scrypt$ln=30,r=8,p=1$AAECAwQFBgcICQoLDA0ODw$AAECAwQFBgcICQoLDA0ODw",
+        "$scrypt$ln=15,r=8,p=99$AAECAwQFBgcICQoLDA0ODw$AAECAwQFBgcICQoLDA0ODw",
+        "$scrypt$ln=15,r=8,p=3$AA$AAECAwQFBgcICQoLDA0ODw", "$scrypt$ln=15,r=8,p=3$AAECAwQFBgcICQoLDA0ODw$",
+        "$scrypt$ln=15,r=8,p=3$AAECAwQFBgcICQoLDA0ODw$AAECAwQFBgcICQoLDA0ODw$more",
+        "$scrypt$p=3,r=8,ln=15$AAECAwQFBgcICQoLDA0ODw$AAECAwQFBgcICQoLDA0ODw",
+    ])
+    func `what is no such string, or costs too much, is refused`(text: String) {
+        #expect(PasswordHash(text) == nil)
+    }
+
+    @Test func `the default is what OWASP counts as sufficient, in 32 MiB`() {
+        #expect(ScryptParameters.recommended == ScryptParameters(logRounds: 15, blockSize: 8, parallelism: 3))
+        #expect(IdentityConfiguration().passwords.scrypt == .recommended)
+    }
+
+    @Test func `a password is hashed again where the setting has risen`() async throws {
+        let house = try await TestHouse()
+        func stored() -> String? { house.store.inner.all("accounts").first?["password"].stringValue }
+        var stronger = house.configuration
+        stronger.passwords.scrypt = try #require(ScryptParameters(logRounds: 11, blockSize: 2, parallelism: 1))
+        let identity = try await Identity(
+            store: house.store, configuration: stronger, clock: house.clock, log: .discarding)
+        #expect(stored()?.hasPrefix("$scrypt$ln=10,r=1,p=1$") == true)
+        _ = try await identity.signIn("alice", TestHouse.password, from: TestHouse.home)
+        #expect(stored()?.hasPrefix("$scrypt$ln=11,r=2,p=1$") == true)
+        _ = try await identity.signIn("alice", TestHouse.password, from: TestHouse.home)
+    }
+
+    private func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+@Suite struct HashingThreadsTests {
+    @Test func `never more run at once than there are threads, and all of them run`() async throws {
+        let threads = HashingThreads(threads: 2, limit: 200)
+        let gauge = Gauge()
+        let results = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<200 {
+                group.addTask {
+                    try await threads.run {
+                        gauge.enter()
+                        defer { gauge.leave() }
+                        return number
+                    }
+                }
+            }
+            return try await group.reduce(into: Set<Int>()) { $0.insert($1) }
+        }
+        #expect(results.count == 200)
+        #expect(gauge.most <= 2)
+    }
+
+    /// How many are inside, and how many were at most.
+    private final class Gauge: Sendable {
+        private let state = Mutex((inside: 0, most: 0))
+
+        func enter() { state.withLock { $0 = ($0.inside + 1, max($0.most, $0.inside + 1)) } }
+        func leave() { state.withLock { $0.inside -= 1 } }
+        var most: Int { state.withLock { $0.most } }
+    }
+
+    @Test func `one more than may wait is refused`() async throws {
+        let threads = HashingThreads(threads: 0, limit: 2)
+        let waiting = [Task { try await threads.run { 1 } }, Task { try await threads.run { 2 } }]
+        while threads.waiting < 2 { await Task.yield() }
+        #expect(await code { _ = try await threads.run { 3 } } == .overloaded)
+        for task in waiting { task.cancel() }
+        for task in waiting { await #expect(throws: CancellationError.self) { try await task.value } }
+        #expect(threads.waiting == 0)
+    }
+
+    @Test func `who is cancelled before asking does not wait`() async throws {
+        let threads = HashingThreads(threads: 0, limit: 2)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await threads.run { 1 }
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `what the work throws reaches the caller`() async throws {
+        let threads = HashingThreads(threads: 1, limit: 2)
+        #expect(await code { try await threads.run { throw PorticoError(.storeFull, "") } } == .storeFull)
+    }
+}
+
+@Suite struct PasswordChangeTests {
+    private let new = Secret("a better password")
+
+    @Test func `who knows the old password sets a new one, and every other sign-in ends`() async throws {
+        let house = try await TestHouse()
+        let (here, there) = (try await house.signIn(), try await house.signIn())
+        _ = try await house.identity.authentication(sessionCookie: there.cookie)
+        try await house.identity.changePassword(
+            here.authentication, old: TestHouse.password, new: new, from: TestHouse.home)
+        await house.expectEnded(there)
+        #expect(try await house.identity.authentication(sessionCookie: here.cookie) != nil)
+        #expect(await code { _ = try await house.signIn() } == .credentialsInvalid)
+        _ = try await house.signIn("alice", new)
+    }
+
+    @Test func `a wrong old password changes nothing and counts as a failure`() async throws {
+        let house = try await TestHouse()
+        let signIn = try await house.signIn()
+        var answers: Set<ErrorCode?> = []
+        for _ in 0..<7 {
+            answers.insert(
+                await code {
+                    try await house.identity.changePassword(
+                        signIn.authentication, old: Secret("wrong password"), new: new, from: TestHouse.home)
+                })
+        }
+        #expect(answers == [.credentialsInvalid, .loginThrottled])
+        house.clock.advance(60)
+        _ = try await house.signIn()
+    }
+
+    @Test(arguments: ["", "abc", "alice", "ALICE", "with\u{0}nul inside", String(repeating: "x", count: 1025)])
+    func `a new password that is none is refused with its reason`(text: String) async throws {
+        let house = try await TestHouse { $0.passwords.minimumLength = 4 }
+        let signIn = try await house.signIn()
+        let code = await code {
+            try await house.identity.changePassword(
+                signIn.authentication, old: TestHouse.password, new: Secret(text), from: TestHouse.home)
+        }
+        #expect(code == .requestInvalid)
+        _ = try await house.signIn()
+    }
+}

@@ -1,0 +1,63 @@
+import AdapterKit
+import SyncEngine
+import Synchronization
+
+/// Passes everything on, remembers what was asked, and fails when told to.
+final class WatchedStore: Store {
+    enum Operation: Hashable {
+        case read(EntityName)
+        case write([EntityName])
+    }
+
+    let inner = MemoryStore()
+    private let operations = Mutex<[Operation]>([])
+    private let failure = Mutex<PorticoError?>(nil)
+    private let beforeWrite = Mutex<(@Sendable (WriteTransaction) async -> Void)?>(nil)
+
+    func failWrites(_ error: PorticoError?) { failure.withLock { $0 = error } }
+
+    /// Runs once, before the next write reaches the store: somebody else's write in the worst moment.
+    func interfere(_ action: @escaping @Sendable (WriteTransaction) async -> Void) {
+        beforeWrite.withLock { $0 = action }
+    }
+
+    func takeOperations() -> [Operation] {
+        operations.withLock { operations in
+            defer { operations = [] }
+            return operations
+        }
+    }
+
+    var epoch: Epoch { inner.epoch }
+    var position: Revision { inner.position }
+    func position(of adapter: AdapterName) -> Revision { inner.position(of: adapter) }
+    func install(_ collections: [CollectionDeclaration]) async throws { try await inner.install(collections) }
+    func close() async {}
+
+    func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) async throws -> Record? {
+        operations.withLock { $0.append(.read(collection.entity)) }
+        return try await inner.record(id, in: collection, visible: visible)
+    }
+
+    func query(_ query: Query, in collection: CollectionID) async throws -> RecordPage {
+        operations.withLock { $0.append(.read(collection.entity)) }
+        return try await inner.query(query, in: collection)
+    }
+
+    func count(_ filter: Filter?, in collection: CollectionID) async throws -> Int {
+        try await inner.count(filter, in: collection)
+    }
+
+    func write(_ transaction: WriteTransaction) async throws -> WriteReceipt {
+        let action = beforeWrite.withLock { action in
+            defer { action = nil }
+            return action
+        }
+        await action?(transaction)
+        operations.withLock { $0.append(.write(transaction.steps.map(\.change.entity))) }
+        if let error = failure.withLock({ $0 }) { throw error }
+        return try await inner.write(transaction)
+    }
+
+    func changes(after position: Revision, limit: Int) async throws -> [LogEntry] { [] }
+}

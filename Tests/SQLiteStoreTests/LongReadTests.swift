@@ -1,0 +1,42 @@
+import AdapterKit
+import GRDB
+import SQLiteStore
+import SyncEngine
+import Testing
+
+@Suite struct LongReadTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    @Test func `a statement that takes long is broken off on a connection that its caller's thread uses`() throws {
+        let file = StoreFile(path: directory.path, maximumPages: nil)
+        _ = try file.openWriter()
+        let reader = try file.openReader()
+        let error = #expect(throws: DatabaseError.self) {
+            try reader.unsafeRead { database in
+                try Int.fetchOne(
+                    database,
+                    sql: """
+                        WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
+                        SELECT max(i) FROM n
+                        """)
+            }
+        }
+        #expect(error?.resultCode == .SQLITE_INTERRUPT)
+    }
+
+    @Test func `a search that takes long is answered all the same`() async throws {
+        let store = try directory.store()
+        let records = try await Things.install(Things.declaration([Field("name", .string)]), in: store)
+        _ = try await records.apply(
+            (0..<4000).map { RecordChange("things", .create(nil, ["name": .string("name \($0)")])) })
+        // Every row is looked at a hundred times, which is far beyond what is done on the caller's thread.
+        let filter = Filter.any((0..<100).map { .containsText("name", "no \($0)") } + [.hasSuffix("name", " 77")])
+        #expect(try await records.count(filter, in: "things") == 1)
+        #expect(try await records.query(Query(filter, countsAll: true), in: "things").total == 1)
+        await store.close()
+    }
+}
