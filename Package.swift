@@ -100,11 +100,12 @@ let package = Package(
         adapter("PlistFeeds"),
         adapter("EmployeeSearch"),
         adapter("XMLUsers"),
+        adapter("Chat"),
         .executableTarget(
             name: "portico",
             dependencies: [
                 adapterKit, wireFormats, syncEngine, logging, "Gateway", "Identity", "SQLiteStore", "PluginHost",
-                "HostConfiguration", "PlistFeeds", "EmployeeSearch", "XMLUsers",
+                "HostConfiguration", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -147,7 +148,7 @@ let package = Package(
         tests(
             "AdapterTests",
             [
-                "PlistFeeds", "EmployeeSearch", "XMLUsers", adapterKit,
+                "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", adapterKit,
                 .product(name: "AdapterTesting", package: "AdapterTesting"),
             ]),
     ],

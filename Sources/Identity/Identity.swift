@@ -19,6 +19,8 @@ public final class Identity: Sendable {
     let maintenance: Maintenance
     /// What operators do.
     public let administration: Administration
+    /// Whom adapters can name.
+    public let accounts: any AccountList
 
     /// To be installed in the store before ``init(store:configuration:clock:randomness:log:)``.
     public static func collections() -> [CollectionDeclaration] {
@@ -43,6 +45,7 @@ public final class Identity: Sendable {
         verifier = CredentialVerifier(context: context, sessions: sessions, tokens: tokens, keys: keys, proof: proof)
         passwords = PasswordChange(context: context, sessions: sessions)
         maintenance = Maintenance(context: context, keys: keys, backoff: proof.backoff)
+        accounts = ListedAccounts(context: context)
         administration = Administration(context: context, sessions: sessions, passwords: passwords, keys: keys)
     }
 }

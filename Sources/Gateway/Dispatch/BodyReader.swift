@@ -31,11 +31,12 @@ struct BodyReader: Sendable {
 
     /// The input of an operation: path and query parameters, and the body's members.
     func input(
-        of request: AuthenticatedRequest, body: [UInt8], shape: ObjectShape, queryMembers: [FieldName]
+        of request: AuthenticatedRequest, body: [UInt8], shape: ObjectShape, queryMembers: [FieldName],
+        form: FormBody = .members
     ) throws -> WireDictionary {
         var members = WireDictionary()
         if !body.isEmpty {
-            let body = try read(body, contentType: request.request.headers[.contentType])
+            let body = try read(body, contentType: request.request.headers[.contentType], form: form)
             guard let sent = body.value.dictionaryValue else {
                 throw PorticoError(.requestInvalid, "The input is a dictionary of its members.")
             }
@@ -57,6 +58,19 @@ struct BodyReader: Sendable {
         guard let member = shape.member(name.text) else { return }
         guard members.insert(Coercion.textual.coerce(.string(text), to: member.shape), forKey: name.text) else {
             throw PorticoError(.requestInvalid, "The member is given twice.", target: name.text)
+        }
+    }
+
+    private func read(_ bytes: [UInt8], contentType: String?, form: FormBody) throws(PorticoError) -> Body {
+        guard case .document(let field, let complaint) = form else { return try read(bytes, contentType: contentType) }
+        do {
+            let embedded = EmbeddedDocument(field: field)
+            guard let document = try embedded.bytes(in: bytes, contentType: contentType) else {
+                return try read(bytes, contentType: contentType)
+            }
+            return try read(document, contentType: MediaType.json.essence)
+        } catch  where error.code == .requestMalformed {
+            throw PorticoError(.requestMalformed, complaint, logDetail: error.message)
         }
     }
 

@@ -96,7 +96,7 @@ struct OperationEndpoint: Endpoint {
         _ request: AuthenticatedRequest, body: [UInt8], version: String? = nil
     ) async throws -> GatewayResponse {
         let input = try services.bodies.input(
-            of: request, body: body, shape: operation.input, queryMembers: binding.queryMembers)
+            of: request, body: body, shape: operation.input, queryMembers: binding.queryMembers, form: binding.form)
         let answer = try await services.calls.answer(operation, of: served, input: input, request: request)
         return try services.answers.write(
             answer, of: operation, to: request.request, presentation: binding.presentation, version: version)

@@ -22,8 +22,9 @@ public struct ServedAdapter: Sendable {
     }
 
     /// To be called once, before the first request.
-    public func start(in store: any Store, clock: any WallClock) async throws {
-        try await adapter.start(AdapterContext(records: ownRecords(in: store), log: log, clock: clock))
+    public func start(in store: any Store, accounts: any AccountList, clock: any WallClock) async throws {
+        try await adapter.start(
+            AdapterContext(records: ownRecords(in: store), accounts: accounts, log: log, clock: clock))
     }
 
     /// The records as `principal` may see and change them.

@@ -44,9 +44,10 @@ struct ChangeRun {
 
     private mutating func perform(_ step: WriteTransaction.Step, by author: String) throws -> Record? {
         let layout = try catalogue.layout(step.collection)
+        let next = Revision(revision + 1)
         let change = StepChange(
             step: step, layout: layout, database: database, filters: FilterCompiler(catalogue: catalogue), ids: ids,
-            authorship: Authorship(author: author, time: now), revision: Revision(revision + 1))
+            authorship: Authorship(author: author, time: now, position: next), revision: next)
         let effect = try change.perform()
         revision += 1
         touched[layout.id.adapter] = revision

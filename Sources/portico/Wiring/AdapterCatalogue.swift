@@ -1,4 +1,5 @@
 import AdapterKit
+import Chat
 import EmployeeSearch
 import PlistFeeds
 import XMLUsers
@@ -9,5 +10,6 @@ enum AdapterCatalogue {
         PlistFeedsModule.self,
         EmployeeSearchModule.self,
         XMLUsersModule.self,
+        ChatModule.self,
     ]
 }

@@ -39,7 +39,7 @@ struct Host {
     private func start(loadingSamples: Bool) async throws {
         for served in adapters {
             if loadingSamples { try await SampleData(served, store: store).load() }
-            try await served.start(in: store, clock: SystemClock())
+            try await served.start(in: store, accounts: identity.accounts, clock: SystemClock())
         }
     }
 

@@ -13,7 +13,8 @@ import Testing
 
     private func adapter(on records: any RecordStore) async throws -> any Adapter {
         let adapter = try PlistFeedsModule.make(AdapterConfiguration())
-        try await adapter.start(AdapterContext(records: records, log: .discarding, clock: clock))
+        try await adapter.start(
+            AdapterContext(records: records, accounts: MemoryAccounts([]), log: .discarding, clock: clock))
         return adapter
     }
 

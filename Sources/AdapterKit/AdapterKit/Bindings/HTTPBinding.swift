@@ -7,17 +7,29 @@ public struct HTTPBinding: Sendable, Equatable {
     public let path: PathTemplate
     /// Input members that come from query parameters of the same name.
     public let queryMembers: [FieldName]
+    public let form: FormBody
     public let presentation: Presentation
 
     public init(
-        _ method: HTTPMethod, _ path: PathTemplate, queryMembers: [FieldName] = [],
+        _ method: HTTPMethod, _ path: PathTemplate, queryMembers: [FieldName] = [], form: FormBody = .members,
         presentation: Presentation = Presentation()
     ) {
         self.method = method
         self.path = path
         self.queryMembers = queryMembers
+        self.form = form
         self.presentation = presentation
     }
+}
+
+/// What an `application/x-www-form-urlencoded` body carries.
+public enum FormBody: Sendable, Equatable {
+    /// A field for each member of the input.
+    case members
+    /// The whole input as one JSON document in the field of this name. Old clients do not percent-encode it: where a
+    /// literal `{` follows the field's `=`, the rest of the body is the document as it stands. A form without the field
+    /// is read as ``members``. `complaint` is the error's message for what is no JSON, in a form or on its own.
+    case document(field: FieldName, complaint: String)
 }
 
 public enum HTTPMethod: String, Sendable, CaseIterable {

@@ -32,6 +32,9 @@ public enum FieldSource: Sendable, Equatable {
     case creator
     /// The time of creation (a `date` field).
     case createdAt
+    /// The operation id of the creation (an `integer` field): a total order of the records by when they came to be, the
+    /// same for every reader, without a counter that writers would queue for.
+    case createdPosition
     /// The time of the last change (a `date` field).
     case modifiedAt
 }

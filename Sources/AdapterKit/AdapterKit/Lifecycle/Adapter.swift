@@ -29,11 +29,13 @@ extension Adapter {
 public struct AdapterContext: Sendable {
     /// All of the adapter's own records, without row rules.
     public let records: any RecordStore
+    public let accounts: any AccountList
     public let log: Log
     public let clock: any WallClock
 
-    public init(records: any RecordStore, log: Log, clock: any WallClock) {
+    public init(records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock) {
         self.records = records
+        self.accounts = accounts
         self.log = log
         self.clock = clock
     }

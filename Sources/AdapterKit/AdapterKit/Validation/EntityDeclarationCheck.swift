@@ -33,7 +33,9 @@ struct EntityDeclarationCheck {
 
     private func check(_ field: Field) throws(PorticoError) {
         switch (field.source, field.shape) {
-        case (.caller, _), (.callerOnCreate, _), (.creator, .string), (.createdAt, .date), (.modifiedAt, .date): break
+        case (.caller, _), (.callerOnCreate, _), (.creator, .string), (.createdAt, .date), (.modifiedAt, .date),
+            (.createdPosition, .integer):
+            break
         default: throw fault("the server gives `\(field.name)` a value of another shape")
         }
         guard let value = field.defaultValue, !value.isNull else { return }

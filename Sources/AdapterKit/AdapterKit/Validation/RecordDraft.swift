@@ -17,10 +17,13 @@ public struct RecordDraft: Sendable, Equatable {
 public struct Authorship: Sendable, Equatable {
     public let author: String
     public let time: WireDate
+    /// The operation id of the change.
+    public let position: Revision
 
-    public init(author: String, time: WireDate) {
+    public init(author: String, time: WireDate, position: Revision) {
         self.author = author
         self.time = time
+        self.position = position
     }
 }
 
@@ -37,6 +40,7 @@ extension EntityRules {
             switch field.source {
             case .creator: .string(authorship.author)
             case .createdAt, .modifiedAt: .date(authorship.time)
+            case .createdPosition: .int64(authorship.position.number)
             case .caller, .callerOnCreate: try set(field, fields)
             }
         }
@@ -50,7 +54,7 @@ extension EntityRules {
         try checkKey(in: fields, against: existing.id)
         return try draft(existing.id) { (field) throws(PorticoError) in
             switch field.source {
-            case .creator, .createdAt: existing[field.name]
+            case .creator, .createdAt, .createdPosition: existing[field.name]
             case .modifiedAt: .date(authorship.time)
             case .callerOnCreate: try unchanged(field, existing, fields)
             case .caller: fields[field.name.text] == nil ? existing[field.name] : try set(field, fields)
@@ -66,7 +70,7 @@ extension EntityRules {
         try checkKey(in: fields, against: existing.id)
         return try draft(existing.id) { (field) throws(PorticoError) in
             switch field.source {
-            case .creator, .createdAt: existing[field.name]
+            case .creator, .createdAt, .createdPosition: existing[field.name]
             case .modifiedAt: .date(authorship.time)
             case .callerOnCreate: try unchanged(field, existing, fields)
             case .caller: try set(field, fields)

@@ -11,8 +11,10 @@ import Testing
             Field("owner", .string, source: .creator), Field("serial", .string, source: .callerOnCreate),
             Field("modified", .date, source: .modifiedAt),
         ])
-    private let first = Authorship(author: "ann", time: WireDate(secondsSinceReferenceDate: 1))
-    private let second = Authorship(author: "bob", time: WireDate(secondsSinceReferenceDate: 2))
+    private let first = Authorship(
+        author: "ann", time: WireDate(secondsSinceReferenceDate: 1), position: Revision(7))
+    private let second = Authorship(
+        author: "bob", time: WireDate(secondsSinceReferenceDate: 2), position: Revision(9))
 
     private func created(_ fields: WireDictionary) throws -> Record {
         let draft = try EntityRules(entity).create(nil, fields, first)

@@ -16,11 +16,17 @@ public struct AdapterConformance {
         public let operation: OperationName
         public let input: WireDictionary
         public let caller: Principal
+        /// Calls made before, for an operation that needs what they leave behind.
+        public let preparation: [Example]
 
-        public init(_ operation: OperationName, _ input: WireDictionary = [:], as caller: Principal = .someone) {
+        public init(
+            _ operation: OperationName, _ input: WireDictionary = [:], as caller: Principal = .someone,
+            after preparation: [Example] = []
+        ) {
             self.operation = operation
             self.input = input
             self.caller = caller
+            self.preparation = preparation
         }
     }
 

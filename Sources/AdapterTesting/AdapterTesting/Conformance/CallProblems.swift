@@ -39,8 +39,9 @@ struct CallProblems {
     /// Each example on a host of its own, so that none depends on another.
     private func answers(_ example: AdapterConformance.Example, _ operation: Operation) async throws -> [String] {
         let host = try await host()
-        let before = host.records.position
         do {
+            for call in example.preparation { try await host.call(call.operation, call.input, as: call.caller) }
+            let before = host.records.position
             let first = try await host.call(example.operation, example.input, as: example.caller)
             guard operation.effect == .reads else { return [] }
             let second = try await host.call(example.operation, example.input, as: example.caller)

@@ -48,7 +48,7 @@ extension Entity {
             name.text,
             members: fields.map { field in
                 let isGiven =
-                    [.creator, .createdAt, .modifiedAt].contains(field.source)
+                    [.creator, .createdAt, .createdPosition, .modifiedAt].contains(field.source)
                     || (field.name == key.field && key.chooser != .caller)
                 return Member(
                     field.name, field.shape, isRequired: field.isRequired && !isGiven, isNullable: field.isNullable)

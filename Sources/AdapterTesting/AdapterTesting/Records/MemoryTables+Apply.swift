@@ -8,7 +8,7 @@ extension MemoryTables {
 
     private mutating func apply(_ change: RecordChange, by viewer: Viewer, at now: WireDate) throws -> Record? {
         let rules = try table(change.entity).rules
-        let authorship = Authorship(author: viewer.name, time: now)
+        let authorship = Authorship(author: viewer.name, time: now, position: Revision(position.number + 1))
         try admit(viewer, to: rules.entity)
         switch change.action {
         case .create(let id, let fields):

@@ -1,0 +1,85 @@
+import AdapterKit
+
+/// A call of a function, with what it takes to run it.
+struct ChatCall: Sendable {
+    let input: WireDictionary
+    /// The caller's account name.
+    let caller: String
+    /// Whether the caller may moderate every room.
+    let isModerator: Bool
+    /// The records as far as the caller may see and change them.
+    let records: any RecordStore
+    /// All of the chat's records: for what the chat does on its own authority, after it has checked.
+    let everything: any RecordStore
+    let accounts: any AccountList
+    let settings: ChatSettings
+
+    init(_ call: Call, _ input: WireDictionary, _ context: AdapterContext, _ settings: ChatSettings) {
+        self.input = input
+        caller = call.caller.name
+        isModerator = !settings.moderators.isDisjoint(with: call.caller.roles)
+        records = call.records
+        everything = context.records
+        accounts = context.accounts
+        self.settings = settings
+    }
+
+    subscript(member: FieldName) -> WireValue { input[member.text] ?? .null }
+
+    func text(_ member: FieldName) -> String? { self[member].stringValue }
+
+    func limit(_ usual: Int64) -> Int { Int(self[Inputs.limit].int64Value ?? usual) }
+
+    /// The record that a member names.
+    func id(_ member: FieldName) throws(PorticoError) -> RecordID {
+        guard let id = text(member).flatMap({ RecordID($0) }) else {
+            throw PorticoError(.requestInvalid, "That is no id.", target: member.text)
+        }
+        return id
+    }
+
+    /// The room that the call names, which the caller is a member of. A room of others is as good as none.
+    func room() async throws -> Record {
+        guard let room = try await records.record(try id(Inputs.room), in: Rooms.entity.name) else {
+            throw Self.noRoom
+        }
+        return room
+    }
+
+    /// The room, for a moderator whether or not it is a member.
+    func moderatedRoom() async throws -> Record {
+        guard isModerator else { return try await room() }
+        guard let room = try await everything.record(try id(Inputs.room), in: Rooms.entity.name) else {
+            throw Self.noRoom
+        }
+        return room
+    }
+
+    func moderates(_ room: Record) -> Bool { isModerator || room[Rooms.owner].stringValue == caller }
+
+    static let noRoom = PorticoError(.recordNotFound, "There is no such room.", target: Inputs.room.text)
+    static let noMessage = PorticoError(.recordNotFound, "There is no such message.", target: Inputs.message.text)
+
+    /// The name, as it is spelled, of the account that a text names.
+    func accountName(_ text: String, target: FieldName) async throws -> String {
+        guard let account = try await accounts.account(named: text) else {
+            throw PorticoError(.requestInvalid, "There is no such account.", target: target.text)
+        }
+        return account.name
+    }
+
+    /// Changes fields of a room by what it holds at that moment: read, and written only where nobody was faster.
+    /// `change` gives nil where nothing has to be done.
+    func changeRoom(_ id: RecordID, _ change: (Record) throws -> WireDictionary?) async throws -> Record {
+        for _ in 0..<Limits.maximumAttempts {
+            guard let room = try await everything.record(id, in: Rooms.entity.name) else { throw Self.noRoom }
+            guard let fields = try change(room) else { return room }
+            do {
+                return try await everything.update(id, fields, in: Rooms.entity.name, if: .revision(room.revision))
+            } catch let error as PorticoError where error.code == .preconditionFailed {
+                continue
+            }
+        }
+        throw PorticoError(.recordConflict, "The room keeps changing; try again.", retryAfter: 1)
+    }
+}

@@ -1,0 +1,51 @@
+import AdapterKit
+
+/// Where pushes go.
+extension ChatFunction {
+    static let registerDevice = ChatFunction(
+        "registerdevice", "Registers a device's token for pushes; a token is one account's at a time.", .writes,
+        isIdempotent: true,
+        input: [
+            tokenMember,
+            Member(Devices.platform, .choice(Devices.platforms), defaultValue: "apns", summary: "Who delivers."),
+        ],
+        output: [Inputs.done], at: [.chat(.post, "/chat/v1/devices")]
+    ) { call in
+        let platform = call.text(Devices.platform) ?? "apns"
+        let fields: WireDictionary = [
+            "user": .string(call.caller), "platform": .string(platform), "token": call[Devices.token],
+        ]
+        let removals = try await outdated(call).map { RecordChange(Devices.entity.name, .delete($0.id)) }
+        _ = try await call.everything.apply(removals + [RecordChange(Devices.entity.name, .create(nil, fields))])
+        return ["done": true]
+    }
+
+    static let unregisterDevice = ChatFunction(
+        "unregisterdevice", "Ends pushes to a device of the caller's.", .writes, isIdempotent: true,
+        input: [tokenMember], output: [Inputs.done], at: [.chat(.post, "/chat/v1/devices/unregister")]
+    ) { call in
+        let filter = Filter.all([
+            .compare(Devices.token, .equal, call[Devices.token]),
+            .compare(Devices.user, .equal, .string(call.caller)),
+        ])
+        let page = try await call.everything.query(Query(filter, limit: 1), in: Devices.entity.name)
+        for device in page.records { try await call.everything.delete(device.id, in: Devices.entity.name) }
+        return ["done": true]
+    }
+
+    /// What makes room for a registration: the same token, whoever had it, and the oldest beyond the maximum.
+    private static func outdated(_ call: ChatCall) async throws -> [Record] {
+        let same = Query(.compare(Devices.token, .equal, call[Devices.token]), limit: 1)
+        let own = Query(
+            .compare(Devices.user, .equal, .string(call.caller)),
+            order: [SortKey(Devices.registered, descending: true)],
+            limit: 100)
+        let others = try await call.everything.query(own, in: Devices.entity.name).records
+            .filter { $0[Devices.token] != call[Devices.token] }
+        return try await call.everything.query(same, in: Devices.entity.name).records
+            + others.dropFirst(Devices.maximum - 1)
+    }
+
+    private static let tokenMember = Member(
+        Devices.token, .string(TextLimits(minimumLength: 1, maximumLength: 4096)), isRequired: true)
+}

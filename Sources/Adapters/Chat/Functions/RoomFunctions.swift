@@ -1,0 +1,83 @@
+import AdapterKit
+
+/// Rooms: which there are, making one, coming and going.
+extension ChatFunction {
+    static let rooms = ChatFunction(
+        "getchatrooms", "The rooms that the caller is a member of, by name.", .reads, output: [roomList],
+        at: [.chat(.get, "/chat/v1/rooms")]
+    ) { call in
+        let query = Query(order: [SortKey(Rooms.name)], limit: call.settings.maximumRooms)
+        let page = try await call.records.query(query, in: Rooms.entity.name)
+        return ["rooms": .array(page.records.map(Rooms.told))]
+    }
+
+    static let publicRooms = ChatFunction(
+        "getpublicrooms", "The rooms that everybody may join, by name.", .reads,
+        input: [
+            Inputs.page(Limits.usualPage, Limits.largestPage),
+            Member("after", .string(maximumLength: 200), summary: "Those whose names come after this one."),
+        ],
+        output: [roomList], at: [.chat(.get, "/chat/v1/public-rooms", query: [Inputs.limit, "after"])]
+    ) { call in
+        let later = call.text("after").map { Filter.compare(Rooms.name, .greater, .string($0)) }
+        let query = Query(
+            .both(.compare(Rooms.isPublic, .equal, true), later), order: [SortKey(Rooms.name)],
+            limit: call.limit(Limits.usualPage))
+        let page = try await call.everything.query(query, in: Rooms.entity.name)
+        let open = page.records.filter { !$0.names(Rooms.banned).contains(call.caller) }
+        return ["rooms": .array(open.map(Rooms.told))]
+    }
+
+    static let createRoom = ChatFunction(
+        "createchatroom", "Makes a room; the caller owns it and is its first member.", .writes,
+        input: [
+            Member(Rooms.name, .string(TextLimits(minimumLength: 1, maximumLength: 200)), isRequired: true),
+            Member(Rooms.members, .list(of: Limits.accountName), summary: "Who else is in it."),
+            Member(Rooms.isPublic, .bool, acceptsText: true, summary: "Whether everybody may join."),
+            Member("id", Limits.recordID, summary: "Chosen by the client, a UUID for example."),
+        ],
+        output: [Inputs.roomAnswer], at: [.chat(.post, "/chat/v1/rooms")]
+    ) { call in
+        try await RoomLimits.checkRooms(of: call.caller, call)
+        let members = try await RoomMembers.invited(Rooms.members, call)
+        try RoomLimits.check(members, call.settings)
+        let room = try await call.records.create(
+            [
+                "name": call[Rooms.name], "members": .names(members),
+                "isPublic": .bool(call[Rooms.isPublic].boolValue ?? false),
+            ], id: call.text("id") == nil ? nil : try call.id("id"), in: Rooms.entity.name)
+        return ["room": Rooms.told(room)]
+    }
+
+    static let join = ChatFunction(
+        "joinchatroom", "Makes the caller a member of a public room.", .writes, isIdempotent: true,
+        input: [Inputs.roomMember], output: [Inputs.roomAnswer], at: [.chat(.post, "/chat/v1/rooms/{room}/join")]
+    ) { call in
+        try await RoomLimits.checkRooms(of: call.caller, call)
+        let room = try await call.changeRoom(try call.id(Inputs.room)) { room in
+            let members = room.names(Rooms.members)
+            if members.contains(call.caller) { return nil }
+            // A room that may not be joined is as good as none: its existence is its members' business.
+            guard room[Rooms.isPublic].boolValue == true, !room.names(Rooms.banned).contains(call.caller) else {
+                throw ChatCall.noRoom
+            }
+            try RoomLimits.check(members + [call.caller], call.settings)
+            return ["members": .names(members + [call.caller])]
+        }
+        return ["room": Rooms.told(room)]
+    }
+
+    static let leave = ChatFunction(
+        "leavechatroom", "Ends the caller's membership.", .writes, isIdempotent: true, input: [Inputs.roomMember],
+        output: [Inputs.done], at: [.chat(.post, "/chat/v1/rooms/{room}/leave")]
+    ) { call in
+        try await RoomMembers.remove(call.caller, from: try await call.room().id, call)
+        return ["done": true]
+    }
+
+    private static let roomList = Member("rooms", .list(of: .object(Rooms.shape)), isRequired: true)
+}
+
+extension WireValue {
+    static func names(_ names: [String]) -> WireValue { .array(names.map(WireValue.string)) }
+}

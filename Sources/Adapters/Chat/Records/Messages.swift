@@ -1,0 +1,62 @@
+import AdapterKit
+
+/// A message. Its place in the room is the store's operation id at its creation: one total order, the same for every
+/// reader, whether online or synced.
+enum Messages {
+    static let entity = Entity(
+        "messages", summary: "A message in a room that the reader is a member of.", key: EntityKey(id),
+        fields: [
+            Field(
+                id, .string(maximumLength: 255), source: .callerOnCreate,
+                summary: "Chosen by the client where it sends one, so that posting again posts once."),
+            Field(room, .string(maximumLength: 255), isRequired: true, source: .callerOnCreate),
+            Field(
+                sequence, .integer, source: .createdPosition, summary: "The order in the room; numbers are left out."),
+            Field(user, .string, source: .creator),
+            Field(text, Limits.text, isRequired: true),
+            Field(sent, .date, source: .createdAt),
+            Field(
+                edited, .date, source: .modifiedAt, summary: "The time of the last change; `sent` where there is none."),
+        ],
+        indexes: [Index([room, sequence])], searchFields: [text],
+        rows: RowRules(read: membership, write: .all([.owner(user), membership])), conflictPolicy: .lastWriterWins)
+
+    private static let membership = RowRule.memberOf(Rooms.entity.name, through: room, members: Rooms.members)
+
+    static let id: FieldName = "id"
+    static let room: FieldName = "room"
+    static let sequence: FieldName = "seq"
+    static let user: FieldName = "user"
+    static let text: FieldName = "text"
+    static let sent: FieldName = "sent"
+    static let edited: FieldName = "edited"
+
+    static func told(_ message: Record) -> WireValue {
+        var told: WireDictionary = [:]
+        for field in [id, room, sequence, user, text, sent] { told[field.text] = message[field] }
+        if message[edited] != message[sent] { told[edited.text] = message[edited] }
+        return .dictionary(told)
+    }
+
+    static let shape = ObjectShape(
+        "ChatMessage",
+        members: [
+            Member(id, .string, isRequired: true), Member(room, .string, isRequired: true),
+            Member(sequence, .integer, isRequired: true, summary: "The order in the room."),
+            Member(user, .string, isRequired: true), Member(text, .string, isRequired: true),
+            Member(sent, .date, isRequired: true), Member(edited, .date, summary: "Where it was changed later."),
+        ])
+}
+
+/// What bounds the chat's texts and pages.
+enum Limits {
+    static let text = Shape.string(TextLimits(minimumLength: 1, maximumLength: 16_384))
+    static let accountName = Shape.string(TextLimits(minimumLength: 1, maximumLength: 64))
+    static let recordID = Shape.string(TextLimits(minimumLength: 1, maximumLength: 255))
+    static let largestPage: Int64 = 200
+    static let usualPage: Int64 = 50
+    static let largestPeoplePage: Int64 = 1000
+    /// How often a record that others change at the same time is read again.
+    static let maximumAttempts = 20
+    static let largestInvitation = 100
+}
