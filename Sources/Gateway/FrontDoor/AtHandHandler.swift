@@ -24,7 +24,7 @@ final class AtHandHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var passedOn = 0
     private var isReadingPassedOn = false
     private var mustFlush = false
-    private var peer: String?
+    private var peer: PeerAddress.OfConnection?
 
     init(connection: GatewayConnection) {
         self.connection = connection
@@ -70,9 +70,9 @@ final class AtHandHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func answer(_ request: HeldRequest, _ context: ChannelHandlerContext) -> Bool {
-        let peer = self.peer ?? context.remoteAddress?.ipAddress ?? "local"
+        let peer = self.peer ?? connection.peers.ofConnection(context.remoteAddress)
         self.peer = peer
-        guard let response = connection.responseAtHand(to: request, peer: peer) else { return false }
+        guard let response = connection.responseAtHand(to: request, peer) else { return false }
         context.write(wrapOutboundOut(.head(HTTPResponseHead(response))), promise: nil)
         if response.buffer.readableBytes > 0 {
             context.write(wrapOutboundOut(.body(.byteBuffer(response.buffer))), promise: nil)
@@ -130,7 +130,8 @@ extension AtHandHandler {
         context.fireErrorCaught(error)
     }
 
-    /// A connection is given up when nothing comes while something is due from the peer, never while we owe an answer.
+    /// A connection is given up when nothing comes while something is due from the peer, never while we owe an answer;
+    /// for answers that it does not take there is ``SlowReaderHandler``.
     private func watch(_ context: ChannelHandlerContext) {
         let channel = context.channel
         patience.start(on: context.eventLoop) { [self] in

@@ -2,6 +2,7 @@ import AdapterKit
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
+import NIOHTTP1
 import Synchronization
 
 /// The body of one request on a connection: collected at most once, and never beyond its limit.
@@ -45,9 +46,11 @@ final class BodyIntake: Sendable {
                 guard bytes.count + piece.readableBytes <= limit else { throw PorticoError.bodyTooLarge(limit: limit) }
                 bytes.append(contentsOf: piece.readableBytesView)
             }
+            // A connection that breaks off ends the pieces like a complete body does.
+            guard bytes.count == announced ?? bytes.count else { throw PorticoError.brokenOff }
         } catch {
             state.withLock { $0 = .stopped }
-            throw error
+            throw error is HTTPParserError ? PorticoError.brokenOff : error
         }
         state.withLock { $0 = .complete }
         return bytes
@@ -79,6 +82,10 @@ final class BodyIntake: Sendable {
             return true
         }
     }
+}
+
+extension PorticoError {
+    fileprivate static let brokenOff = PorticoError.malformed("The request ends before it is complete.")
 }
 
 /// The pieces of a body, from the only iterator that the server gives out for it.

@@ -1,22 +1,31 @@
+import AdapterKit
 import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTP1
 
-/// HummingbirdCore's HTTP/1.1 channel with ``AtHandHandler`` behind its decoder, its task on the channel's event loop.
+/// HummingbirdCore's HTTP/1.1 channel with ``DoorHandler`` and ``AtHandHandler`` behind its decoder, its task on the
+/// channel's event loop.
 struct GatewayChannel: ServerChildChannel {
     typealias Value = HTTP1Channel.Value
 
     let inner: HTTP1Channel
     let connection: GatewayConnection
     let executors: EventLoopExecutors
+    let places: ConnectionPlaces
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        let door = door(for: channel)
         let connection = connection
         return inner.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
+            let settings = connection.settings
+            try pipeline.addHandler(
+                SlowReaderHandler(span: settings.write, rate: settings.writeRate), position: .first)
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-            try pipeline.addHandler(AtHandHandler(connection: connection), position: .after(decoder))
+            try pipeline.addHandlers(
+                [DoorHandler(connection: connection, turnedAway: door), AtHandHandler(connection: connection)],
+                position: .after(decoder))
             return value
         }
     }
@@ -25,6 +34,16 @@ struct GatewayChannel: ServerChildChannel {
     func handle(value: Value, logger: Logger) async {
         await withTaskExecutorPreference(executors[value.channel.eventLoop]) {
             await inner.handle(value: value, logger: logger)
+        }
+    }
+
+    private func door(for channel: any Channel) -> PorticoError? {
+        switch places.take(for: channel) {
+        case .regular: return nil
+        case .turnedAway(let error): return error
+        case .none:
+            channel.close(promise: nil)
+            return nil
         }
     }
 }

@@ -4,10 +4,6 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-extension HTTPField.Name {
-    fileprivate static let host = HTTPField.Name("Host")!
-}
-
 /// Takes requests off a connection and writes the responses.
 struct GatewayConnection: Sendable {
     /// Thrown after a response that is the connection's last: the server closes the channel then.
@@ -19,6 +15,7 @@ struct GatewayConnection: Sendable {
     let ids: RequestIDs
     private let dates = DateField()
     private let places: RequestPlaces
+    let peers: PeerAddress
 
     init(gateway: Gateway, settings: GatewayServer.Settings, logger: Logger) {
         self.gateway = gateway
@@ -27,6 +24,7 @@ struct GatewayConnection: Sendable {
         var generator = SystemRandomNumberGenerator()
         ids = RequestIDs(random: generator.next())
         places = RequestPlaces(limit: gateway.services.limits.inFlight)
+        peers = PeerAddress(proxies: settings.trustedProxies)
     }
 
     func respond(to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
@@ -37,7 +35,7 @@ struct GatewayConnection: Sendable {
             try await writer.writeInformationalHead(HTTPResponse(status: .continue))
         }
         var (response, trace) = await answer(request, id: id, intake: intake, channel, began: began)
-        let isLast = response.closesConnection || !intake.allowsReuse
+        let isLast = response.closesConnection || !intake.allowsReuse || request.headers[.connection] == "close"
         label(&response, isLast: isLast)
         logAccess(request.method, request.head.path ?? "", response, trace, id: id, began: began)
         try await write(response, to: writer)
@@ -55,28 +53,21 @@ struct GatewayConnection: Sendable {
         do {
             try places.take(for: request.head.path ?? "")
             defer { places.leave() }
+            if request.head.path == "*" { return (wholeServer(id: id), RequestTrace(endpoint: "options")) }
             let inner = try gatewayRequest(request, id: id, intake: intake, channel, deadline: deadline)
             let late = PorticoError(.deadlineExceeded, "The request took too long.")
             return try await gateway.services.deadlines.run(until: deadline, late: late) {
                 await gateway.respond(to: inner)
             }
         } catch {
-            let bare = GatewayRequest(
-                id: id, method: request.method, target: .root, headers: request.headers, peer: "", body: .bytes([]),
-                deadline: deadline)
-            var response = gateway.fail(PorticoError(unexpected: error), bare, Presentation())
-            response.headers[.xRequestID] = id
-            return (response, RequestTrace())
+            return (failure(error, id: id, method: request.method, headers: request.headers), RequestTrace())
         }
     }
 
     private func gatewayRequest(
         _ request: Request, id: String, intake: BodyIntake, _ channel: any Channel, deadline: ContinuousClock.Instant
     ) throws(PorticoError) -> GatewayRequest {
-        // The first Host is the authority, further ones stay among the fields (RFC 9112, section 3.2).
-        guard request.head.authority != nil, request.headers[.host] == nil else {
-            throw PorticoError(.requestMalformed, "A request names its host, once.")
-        }
+        guard request.head.authority?.isEmpty == false else { throw .malformed("A request names its host, once.") }
         let text = request.head.path ?? ""
         guard text.utf8.count <= gateway.services.limits.uri else {
             throw PorticoError(.requestURITooLong, "The address is too long.")
@@ -86,7 +77,7 @@ struct GatewayConnection: Sendable {
         }
         return GatewayRequest(
             id: id, method: request.method, target: target, headers: request.headers,
-            peer: channel.remoteAddress?.ipAddress ?? "local", body: intake.source, deadline: deadline)
+            peer: peers.peer(behind: channel.remoteAddress, request.headers), body: intake.source, deadline: deadline)
     }
 
     func label(_ response: inout GatewayResponse, isLast: Bool) {

@@ -19,7 +19,15 @@ public struct GatewayServer: Service {
         public var idle = Duration.seconds(30)
         /// `http.deadlines.request`: from the head to the answer.
         public var request = Duration.seconds(30)
+        /// `http.deadlines.write`: over so long a caller takes ``writeRate`` bytes a second of its answer at least.
+        public var write = Duration.seconds(30)
+        /// `http.limits.writeRate`
+        public var writeRate = 1 << 10
         public var logsAccess = true
+        /// `http.trustedProxies`: whose `X-Forwarded-For` is believed.
+        public var trustedProxies: [AddressRange] = []
+        /// `http.limits.connections`: more are told to come back later.
+        public var connections = 20_000
 
         public init(address: Address) {
             self.address = address
@@ -46,10 +54,11 @@ public struct GatewayServer: Service {
     public func run() async throws {
         let group = MultiThreadedEventLoopGroup.singleton
         let executors = EventLoopExecutors(group)
+        let places = ConnectionPlaces(limit: settings.connections)
         let server = try HTTPServerBuilder { [connection, channelConfiguration] responder in
             GatewayChannel(
                 inner: HTTP1Channel(responder: responder, configuration: channelConfiguration), connection: connection,
-                executors: executors)
+                executors: executors, places: places)
         }.buildServer(
             configuration: ServerConfiguration(address: bindAddress, backlog: 1_024),
             eventLoopGroup: group, logger: logger,

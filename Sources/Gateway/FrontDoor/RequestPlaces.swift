@@ -14,10 +14,12 @@ final class RequestPlaces: Sendable {
     /// Throws `server.overloaded`; takes a place otherwise.
     func take(for path: String) throws(PorticoError) {
         let count = taken.wrappingAdd(1, ordering: .relaxed).newValue
-        guard count > limit, !path.hasPrefix("/health/") else { return }
+        guard count > limit, !Self.isAlwaysAnswered(path) else { return }
         leave()
         throw PorticoError(.overloaded, "Too many requests are under way.", retryAfter: 1)
     }
+
+    static func isAlwaysAnswered(_ path: String) -> Bool { path.hasPrefix("/health/") }
 
     func leave() {
         taken.wrappingSubtract(1, ordering: .relaxed)

@@ -13,14 +13,26 @@ enum HostReference {
     private static let http = [
         ConfigurationKey("http.host", .text, default: "127.0.0.1", "The address to listen at."),
         ConfigurationKey("http.port", .integer(0...65_535), default: "8080", "The port; 0 takes a free one."),
+        ConfigurationKey(
+            "http.trustedProxies", .list(of: .text), default: "[]",
+            "Addresses and networks whose `X-Forwarded-For` is believed, such as `10.0.0.0/8`."),
         ConfigurationKey("http.cors.origins", .list(of: .text), default: "[]", "Origins that browsers may call from."),
         ConfigurationKey("http.corsMaxAge", .duration, default: "10m", "How long a browser keeps a preflight."),
         ConfigurationKey("http.deadlines.head", .duration, default: "30s", "Idle time and time for a request's head."),
         ConfigurationKey("http.deadlines.request", .duration, default: "30s", "From the head to the answer."),
+        ConfigurationKey(
+            "http.deadlines.write", .duration, default: "30s",
+            "How long a caller may take nothing of an answer, and the span its least rate is counted over."),
         ConfigurationKey("http.deadlines.stop", .duration, default: "20s", "How long a stop waits for requests."),
     ]
 
     private static let limits = [
+        ConfigurationKey(
+            "http.limits.connections", .integer(1...1_000_000), default: "20000",
+            "Open connections; more are told to come back later."),
+        ConfigurationKey(
+            "http.limits.writeRate", .size, default: "1KiB", "Bytes a second that a caller takes of an answer at least."
+        ),
         ConfigurationKey("http.limits.body", .size, default: "8MiB", "A request's body, inflated too."),
         ConfigurationKey(
             "http.limits.expansion", .integer(1...10_000), default: "100", "How many times a body may inflate."),

@@ -25,6 +25,7 @@ struct HostSettings {
     let demoAccounts: [DemoAccount]
     private let idle: Duration
     private let request: Duration
+    private let door: FrontDoorSettings
 
     init(_ resolved: ResolvedConfiguration, data: String) throws {
         let values = Values(resolved)
@@ -38,6 +39,7 @@ struct HostSettings {
         stopDeadline = values.duration("http.deadlines.stop")
         idle = values.duration("http.deadlines.head")
         request = values.duration("http.deadlines.request")
+        door = try FrontDoorSettings(values)
         gateway = GatewaySettings(values)
         identity = IdentityConfiguration(values)
         demoAccounts = try Self.demoAccounts(resolved)
@@ -53,6 +55,7 @@ struct HostSettings {
         settings.idle = idle
         settings.request = request
         settings.logsAccess = logsAccess
+        door.apply(to: &settings)
         return settings
     }
 

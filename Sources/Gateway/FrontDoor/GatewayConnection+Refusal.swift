@@ -1,0 +1,28 @@
+import AdapterKit
+import HTTPTypes
+
+extension GatewayConnection {
+    /// The last response of a connection whose request is not let in. The request stays unread, so JSON it is.
+    func refusal(_ error: PorticoError, peer: String) -> GatewayResponse {
+        let id = ids.next()
+        var response = failure(error, id: id, method: .get, headers: [:])
+        label(&response, isLast: true)
+        logAccess(.get, "-", response, RequestTrace(endpoint: "refused"), id: id, began: .now)
+        return response
+    }
+
+    /// What becomes of a request that does not reach the gateway.
+    func failure(_ error: any Error, id: String, method: HTTPRequest.Method, headers: HTTPFields) -> GatewayResponse {
+        let bare = GatewayRequest(
+            id: id, method: method, target: .root, headers: headers, peer: "", body: .bytes([]), deadline: .now)
+        var response = gateway.fail(PorticoError(unexpected: error), bare, Presentation())
+        response.headers[.xRequestID] = id
+        return response
+    }
+
+    /// `OPTIONS *`: the methods that some path takes (RFC 9110, section 9.3.7).
+    func wholeServer(id: String) -> GatewayResponse {
+        GatewayResponse(
+            .noContent, headers: [.allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS", .xRequestID: id])
+    }
+}

@@ -1,0 +1,137 @@
+import AdapterKit
+import NIOCore
+import NIOHTTP1
+
+/// Stands right behind the decoder: lets in what ``HeadRules`` admit, answers everything else itself, and closes.
+///
+/// After a refusal the peer may still be sending. What it sends is thrown away for a little while, since a connection
+/// that is closed with unread bytes is reset, and the answer lost with it.
+final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    static let lingering = TimeAmount.seconds(2)
+
+    private let connection: GatewayConnection
+    /// What every request on this connection is told; nil: it is one of those that there is room for.
+    private let turnedAway: PorticoError?
+    private var order = DoorOrder()
+    private var thrownAway = 0
+    /// Closes the connection after the answer, whatever the layers behind do.
+    private var lingers: Scheduled<Void>?
+
+    init(connection: GatewayConnection, turnedAway: PorticoError?) {
+        self.connection = connection
+        self.turnedAway = turnedAway
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        guard order.isReadingOn else { return throwAway(part, context) }
+        switch part {
+        case .head(let head): letIn(head, context)
+        case .body: context.fireChannelRead(data)
+        case .end:
+            order.requestEnded()
+            context.fireChannelRead(data)
+        }
+    }
+
+    private func letIn(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        do {
+            if let turnedAway, !RequestPlaces.isAlwaysAnswered(head.uri) { throw turnedAway }
+            let (admitted, isLast) = try HeadRules.admitted(head)
+            order.headArrived(isLast: isLast)
+            context.fireChannelRead(wrapInboundOut(.head(admitted)))
+        } catch {
+            act(order.refused(PorticoError(unexpected: error)), context)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if case .dataReceivedInErrorState(_, let bytes) = error as? ByteToMessageDecoderError {
+            return countThrownAway(bytes.readableBytes, context)
+        }
+        guard let known = error as? HTTPParserError else { return context.fireErrorCaught(error) }
+        guard !order.isComplete else { return }
+        act(order.refused(PorticoError(known)), context)
+        // Whoever reads the broken body learns that it broke.
+        context.fireErrorCaught(error)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        // Whoever answers a broken request too is not told: a failure would close the connection at once.
+        guard !order.isShut else {
+            promise?.succeed()
+            return
+        }
+        let part = unwrapOutboundIn(data)
+        if case .head(let head) = part, head.status.code >= 200 { order.responseBegan() }
+        context.write(data, promise: promise)
+        if case .end = part { act(order.responseEnded(), context) }
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard lingers == nil else {
+            promise?.succeed()
+            return
+        }
+        context.close(mode: mode, promise: promise)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        lingers?.cancel()
+        lingers = nil
+    }
+
+    private func act(_ action: DoorOrder.Action, _ context: ChannelHandlerContext) {
+        switch action {
+        case .nothing: return
+        case .close: context.close(promise: nil)
+        case .refuse(let error): refuse(error, context)
+        }
+    }
+
+    private func refuse(_ error: PorticoError, _ context: ChannelHandlerContext) {
+        let response = connection.refusal(error, peer: context.remoteAddress?.ipAddress ?? "local")
+        context.write(wrapOutboundOut(.head(HTTPResponseHead(response))), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(response.buffer))), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        context.close(mode: .output, promise: nil)
+        lingers = context.eventLoop.assumeIsolated().scheduleTask(in: Self.lingering) { context.close(promise: nil) }
+    }
+
+    private func throwAway(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+        switch part {
+        case .head(let head): countThrownAway(head.uri.utf8.count + 1, context)
+        case .body(let bytes): countThrownAway(bytes.readableBytes, context)
+        case .end: return
+        }
+    }
+
+    private func countThrownAway(_ bytes: Int, _ context: ChannelHandlerContext) {
+        thrownAway += bytes
+        if thrownAway > BodyIntake.discardable { context.close(promise: nil) }
+    }
+}
+
+@available(*, unavailable)
+extension DoorHandler: Sendable {}
+
+extension PorticoError {
+    /// The decoder's reasons, for whoever sent the request.
+    init(_ error: HTTPParserError) {
+        switch error {
+        case .headerOverflow: self.init(.requestHeadersTooLarge, "The header fields are too large or too many.")
+        case .invalidEOFState: self.init(.requestMalformed, "The request ends before it is complete.")
+        case .invalidMethod: self.init(.requestMalformed, "The method is unknown.")
+        case .invalidVersion: self.init(.requestMalformed, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+        case .unexpectedContentLength, .invalidContentLength:
+            self.init(.requestMalformed, "The body's length is not well-formed, or given more than once.")
+        case .invalidChunkSize: self.init(.requestMalformed, "A chunk's size is not well-formed.")
+        default: self.init(.requestMalformed, "The request is not well-formed HTTP.")
+        }
+    }
+}

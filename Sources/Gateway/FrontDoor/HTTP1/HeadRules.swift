@@ -1,0 +1,93 @@
+import AdapterKit
+import NIOHTTP1
+
+/// Which heads of HTTP/1 have one meaning to everybody on the way, and which are refused (RFC 9112).
+///
+/// Where the RFC leaves a choice, a proxy in front may have chosen otherwise, and a request that two programs frame
+/// differently is how requests are smuggled. So nothing is repaired. The decoder has refused broken tokens, bare line
+/// feeds and lengths that contradict each other already. One pass over the fields, without allocation.
+struct HeadRules {
+    private var hosts = 0
+    private var lengths = 0
+    private var codings = 0
+    private var ends = false
+
+    /// The head as the layers behind the door may rely on it: a connection that is to end says exactly `close`.
+    static func admitted(_ head: HTTPRequestHead) throws(PorticoError) -> (head: HTTPRequestHead, isLast: Bool) {
+        var rules = HeadRules()
+        try rules.checkTarget(head)
+        for (name, value) in head.headers { try rules.take(name, value) }
+        try rules.checkFraming(of: head)
+        guard rules.ends || head.version != .http1_1 else { return (head, false) }
+        var ending = head
+        ending.headers.replaceOrAdd(name: "connection", value: "close")
+        return (ending, true)
+    }
+
+    private func checkTarget(_ head: HTTPRequestHead) throws(PorticoError) {
+        guard head.version == .http1_1 || head.version == .http1_0 else {
+            throw .malformed("Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+        }
+        guard head.method != .CONNECT else { throw .malformed("Nothing is tunnelled here.") }
+        let target = head.uri.utf8
+        let isOrigin = target.first == UInt8(ascii: "/") || (head.method == .OPTIONS && head.uri == "*")
+        guard isOrigin, target.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else {
+            throw .malformed("The address is a path, in printable ASCII.")
+        }
+    }
+
+    private mutating func take(_ name: String, _ value: String) throws(PorticoError) {
+        switch name.utf8.count {
+        case 4 where name.isEqualCaseInsensitive("host"):
+            hosts += 1
+            guard Self.isHost(value) else { throw .malformed("The host is not well-formed.") }
+        case 6 where name.isEqualCaseInsensitive("expect"):
+            guard value.isEqualCaseInsensitive("100-continue") else { throw .malformed("This expectation is unknown.") }
+        case 7 where name.isEqualCaseInsensitive("upgrade"):
+            // The decoder stops at a request that asks for another protocol, so this one is the last.
+            ends = true
+        case 10 where name.isEqualCaseInsensitive("connection"):
+            ends = ends || !value.isEqualCaseInsensitive("keep-alive")
+        case 14 where name.isEqualCaseInsensitive("content-length"):
+            lengths += 1
+            guard Self.isLength(value) else { throw .malformed("The length is not a number.") }
+        case 17 where name.isEqualCaseInsensitive("transfer-encoding"):
+            codings += 1
+            guard value.isEqualCaseInsensitive("chunked") else {
+                throw .malformed("The only transfer coding here is chunked.")
+            }
+        default: return
+        }
+    }
+
+    private func checkFraming(of head: HTTPRequestHead) throws(PorticoError) {
+        guard hosts == 1 else { throw .malformed("A request names its host, once.") }
+        guard lengths + codings <= 1 else { throw .malformed("The body's length is given more than once.") }
+        guard codings == 0 || head.version == .http1_1 else {
+            throw .malformed("HTTP/1.0 has no transfer codings.")
+        }
+    }
+
+    /// The characters of `uri-host [":" port]` (RFC 3986, section 3.2), but no user and not nothing.
+    private static func isHost(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                    UInt8(ascii: "~"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "%"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// Digits, and so few that no program on the way counts them over.
+    private static func isLength(_ text: String) -> Bool {
+        (1...18).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+    }
+}
+
+extension PorticoError {
+    static func malformed(_ message: String) -> PorticoError { PorticoError(.requestMalformed, message) }
+}

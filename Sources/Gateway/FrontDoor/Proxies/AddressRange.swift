@@ -1,0 +1,41 @@
+import Glibc
+
+/// A network such as `10.0.0.0/8` or `2001:db8::/32`, or one address.
+public struct AddressRange: Sendable, Equatable {
+    /// Sixteen bytes; IPv4 as `::ffff:a.b.c.d` (RFC 4291, section 2.5.5.2).
+    private let bytes: [UInt8]
+    private let bits: Int
+
+    /// Nil where the text is no address, or its length none of the address's.
+    public init?(_ text: String) {
+        let (address, length) = text.splitOnce(at: "/")
+        guard let bytes = Self.bytes(of: String(address)) else { return nil }
+        let offset = address.contains(":") ? 0 : 96
+        guard let length else {
+            self.bytes = bytes
+            bits = 128
+            return
+        }
+        guard let number = Int(length), (0...(128 - offset)).contains(number) else { return nil }
+        self.bytes = bytes
+        bits = number + offset
+    }
+
+    func contains(_ address: [UInt8]) -> Bool {
+        let whole = bits / 8
+        guard address.count == 16, bytes[..<whole] == address[..<whole] else { return false }
+        let mask = UInt8(truncatingIfNeeded: 0xFF00 >> (bits % 8))
+        return bits % 8 == 0 || (bytes[whole] ^ address[whole]) & mask == 0
+    }
+
+    /// Nil where the text is not an address; names are not looked up.
+    static func bytes(of text: String) -> [UInt8]? {
+        var four = in_addr()
+        if inet_pton(AF_INET, text, &four) == 1 {
+            return [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + withUnsafeBytes(of: &four) { Array($0) }
+        }
+        var six = in6_addr()
+        guard inet_pton(AF_INET6, text, &six) == 1 else { return nil }
+        return withUnsafeBytes(of: &six) { Array($0) }
+    }
+}

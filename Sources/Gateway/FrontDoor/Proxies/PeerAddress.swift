@@ -1,0 +1,53 @@
+import HTTPTypes
+import NIOCore
+
+/// Whose request it is: the address at the other end, or where that is a trusted proxy (`http.trustedProxies`), the one
+/// that it names.
+///
+/// Only `X-Forwarded-For` is read. Every proxy appends the address that it saw, so the list is read from its end, up
+/// to the first address that is not a trusted proxy: what stands before that one is the sender's own invention.
+struct PeerAddress: Sendable {
+    let proxies: [AddressRange]
+
+    /// What does not change from one request of a connection to the next.
+    struct OfConnection {
+        let address: String
+        let isProxy: Bool
+    }
+
+    func ofConnection(_ address: SocketAddress?) -> OfConnection {
+        let text = address?.ipAddress ?? "local"
+        return OfConnection(address: text, isProxy: !proxies.isEmpty && isProxy(text))
+    }
+
+    func peer(_ connection: OfConnection, _ headers: HTTPFields) -> String {
+        guard connection.isProxy else { return connection.address }
+        return forwarded(headers) ?? connection.address
+    }
+
+    func peer(behind address: SocketAddress?, _ headers: HTTPFields) -> String {
+        peer(ofConnection(address), headers)
+    }
+
+    private func forwarded(_ headers: HTTPFields) -> String? {
+        var last: String?
+        for field in headers[values: .xForwardedFor].reversed() {
+            for piece in field.split(separator: ",", omittingEmptySubsequences: false).reversed() {
+                let text = String(piece.trimmingSpaces())
+                guard AddressRange.bytes(of: text) != nil else { return last }
+                last = text
+                if !isProxy(text) { return text }
+            }
+        }
+        return last
+    }
+
+    private func isProxy(_ text: String) -> Bool {
+        guard let bytes = AddressRange.bytes(of: text) else { return false }
+        return proxies.contains { $0.contains(bytes) }
+    }
+}
+
+extension HTTPField.Name {
+    static let xForwardedFor = HTTPField.Name("X-Forwarded-For")!
+}
