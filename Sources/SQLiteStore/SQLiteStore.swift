@@ -16,6 +16,7 @@ public final class SQLiteStore: Store {
     private let writer: Writer
     private let positions: LogPositions
     private let catalogue: SharedCatalogue
+    private let clock: any WallClock
 
     /// Opens the file, or makes it; checks it where it was left open. Throws ``PorticoError`` where another process has
     /// it, where it is damaged, or where it is no store of this version.
@@ -29,7 +30,7 @@ public final class SQLiteStore: Store {
             (epoch, positions) = try connection.writeWithoutTransaction { database in
                 if isChecked { try StoreFile.checkIntegrity(database) }
                 let epoch = try HostSchema.prepare(database) { Epoch(settings.ids.next().text) }
-                return (epoch, try OperationLog.positions(on: database))
+                return (epoch, try StoredPositions.all(on: database))
             }
             let commit = GroupCommit(
                 positions: positions, clock: settings.clock, ids: settings.ids, catalogue: { catalogue.current })
@@ -38,6 +39,7 @@ public final class SQLiteStore: Store {
                 try (0..<settings.readers).map { _ in try file.openReader() },
                 slowLane: SlowLane(try file.openSlowReader()))
             self.catalogue = catalogue
+            clock = settings.clock
         } catch {
             throw PorticoError.wrapping(error)
         }
@@ -54,9 +56,10 @@ public final class SQLiteStore: Store {
 
 extension SQLiteStore {
     public func install(_ collections: [CollectionDeclaration]) async throws {
-        let positions = positions
+        let (positions, time) = (positions, clock.now())
         let result = try await writer.run { database in
-            let result = try Installer(database: database, position: positions.last).install(collections)
+            let installer = Installer(database: database, position: positions.last, time: time)
+            let result = try installer.install(collections)
             positions.advance(to: result.position, adapters: result.touched)
             return result
         }
@@ -86,19 +89,42 @@ extension SQLiteStore {
     }
 
     public func changes(after position: Revision, limit: Int) async throws -> [LogEntry] {
+        try await atOneMoment { try $0.changes(after: position, limit: limit) }
+    }
+
+    public func atOneMoment<Result: Sendable>(
+        _ body: @escaping @Sendable (any StoreMoment) throws -> Result
+    ) async throws -> Result {
         let catalogue = try catalogue.open()
-        return try await readers.read {
-            try OperationLog.entries(after: position, limit: limit, in: catalogue, on: $0)
+        return try await readers.read { database in
+            try database.atOneMoment { try body(DatabaseMoment(database, catalogue)) }
         }
     }
 
     public func write(_ transaction: WriteTransaction) async throws -> WriteReceipt {
         _ = try catalogue.open()
         guard !transaction.steps.isEmpty else { return WriteReceipt(position: position, records: []) }
-        return try await writer.write(transaction)
+        return try await writer.write(weight: transaction.steps.count) { try $0.perform(transaction) }
+    }
+
+    public func transact<Result: Sendable>(
+        weight: Int, _ body: @escaping @Sendable (any StoreTransaction) throws -> Result
+    ) async throws -> Result {
+        _ = try catalogue.open()
+        return try await writer.write(weight: weight) { run in
+            try run.undoing { try body(DatabaseTransaction(run)) }
+        }
+    }
+
+    public func compact(_ bound: CompactionBound, dryRun: Bool) async throws -> Compaction {
+        _ = try catalogue.open()
+        return try await LogCompaction(readers: readers, writer: writer, positions: positions).run(
+            bound, dryRun: dryRun)
     }
 
     public var position: Revision { Revision(positions.last) }
+
+    public var floor: Revision { Revision(positions.floor) }
 
     public func position(of adapter: AdapterName) -> Revision { Revision(positions.last(of: adapter)) }
 }

@@ -13,6 +13,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "SyncEngine", targets: ["SyncEngine"]),
+        .library(name: "MemoryStore", targets: ["MemoryStore"]),
         .library(name: "StoreConformance", targets: ["StoreConformance"]),
     ],
     dependencies: [
@@ -23,16 +24,23 @@ let package = Package(
             name: "SyncEngine",
             dependencies: [.product(name: "AdapterKit", package: "AdapterKit")],
             path: ".",
-            exclude: ["Tests", "Conformance"],
+            exclude: ["Tests", "Conformance", "Memory"],
+            swiftSettings: strict),
+        .target(
+            name: "MemoryStore",
+            dependencies: ["SyncEngine", .product(name: "AdapterKit", package: "AdapterKit")],
+            path: "Memory",
             swiftSettings: strict),
         .target(
             name: "StoreConformance",
-            dependencies: ["SyncEngine", .product(name: "AdapterKit", package: "AdapterKit")],
+            dependencies: ["SyncEngine", "MemoryStore", .product(name: "AdapterKit", package: "AdapterKit")],
             path: "Conformance",
             swiftSettings: strict),
         .testTarget(
             name: "SyncEngineTests",
-            dependencies: ["SyncEngine", .product(name: "AdapterKit", package: "AdapterKit")],
+            dependencies: [
+                "SyncEngine", "MemoryStore", "StoreConformance", .product(name: "AdapterKit", package: "AdapterKit"),
+            ],
             path: "Tests/SyncEngineTests", swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

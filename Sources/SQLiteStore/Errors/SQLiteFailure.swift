@@ -63,6 +63,16 @@ extension PorticoError {
     }
 }
 
+/// What SQLite says in a caller's words; what a caller's own code threw as it is.
+func translated(_ error: any Error) -> any Error {
+    error is SQLiteFailure || error is DatabaseError ? PorticoError.wrapping(error) : error
+}
+
+extension PorticoError {
+    static let clientOfAnother = PorticoError(.accessDenied, "The client id belongs to somebody else.")
+    static let sequenceTaken = PorticoError(.recordExists, "The sequence number was used already.", target: "sequence")
+}
+
 extension SQLiteFailure {
     /// A value that must be unique is there already.
     var isDuplicate: Bool {

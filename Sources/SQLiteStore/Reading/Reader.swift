@@ -43,7 +43,7 @@ struct Reader {
 
 extension Database {
     /// Statements that all see the same state. A savepoint, because the slow lane has a transaction already.
-    fileprivate func atOneMoment<Result>(_ body: () throws -> Result) throws -> Result {
+    func atOneMoment<Result>(_ body: () throws -> Result) throws -> Result {
         try run("SAVEPOINT moment")
         defer { try? run("RELEASE moment") }
         return try body()

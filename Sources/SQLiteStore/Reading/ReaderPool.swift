@@ -32,7 +32,7 @@ final class ReaderPool: Sendable {
         } catch let failure as SQLiteFailure where failure.primary == SQLITE_INTERRUPT {
             return try await slowLane.read(body)
         } catch {
-            throw PorticoError.wrapping(error)
+            throw translated(error)
         }
     }
 

@@ -24,7 +24,7 @@ final class SlowLane: Sendable {
             throw error
         } catch {
             if Task.isCancelled { throw CancellationError() }
-            throw PorticoError.wrapping(error)
+            throw translated(error)
         }
     }
 

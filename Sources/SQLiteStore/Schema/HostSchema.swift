@@ -5,11 +5,14 @@ import SyncEngine
 /// The host's own tables: what is installed, the log, positions, the epoch.
 enum HostSchema {
     /// Grows with every change of these tables; kept in `user_version`.
-    static let version: Int64 = 1
+    static let version: Int64 = 2
     /// "Port", in `application_id`, so that a file of another program is not taken for a store.
     static let applicationID: Int64 = 0x506F_7274
 
-    private static let tables = [
+    private static let tables = original + HostUpgrade.toVersion2
+
+    /// As version 1 had them.
+    private static let original = [
         "CREATE TABLE portico_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
         """
         CREATE TABLE portico_collection (
@@ -38,7 +41,10 @@ enum HostSchema {
         let found = try number("user_version", database)
         if application == 0, found == 0, try isEmpty(database) { return try create(database, epoch()) }
         guard application == applicationID else { throw refusal("The file is no store of this program.") }
-        guard found == version else { throw refusal("The store was written by another version of this program.") }
+        if found == 1 { try HostUpgrade.run(on: database) }
+        guard try number("user_version", database) == version else {
+            throw refusal("The store was written by a later version of this program.")
+        }
         return try self.epoch(database)
     }
 

@@ -7,6 +7,8 @@ struct Installer {
     let database: Database
     /// The last operation id; migrations that change records go on from it.
     let position: Int64
+    /// When the log says that they changed.
+    let time: WireDate
 
     struct Result {
         let layouts: [CollectionLayout]
@@ -30,7 +32,7 @@ struct Installer {
 
     private func installAll(_ collections: [CollectionDeclaration]) throws -> Result {
         var layouts: [CollectionLayout] = []
-        var touches = RecordTouches(database: database, position: position)
+        var touches = RecordTouches(database: database, position: position, time: time)
         for declaration in collections {
             let layout = try self.layout(declaration)
             try CollectionMigration(layout: layout, database: database).run(&touches)

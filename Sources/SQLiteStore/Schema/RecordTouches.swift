@@ -6,11 +6,13 @@ import GRDB
 struct RecordTouches {
     let database: Database
     private(set) var position: Int64
+    let time: WireDate
     private(set) var touched: [AdapterName: Int64] = [:]
 
-    init(database: Database, position: Int64) {
+    init(database: Database, position: Int64, time: WireDate) {
         self.database = database
         self.position = position
+        self.time = time
     }
 
     mutating func touch(_ layout: CollectionLayout, where condition: String) throws {
@@ -18,9 +20,10 @@ struct RecordTouches {
         let ranked = "row_number() OVER (ORDER BY \(layout.rowColumn))"
         try database.run(
             """
-            INSERT INTO portico_log (position, collection, record, kind, previous)
-            SELECT ? + \(ranked), ?, \(key), 0, NULL FROM \(layout.table) WHERE \(condition)
-            """, [.integer(position), .integer(layout.number)])
+            INSERT INTO portico_log (position, collection, record, kind, before, time)
+            SELECT ? + \(ranked), ?, \(key), 0, \(CollectionLayout.revisionColumn), ?
+            FROM \(layout.table) WHERE \(condition)
+            """, [.integer(position), .integer(layout.number), .real(time.secondsSinceReferenceDate)])
         let count = Int64(database.changesCount)
         if count == 0 { return }
         try database.run(
@@ -33,6 +36,6 @@ struct RecordTouches {
     }
 
     func finish() throws {
-        for (adapter, last) in touched { try OperationLog.setPosition(last, of: adapter, on: database) }
+        for (adapter, last) in touched { try StoredPositions.set(last, of: adapter, on: database) }
     }
 }

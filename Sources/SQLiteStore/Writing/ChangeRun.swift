@@ -1,9 +1,10 @@
 import AdapterKit
 import GRDB
+import GRDBSQLite
 import SyncEngine
 
 /// The changes of one commit, numbered one after the other.
-struct ChangeRun {
+final class ChangeRun {
     let database: Database
     let catalogue: LayoutCatalogue
     /// The last operation id that was given.
@@ -25,24 +26,40 @@ struct ChangeRun {
     }
 
     /// All of the transaction's changes or none.
-    mutating func perform(_ transaction: WriteTransaction) throws -> WriteReceipt {
+    func perform(_ transaction: WriteTransaction) throws -> WriteReceipt {
+        try undoing {
+            var records: [Record?] = []
+            for step in transaction.steps { records.append(try perform(step, by: transaction.author)) }
+            return WriteReceipt(position: Revision(revision), records: records)
+        }
+    }
+
+    /// Undoes what the body did where it throws. May be nested.
+    func undoing<Result>(_ body: () throws -> Result) throws -> Result {
+        // Outside a transaction, which is where SQLite leaves us when the disk is full, each change would be final.
+        guard isOpen else { throw Self.isOver }
         let before = (revision, touched)
         try database.run("SAVEPOINT change")
         do {
-            var records: [Record?] = []
-            for step in transaction.steps { records.append(try perform(step, by: transaction.author)) }
+            let result = try body()
+            guard isOpen else { throw Self.isOver }
             try database.run("RELEASE change")
-            return WriteReceipt(position: Revision(revision), records: records)
+            return result
         } catch {
             (revision, touched) = before
             // Fails only where SQLite has rolled back everything already, which the caller looks for.
             try? database.run("ROLLBACK TO change")
             try? database.run("RELEASE change")
-            throw PorticoError.wrapping(error)
+            throw translated(error)
         }
     }
 
-    private mutating func perform(_ step: WriteTransaction.Step, by author: String) throws -> Record? {
+    /// Whether SQLite still has the transaction.
+    var isOpen: Bool { sqlite3_get_autocommit(database.sqliteConnection) == 0 }
+
+    private static let isOver = PorticoError(.storeUnavailable, "The transaction was broken off.")
+
+    private func perform(_ step: WriteTransaction.Step, by author: String) throws -> Record? {
         let layout = try catalogue.layout(step.collection)
         let next = Revision(revision + 1)
         let change = StepChange(
@@ -51,14 +68,14 @@ struct ChangeRun {
         let effect = try change.perform()
         revision += 1
         touched[layout.id.adapter] = revision
-        try OperationLog.append(effect, at: revision, in: layout, on: database)
+        try OperationLog.append(effect, at: revision, now, in: layout, on: database)
         return effect.after
     }
 
     /// To be called once, last, within the commit.
     func finish() throws {
         for (adapter, position) in touched.sorted(by: { $0.key < $1.key }) {
-            try OperationLog.setPosition(position, of: adapter, on: database)
+            try StoredPositions.set(position, of: adapter, on: database)
         }
     }
 }

@@ -7,7 +7,9 @@ import Synchronization
 /// Makes several transactions durable with one commit: each in a savepoint of its own, so that one that is refused
 /// takes nothing of the others with it.
 final class GroupCommit: Sendable {
-    typealias Outcome = Result<WriteReceipt, any Error>
+    typealias Outcome = Result<any Sendable, any Error>
+    /// What somebody wants to be done: all of it, or nothing where it throws.
+    typealias Work = @Sendable (ChangeRun) throws -> any Sendable
 
     private let catalogue: @Sendable () -> LayoutCatalogue
     private let positions: LogPositions
@@ -27,7 +29,7 @@ final class GroupCommit: Sendable {
     }
 
     /// One outcome for each, in order. A receipt is durable.
-    func commit(_ transactions: [WriteTransaction], on database: Database) -> [Outcome] {
+    func commit(_ transactions: [Work], on database: Database) -> [Outcome] {
         var outcomes = [Outcome?](repeating: nil, count: transactions.count)
         while true {
             if let failure = failure.withLock({ $0 }) { return outcomes.map { $0 ?? .failure(failure) } }
@@ -39,16 +41,16 @@ final class GroupCommit: Sendable {
 
     /// Settles all open transactions, or at least one where SQLite has rolled the others back with it.
     private func attempt(
-        _ open: [Int], of transactions: [WriteTransaction], on database: Database, _ outcomes: inout [Outcome?]
+        _ open: [Int], of transactions: [Work], on database: Database, _ outcomes: inout [Outcome?]
     ) {
         var attempted = outcomes
         do {
             try database.run("BEGIN IMMEDIATE")
-            var changes = ChangeRun(
+            let changes = ChangeRun(
                 database: database, catalogue: catalogue(), revision: positions.last, ids: ids, now: clock.now())
             for index in open {
-                attempted[index] = Result { try changes.perform(transactions[index]) }
-                guard sqlite3_get_autocommit(database.sqliteConnection) == 0 else {
+                attempted[index] = Result { try transactions[index](changes) }
+                guard changes.isOpen else {
                     outcomes[index] = attempted[index]
                     return
                 }

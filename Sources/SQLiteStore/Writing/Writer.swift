@@ -9,8 +9,9 @@ import Synchronization
 /// the next commit takes them all with one sync.
 final class Writer: Sendable {
     private struct Job {
-        let transaction: WriteTransaction
-        let answer: CheckedContinuation<WriteReceipt, any Error>
+        let work: GroupCommit.Work
+        let weight: Int
+        let answer: CheckedContinuation<any Sendable, any Error>
     }
 
     private let connection: DatabaseQueue
@@ -24,20 +25,24 @@ final class Writer: Sendable {
     }
 
     /// Returns when it is durable. Throws ``PorticoError``.
-    func write(_ transaction: WriteTransaction) async throws -> WriteReceipt {
-        try await withCheckedThrowingContinuation { answer in
-            switch admit(Job(transaction: transaction, answer: answer)) {
+    func write<Result: Sendable>(
+        weight: Int, _ work: @escaping @Sendable (ChangeRun) throws -> Result
+    ) async throws -> Result {
+        let result = try await withCheckedThrowingContinuation { answer in
+            switch admit(Job(work: work, weight: weight, answer: answer)) {
             case .begin, .queued: break
             case .full: answer.resume(throwing: Self.overloaded)
             case .closed: answer.resume(throwing: PorticoError.closed)
             }
         }
+        guard let result = result as? Result else { throw Self.mixedUp }
+        return result
     }
 
     /// Draining is scheduled under the lock, so that it comes before whatever ``close()`` schedules.
     private func admit(_ job: Job) -> CommitQueue<Job>.Admission {
         queue.withLock { queue in
-            let admission = queue.admit(job, steps: job.transaction.steps.count)
+            let admission = queue.admit(job, steps: job.weight)
             if admission == .begin { connection.asyncWriteWithoutTransaction { self.drain($0) } }
             return admission
         }
@@ -45,7 +50,11 @@ final class Writer: Sendable {
 
     /// Runs between two commits.
     func run<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
-        try await connection.writeWithoutTransaction(body)
+        do {
+            return try await connection.writeWithoutTransaction(body)
+        } catch {
+            throw translated(error)
+        }
     }
 
     /// Refuses what comes from now on and returns when everything before has been committed.
@@ -59,11 +68,12 @@ final class Writer: Sendable {
         while true {
             let batch = queue.withLock { $0.next() }
             if batch.isEmpty { return }
-            let outcomes = commit.commit(batch.map(\.transaction), on: database)
+            let outcomes = commit.commit(batch.map(\.work), on: database)
             for (job, outcome) in zip(batch, outcomes) { job.answer.resume(with: outcome) }
         }
     }
 
+    private static let mixedUp = PorticoError(.serverInternal, "A transaction has another's result.")
     private static let overloaded = PorticoError(
         .overloaded, "Too many changes are waiting to be written.", retryAfter: 1)
 }

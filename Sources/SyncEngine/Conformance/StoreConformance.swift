@@ -12,7 +12,8 @@ import SyncEngine
 public enum StoreConformance {
     public static let cases: [ConformanceCase] =
         recordCases + conditionCases + authorCases + accessCases + queryCases + pagingCases + searchCases + logCases
-        + concurrencyCases + installCases
+        + momentCases
+        + pushCases + compactionCases + concurrencyCases + installCases
 
     /// Random filters, orders and pages against an evaluator in memory: `rounds` times, from one seed.
     public static func randomQueries(rounds: Int, seed: UInt64) -> ConformanceCase {

@@ -23,8 +23,29 @@ public protocol Store: Sendable {
     /// All of the changes or none.
     func write(_ transaction: WriteTransaction) async throws -> WriteReceipt
 
-    /// Log entries after a position, oldest first, at most `limit`.
+    /// Reads that belong together. `body` may run twice, and must not wait for anything.
+    func atOneMoment<Result: Sendable>(
+        _ body: @escaping @Sendable (any StoreMoment) throws -> Result
+    ) async throws -> Result
+
+    /// Reads and changes that are one transaction: what `body` decides from what it reads is still true when its changes
+    /// are made, and where it throws nothing of them is. Returns when they are durable.
+    ///
+    /// `body` runs while nobody else writes, so it must not wait for anything; it may run more than once. `weight` is
+    /// about how many changes it makes, and counts towards the limits of what waits.
+    func transact<Result: Sendable>(
+        weight: Int, _ body: @escaping @Sendable (any StoreTransaction) throws -> Result
+    ) async throws -> Result
+
+    /// Log entries after a position, oldest first, at most `limit`. Throws `sync.fetchAgain` for one below the floor.
     func changes(after position: Revision, limit: Int) async throws -> [LogEntry]
+
+    /// Removes the log's beginning, or with `dryRun` only tells what would go. The floor rises first, in a transaction of
+    /// its own; what is below goes bit by bit, so that writers do not wait for it.
+    func compact(_ bound: CompactionBound, dryRun: Bool) async throws -> Compaction
+
+    /// The log holds every entry after this operation id.
+    var floor: Revision { get }
 
     /// The last operation id that is durable and visible.
     var position: Revision { get }

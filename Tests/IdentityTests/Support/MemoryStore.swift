@@ -4,7 +4,7 @@ import Synchronization
 
 /// A store in memory: what the `Store` protocol promises, without the durability. It yields at every call, so that
 /// callers interleave.
-final class MemoryStore: Store {
+final class MemoryStore: RecordsOnlyStore {
     let epoch = Epoch("memory")
     private let state = Mutex(MemoryTables())
 
@@ -35,8 +35,6 @@ final class MemoryStore: Store {
             return WriteReceipt(position: changed.position, records: records)
         }
     }
-
-    func changes(after position: Revision, limit: Int) async throws -> [LogEntry] { [] }
 
     var position: Revision { state.withLock { $0.position } }
 

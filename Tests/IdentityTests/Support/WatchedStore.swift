@@ -3,7 +3,7 @@ import SyncEngine
 import Synchronization
 
 /// Passes everything on, remembers what was asked, and fails when told to.
-final class WatchedStore: Store {
+final class WatchedStore: RecordsOnlyStore {
     enum Operation: Hashable {
         case read(EntityName)
         case write([EntityName])
@@ -58,6 +58,4 @@ final class WatchedStore: Store {
         if let error = failure.withLock({ $0 }) { throw error }
         return try await inner.write(transaction)
     }
-
-    func changes(after position: Revision, limit: Int) async throws -> [LogEntry] { [] }
 }

@@ -1,4 +1,5 @@
 import AdapterKit
+import MemoryStore
 import SyncEngine
 
 /// Compares a store with the reference over generated rows, changes and queries.

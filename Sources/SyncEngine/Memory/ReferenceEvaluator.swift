@@ -2,13 +2,19 @@ import AdapterKit
 import SyncEngine
 
 /// What ``Filter`` and ``Query`` mean, in the plainest code: the oracle that stores are compared with.
-struct ReferenceEvaluator {
+package struct ReferenceEvaluator {
     let entity: Entity
-    let records: [Record]
+    package let records: [Record]
     /// The records of related entities.
     let others: [EntityName: [Record]]
 
-    func page(_ query: Query) throws -> RecordPage {
+    package init(entity: Entity, records: [Record], others: [EntityName: [Record]]) {
+        self.entity = entity
+        self.records = records
+        self.others = others
+    }
+
+    package func page(_ query: Query) throws -> RecordPage {
         let matching = records.filter { record in query.filter.map { holds($0, record) } ?? true }
         let order = try entity.totalOrder(query.order)
         let sorted = matching.sorted { precedes($0, $1, order) }
@@ -81,11 +87,18 @@ extension ReferenceEvaluator {
         return (0...(text.count - part.count)).contains { text[$0...].starts(with: part) }
     }
 
-    /// Good for ASCII letters and spaces, which is all that the generator makes.
+    /// A word with punctuation within is several tokens, which must then follow each other; one without a letter or
+    /// digit asks for nothing.
     private func found(_ word: String, in record: Record) -> Bool {
-        entity.searchFields.contains { field in
-            (record[field].stringValue ?? "").lowercased().split(separator: " ")
-                .contains { $0.hasPrefix(word.lowercased()) }
+        let asked = SearchTokens.of(word)
+        guard let last = asked.last else { return true }
+        return entity.searchFields.contains { field in
+            let tokens = SearchTokens.of(record[field].stringValue ?? "")
+            guard tokens.count >= asked.count else { return false }
+            return (0...(tokens.count - asked.count)).contains { start in
+                tokens[start...].starts(with: asked.dropLast())
+                    && tokens[start + asked.count - 1].hasPrefix(last)
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ enum ValueOrder {
         case (.data(let a), .data(let b)): bytes(a, b)
         case (.date(let a), .date(let b)): sign(a.secondsSinceReferenceDate, b.secondsSinceReferenceDate)
         case (.int64(let a), .int64(let b)): sign(a, b)
+        case (.decimal(let a), .decimal(let b)): bytes(sortKey(a), sortKey(b))
         default: numbers(left, right)
         }
     }
@@ -24,7 +25,18 @@ enum ValueOrder {
         }
     }
 
-    /// The generator makes numbers that doubles carry exactly.
+    /// Sign, exponent of 0.d₁d₂… and digits, as bytes that compare like the number.
+    private static func sortKey(_ number: WireDecimal) -> [UInt8] {
+        var digits = Array(number.digits.utf8)
+        let point = number.exponent + digits.count
+        while digits.last == UInt8(ascii: "0") { digits.removeLast() }
+        guard !digits.isEmpty else { return [1] }
+        let biased = UInt64(bitPattern: Int64(point) + 1 << 40)
+        let magnitude = (0..<6).map { UInt8(truncatingIfNeeded: biased >> (40 - 8 * $0)) } + digits + [0]
+        return number.isNegative ? [0] + magnitude.map { ~$0 } : [2] + magnitude
+    }
+
+    /// Numbers of different kinds, as far as doubles carry them exactly.
     private static func numbers(_ left: WireValue, _ right: WireValue) -> Int? {
         guard let a = number(left), let b = number(right) else { return nil }
         return sign(a, b)

@@ -1,0 +1,56 @@
+import AdapterKit
+
+/// A store at one moment: whatever is read through it belongs together.
+///
+/// Valid only within the call that hands it out, on that call's thread. What its methods throw is to be passed on
+/// unchanged: a store may break a read off and begin it again.
+public protocol StoreMoment {
+    /// The last operation id that is visible.
+    var position: Revision { get }
+
+    /// The log holds every entry after this operation id, and none up to it.
+    var floor: Revision { get }
+
+    /// The record, where it is there and `visible` (nil: always) holds for it.
+    func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) throws -> Record?
+
+    func query(_ query: Query, in collection: CollectionID) throws -> RecordPage
+
+    func count(_ filter: Filter?, in collection: CollectionID) throws -> Int
+
+    /// Log entries after a position, oldest first, at most `limit`. Throws `sync.fetchAgain` for one below the floor.
+    func changes(after position: Revision, limit: Int) throws -> [LogEntry]
+
+    /// Log entries of one record, newest first, at most `limit`, as far back as the log reaches. The newest is the
+    /// tombstone of a record that was deleted. Costs nothing of other records' entries.
+    func history(of id: RecordID, in collection: CollectionID, limit: Int) throws -> [LogEntry]
+
+    /// Nil where it never pushed.
+    func client(_ id: ClientID) throws -> PushClient?
+
+    /// Clients whose ids come after that one, in the order of their ids, at most `limit`.
+    func clients(after id: ClientID?, limit: Int) throws -> [PushClient]
+
+    /// Nil where it has none, or where a compaction removed it.
+    func outcome(of sequence: Int64, from client: ClientID) throws -> PushOutcome?
+
+    /// Newest first, with numbers below `number` (nil: all), at most `limit`.
+    func keptCopies(_ which: KeptCopies, before number: Int64?, limit: Int) throws -> [KeptCopy]
+}
+
+/// A store while it is being changed: reads see what the transaction has done so far. What the body does becomes durable
+/// together, or nothing of it.
+public protocol StoreTransaction: StoreMoment {
+    /// All of the changes or, where it throws, none of them; the transaction goes on either way.
+    func apply(_ transaction: WriteTransaction) throws -> WriteReceipt
+
+    /// Stores what a mutation is answered with. The first one binds the client to the identity.
+    ///
+    /// Throws `access.denied` for a client of another identity, `record.exists` for a sequence number that is not above
+    /// the client's last.
+    func remember(
+        _ content: WireDictionary, of sequence: Int64, from client: ClientID, of identity: String
+    ) throws
+
+    func keep(_ copy: LosingCopy) throws
+}

@@ -1,0 +1,27 @@
+import AdapterKit
+import SyncEngine
+
+/// A store for what needs records alone: without a log, and without what replicas need.
+protocol RecordsOnlyStore: Store {}
+
+extension RecordsOnlyStore {
+    var floor: Revision { Revision(0) }
+
+    func changes(after position: Revision, limit: Int) async throws -> [LogEntry] { [] }
+
+    func atOneMoment<Result: Sendable>(
+        _ body: @escaping @Sendable (any StoreMoment) throws -> Result
+    ) async throws -> Result {
+        throw Self.nothingOfThat
+    }
+
+    func transact<Result: Sendable>(
+        weight: Int, _ body: @escaping @Sendable (any StoreTransaction) throws -> Result
+    ) async throws -> Result {
+        throw Self.nothingOfThat
+    }
+
+    func compact(_ bound: CompactionBound, dryRun: Bool) async throws -> Compaction { throw Self.nothingOfThat }
+
+    private static var nothingOfThat: PorticoError { PorticoError(.serverInternal, "Identity needs no such thing.") }
+}
