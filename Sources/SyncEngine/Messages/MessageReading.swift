@@ -55,6 +55,14 @@ extension WireValue {
         return fields
     }
 
+    func optionalTexts(_ name: String) throws(MessageError) -> [String]? {
+        guard member(name) != nil else { return nil }
+        return try list(name) { (item) throws(MessageError) in
+            guard let text = item.stringValue else { throw MessageError(name, expected: "a list of strings") }
+            return text
+        }
+    }
+
     func list<Item>(_ name: String, _ read: (WireValue) throws(MessageError) -> Item) throws(MessageError) -> [Item] {
         guard let values = member(name)?.arrayValue else { throw MessageError(name, expected: "a list") }
         var items: [Item] = []

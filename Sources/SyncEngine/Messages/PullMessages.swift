@@ -8,21 +8,23 @@ public struct PullRequest: SyncMessage {
     public var collections: [String]?
     /// Operations in one page at most; the server may send fewer.
     public var limit: Int?
+    /// Scopes to be sent again from their first record on, because their checksums disagree.
+    public var refetch: [String]
 
-    public init(checkpoint: String? = nil, collections: [String]? = nil, limit: Int? = nil) {
+    public init(
+        checkpoint: String? = nil, collections: [String]? = nil, limit: Int? = nil, refetch: [String] = []
+    ) {
         self.checkpoint = checkpoint
         self.collections = collections
         self.limit = limit
+        self.refetch = refetch
     }
 
     public init(from value: WireValue) throws(MessageError) {
         checkpoint = try value.optionalText("checkpoint")
         limit = try value.optionalInteger("limit").map(Int.init(clamping:))
-        guard value.member("collections") != nil else { return }
-        collections = try value.list("collections") { (item) throws(MessageError) in
-            guard let name = item.stringValue else { throw MessageError("collections", expected: "a list of strings") }
-            return name
-        }
+        collections = try value.optionalTexts("collections")
+        refetch = try value.optionalTexts("refetch") ?? []
     }
 
     public var wireValue: WireValue {
@@ -31,6 +33,7 @@ public struct PullRequest: SyncMessage {
                 ("checkpoint", checkpoint.map(WireValue.string)),
                 ("collections", collections.map { .array($0.map(WireValue.string)) }),
                 ("limit", limit.map { .int64(Int64($0)) }),
+                ("refetch", refetch.isEmpty ? nil : .array(refetch.map(WireValue.string))),
             ]))
     }
 }
@@ -43,15 +46,20 @@ public struct PullPage: SyncMessage {
         case complete(PullCompletion)
     }
 
+    /// Scopes of which the device forgets everything, what earlier pages of this pull brought included, before it takes
+    /// this page's operations: they are sent from their first record on.
+    public var reset: [String]
     public var operations: [RecordOperation]
     public var ending: Ending
 
-    public init(operations: [RecordOperation], ending: Ending) {
+    public init(reset: [String] = [], operations: [RecordOperation], ending: Ending) {
+        self.reset = reset
         self.operations = operations
         self.ending = ending
     }
 
     public init(from value: WireValue) throws(MessageError) {
+        reset = try value.optionalTexts("reset") ?? []
         operations = try value.list("operations", RecordOperation.init(from:))
         if let completion = value.member("complete") {
             ending = .complete(try PullCompletion(from: completion))
@@ -61,7 +69,10 @@ public struct PullPage: SyncMessage {
     }
 
     public var wireValue: WireValue {
-        var members = WireDictionary(present: [("operations", .array(operations.map(\.wireValue)))])
+        var members = WireDictionary(present: [
+            ("reset", reset.isEmpty ? nil : .array(reset.map(WireValue.string))),
+            ("operations", .array(operations.map(\.wireValue))),
+        ])
         switch ending {
         case .next(let token): members["next"] = .string(token)
         case .complete(let completion): members["complete"] = completion.wireValue
@@ -117,20 +128,27 @@ public struct RecordOperation: SyncMessage {
 /// The end of a pull: what the device has once it has applied every page.
 public struct PullCompletion: SyncMessage {
     public var checkpoint: String
+    /// The operation id up to which the device has everything: whoever has the `rev` of a write compares it.
+    public var position: Int64
     public var scopes: [ScopeSummary]
 
-    public init(checkpoint: String, scopes: [ScopeSummary]) {
+    public init(checkpoint: String, position: Int64 = 0, scopes: [ScopeSummary]) {
         self.checkpoint = checkpoint
+        self.position = position
         self.scopes = scopes
     }
 
     public init(from value: WireValue) throws(MessageError) {
         checkpoint = try value.text("checkpoint")
+        position = try value.optionalInteger("position") ?? 0
         scopes = try value.list("scopes", ScopeSummary.init(from:))
     }
 
     public var wireValue: WireValue {
-        ["checkpoint": .string(checkpoint), "scopes": .array(scopes.map(\.wireValue))]
+        [
+            "checkpoint": .string(checkpoint), "position": .int64(position),
+            "scopes": .array(scopes.map(\.wireValue)),
+        ]
     }
 }
 

@@ -83,21 +83,28 @@ public struct Mutation: SyncMessage {
 /// What became of the mutations.
 public struct PushAnswer: SyncMessage {
     public var outcomes: [MutationOutcome]
-    /// The first checkpoint that contains them.
+    /// A checkpoint that contains them. It has no scopes: it is to be told apart from others, not to be gone on from.
     public var checkpoint: String
+    /// The operation id of that checkpoint: a pull that is complete at this one or a later one contains them.
+    public var position: Int64
 
-    public init(outcomes: [MutationOutcome], checkpoint: String) {
+    public init(outcomes: [MutationOutcome], checkpoint: String, position: Int64 = 0) {
         self.outcomes = outcomes
         self.checkpoint = checkpoint
+        self.position = position
     }
 
     public init(from value: WireValue) throws(MessageError) {
         outcomes = try value.list("outcomes", MutationOutcome.init(from:))
         checkpoint = try value.text("checkpoint")
+        position = try value.optionalInteger("position") ?? 0
     }
 
     public var wireValue: WireValue {
-        ["outcomes": .array(outcomes.map(\.wireValue)), "checkpoint": .string(checkpoint)]
+        [
+            "outcomes": .array(outcomes.map(\.wireValue)), "checkpoint": .string(checkpoint),
+            "position": .int64(position),
+        ]
     }
 }
 
@@ -119,16 +126,21 @@ public struct MutationOutcome: SyncMessage {
     public var rev: Int64?
     /// Nil where the record is not there.
     public var record: RecordCopy?
+    /// A code of the error registry.
     public var reason: String?
+    /// The reason in words that may be shown.
+    public var message: String?
 
     public init(
-        sequence: Int64, verdict: Verdict, rev: Int64? = nil, record: RecordCopy? = nil, reason: String? = nil
+        sequence: Int64, verdict: Verdict, rev: Int64? = nil, record: RecordCopy? = nil, reason: String? = nil,
+        message: String? = nil
     ) {
         self.sequence = sequence
         self.verdict = verdict
         self.rev = rev
         self.record = record
         self.reason = reason
+        self.message = message
     }
 
     public init(from value: WireValue) throws(MessageError) {
@@ -140,6 +152,7 @@ public struct MutationOutcome: SyncMessage {
         rev = try value.optionalInteger("rev")
         if let copy = value.member("record") { record = try RecordCopy(from: copy) }
         reason = try value.optionalText("reason")
+        message = try value.optionalText("message")
     }
 
     public var wireValue: WireValue {
@@ -147,7 +160,7 @@ public struct MutationOutcome: SyncMessage {
             WireDictionary(present: [
                 ("sequence", .int64(sequence)), ("outcome", .string(verdict.rawValue)),
                 ("rev", rev.map(WireValue.int64)), ("record", record?.wireValue),
-                ("reason", reason.map(WireValue.string)),
+                ("reason", reason.map(WireValue.string)), ("message", message.map(WireValue.string)),
             ]))
     }
 }

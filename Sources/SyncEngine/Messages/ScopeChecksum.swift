@@ -5,10 +5,14 @@
 /// are added and taken away one by one; ids and revisions alone, so that no wire format can change it. It finds
 /// accidents, not forgeries.
 public struct ScopeChecksum: Sendable, Equatable {
-    public private(set) var count = 0
-    private var sum: UInt64 = 0
+    public private(set) var count: Int
+    public private(set) var sum: UInt64
 
-    public init() {}
+    /// Goes on from what was written down.
+    public init(count: Int = 0, sum: UInt64 = 0) {
+        self.count = count
+        self.sum = sum
+    }
 
     public mutating func add(collection: String, id: String, rev: Int64) {
         count += 1
