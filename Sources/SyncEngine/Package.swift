@@ -15,6 +15,7 @@ let package = Package(
         .library(name: "SyncEngine", targets: ["SyncEngine"]),
         .library(name: "MemoryStore", targets: ["MemoryStore"]),
         .library(name: "StoreConformance", targets: ["StoreConformance"]),
+        .library(name: "SyncMessages", targets: ["SyncMessages"]),
     ],
     dependencies: [
         .package(path: "../AdapterKit")
@@ -22,14 +23,19 @@ let package = Package(
     targets: [
         .target(
             name: "SyncEngine",
-            dependencies: [.product(name: "AdapterKit", package: "AdapterKit")],
+            dependencies: ["SyncMessages", .product(name: "AdapterKit", package: "AdapterKit")],
             path: ".",
-            exclude: ["Tests", "Conformance", "Memory"],
+            exclude: ["Tests", "Conformance", "Memory", "Messages"],
             swiftSettings: strict),
         .target(
             name: "MemoryStore",
             dependencies: ["SyncEngine", .product(name: "AdapterKit", package: "AdapterKit")],
             path: "Memory",
+            swiftSettings: strict),
+        .target(
+            name: "SyncMessages",
+            dependencies: [.product(name: "AdapterKit", package: "AdapterKit")],
+            path: "Messages",
             swiftSettings: strict),
         .target(
             name: "StoreConformance",

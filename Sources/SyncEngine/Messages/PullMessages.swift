@@ -1,0 +1,176 @@
+import ValueTree
+
+/// Asks for what changed since a checkpoint, or for the following page.
+public struct PullRequest: SyncMessage {
+    /// A checkpoint or the `next` of a page, as it came; nil: everything.
+    public var checkpoint: String?
+    /// Narrows to these; nil: every collection that the caller may see.
+    public var collections: [String]?
+    /// Operations in one page at most; the server may send fewer.
+    public var limit: Int?
+    /// Scopes to be sent again from their first record on, because their checksums disagree.
+    public var refetch: [String]
+
+    public init(
+        checkpoint: String? = nil, collections: [String]? = nil, limit: Int? = nil, refetch: [String] = []
+    ) {
+        self.checkpoint = checkpoint
+        self.collections = collections
+        self.limit = limit
+        self.refetch = refetch
+    }
+
+    public init(from value: WireValue) throws(MessageError) {
+        checkpoint = try value.optionalText("checkpoint")
+        limit = try value.optionalInteger("limit").map(Int.init(clamping:))
+        collections = try value.optionalTexts("collections")
+        refetch = try value.optionalTexts("refetch") ?? []
+    }
+
+    public var wireValue: WireValue {
+        .dictionary(
+            WireDictionary(present: [
+                ("checkpoint", checkpoint.map(WireValue.string)),
+                ("collections", collections.map { .array($0.map(WireValue.string)) }),
+                ("limit", limit.map { .int64(Int64($0)) }),
+                ("refetch", refetch.isEmpty ? nil : .array(refetch.map(WireValue.string))),
+            ]))
+    }
+}
+
+/// A part of an answer to a pull, and what comes after it.
+public struct PullPage: SyncMessage {
+    public enum Ending: Sendable, Equatable {
+        /// To be sent as `checkpoint` for the following page.
+        case next(String)
+        case complete(PullCompletion)
+    }
+
+    /// Scopes of which the device forgets everything, what earlier pages of this pull brought included, before it takes
+    /// this page's operations: they are sent from their first record on.
+    public var reset: [String]
+    public var operations: [RecordOperation]
+    public var ending: Ending
+
+    public init(reset: [String] = [], operations: [RecordOperation], ending: Ending) {
+        self.reset = reset
+        self.operations = operations
+        self.ending = ending
+    }
+
+    public init(from value: WireValue) throws(MessageError) {
+        reset = try value.optionalTexts("reset") ?? []
+        operations = try value.list("operations", RecordOperation.init(from:))
+        if let completion = value.member("complete") {
+            ending = .complete(try PullCompletion(from: completion))
+        } else {
+            ending = .next(try value.text("next"))
+        }
+    }
+
+    public var wireValue: WireValue {
+        var members = WireDictionary(present: [
+            ("reset", reset.isEmpty ? nil : .array(reset.map(WireValue.string))),
+            ("operations", .array(operations.map(\.wireValue))),
+        ])
+        switch ending {
+        case .next(let token): members["next"] = .string(token)
+        case .complete(let completion): members["complete"] = completion.wireValue
+        }
+        return .dictionary(members)
+    }
+}
+
+/// One record, as the device is to have it from now on.
+public struct RecordOperation: SyncMessage {
+    public enum Kind: Sendable, Equatable {
+        case put(WireDictionary)
+        case remove
+    }
+
+    public var collection: String
+    public var id: String
+    public var rev: Int64
+    public var kind: Kind
+
+    public init(collection: String, id: String, rev: Int64, kind: Kind) {
+        self.collection = collection
+        self.id = id
+        self.rev = rev
+        self.kind = kind
+    }
+
+    public init(from value: WireValue) throws(MessageError) {
+        collection = try value.text("collection")
+        id = try value.text("id")
+        rev = try value.integer("rev")
+        switch try value.text("operation") {
+        case "put": kind = .put(try value.optionalFields("fields") ?? [:])
+        case "remove": kind = .remove
+        default: throw MessageError("operation", expected: "put or remove")
+        }
+    }
+
+    public var wireValue: WireValue {
+        var members = WireDictionary(present: [
+            ("collection", .string(collection)), ("id", .string(id)), ("rev", .int64(rev)),
+        ])
+        switch kind {
+        case .put(let fields):
+            members["operation"] = "put"
+            members["fields"] = .dictionary(fields)
+        case .remove: members["operation"] = "remove"
+        }
+        return .dictionary(members)
+    }
+}
+
+/// The end of a pull: what the device has once it has applied every page.
+public struct PullCompletion: SyncMessage {
+    public var checkpoint: String
+    /// The operation id up to which the device has everything: whoever has the `rev` of a write compares it.
+    public var position: Int64
+    public var scopes: [ScopeSummary]
+
+    public init(checkpoint: String, position: Int64 = 0, scopes: [ScopeSummary]) {
+        self.checkpoint = checkpoint
+        self.position = position
+        self.scopes = scopes
+    }
+
+    public init(from value: WireValue) throws(MessageError) {
+        checkpoint = try value.text("checkpoint")
+        position = try value.optionalInteger("position") ?? 0
+        scopes = try value.list("scopes", ScopeSummary.init(from:))
+    }
+
+    public var wireValue: WireValue {
+        [
+            "checkpoint": .string(checkpoint), "position": .int64(position),
+            "scopes": .array(scopes.map(\.wireValue)),
+        ]
+    }
+}
+
+/// What one scope holds at a checkpoint.
+public struct ScopeSummary: SyncMessage {
+    public var scope: String
+    public var count: Int
+    public var checksum: String
+
+    public init(scope: String, count: Int, checksum: String) {
+        self.scope = scope
+        self.count = count
+        self.checksum = checksum
+    }
+
+    public init(from value: WireValue) throws(MessageError) {
+        scope = try value.text("scope")
+        count = Int(clamping: try value.integer("count"))
+        checksum = try value.text("checksum")
+    }
+
+    public var wireValue: WireValue {
+        ["scope": .string(scope), "count": .int64(Int64(count)), "checksum": .string(checksum)]
+    }
+}

@@ -1,0 +1,137 @@
+import AdapterKit
+import SyncMessages
+
+extension PageRun {
+    /// Tells what the log says since the checkpoint, of rows that the device has been sent.
+    ///
+    /// A row goes out as it is now, which may be later than the entries that are looked at; its later entries come again
+    /// with a later page. Counts and checksums follow the log exactly: each is what the scope was at the position.
+    mutating func catchUp() throws {
+        var scanned = 0
+        while !isCaughtUp, room > 0, scanned < limits.scan {
+            let limit = min(room, limits.scan - scanned)
+            let entries = try moment.changes(after: checkpoint.position, limit: limit)
+            let last = entries.last?.position ?? moment.position
+            let end = entries.count < limit ? moment.position : last
+            try tell(Stretch(entries, from: checkpoint.position, to: end))
+            checkpoint.position = end
+            scanned += entries.count
+        }
+    }
+
+    /// A piece of the log, and which rows it concerns.
+    private struct Stretch {
+        let from: Revision
+        let to: Revision
+        private(set) var rows: [CollectionID: [RecordID]] = [:]
+
+        init(_ entries: [LogEntry], from: Revision, to: Revision) {
+            self.from = from
+            self.to = to
+            var seen: Set<Row> = []
+            for entry in entries where seen.insert(Row(collection: entry.collection, id: entry.id)).inserted {
+                rows[entry.collection, default: []].append(entry.id)
+            }
+        }
+    }
+
+    private struct Row: Hashable {
+        let collection: CollectionID
+        let id: RecordID
+    }
+
+    private mutating func tell(_ stretch: Stretch) throws {
+        for index in checkpoint.scopes.indices where checkpoint.scopes[index].walk != .before {
+            guard let scope = scopes[checkpoint.scopes[index].name], scope.visible != .never else { continue }
+            let changed = stretch.rows[scope.collection.id] ?? []
+            for id in changed { try tell(id, of: scope, index, stretch) }
+            try regrant(scope, index, stretch, except: Set(changed))
+        }
+    }
+
+    private mutating func tell(_ id: RecordID, of scope: Scope, _ index: Int, _ stretch: Stretch) throws {
+        guard let key = scope.key(of: id), checkpoint.scopes[index].covers(key) else { return }
+        let (record, stretches) = try history.trace(id, in: scope.collection.id, since: stretch.from)
+        try move(
+            id, scope, index, from: (stretches.last?.state, stretch.from), to: (stretches.state(at: stretch.to), stretch.to))
+        if let record, try scope.holds(stretches.first?.state, at: moment.position, in: memberships) {
+            put(record, of: scope)
+        } else if let lost = try stretches.first(where: { try scope.holds($0.state, at: $0.until, in: memberships) }) {
+            add(scope, id, record?.revision ?? Revision(lost.until.number + 1), .remove)
+        } else if try scope.holds(stretches.last?.state, at: stretch.from, in: memberships) {
+            add(scope, id, record?.revision ?? moment.position, .remove)
+        }
+    }
+
+    /// The scope's count and checksum, from one state of a row to another.
+    private mutating func move(
+        _ id: RecordID, _ scope: Scope, _ index: Int, from old: (RowState?, Revision), to new: (RowState?, Revision)
+    ) throws {
+        if let state = old.0, try scope.holds(state, at: old.1, in: memberships) {
+            checkpoint.scopes[index].checksum.remove(
+                collection: scope.name, id: id.text, rev: state.revision.number)
+        }
+        if let state = new.0, try scope.holds(state, at: new.1, in: memberships) {
+            checkpoint.scopes[index].checksum.add(collection: scope.name, id: id.text, rev: state.revision.number)
+        }
+    }
+}
+
+extension PageRun {
+    /// Rows that did not change, but whose groups took the principal in or put it out.
+    private mutating func regrant(
+        _ scope: Scope, _ index: Int, _ stretch: Stretch, except changed: Set<RecordID>
+    ) throws {
+        var handled = changed
+        for group in scope.groups {
+            let collection = CollectionID(scope.collection.id.adapter, group.entity)
+            let moved = try (stretch.rows[collection] ?? []).filter { id in
+                let before = try memberships.contains(
+                    scope.principal, in: id, of: collection, group.members, at: stretch.from)
+                return try before
+                    != memberships.contains(scope.principal, in: id, of: collection, group.members, at: stretch.to)
+            }
+            guard !moved.isEmpty else { continue }
+            let rows = try rows(of: scope, in: moved, by: group)
+            guard stretch.to == moment.position, rows.count <= limits.regrant else {
+                return begin(index, again: scope)
+            }
+            for row in rows where handled.insert(row.id).inserted {
+                try regrant(row, scope, index, stretch)
+            }
+        }
+    }
+
+    private mutating func regrant(_ row: Record, _ scope: Scope, _ index: Int, _ stretch: Stretch) throws {
+        let state = RowState(revision: row.revision, values: row.fields)
+        guard checkpoint.scopes[index].covers(row[scope.collection.entity.key.field]) else { return }
+        let had = try scope.holds(state, at: stretch.from, in: memberships)
+        let has = try scope.holds(state, at: stretch.to, in: memberships)
+        guard had != has else { return }
+        if has {
+            checkpoint.scopes[index].checksum.add(collection: scope.name, id: row.id.text, rev: row.revision.number)
+            put(row, of: scope)
+        } else {
+            checkpoint.scopes[index].checksum.remove(
+                collection: scope.name, id: row.id.text, rev: row.revision.number)
+            add(scope, row.id, row.revision, .remove)
+        }
+    }
+
+    private func rows(of scope: Scope, in groups: [RecordID], by group: GroupRelation) throws -> [Record] {
+        let values = groups.compactMap { scope.value(of: $0, in: group.through) }
+        let query = Query(
+            .oneOf(group.through, values), limit: min(limits.regrant + 1, Query.maximumLimit))
+        return try moment.query(query, in: scope.collection.id).records
+    }
+}
+
+extension Scope {
+    /// The key field's value for an id; nil where no row can have that id.
+    func key(of id: RecordID) -> WireValue? { value(of: id, in: collection.entity.key.field) }
+
+    func value(of id: RecordID, in field: FieldName) -> WireValue? {
+        guard case .integer = collection.entity.field(field)?.shape else { return .string(id.text) }
+        return Int64(id.text).map { .int64($0) }
+    }
+}

@@ -1,0 +1,57 @@
+import AdapterKit
+import SyncMessages
+
+/// A row at some position of the log, as far as row rules and checksums look at it.
+struct RowState: Sendable, Equatable {
+    let revision: Revision
+    let values: WireDictionary
+}
+
+/// Rows as they are at a moment and as they were at earlier positions, which the log's entries tell.
+struct RowHistory {
+    let moment: any StoreMoment
+
+    /// A stretch of a row's life: it was `state` (nil: not there) up to and with the position `until`.
+    struct Stretch {
+        let state: RowState?
+        let until: Revision
+    }
+
+    /// The row now, and its stretches since `position`, the newest first: the last one tells how it was there.
+    func trace(
+        _ id: RecordID, in collection: CollectionID, since position: Revision
+    ) throws -> (record: Record?, stretches: [Stretch]) {
+        let record = try moment.record(id, in: collection, visible: nil)
+        var state = record.map { RowState(revision: $0.revision, values: $0.fields) }
+        var stretches = [Stretch(state: state, until: moment.position)]
+        for entry in try entries(of: id, in: collection, since: position) {
+            // A migration notes no values: the rules' fields are as they are after it.
+            let values = entry.previousScopeValues.isEmpty ? state?.values ?? [:] : entry.previousScopeValues
+            state = entry.previousRevision.map { RowState(revision: $0, values: values) }
+            stretches.append(Stretch(state: state, until: Revision(entry.position.number - 1)))
+        }
+        return (record, stretches)
+    }
+
+    func state(of id: RecordID, in collection: CollectionID, at position: Revision) throws -> RowState? {
+        try trace(id, in: collection, since: position).stretches.last?.state
+    }
+
+    /// The row's entries after `position`, newest first. Most rows changed once or twice, so few are asked for first.
+    func entries(of id: RecordID, in collection: CollectionID, since position: Revision) throws -> [LogEntry] {
+        var limit = 4
+        while true {
+            let found = try moment.history(of: id, in: collection, limit: limit)
+            let later = found.prefix { $0.position > position }
+            if later.count < found.count || found.count < limit { return Array(later) }
+            limit *= 8
+        }
+    }
+}
+
+extension [RowHistory.Stretch] {
+    /// The row at a position that the trace covers.
+    func state(at position: Revision) -> RowState? {
+        last { $0.until >= position }?.state
+    }
+}

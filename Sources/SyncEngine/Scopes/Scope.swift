@@ -1,0 +1,70 @@
+import AdapterKit
+
+/// A collection as one principal may see it: the unit that is counted, checked and fetched again.
+///
+/// Whatever grants a row (own, shared, by a group) is one scope, so a row that loses one grant stays while another holds.
+struct Scope: Sendable {
+    let collection: SyncCollection
+    let principal: Principal
+    /// Nil: every row.
+    let visible: Filter?
+    let groups: [GroupRelation]
+    /// Changes when the same rows would be seen by other rules: the declaration, the configured access, or the
+    /// principal's roles and attributes are not what they were.
+    let fingerprint: UInt64
+
+    init(_ collection: SyncCollection, for caller: SyncCaller) {
+        self.collection = collection
+        principal = caller.principal
+        let isOpen = collection.verdict(for: caller, effect: .reads) == .allowed
+        visible = isOpen ? collection.entity.rows.read.filter(for: caller.principal) : .never
+        groups = visible == nil || visible == .never ? [] : collection.entity.rows.read.groups
+        var digest = Mixer()
+        digest.add(visible)
+        for field in collection.entity.fields { digest.add(field.name.text) }
+        fingerprint = digest.value
+    }
+
+    var name: String { collection.name }
+
+    /// Whether the principal may see a row in that state, with the groups as they were at that position.
+    func holds(_ state: RowState?, at position: Revision, in memberships: Memberships) throws -> Bool {
+        guard let state, visible != .never else { return false }
+        guard visible != nil else { return true }
+        return try collection.entity.rows.read.holds(for: principal, state.values) { entity, id, members in
+            try memberships.contains(
+                principal, in: id, of: CollectionID(collection.id.adapter, entity), members, at: position)
+        }
+    }
+}
+
+/// Who was in which group when. Remembers what it found, because many rows name few groups.
+final class Memberships {
+    private struct Question: Hashable {
+        let id: RecordID
+        let collection: CollectionID
+        let members: FieldName
+        let position: Revision
+        let name: String
+    }
+
+    private let history: RowHistory
+    private var known: [Question: Bool] = [:]
+
+    init(_ history: RowHistory) {
+        self.history = history
+    }
+
+    func contains(
+        _ principal: Principal, in id: RecordID, of collection: CollectionID, _ members: FieldName,
+        at position: Revision
+    ) throws -> Bool {
+        let question = Question(
+            id: id, collection: collection, members: members, position: position, name: principal.name)
+        if let answer = known[question] { return answer }
+        let state = try history.state(of: id, in: collection, at: position)
+        let answer = state?.values.list(members).contains(.string(principal.name)) ?? false
+        known[question] = answer
+        return answer
+    }
+}

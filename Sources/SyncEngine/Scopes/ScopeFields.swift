@@ -1,0 +1,28 @@
+import AdapterKit
+
+extension [CollectionDeclaration] {
+    /// The fields of a collection whose earlier values the log has to keep: those that its own read rule looks at, and
+    /// those by which its records tell who may read others (the members of a group).
+    public func scopeFields(of id: CollectionID) -> [FieldName] {
+        let own = first { $0.id == id }.map { $0.entity.rows.read.fields } ?? []
+        let asGroup = filter { $0.id.adapter == id.adapter }.flatMap { declaration in
+            declaration.entity.rows.read.groups.filter { $0.entity == id.entity }.map(\.members)
+        }
+        return (own + asGroup).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+}
+
+extension RowRule {
+    /// The fields of the row itself that the rule looks at, each once.
+    public var fields: [FieldName] {
+        switch self {
+        case .everyone, .nobody, .hasRole, .signedIn: []
+        case .owner(let field), .sharedWith(let field), .attributeEquals(let field, _), .fieldIsOneOf(let field, _),
+            .memberOf(_, let field, _):
+            [field]
+        case .not(let rule): rule.fields
+        case .any(let rules), .all(let rules):
+            rules.flatMap(\.fields).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+        }
+    }
+}
