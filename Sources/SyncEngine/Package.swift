@@ -16,6 +16,7 @@ let package = Package(
         .library(name: "MemoryStore", targets: ["MemoryStore"]),
         .library(name: "StoreConformance", targets: ["StoreConformance"]),
         .library(name: "SyncMessages", targets: ["SyncMessages"]),
+        .library(name: "SyncDevice", targets: ["SyncDevice"]),
     ],
     dependencies: [
         .package(path: "../AdapterKit")
@@ -36,6 +37,12 @@ let package = Package(
             name: "SyncMessages",
             dependencies: [.product(name: "AdapterKit", package: "AdapterKit")],
             path: "Messages",
+            swiftSettings: strict),
+        // What an app links: the device's side, which knows values and messages alone.
+        .target(
+            name: "SyncDevice",
+            dependencies: ["SyncMessages", .product(name: "AdapterKit", package: "AdapterKit")],
+            path: "Device",
             swiftSettings: strict),
         .target(
             name: "StoreConformance",

@@ -1,0 +1,65 @@
+import SyncMessages
+import ValueTree
+
+/// All that a device must not forget. The fold of its journal: a device that restarts reads its last snapshot, applies
+/// the entries after it, and is where it was.
+public struct DeviceState: Sendable, Equatable {
+    public let clientID: String
+    public private(set) var outbox = Outbox()
+    public private(set) var rows = ReplicaRows()
+    /// The last one applied; nil: the next pull starts from nothing.
+    public private(set) var checkpoint: String?
+
+    public init(clientID: String) {
+        self.clientID = clientID
+    }
+
+    public mutating func apply(_ entry: JournalEntry) {
+        switch entry {
+        case .edited(let edit): outbox.add(edit)
+        case .sending(let numbers): outbox.assignSequences(to: numbers)
+        case .settled(let outcomes): for outcome in outcomes { outbox.settle(outcome) }
+        case .resolved(let number, let edit):
+            _ = outbox.takeSetAside(number)
+            if let edit { outbox.add(edit) }
+        case .mustStartOver: checkpoint = nil
+        case .pulled(let pulled): apply(pulled)
+        }
+    }
+
+    private mutating func apply(_ pulled: JournalEntry.Pulled) {
+        rows.apply(pulled.rows)
+        checkpoint = pulled.completion.checkpoint
+        outbox.forgetAcknowledged(through: pulled.completion.position)
+        if pulled.startsOver { outbox.rebase(onto: rows) }
+    }
+
+    /// The record as the app is to see it: the server's, with what was done here since laid over it.
+    public subscript(key: RecordKey) -> RecordCopy? { outbox.overlay(key, over: rows[key]) }
+
+    /// All records of a collection as the app is to see them, in the order of their ids.
+    public func records(of collection: String) -> [RecordCopy] {
+        let touched = outbox.touchedKeys.filter { $0.collection == collection }
+        let untouched = rows.records(of: collection).filter { !touched.contains(RecordKey(collection, $0.id)) }
+        return (untouched + touched.compactMap { self[$0] }).sorted { $0.id < $1.id }
+    }
+}
+
+/// One step of what a device must not forget. Each is durable as a whole or not at all.
+public enum JournalEntry: Sendable, Equatable {
+    case edited(PendingEdit)
+    /// These edits get their sequences. Durable before they are sent, so that a repetition has the same ones.
+    case sending([Int64])
+    case settled([MutationOutcome])
+    /// A set aside edit goes, and the one that the app makes in its place comes.
+    case resolved(Int64, PendingEdit?)
+    case mustStartOver
+    case pulled(Pulled)
+
+    /// A checkpoint and all that belongs to it.
+    public struct Pulled: Sendable, Equatable {
+        public let rows: StagedRows
+        public let completion: PullCompletion
+        public let startsOver: Bool
+    }
+}

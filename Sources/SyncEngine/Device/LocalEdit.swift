@@ -1,0 +1,95 @@
+import SyncMessages
+import ValueTree
+
+/// What the app wants of one record.
+public struct LocalEdit: Sendable, Equatable {
+    public enum Action: Sendable, Equatable {
+        case create(WireDictionary)
+        /// Sets the named fields, leaves the others.
+        case update(WireDictionary)
+        case delete
+    }
+
+    public let key: RecordKey
+    public let action: Action
+
+    public init(_ key: RecordKey, _ action: Action) {
+        self.key = key
+        self.action = action
+    }
+
+    /// Nil for a deletion.
+    public var fields: WireDictionary? {
+        switch action {
+        case .create(let fields), .update(let fields): fields
+        case .delete: nil
+        }
+    }
+
+    var operation: Mutation.Operation {
+        switch action {
+        case .create: .create
+        case .update: .update
+        case .delete: .delete
+        }
+    }
+
+    /// The record with this edit laid over it; it keeps the revision that it had.
+    func applied(to record: RecordCopy?) -> RecordCopy? {
+        switch action {
+        case .create(let fields): RecordCopy(id: key.id, rev: record?.rev ?? 0, fields: fields)
+        case .update(let fields):
+            record.map { RecordCopy(id: $0.id, rev: $0.rev, fields: $0.fields.merging(fields)) }
+        case .delete: nil
+        }
+    }
+}
+
+/// Why an edit was not taken. The outbox stays as it was.
+public enum EditError: Error, Sendable, Equatable {
+    case recordExists
+    case recordNotFound
+    /// ``DeviceLimits/pendingEdits`` are waiting already.
+    case outboxFull
+}
+
+/// An edit that waits for its outcome.
+public struct PendingEdit: Sendable, Equatable {
+    /// Names the edit on this device, in the order in which they were made.
+    public let number: Int64
+    public let edit: LocalEdit
+    /// The server's record that the edit was made on, as far as the device knew it.
+    public internal(set) var base: RecordCopy?
+    /// What the server is told of the base. It may be older than ``base`` is: what others changed in between must be
+    /// found as a conflict.
+    public internal(set) var baseRev: Int64?
+    /// Given when the edit is sent for the first time, and never changed: what makes a repetition harmless.
+    public internal(set) var sequence: Int64?
+
+    var mutation: Mutation? {
+        sequence.map {
+            Mutation(
+                sequence: $0, operation: edit.operation, collection: edit.key.collection, id: edit.key.id,
+                baseRev: edit.operation == .create ? nil : baseRev, fields: edit.fields)
+        }
+    }
+}
+
+/// An edit that the server made, but that no applied checkpoint contains yet.
+public struct AcknowledgedEdit: Sendable, Equatable {
+    public let edit: LocalEdit
+    public let rev: Int64
+}
+
+/// An edit that the server did not make. It blocks nothing, and stays until the app resolves it.
+public struct SetAsideEdit: Sendable, Equatable {
+    public enum Cause: Sendable, Equatable {
+        /// The server's copy, nil where the record is gone.
+        case conflict(RecordCopy?)
+        case rejected
+    }
+
+    public let pending: PendingEdit
+    public let cause: Cause
+    public let reason: String?
+}

@@ -1,0 +1,61 @@
+import SyncMessages
+import ValueTree
+
+extension Outbox {
+    /// Takes an outcome; one of a sequence that waits for none is an old answer and changes nothing.
+    mutating func settle(_ outcome: MutationOutcome) {
+        guard outcome.verdict != .retry,
+            let place = pending.firstIndex(where: { $0.sequence == outcome.sequence })
+        else { return }
+        let settled = pending.remove(at: place)
+        switch outcome.verdict {
+        case .applied, .merged: acknowledge(settled, outcome)
+        case .conflict: setAside(settled, .conflict(outcome.record), outcome.reason)
+        case .rejected: setAside(settled, .rejected, outcome.reason)
+        case .retry: break
+        }
+    }
+
+    private mutating func setAside(_ edit: PendingEdit, _ cause: SetAsideEdit.Cause, _ reason: String?) {
+        setAside.append(SetAsideEdit(pending: edit, cause: cause, reason: reason))
+    }
+
+    private mutating func acknowledge(_ settled: PendingEdit, _ outcome: MutationOutcome) {
+        let rev = outcome.rev ?? outcome.record?.rev ?? settled.baseRev ?? 0
+        let expected = settled.edit.applied(to: settled.base)
+        let known = expected.map { RecordCopy(id: $0.id, rev: rev, fields: outcome.record?.fields ?? $0.fields) }
+        acknowledged.append(AcknowledgedEdit(edit: settled.edit.showing(known?.fields), rev: rev))
+        for place in pending.indices where pending[place].edit.key == settled.edit.key {
+            guard !foreignFields(known, expected).meets(pending[place].edit, outcome.verdict) else { continue }
+            pending[place].base = known
+            pending[place].baseRev = known?.rev
+        }
+    }
+
+    /// The fields that others changed: where the record that came of an edit is not what the device made of it.
+    private func foreignFields(_ known: RecordCopy?, _ expected: RecordCopy?) -> ChangedFields {
+        guard let known, let expected else { return ChangedFields(names: []) }
+        let changed = known.fields.entries.filter { expected.fields[$0.key] != $0.value }.map(\.key)
+        return ChangedFields(names: Set(changed))
+    }
+}
+
+extension LocalEdit {
+    /// The same edit, after which the record holds exactly these fields; a deletion as it is.
+    fileprivate func showing(_ fields: WireDictionary?) -> LocalEdit {
+        guard let fields, self.fields != nil else { return self }
+        return LocalEdit(key, .create(fields))
+    }
+}
+
+private struct ChangedFields {
+    let names: Set<String>
+
+    /// Whether the edit, made without knowing of them, would undo what others changed. Where nothing was merged, what
+    /// differs is what the server itself adds.
+    func meets(_ edit: LocalEdit, _ verdict: MutationOutcome.Verdict) -> Bool {
+        guard verdict == .merged, !names.isEmpty else { return false }
+        guard let fields = edit.fields else { return true }
+        return fields.entries.contains { names.contains($0.key) }
+    }
+}
