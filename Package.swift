@@ -54,6 +54,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
@@ -82,6 +83,23 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
+            ]),
+        room(
+            "Upstream",
+            [
+                adapterKit,
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]),
+        room(
+            "UpstreamStandIn", path: "Tests/UpstreamStandIn",
+            [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         room("PluginHost", [adapterKit]),
         room("HostConfiguration", [adapterKit, .product(name: "Yams", package: "Yams")]),
@@ -137,6 +155,7 @@ let package = Package(
                 "XMLSchema", "CLibXML2", adapterKit, wireFormats,
                 .product(name: "WireFormatTesting", package: "WireFormats"),
             ]),
+        tests("UpstreamTests", ["Upstream", "UpstreamStandIn", adapterKit]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
         tests("HostConfigurationTests", ["HostConfiguration", adapterKit]),
         tests(

@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "dfaa09fca26bc274057241ee1040bba1af6568b872c61c3d607828a69589f4d5"
+#define ADAPTERKIT_SDK_HASH "f49517f356033a4997b70fdb8522283a3b918cef62fa4d99c3aa26d8d3fee04d"

@@ -1,0 +1,70 @@
+import AdapterKit
+import AsyncHTTPClient
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// Pools of connections, one for each address that a server's name led to.
+///
+/// AsyncHTTPClient resolves names itself when it connects, so each address has a client of its own that knows one name
+/// with one address. Every connection is compared with that address once more before a request is written to it.
+final class Connections: Sendable {
+    private let settings: UpstreamSettings
+    private let table: Mutex<ServerTable<HTTPClient>>
+
+    init(_ settings: UpstreamSettings) {
+        self.settings = settings
+        table = Mutex(ServerTable(limit: settings.limits.servers))
+    }
+
+    func with<Result: Sendable>(
+        _ host: String, at address: IPAddress, _ body: (HTTPClient) async throws -> Result
+    ) async throws -> Result {
+        let key = ServerTable<HTTPClient>.Key(host: host, address: address)
+        let (client, closing) = table.withLock { $0.take(key) { make(host, address) } }
+        defer { table.withLock { $0.release(key) } }
+        for unused in closing { try? await unused.shutdown() }
+        return try await body(client)
+    }
+
+    /// After the last call.
+    func close() async {
+        for client in table.withLock({ $0.removeAll() }) { try? await client.shutdown() }
+    }
+
+    private func make(_ host: String, _ address: IPAddress) -> HTTPClient {
+        var configuration = HTTPClient.Configuration()
+        configuration.dnsOverride = [host: address.description]
+        configuration.http1_1ConnectionDebugInitializer = { channel in
+            let isRight = channel.remoteAddress?.ipAddress.flatMap(IPAddress.init) == address
+            return isRight
+                ? channel.eventLoop.makeSucceededVoidFuture() : channel.eventLoop.makeFailedFuture(OtherAddress())
+        }
+        configuration.httpVersion = .http1Only
+        configuration.redirectConfiguration = .disallow
+        configuration.timeout.connect = TimeAmount(settings.limits.connect)
+        configuration.connectionPool.idleTimeout = TimeAmount(settings.limits.idle)
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = settings.limits.connections
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.tlsConfiguration = tls()
+        return HTTPClient(
+            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
+    }
+
+    /// TLS 1.2 at least, with authenticated encryption.
+    private func tls() -> TLSConfiguration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        tls.cipherSuiteValues = [
+            .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+            .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+            .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        ]
+        tls.additionalTrustRoots = settings.trustedCertificates.map { .file($0) }
+        return tls
+    }
+
+    /// A connection that does not lead where it should.
+    struct OtherAddress: Error {}
+}

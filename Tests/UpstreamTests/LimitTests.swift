@@ -1,0 +1,86 @@
+import AdapterKit
+import Testing
+import Upstream
+import UpstreamStandIn
+
+@Suite struct LimitTests {
+    @Test func `an answer that never ends is left off at the limit`() async throws {
+        let answer = try await answer(.endless) { $0.limits.answer = 100_000 }
+        #expect(answer.kind == .answerTooLarge)
+    }
+
+    @Test func `an answer of exactly the limit passes, one byte more does not`() async throws {
+        let body = String(repeating: "x", count: 1000)
+        #expect(try await answer(.plain(200, [], body)) { $0.limits.answer = 1000 }.text == body)
+        #expect(try await answer(.plain(200, [], body)) { $0.limits.answer = 999 }.kind == .answerTooLarge)
+    }
+
+    @Test func `header fields have a limit of their own`() async throws {
+        let fields = (0..<20).map { ("X-Field-\($0)", String(repeating: "x", count: 100)) }
+        #expect(try await answer(.plain(200, fields)) { $0.limits.head = 1000 }.kind == .answerTooLarge)
+    }
+
+    @Test(arguments: [StandIn.Answer.silence, .trickle])
+    func `a slow answer ends at the deadline, whether it is silent or trickles`(slow: StandIn.Answer) async throws {
+        let answer = try await answer(slow) { $0.limits.deadline = .milliseconds(200) }
+        #expect(answer.kind == .timedOut)
+    }
+
+    @Test func `a request may be more impatient than its upstream, not more patient`() async throws {
+        let impatient = try await answer(.silence, requestDeadline: .milliseconds(50)) {
+            $0.limits.deadline = .seconds(3600)
+        }
+        #expect(impatient.kind == .timedOut)
+        let patient = try await answer(.silence, requestDeadline: .seconds(3600)) {
+            $0.limits.deadline = .milliseconds(50)
+        }
+        #expect(patient.kind == .timedOut)
+    }
+
+    @Test func `the deadline holds for a name server too`() async throws {
+        var settings = UpstreamSettings.loopback(["http://erp.internal"])
+        settings.limits.deadline = .milliseconds(50)
+        let answer = await ask(
+            settings, UpstreamRequest(.get, try address("http://erp.internal/")), names: SilentNames())
+        #expect(answer.kind == .timedOut)
+    }
+
+    @Test func `a call too many is refused at once`() async throws {
+        let server = try await StandIn { _ in .silence }
+        var settings = UpstreamSettings.loopback([server.address])
+        settings.limits.calls = 1
+        let request = UpstreamRequest(.get, try address(server.address))
+        let upstream = HTTPUpstream(settings, log: .discarding)
+        let first = Task { try await upstream.send(request) }
+        while server.requests.isEmpty { await Task.yield() }
+        await #expect(throws: UpstreamFailure(.overloaded, of: "erp")) { try await upstream.send(request) }
+        first.cancel()
+        let failure = await #expect(throws: UpstreamFailure.self) { try await first.value }
+        #expect(failure?.kind == .cancelled)
+        await upstream.stop()
+        await server.stop()
+    }
+
+    @Test func `what a caller learns names the system, not where it is`() {
+        for kind in UpstreamFailure.Kind.allCases {
+            let error = UpstreamFailure(kind, of: "erp", detail: "10.0.0.1").asError
+            #expect(error.message.contains("erp") || kind == .cancelled)
+            #expect(!error.message.contains("10.0.0.1"))
+        }
+        #expect(UpstreamFailure(.timedOut, of: "erp").asError.code == .upstreamTimeout)
+        #expect(UpstreamFailure(.broken, of: "erp").asError.code == .upstreamFailed)
+    }
+
+    private func answer(
+        _ answer: StandIn.Answer, requestDeadline: Duration? = nil, _ adjust: (inout UpstreamSettings) -> Void
+    ) async throws -> Result<UpstreamResponse, UpstreamFailure> {
+        let server = try await StandIn { _ in answer }
+        var settings = UpstreamSettings.loopback([server.address])
+        adjust(&settings)
+        var request = UpstreamRequest(.get, try address(server.address))
+        request.deadline = requestDeadline
+        let result = await ask(settings, request)
+        await server.stop()
+        return result
+    }
+}
