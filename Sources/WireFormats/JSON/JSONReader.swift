@@ -49,8 +49,7 @@ struct JSONReader: ~Copyable {
             try end()
             return true
         }
-        try readKey(text)
-        return false
+        return try readMembers(text)
     }
 
     private mutating func end() throws(WireFormatError) {
@@ -65,15 +64,14 @@ struct JSONReader: ~Copyable {
             switch try nextCharacter(text) {
             case UInt8(ascii: ","):
                 position += 1
-                if isInDictionary { try readKey(text) }
-                return
+                guard isInDictionary, try readMembers(text) else { return }
             case UInt8(ascii: "}") where isInDictionary, UInt8(ascii: "]") where !isInDictionary: try end()
             default: throw malformed(isInDictionary ? "',' or '}' is expected" : "',' or ']' is expected", text)
             }
         }
     }
 
-    private mutating func readKey(_ text: Span<UInt8>) throws(WireFormatError) {
+    mutating func readKey(_ text: Span<UInt8>) throws(WireFormatError) {
         guard try nextCharacter(text) == UInt8(ascii: "\"") else { throw malformed("a key is expected", text) }
         try readString(text, .key)
         guard try nextCharacter(text) == UInt8(ascii: ":") else { throw malformed("':' is expected", text) }

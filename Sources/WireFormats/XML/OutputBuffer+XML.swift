@@ -22,16 +22,12 @@ extension OutputBuffer {
         let bytes = UnsafeRawBufferPointer(text)
         var position = 0
         while true {
-            position = copyWords(bytes, from: position)
+            // Line ends are what long texts have most: they pass in text.
+            position =
+                escaping.isAttribute
+                ? copyWords(bytes, from: position, SWAR.xmlMarks) : copyWords(bytes, from: position, SWAR.xmlTextMarks)
             guard position &+ 8 <= text.count else { break }
-            if text[position] == 0x0A, !escaping.isAttribute {
-                // Line ends are what long texts have most: no call for them.
-                base[used] = 0x0A
-                used &+= 1
-                position &+= 1
-            } else {
-                try escape(text, &position, escaping)
-            }
+            try escape(text, &position, escaping)
         }
         try appendXMLTail(text, position, escaping)
     }
@@ -39,13 +35,15 @@ extension OutputBuffer {
     /// Copies whole words up to the first byte that may have to be escaped, or to the last seven bytes; returns that
     /// position. The caller has reserved what is copied.
     @inline(__always)
-    private mutating func copyWords(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+    private mutating func copyWords(
+        _ bytes: UnsafeRawBufferPointer, from start: Int, _ marks: (UInt64) -> UInt64
+    ) -> Int {
         let target = UnsafeMutableRawPointer(base + used) - start
         var position = start
         while position &+ 8 <= bytes.count {
             let word = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)
             (target + position).storeBytes(of: word, as: UInt64.self)
-            let marks = SWAR.xmlMarks(UInt64(littleEndian: word))
+            let marks = marks(UInt64(littleEndian: word))
             guard marks == 0 else {
                 position &+= marks.trailingZeroBitCount &>> 3
                 break

@@ -21,13 +21,7 @@ struct XMLPropertyListEmitter: ValueEmitter {
     }
 
     mutating func start(_ output: inout OutputBuffer) {
-        output.append(
-            """
-            <?xml version="1.0" encoding="UTF-8"?>
-            <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-            <plist version="1.0">
-
-            """)
+        output.append(XMLPropertyListPrologue.text)
     }
 
     mutating func finish(_ output: inout OutputBuffer) { output.append("</plist>\n") }

@@ -35,6 +35,11 @@ public struct XMLPropertyListFormat: WireFormat {
     public func readTape(
         _ input: [UInt8], charset: String?, limits: ReadingLimits
     ) throws(WireFormatError) -> Tape {
+        if charset == nil || charset == "utf-8", XMLPropertyListPrologue.begins(input) {
+            var reader = XMLPropertyListReader(behindPrologueOf: input, limits: limits)
+            try reader.readDocument(input.span)
+            return reader.finish()
+        }
         let source = try XMLSource(input, charset: charset)
         var reader = XMLPropertyListReader(source, limits: limits)
         try reader.readDocument(source.bytes.span)

@@ -1,148 +1,75 @@
 import ValueTree
 
-/// What writers write, taken without the scanner: whole tags compared as bytes, plain text between them. Whatever is
+/// What writers write, taken without the scanner: whole tags compared as words, plain text between them. Whatever is
 /// different in the least (attributes, white space in tags, references, CDATA, comments, wrong tags) is left to the
-/// scanner, from the same place on. So this file may only take what the scanner would take in the same way.
+/// scanner, from the same place on. So these files may only take what the scanner would take in the same way.
 extension XMLPropertyListReader {
-    /// Takes members of the innermost container as long as they are plain.
+    /// Takes members of the open containers, and containers, as long as they are plain.
     mutating func readCommonMembers(_ text: Span<UInt8>) throws(WireFormatError) {
-        guard scanner.depth > 0, !scanner.closesAtOnce else { return }
+        guard scanner.depth > 0, !scanner.closesAtOnce, scanner.namespaces.isEmpty else { return }
         while true {
-            var start = scanner.position
-            while start < text.count, XMLCharacters.isSpace(text[start]) { start &+= 1 }
-            guard start &+ 9 <= text.count, text[start] == UInt8(ascii: "<") else { return }
+            let start = SWAR.skipIndentation(text, from: scanner.position)
             guard try readCommonMember(text, start) else { return }
         }
     }
 
-    /// `start` is at a `<`. Nothing is changed where the member is not taken.
+    /// Tells whether something was taken; nothing is changed otherwise.
     @inline(__always)
     private mutating func readCommonMember(_ text: Span<UInt8>, _ start: Int) throws(WireFormatError) -> Bool {
-        switch text[start &+ 1] {
-        case UInt8(ascii: "k"): return try readCommonKey(text, start)
-        case UInt8(ascii: "s"): return try readCommonString(text, start)
-        case UInt8(ascii: "i"): return try readCommonInteger(text, start)
-        case UInt8(ascii: "d"): return try readCommonDate(text, start)
-        case UInt8(ascii: "t") where matches(text, start, "<true/>"):
-            return try takeScalar(TapeToken(.true), start, end: start &+ 7)
-        case UInt8(ascii: "f") where matches(text, start, "<false/>"):
-            return try takeScalar(TapeToken(.false), start, end: start &+ 8)
-        default: return false
-        }
+        let word = SWAR.word(text, at: start)
+        if PlainTag.key.starts(word) { return try readCommonKey(text, start) }
+        if PlainTag.string.starts(word) { return try readCommonString(text, start) }
+        if PlainTag.integer.starts(word) { return try readCommonInteger(text, start) }
+        if try readCommonContainer(word, start) { return true }
+        if PlainTag.date.starts(word) { return try readCommonDate(text, start) }
+        if PlainTag.true.starts(word) { return try takeScalar(TapeToken(.true), start, end: start &+ 7) }
+        if PlainTag.false.starts(word) { return try takeScalar(TapeToken(.false), start, end: start &+ 8) }
+        return false
     }
 
     @inline(__always)
-    private mutating func readCommonKey(_ text: Span<UInt8>, _ start: Int) throws(WireFormatError) -> Bool {
-        guard builder.isInDictionary, builder.depth > 0, !awaitsValue, matches(text, start, "<key>") else {
-            return false
+    private mutating func readCommonContainer(_ word: UInt64, _ start: Int) throws(WireFormatError) -> Bool {
+        if PlainTag.dict.starts(word) { return try begin(.dictionary, start) }
+        if PlainTag.dictEnd.starts(word), builder.depth > 0, builder.isInDictionary {
+            return try end(.dictEnd, start)
         }
-        let content = start &+ 5
-        let end = SWAR.skipXML(text, from: content, UInt8(ascii: "<"), UInt8(ascii: "]"))
-        guard matches(text, end, "</key>") else { return false }
-        try builder.key(TapeToken(.key, offset: content, length: end &- content), at: content)
-        awaitsValue = true
-        scanner.position = end &+ 6
+        if PlainTag.array.starts(word) { return try begin(.array, start) }
+        if PlainTag.arrayEnd.starts(word), builder.depth > 0, !builder.isInDictionary {
+            return try end(.arrayEnd, start)
+        }
+        if PlainTag.emptyDict.starts(word) { return try takeEmpty(.dictionary, .emptyDict, start) }
+        if PlainTag.emptyArray.starts(word) { return try takeEmpty(.array, .emptyArray, start) }
+        return false
+    }
+
+    @inline(__always)
+    private mutating func begin(_ kind: ContainerKind, _ start: Int) throws(WireFormatError) -> Bool {
+        scanner.eventStart = start
+        try enterValue()
+        try builder.begin(kind, at: start)
+        let length = kind == .array ? 5 : 4
+        scanner.adopt(XMLName(offset: start &+ 1, length: Int32(length)))
+        scanner.position = start &+ length &+ 2
         return true
     }
 
     @inline(__always)
-    private mutating func readCommonString(_ text: Span<UInt8>, _ start: Int) throws(WireFormatError) -> Bool {
-        guard mayTakeValue, matches(text, start, "<string>") else { return false }
-        let content = start &+ 8
-        let end = SWAR.skipXML(text, from: content, UInt8(ascii: "<"), UInt8(ascii: "]"))
-        guard matches(text, end, "</string>") else { return try readCommonText(text, content) }
-        awaitsValue = false
-        try builder.bytes(TapeToken(.string, offset: content, length: end &- content), at: content)
-        scanner.position = end &+ 9
+    private mutating func end(_ tag: PlainTag, _ start: Int) throws(WireFormatError) -> Bool {
+        scanner.eventStart = start
+        try closeContainer()
+        _ = scanner.closeElement()
+        scanner.position = start &+ tag.count
         return true
     }
 
-    /// A string with references or characters beyond ASCII, which the scanner checks; still in one piece.
-    private mutating func readCommonText(_ text: Span<UInt8>, _ content: Int) throws(WireFormatError) -> Bool {
-        let before = scanner.position
-        scanner.position = content
-        _ = try scanner.readText(text)
-        let piece = scanner.content
-        guard matches(text, piece.range.upperBound, "</string>") else {
-            scanner.position = before
-            return false
-        }
-        awaitsValue = false
-        scanner.position = piece.range.upperBound &+ 9
-        guard piece.resolving != .none else {
-            let token = TapeToken(.string, offset: content, length: piece.range.count)
-            try builder.bytes(token, at: content)
-            return true
-        }
-        let start = builder.side.count
-        XMLText.append(piece, text, to: &builder.side)
-        let token = TapeToken(.string, offset: start, length: builder.side.count - start, storage: .side)
-        try builder.bytes(token, at: content)
-        return true
-    }
-
-    /// Up to 18 digits, so that there is no overflow.
-    @inline(__always)
-    private mutating func readCommonInteger(_ text: Span<UInt8>, _ start: Int) throws(WireFormatError) -> Bool {
-        guard mayTakeValue, matches(text, start, "<integer>") else { return false }
-        var position = start &+ 9
-        let isNegative = position < text.count && text[position] == UInt8(ascii: "-")
-        if isNegative { position &+= 1 }
-        let digits = position
-        var number: Int64 = 0
-        while position < text.count, text[position] &- 0x30 < 10 {
-            number = number &* 10 &+ Int64(text[position] &- 0x30)
-            position &+= 1
-        }
-        guard position > digits, position &- digits <= 18, matches(text, position, "</integer>") else { return false }
-        let bits = UInt64(bitPattern: isNegative ? 0 &- number : number)
-        return try takeScalar(TapeToken(.int64, bits: bits), start, end: position &+ 10)
-    }
-
-    /// Twenty characters in UTC.
-    @inline(__always)
-    private mutating func readCommonDate(_ text: Span<UInt8>, _ start: Int) throws(WireFormatError) -> Bool {
-        guard mayTakeValue, matches(text, start, "<date>"), matches(text, start &+ 26, "</date>"),
-            let civil = CivilTime(utc: text, at: start &+ 6)
-        else { return false }
-        let seconds = Double(civil.secondsSinceReferenceDate)
-        return try takeScalar(TapeToken(.date, bits: seconds.bitPattern), start, end: start &+ 33)
-    }
-
-    @inline(__always)
-    private mutating func takeScalar(
-        _ token: TapeToken, _ start: Int, end: Int
+    private mutating func takeEmpty(
+        _ kind: ContainerKind, _ tag: PlainTag, _ start: Int
     ) throws(WireFormatError) -> Bool {
-        guard mayTakeValue else { return false }
-        awaitsValue = false
-        try builder.scalar(token, at: start)
-        scanner.position = end
+        scanner.eventStart = start
+        try enterValue()
+        try builder.begin(kind, at: start)
+        try builder.end(at: start)
+        scanner.position = start &+ tag.count
         return true
-    }
-
-    /// Whether a value may stand here, and is not the document's only one.
-    private var mayTakeValue: Bool { builder.depth > 0 && (awaitsValue || !builder.isInDictionary) }
-
-    @inline(__always)
-    private func matches(_ text: Span<UInt8>, _ start: Int, _ word: StaticString) -> Bool {
-        guard start &+ word.utf8CodeUnitCount <= text.count else { return false }
-        for index in 0..<word.utf8CodeUnitCount where text[start &+ index] != word.utf8Start[index] { return false }
-        return true
-    }
-}
-
-extension CivilTime {
-    /// `2026-11-21T08:03:02Z`; nil for anything else.
-    init?(utc text: Span<UInt8>, at start: Int) {
-        func two(_ place: Int) -> Int {
-            let (tens, ones) = (text[start &+ place] &- 0x30, text[start &+ place &+ 1] &- 0x30)
-            return tens < 10 && ones < 10 ? Int(tens) * 10 + Int(ones) : -1_000_000
-        }
-        guard start &+ 20 <= text.count, text[start &+ 4] == UInt8(ascii: "-"), text[start &+ 7] == UInt8(ascii: "-"),
-            text[start &+ 10] == UInt8(ascii: "T"), text[start &+ 13] == UInt8(ascii: ":"),
-            text[start &+ 16] == UInt8(ascii: ":"), text[start &+ 19] == UInt8(ascii: "Z")
-        else { return nil }
-        self.init(
-            year: two(0) * 100 + two(2), month: two(5), day: two(8), hour: two(11), minute: two(14), second: two(17))
     }
 }

@@ -10,15 +10,25 @@ struct XMLPropertyListReader: ~Copyable {
     private var isComplete = false
 
     init(_ source: XMLSource, limits: ReadingLimits) {
+        self.init(source.bytes, start: source.start, limits: limits)
+    }
+
+    /// For UTF-8 that begins with the ``XMLPropertyListPrologue``.
+    init(behindPrologueOf input: [UInt8], limits: ReadingLimits) {
+        self.init(input, start: XMLPropertyListPrologue.text.utf8CodeUnitCount, limits: limits)
+        scanner.adoptRoot(XMLName(offset: XMLPropertyListPrologue.rootName, length: 5))
+    }
+
+    private init(_ input: [UInt8], start: Int, limits: ReadingLimits) {
         // Beyond the containers: `plist` and the element of a scalar.
-        scanner = XMLScanner(start: source.start, maximumDepth: limits.depth + 2, doctype: .propertyList)
-        builder = TapeBuilder(input: source.bytes, limits: limits, positions: .text)
+        scanner = XMLScanner(start: start, maximumDepth: limits.depth + 2, doctype: .propertyList)
+        builder = TapeBuilder(input: input, limits: limits, positions: .text)
     }
 
     consuming func finish() -> Tape { builder.finish() }
 
     mutating func readDocument(_ text: Span<UInt8>) throws(WireFormatError) {
-        try openRoot(text)
+        if scanner.depth == 0 { try openRoot(text) }
         while true {
             try readCommonMembers(text)
             switch try scanner.next(text) {
@@ -81,7 +91,7 @@ struct XMLPropertyListReader: ~Copyable {
     }
 
     @inline(__always)
-    private mutating func enterValue() throws(WireFormatError) {
+    mutating func enterValue() throws(WireFormatError) {
         if builder.depth == 0 {
             guard !isComplete else { throw malformed("a second value in a property list") }
             isComplete = true
@@ -91,7 +101,7 @@ struct XMLPropertyListReader: ~Copyable {
         }
     }
 
-    private mutating func closeContainer() throws(WireFormatError) {
+    mutating func closeContainer() throws(WireFormatError) {
         guard !awaitsValue else { throw malformed("a key without a value") }
         if builder.isInDictionary, let number = builder.soleInteger(ofKey: "CF$UID") {
             return builder.replaceContainer(with: TapeToken(.uid, bits: number))

@@ -30,6 +30,60 @@ extension SWAR {
         return position
     }
 
+    /// The position of the first byte from `start` on that is none of the plain text of an element (a control character
+    /// other than a line feed, not ASCII, `&`, `<` or `]`), or the end.
+    @inline(__always)
+    static func skipXMLText(_ text: Span<UInt8>, from start: Int) -> Int {
+        var position = start
+        while position &+ 8 <= text.count {
+            let marks = textMarks(word(text, at: position))
+            if marks != 0 { return position &+ marks.trailingZeroBitCount &>> 3 }
+            position &+= 8
+        }
+        while position < text.count {
+            let byte = text[position]
+            if byte < 0x20 && byte != 0x0A || byte >= 0x80 || byte == 0x26 || byte == 0x3C || byte == 0x5D { break }
+            position &+= 1
+        }
+        return position
+    }
+
+    /// Exact for every byte: with its high bit set, no byte borrows from the next one, and keeps the bit unless it is
+    /// what it is compared with.
+    @inline(__always)
+    private static func textMarks(_ word: UInt64) -> UInt64 {
+        let high = word | highs
+        let noControl = (high &- ones &* 0x20) | ~((high ^ (ones &* 0x0A)) &- ones)
+        let plain =
+            noControl & ((high ^ (ones &* 0x26)) &- ones) & ((high ^ (ones &* 0x3C)) &- ones)
+            & ((high ^ (ones &* 0x5D)) &- ones)
+        return (~plain | word) & highs
+    }
+
+    /// The position of the first byte from `start` on that is no space, tab or line feed, or one close to the end.
+    @inline(__always)
+    static func skipIndentation(_ text: Span<UInt8>, from start: Int) -> Int {
+        var position = start
+        while position &+ 8 <= text.count {
+            let word = word(text, at: position)
+            let high = word | highs
+            let other =
+                ((high ^ (ones &* 0x0A)) &- ones) & ((high ^ (ones &* 0x09)) &- ones)
+                & ((high ^ (ones &* 0x20)) &- ones)
+            let marks = (other | word) & highs
+            if marks != 0 { return position &+ marks.trailingZeroBitCount &>> 3 }
+            position &+= 8
+        }
+        return position
+    }
+
+    /// Eight bytes, the first one lowest; 0 where there are fewer.
+    @inline(__always)
+    static func word(_ text: Span<UInt8>, at position: Int) -> UInt64 {
+        guard position >= 0, position &+ 8 <= text.count else { return 0 }
+        return UInt64(littleEndian: text.bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self))
+    }
+
     /// Marks the first byte that a writer of XML escapes in text or in an attribute's value (a control character, `<`,
     /// `>`, `&`, `"`) or that may start U+FFFE or U+FFFF (0xEF). Bytes after it may be marked wrongly.
     @inline(__always)
@@ -38,6 +92,18 @@ extension SWAR {
         let angle = ((word & ~(ones &* 2)) ^ (ones &* 0x3C)) &- ones
         let ascii = (below(word, 0x20) | equals(word, 0x26) | angle | equals(word, 0x22)) & ~word
         return (ascii | equals(word, 0xEF) & word) & highs
+    }
+
+    /// The same for text, where a line feed and a quote pass. Exact for every byte, as above.
+    @inline(__always)
+    static func xmlTextMarks(_ word: UInt64) -> UInt64 {
+        let high = word | highs
+        let noControl = (high &- ones &* 0x20) | ~((high ^ (ones &* 0x0A)) &- ones)
+        let angle = ((high & ~(ones &* 2)) ^ (ones &* 0x3C)) &- ones
+        let plain = noControl & ((high ^ (ones &* 0x26)) &- ones) & angle
+        let lead = word ^ (ones &* 0xEF)
+        let noLead = ((lead | highs) &- ones) | lead
+        return (~(plain | word) | ~noLead) & highs
     }
 
     /// The position of the first such byte from `start` on, or the end.

@@ -7,6 +7,8 @@ struct XMLDeclaration {
     private(set) var end: Int
     private var encodingName: Range<Int>?
     private let start: Int
+    /// `UTF-8`, the first byte lowest.
+    private static let utf8Name: UInt64 = 0x38_2D46_5455
 
     /// Where there is none, it is empty.
     init(_ text: Span<UInt8>, at start: Int) throws(WireFormatError) {
@@ -32,6 +34,10 @@ struct XMLDeclaration {
 
     func encoding(_ text: Span<UInt8>) throws(WireFormatError) -> XMLEncoding? {
         guard let encodingName else { return nil }
+        // Nearly all documents; the names below need a String and a table.
+        if encodingName.count == 5, SWAR.word(text, at: encodingName.lowerBound) & 0xFF_FFFF_FFFF == Self.utf8Name {
+            return .utf8
+        }
         let name = String(decoding: Array(copying: text, encodingName), as: UTF8.self)
         return try XMLEncoding.named(name, at: encodingName.lowerBound)
     }

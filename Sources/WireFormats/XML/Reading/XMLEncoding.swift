@@ -25,8 +25,8 @@ enum XMLEncoding: Sendable, Equatable {
         case unsupported
 
         init?(_ input: Span<UInt8>) {
-            let start = (0..<4).map { $0 < input.count ? Int(input[$0]) : -1 }
-            switch (start[0], start[1], start[2], start[3]) {
+            func byte(_ place: Int) -> Int { place < input.count ? Int(input[place]) : -1 }
+            switch (byte(0), byte(1), byte(2), byte(3)) {
             case (0xEF, 0xBB, 0xBF, _): self = .utf8
             case (0, 0, 0xFE, 0xFF), (0xFF, 0xFE, 0, 0), (0, 0, 0, 0x3C), (0x3C, 0, 0, 0): self = .unsupported
             case (0xFE, 0xFF, _, _): self = .utf16(isBigEndian: true, length: 2)

@@ -9,8 +9,11 @@ public struct XMLNamespaces: Sendable {
     public static let xmlName = "http://www.w3.org/XML/1998/namespace"
     public static let xmlnsName = "http://www.w3.org/2000/xmlns/"
 
-    private var names: [[UInt8]] = [[], Array(xmlName.utf8), Array(xmlnsName.utf8)]
-    private var indices: [[UInt8]: Int32] = [Array(xmlName.utf8): xml, Array(xmlnsName.utf8): xmlns]
+    /// None, and the two that every document knows.
+    private static let known = [[], Array(xmlName.utf8), Array(xmlnsName.utf8)]
+    /// Those that the document declares, the first one at the index after the known ones: most declare none.
+    private var names: [[UInt8]] = []
+    private var indices: [[UInt8]: Int32] = [:]
     private var bindings: [Binding] = []
 
     private struct Binding {
@@ -23,12 +26,14 @@ public struct XMLNamespaces: Sendable {
     var isEmpty: Bool { bindings.isEmpty }
 
     /// The name of a namespace, empty for none.
-    public func name(_ index: Int32) -> [UInt8] { names[Int(index)] }
+    public func name(_ index: Int32) -> [UInt8] {
+        Self.known.indices.contains(Int(index)) ? Self.known[Int(index)] : names[Int(index) - Self.known.count]
+    }
 
     mutating func intern(_ name: [UInt8]) -> Int32 {
-        if name.isEmpty { return Self.none }
-        if let known = indices[name] { return known }
-        let index = Int32(names.count)
+        if let known = Self.known.firstIndex(of: name) { return Int32(known) }
+        if let index = indices[name] { return index }
+        let index = Int32(Self.known.count + names.count)
         names.append(name)
         indices[name] = index
         return index

@@ -3,7 +3,7 @@ extension XMLScanner {
     @inline(__always)
     mutating func readText(_ text: Span<UInt8>) throws(WireFormatError) -> XMLEvent {
         let start = position
-        position = SWAR.skipXML(text, from: start, UInt8(ascii: "<"), UInt8(ascii: "]"))
+        position = SWAR.skipXMLText(text, from: start)
         var needsResolving = false
         if position < text.count, text[position] != UInt8(ascii: "<") {
             needsResolving = try readSpecialText(text)
@@ -18,7 +18,7 @@ extension XMLScanner {
         var needsResolving = false
         while position < text.count, text[position] != UInt8(ascii: "<") {
             switch text[position] {
-            case 0x0A, 0x09: position += 1
+            case 0x09: position += 1
             case 0x0D:
                 needsResolving = true
                 position += 1
@@ -30,7 +30,7 @@ extension XMLScanner {
                 position += 1
             default: try skipScalar(text)
             }
-            position = SWAR.skipXML(text, from: position, UInt8(ascii: "<"), UInt8(ascii: "]"))
+            position = SWAR.skipXMLText(text, from: position)
         }
         return needsResolving
     }

@@ -44,6 +44,18 @@ public struct XMLScanner: ~Copyable {
         self.doctype = doctype
     }
 
+    /// Continues behind the start tag of a root element that the caller has read itself, its DOCTYPE too.
+    mutating func adoptRoot(_ root: XMLName) {
+        (hasRoot, hasDoctype) = (true, true)
+        adopt(root)
+    }
+
+    /// Continues behind a start tag without attributes that the caller has read itself, its namespace is none.
+    @inline(__always)
+    mutating func adopt(_ element: XMLName) {
+        open.append(OpenElement(name: element, bindings: namespaces.count))
+    }
+
     /// How many elements are open.
     public var depth: Int { open.count }
 
