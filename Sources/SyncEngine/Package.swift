@@ -26,7 +26,7 @@ let package = Package(
             name: "SyncEngine",
             dependencies: ["SyncMessages", .product(name: "AdapterKit", package: "AdapterKit")],
             path: ".",
-            exclude: ["Tests", "Conformance", "Memory", "Messages"],
+            exclude: ["Tests", "Conformance", "Device", "Memory", "Messages"],
             swiftSettings: strict),
         .target(
             name: "MemoryStore",

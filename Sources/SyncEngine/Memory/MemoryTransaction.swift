@@ -15,8 +15,11 @@ final class MemoryTransaction: StoreTransaction {
 
     func apply(_ transaction: WriteTransaction) throws -> WriteReceipt {
         var changed = tables
-        let authorship = Authorship(author: transaction.author, time: now)
-        let records = try transaction.steps.map { try MemoryChange($0, authorship, ids).perform(on: &changed) }
+        let records = try transaction.steps.map { step in
+            let position = Revision(changed.position.number + 1)
+            let authorship = Authorship(author: transaction.author, time: now, position: position)
+            return try MemoryChange(step, authorship, ids).perform(on: &changed)
+        }
         tables = changed
         return WriteReceipt(position: tables.position, records: records)
     }
