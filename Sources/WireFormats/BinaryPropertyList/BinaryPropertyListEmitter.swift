@@ -10,15 +10,16 @@ struct BinaryPropertyListEmitter: ValueEmitter {
     static let isIncremental = false
 
     private var scalars = ScalarTable()
-    /// References of the containers that are still open, on top of each other.
+    /// References of the containers that are still open, on top of each other. Under each container's stands where the
+    /// one around it begins.
     private var pending: [ObjectReference] = []
-    private var open: [Int] = []
+    /// Where the innermost container's references begin.
+    private var innermost = 0
     private var containers = ContainerList()
     private var start = 0
 
     init(options: WritingOptions) {
         pending.reserveCapacity(32)
-        open.reserveCapacity(8)
     }
 
     mutating func start(_ output: inout OutputBuffer) {
@@ -27,21 +28,23 @@ struct BinaryPropertyListEmitter: ValueEmitter {
     }
 
     mutating func begin(_ container: ContainerKind, count: Int?, to output: inout OutputBuffer) {
-        open.append(pending.count)
+        pending.append(ObjectReference(bits: UInt32(truncatingIfNeeded: innermost)))
+        innermost = pending.count
     }
 
     mutating func end(_ container: ContainerKind, to output: inout OutputBuffer) {
-        let first = open.removeLast()
-        let reference = containers.append(container, pending[first...])
-        pending.removeSubrange(first...)
-        pending.append(reference)
+        let reference = containers.append(container, pending[innermost...])
+        let around = Int(pending[innermost - 1].bits)
+        pending.removeLast(pending.count - innermost)
+        pending[innermost - 1] = reference
+        innermost = around
     }
 
     mutating func finish(_ output: inout OutputBuffer) throws(WireFormatError) {
-        guard scalars.count + containers.count < ObjectReference.limit else {
+        guard !scalars.isTooLong, scalars.count + containers.count < ObjectReference.limit else {
             throw WireFormatError(.limitExceeded, "more objects than a binary property list is written with")
         }
-        var closing = BinaryPropertyListClosing(start: start, scalars: scalars, containers: containers)
+        let closing = BinaryPropertyListClosing(start: start, scalars: scalars, containers: containers)
         closing.write(top: pending[0], to: &output)
     }
 

@@ -42,7 +42,7 @@ struct BinaryPropertyListReader: ~Copyable {
         switch token.kind {
         case .array, .dictionary: try enter(object, token)
         case .string, .data: try builder.bytes(token, at: token.offset)
-        default: try builder.scalar(token, at: objects.layout.tableOffset)
+        default: try builder.scalar(token, at: try objects.layout.offset(of: object, bytes))
         }
     }
 

@@ -2,7 +2,7 @@
 /// after all scalars in the file.
 struct ObjectReference {
     static let limit = 1 << 31
-    private let bits: UInt32
+    let bits: UInt32
 
     static func scalar(_ number: Int) -> ObjectReference { .init(bits: UInt32(truncatingIfNeeded: number)) }
     static func container(_ number: Int) -> ObjectReference {
@@ -14,41 +14,46 @@ struct ObjectReference {
     }
 }
 
-/// Closed containers and their references: an array's items; a dictionary's keys, then its values.
+/// Closed containers and their references: an array's items; a dictionary's keys, then its values. All in one list of
+/// words, each container led by its kind and the number of its references.
 struct ContainerList {
-    struct Entry {
-        let kind: ContainerKind
-        let references: Range<Int>
-    }
-
-    private(set) var entries: [Entry] = []
-    private(set) var references: [ObjectReference] = []
-    var count: Int { entries.count }
+    private(set) var words: [UInt32] = []
+    private(set) var count = 0
 
     init() {
-        entries.reserveCapacity(8)
-        references.reserveCapacity(64)
+        words.reserveCapacity(64)
     }
 
     /// Takes items, or keys and values in turn.
     mutating func append(_ kind: ContainerKind, _ members: ArraySlice<ObjectReference>) -> ObjectReference {
-        let first = references.count
+        words.append(UInt32(truncatingIfNeeded: members.count) | (kind == .array ? 0 : 1 << 31))
         if kind == .array {
-            references.append(contentsOf: members)
+            for member in members { words.append(member.bits) }
         } else {
             var position = members.startIndex
             while position < members.endIndex {
-                references.append(members[position])
-                position += 2
+                words.append(members[position].bits)
+                position &+= 2
             }
-            position = members.startIndex + 1
+            position = members.startIndex &+ 1
             while position < members.endIndex {
-                references.append(members[position])
-                position += 2
+                words.append(members[position].bits)
+                position &+= 2
             }
         }
-        entries.append(Entry(kind: kind, references: first..<references.count))
-        return .container(entries.count - 1)
+        count += 1
+        return .container(count - 1)
+    }
+
+    /// Each container's kind and references, in order.
+    @inline(__always)
+    func visit(_ body: (ContainerKind, ArraySlice<UInt32>) -> Void) {
+        var position = 0
+        while position < words.count {
+            let (head, first) = (words[position], position + 1)
+            position = first + Int(head & 0x7FFF_FFFF)
+            body(head >> 31 == 0 ? .array : .dictionary, words[first..<position])
+        }
     }
 }
 

@@ -1,33 +1,44 @@
 /// The distinct scalars written so far, found again by their encoded bytes: an open hash table of object numbers, with
 /// the bytes themselves in the output.
 struct ScalarTable {
-    /// Where each scalar starts; the last entry is where the next one will.
-    private(set) var offsets: [Int] = []
-    private var hashes: [UInt32] = []
+    private struct Scalar {
+        /// Where it starts in the output.
+        var offset: UInt32
+        var hash: UInt32
+    }
+
+    private var scalars: [Scalar] = []
     /// Object numbers plus one, 0 for free; at most half full.
     private var slots = [UInt32](repeating: 0, count: 64)
     /// Chosen anew for each document, so that nobody can prepare strings that collide.
     private let seed = UInt64.random(in: .min ... .max)
     private var end = 0
+    /// The output grew beyond what offsets can name; nothing was remembered any more.
+    private(set) var isTooLong = false
 
     init() {
-        offsets.reserveCapacity(slots.count / 2)
-        hashes.reserveCapacity(slots.count / 2)
+        scalars.reserveCapacity(slots.count / 2)
     }
 
-    var count: Int { offsets.count }
+    var count: Int { scalars.count }
+
+    func offset(of number: Int) -> Int { Int(scalars[number].offset) }
 
     /// Where scalar `number` lies in the output.
-    func range(of number: Int) -> Range<Int> {
-        offsets[number]..<(number + 1 < offsets.count ? offsets[number + 1] : end)
+    private func range(of number: Int) -> Range<Int> {
+        offset(of: number)..<(number + 1 < scalars.count ? offset(of: number + 1) : end)
     }
 
     mutating func intern(from start: Int, _ output: inout OutputBuffer) -> ObjectReference {
+        guard output.count <= UInt32.max else {
+            isTooLong = true
+            return .scalar(0)
+        }
         let hash = output.hash(from: start, seed: seed)
         var slot = Int(hash) & (slots.count - 1)
         while slots[slot] != 0 {
             let number = Int(slots[slot]) - 1
-            if hashes[number] == hash, output.endsWithCopy(of: range(of: number), from: start) {
+            if scalars[number].hash == hash, output.endsWithCopy(of: range(of: number), from: start) {
                 output.removeBytes(from: start)
                 return .scalar(number)
             }
@@ -37,18 +48,17 @@ struct ScalarTable {
     }
 
     private mutating func insert(_ hash: UInt32, _ slot: Int, _ start: Int, _ end: Int) -> ObjectReference {
-        offsets.append(start)
-        hashes.append(hash)
+        scalars.append(Scalar(offset: UInt32(truncatingIfNeeded: start), hash: hash))
         self.end = end
-        slots[slot] = UInt32(truncatingIfNeeded: offsets.count)
-        if offsets.count * 2 > slots.count { grow() }
-        return .scalar(offsets.count - 1)
+        slots[slot] = UInt32(truncatingIfNeeded: scalars.count)
+        if scalars.count * 2 > slots.count { grow() }
+        return .scalar(scalars.count - 1)
     }
 
     private mutating func grow() {
         slots = [UInt32](repeating: 0, count: slots.count * 2)
-        for (number, hash) in hashes.enumerated() {
-            var slot = Int(hash) & (slots.count - 1)
+        for number in scalars.indices {
+            var slot = Int(scalars[number].hash) & (slots.count - 1)
             while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
             slots[slot] = UInt32(truncatingIfNeeded: number + 1)
         }

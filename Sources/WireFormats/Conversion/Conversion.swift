@@ -2,24 +2,31 @@ import ValueTree
 
 /// Rewrites a document of one format in another one, or only validates it: what `portico convert` does.
 ///
-/// A document of up to ``wholeBytes`` is read as a whole. A longer one is streamed where its format is JSON: memory then
-/// depends on ``pieceBytes`` and on the target (a binary property list is held until its end, up to
-/// ``WritingOptions/bufferedBytes``). Other formats are read as a whole up to ``maximumBytes``.
+/// A document of up to ``heldBytes`` is read as a whole. A longer one is streamed where its format is JSON, an XML
+/// property list or XML, the latter two in UTF-8: memory then depends on ``pieceBytes`` and on the target (a binary
+/// property list is held until its end, up to ``WritingOptions/bufferedBytes``). Others are read as a whole up to
+/// ``maximumBytes``.
 ///
 /// Where a dictionary names a key twice, the last value wins and ``Report/droppedDuplicates`` counts it; in a dictionary
 /// that is too long to be held, that is an error instead.
 public struct Conversion: Sendable {
     public static let defaultMaximumBytes = 2 << 30
     /// Documents up to this size are held in memory.
-    static let wholeBytes = 8 << 20
+    public static let defaultHeldBytes = 8 << 20
     /// What is held of a streamed document: its largest value that is converted in one piece.
-    static let pieceBytes = 1 << 20
+    public static let defaultPieceBytes = 1 << 20
+    /// Values of a binary property list, those that it shares counted each time.
+    static let sharedValues = 1 << 20
+    static let sharedBytes = 16 << 20
+    private static let headBytes = 64 << 10
 
     public let from: any WireFormat
     /// Nil: validate only.
     public let to: (any WireFormat)?
     public let maximumDepth: Int
     public let maximumBytes: Int
+    public let heldBytes: Int
+    public let pieceBytes: Int
 
     public struct Report: Sendable, Equatable {
         public var droppedDuplicates = 0
@@ -27,9 +34,10 @@ public struct Conversion: Sendable {
 
     public init(
         from: any WireFormat, to: (any WireFormat)? = nil, maximumDepth: Int = 512,
-        maximumBytes: Int = Conversion.defaultMaximumBytes
+        maximumBytes: Int = Conversion.defaultMaximumBytes, heldBytes: Int = Conversion.defaultHeldBytes,
+        pieceBytes: Int = Conversion.defaultPieceBytes
     ) {
-        (self.from, self.to) = (from, to)
+        (self.from, self.to, self.heldBytes, self.pieceBytes) = (from, to, heldBytes, pieceBytes)
         self.maximumDepth = min(maximumDepth, ReadingLimits.maximumDepth)
         self.maximumBytes = maximumBytes
     }
@@ -40,29 +48,64 @@ public struct Conversion: Sendable {
     /// - Throws: ``WireFormatError`` with a position where the input is at fault, and whatever the two closures throw.
     public func run(input: @escaping () throws -> [UInt8], output: (([UInt8]) throws -> Void)) throws -> Report {
         var window = InputWindow(source: input, limit: maximumBytes)
-        try window.fill(to: Self.wholeBytes + 1)
-        if window.available > Self.wholeBytes, from.name == .json {
-            var transcoder = JSONStreamTranscoder(window, writer: writer, limits: limits)
-            return try transcoder.run(output)
-        }
+        try window.fill(to: heldBytes + 1)
+        if window.available > heldBytes, let report = try stream(&window, output) { return report }
+        try window.fill(to: .max)
         return try convertWhole(window.takeAll(), output)
     }
 
+    /// Nil where the document cannot be taken in pieces.
+    private func stream(_ window: inout InputWindow, _ output: ([UInt8]) throws -> Void) throws -> Report? {
+        guard [.json, .plist, .xml].contains(from.name) else { return nil }
+        // What stands before the root element.
+        try window.fill(to: Self.headBytes)
+        let start = from.name == .json ? 0 : try XMLItems.start(of: window.bytes)
+        guard let start else { return nil }
+        let writer = to?.makeStreamWriter(options: options)
+        let pieces = StreamedPieces(window, from, writer: writer, limits: limits, pieceBytes: pieceBytes)
+        if let xml = from as? XMLFormat {
+            guard var transcoder = try XMLStreamTranscoder(pieces, xml, from: start) else { return nil }
+            return try transcoder.run(output)
+        }
+        if from.name == .plist {
+            var transcoder = XMLPropertyListStreamTranscoder(pieces)
+            return try transcoder.run(from: start, output)
+        }
+        var transcoder = JSONStreamTranscoder(pieces)
+        return try transcoder.run(output)
+    }
+
     private func convertWhole(_ document: [UInt8], _ output: ([UInt8]) throws -> Void) throws -> Report {
+        let limits = limits(sharedWithin: document.count)
         let tape = try from.readTape(document, limits: limits)
-        if let to { try output(to.write(tape, options: options)) }
+        if let to {
+            let written: [UInt8]
+            do throws(WireFormatError) { written = try to.write(tape, options: options) } catch {
+                let place = TokenPlace.place(error, in: tape, limits) { limits throws(WireFormatError) in
+                    try from.readTape(document, limits: limits)
+                }
+                throw WireFormatError(error.kind, error.message, at: place)
+            }
+            try output(written)
+        }
         return Report(droppedDuplicates: tape.droppedDuplicates)
     }
 
-    private var writer: (any StreamWriter)? { to?.makeStreamWriter(options: options) }
-
     private var options: WritingOptions { WritingOptions(depth: maximumDepth) }
 
-    /// A text has no more tokens than bytes, so its size is the limit; what a binary property list shares keeps its own.
+    /// A text has no more tokens than bytes, so its size is the limit.
     private var limits: ReadingLimits {
-        var limits = ReadingLimits(depth: maximumDepth, duplicateKeys: .keepLast)
-        if from.name != .bplist { limits.values = maximumBytes }
-        limits.expandedBytes = from.name == .bplist ? limits.expandedBytes : maximumBytes
+        ReadingLimits(
+            depth: maximumDepth, values: maximumBytes, expandedBytes: maximumBytes, duplicateKeys: .keepLast)
+    }
+
+    /// What a binary property list shares is counted each time: it may multiply into as much as a document without
+    /// sharing could have, and some more.
+    private func limits(sharedWithin size: Int) -> ReadingLimits {
+        var limits = limits
+        guard from.name == .bplist else { return limits }
+        limits.values = Self.sharedValues + size
+        limits.expandedBytes = Self.sharedBytes + 4 * size
         return limits
     }
 }

@@ -16,6 +16,8 @@ struct InputWindow {
     }
 
     var available: Int { bytes.count - position }
+    /// A byte from the current one on; nil beyond what is held.
+    func byte(_ index: Int) -> UInt8? { index < available ? bytes[position + index] : nil }
     var first: UInt8? { position < bytes.count ? bytes[position] : nil }
 
     /// Reads until so many bytes are available, or to the end.
@@ -53,6 +55,11 @@ struct InputWindow {
 
     mutating func takeAll() -> [UInt8] {
         position == 0 ? bytes : take(available)
+    }
+
+    /// The next bytes, not consumed.
+    func peek(_ count: Int) -> [UInt8] {
+        Array(bytes[position..<position + count])
     }
 
     /// The current place, or the one of an error in a piece that starts at it.

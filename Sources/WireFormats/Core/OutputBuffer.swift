@@ -78,6 +78,11 @@ public struct OutputBuffer: ~Copyable {
         return [UInt8](UnsafeBufferPointer(start: base, count: used))
     }
 
+    func copy(_ range: Range<Int>) -> [UInt8] {
+        precondition(range.lowerBound >= 0 && range.upperBound <= used, "bytes that were not written")
+        return [UInt8](UnsafeBufferPointer(start: base + range.lowerBound, count: range.count))
+    }
+
     public func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         body(UnsafeBufferPointer(start: base, count: used))
     }

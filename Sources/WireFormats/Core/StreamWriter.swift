@@ -21,6 +21,9 @@ public protocol StreamWriter: AnyObject {
     var pendingBytes: Int { get }
     /// Takes what is ready.
     func drain() -> [UInt8]
+    /// Takes what is ready in pieces of at most so many bytes, without a second copy of the whole: ask until there is
+    /// nothing. To be called after `finish` only.
+    func drain(atMost count: Int) -> [UInt8]
 }
 
 @frozen public enum ContainerKind: Sendable, Equatable {

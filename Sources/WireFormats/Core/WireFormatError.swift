@@ -19,11 +19,18 @@ public struct WireFormatError: Error, Sendable, Equatable {
     public let message: String
     /// Where reading failed; nil when writing.
     public let position: Position?
+    /// Which token of a tape could not be written; its document tells where that is.
+    let token: Int?
 
     public init(_ kind: Kind, _ message: String, at position: Position? = nil) {
+        self.init(kind, message, at: position, token: nil)
+    }
+
+    init(_ kind: Kind, _ message: String, at position: Position? = nil, token: Int?) {
         self.kind = kind
         self.message = message
         self.position = position
+        self.token = token
     }
 }
 

@@ -10,6 +10,8 @@ final class EmitterStreamWriter<Emitter: ValueEmitter>: StreamWriter {
     private var pendingKey: String?
     private var isComplete = false
     private var isFinished = false
+    /// What was taken of a finished document's bytes.
+    private var sent = 0
 
     init(options: WritingOptions) {
         self.options = options
@@ -17,7 +19,7 @@ final class EmitterStreamWriter<Emitter: ValueEmitter>: StreamWriter {
         emitter.start(&output)
     }
 
-    var pendingBytes: Int { Emitter.isIncremental || isFinished ? output.count : 0 }
+    var pendingBytes: Int { Emitter.isIncremental || isFinished ? output.count - sent : 0 }
 
     func begin(_ container: ContainerKind) throws(WireFormatError) {
         guard open.count < options.depth else { throw .tooDeep(options.depth) }
@@ -59,6 +61,13 @@ final class EmitterStreamWriter<Emitter: ValueEmitter>: StreamWriter {
 
     func drain() -> [UInt8] {
         pendingBytes > 0 ? output.take() : []
+    }
+
+    func drain(atMost count: Int) -> [UInt8] {
+        precondition(isFinished, "pieces of an unfinished document")
+        let piece = output.copy(sent..<sent + min(count, pendingBytes))
+        sent += piece.count
+        return piece
     }
 
     private func omitsPendingMember() -> Bool {

@@ -1,13 +1,24 @@
 import ValueTree
 
 extension ValueEmitter {
-    /// Writes a whole document from its tape, without recursion and without Strings.
+    /// Writes a whole document from its tape, without recursion and without Strings. An error names the token.
     mutating func write(
         _ tape: Tape, depth: Int, options: WritingOptions, to output: inout OutputBuffer
     ) throws(WireFormatError) {
+        var position = 0
+        do throws(WireFormatError) {
+            try write(tape, &position, depth: depth, options: options, to: &output)
+        } catch {
+            throw WireFormatError(error.kind, error.message, at: error.position, token: position - 1)
+        }
+    }
+
+    @inline(__always)
+    private mutating func write(
+        _ tape: Tape, _ position: inout Int, depth: Int, options: WritingOptions, to output: inout OutputBuffer
+    ) throws(WireFormatError) {
         let omitsNulls = !Self.carriesNull && options.nulls == .omitMember
         var open: [ContainerKind] = []
-        var position = 0
         while position < tape.tokens.count {
             let token = tape.tokens[position]
             position += 1

@@ -5,6 +5,7 @@ struct DuplicateRewriter: ~Copyable {
     let ambiguous: Set<Int>
     private var tokens: TokenBuffer
     private var dropped = 0
+    private var origins: [Int] = []
 
     init(source: Tape, ambiguous: Set<Int>) {
         self.source = source
@@ -14,18 +15,25 @@ struct DuplicateRewriter: ~Copyable {
 
     consuming func rewrite() -> Tape {
         copyValue(at: 0)
-        return Tape(tokens: tokens.finish(), input: source.input, side: source.side, droppedDuplicates: dropped)
+        return Tape(
+            tokens: tokens.finish(), input: source.input, side: source.side, droppedDuplicates: dropped,
+            origins: origins)
     }
 
     /// Recursion is bounded by the depth limit that the builder kept.
     private mutating func copyValue(at position: Int) {
         let token = source.tokens[position]
-        guard token.isContainer else { return tokens.append(token) }
         let start = tokens.count
-        tokens.append(token)
+        append(token, from: position)
+        guard token.isContainer else { return }
         let count = token.kind == .array ? copyItems(of: position) : copyMembers(of: position)
         tokens[start] = TapeToken(token.kind, offset: count, length: tokens.count - start)
-        tokens.append(TapeToken(.end))
+        append(TapeToken(.end), from: position + token.length)
+    }
+
+    private mutating func append(_ token: TapeToken, from position: Int) {
+        tokens.append(token)
+        origins.append(position)
     }
 
     private mutating func copyItems(of array: Int) -> Int {
@@ -40,7 +48,7 @@ struct DuplicateRewriter: ~Copyable {
     private mutating func copyMembers(of dictionary: Int) -> Int {
         let members = ambiguous.contains(dictionary) ? lastOfEachKey(dictionary) : allKeys(dictionary).map { ($0, $0) }
         for (key, valueOf) in members {
-            tokens.append(source.tokens[key])
+            append(source.tokens[key], from: key)
             copyValue(at: valueOf + 1)
         }
         dropped += source.tokens[dictionary].memberCount - members.count

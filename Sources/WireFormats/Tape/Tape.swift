@@ -12,6 +12,8 @@ public struct Tape: Sendable {
     public let side: [UInt8]
     /// How many members were dropped for ``DuplicateKeyPolicy/keepLast``.
     public let droppedDuplicates: Int
+    /// Which token of the document each token was, where some were dropped.
+    var origins: [Int] = []
 
     /// The position after the value that starts at `position` (for a key: after its value).
     public func position(after position: Int) -> Int {

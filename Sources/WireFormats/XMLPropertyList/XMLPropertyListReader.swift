@@ -19,6 +19,12 @@ struct XMLPropertyListReader: ~Copyable {
         scanner.adoptRoot(XMLName(offset: XMLPropertyListPrologue.rootName, length: 5))
     }
 
+    /// For one element out of a property list.
+    init(fragment: [UInt8], limits: ReadingLimits) {
+        self.init(fragment, start: 0, limits: limits)
+        scanner.adoptRoot(XMLName())
+    }
+
     private init(_ input: [UInt8], start: Int, limits: ReadingLimits) {
         // Beyond the containers: `plist` and the element of a scalar.
         scanner = XMLScanner(start: start, maximumDepth: limits.depth + 2, doctype: .propertyList)
@@ -29,23 +35,42 @@ struct XMLPropertyListReader: ~Copyable {
 
     mutating func readDocument(_ text: Span<UInt8>) throws(WireFormatError) {
         if scanner.depth == 0 { try openRoot(text) }
-        while true {
+        while scanner.depth > 0 {
             try readCommonMembers(text)
-            switch try scanner.next(text) {
-            case .startElement: try readElement(text)
-            case .endElement:
-                if scanner.depth == 0 { return try closeRoot(text) }
-                try closeContainer()
-            case .text:
-                guard XMLText.isSpace(scanner.content, text) else { throw strayText() }
-            case .cdata: throw strayText()
-            case .comment, .processingInstruction: break
-            case .endDocument: preconditionFailure("the root's end comes first")
-            }
+            try readNext(text)
+        }
+        try closeRoot(text)
+    }
+
+    /// Reads one element, a value or a key, to the end of the fragment.
+    mutating func readFragment(_ text: Span<UInt8>, isKey: Bool) throws(WireFormatError) {
+        if isKey {
+            guard try scanner.next(text) == .startElement, XMLPropertyListElement(scanner.name, text) == .key,
+                scanner.attributes.isEmpty
+            else { throw malformed("a key was expected") }
+            return try readString(.key, text)
+        }
+        try readCommonMembers(text)
+        while scanner.position < text.count || scanner.depth > 1 {
+            try readNext(text)
+            try readCommonMembers(text)
         }
     }
 
-    private mutating func openRoot(_ text: Span<UInt8>) throws(WireFormatError) {
+    private mutating func readNext(_ text: Span<UInt8>) throws(WireFormatError) {
+        switch try scanner.next(text) {
+        case .startElement: try readElement(text)
+        case .endElement:
+            if scanner.depth > 0 { try closeContainer() }
+        case .text:
+            guard XMLText.isSpace(scanner.content, text) else { throw strayText() }
+        case .cdata: throw strayText()
+        case .comment, .processingInstruction: break
+        case .endDocument: preconditionFailure("the root's end comes first")
+        }
+    }
+
+    mutating func openRoot(_ text: Span<UInt8>) throws(WireFormatError) {
         while try scanner.next(text) != .startElement {}
         guard XMLPropertyListElement(scanner.name, text) == .plist else {
             throw malformed("the root element is not `plist`")

@@ -44,6 +44,12 @@ public struct XMLScanner: ~Copyable {
         self.doctype = doctype
     }
 
+    /// For a piece of an element's content.
+    init(insideOf root: XMLName, maximumDepth: Int = 513) {
+        self.init(maximumDepth: maximumDepth)
+        adoptRoot(root)
+    }
+
     /// Continues behind the start tag of a root element that the caller has read itself, its DOCTYPE too.
     mutating func adoptRoot(_ root: XMLName) {
         (hasRoot, hasDoctype) = (true, true)

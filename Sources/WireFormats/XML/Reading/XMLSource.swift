@@ -51,7 +51,8 @@ public struct XMLSource: Sendable {
         }
     }
 
-    private init(bytes: [UInt8], start: Int) {
+    /// UTF-8 whose beginning the caller has looked at.
+    init(bytes: [UInt8], start: Int) {
         (self.bytes, self.start) = (bytes, start)
     }
 }

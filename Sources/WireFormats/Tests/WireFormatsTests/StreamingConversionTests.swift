@@ -1,0 +1,135 @@
+import AdapterKit
+import Testing
+import WireFormatTesting
+import WireFormats
+
+private func format(_ name: FormatName) throws -> any WireFormat {
+    try #require(FormatCatalogue.conversion[name])
+}
+
+/// Converts with so little room that even short documents come in pieces, or as a whole.
+private func convert(
+    _ document: [UInt8], _ from: FormatName, _ to: FormatName?, inPieces: Bool, of pieceBytes: Int = 24
+) throws -> [UInt8] {
+    var (output, rest) = ([UInt8](), document[...])
+    let conversion = Conversion(
+        from: try format(from), to: try to.map(format), heldBytes: inPieces ? 40 : 1 << 20, pieceBytes: pieceBytes)
+    _ = try conversion.run(
+        input: {
+            defer { rest = rest.dropFirst(7) }
+            return Array(rest.prefix(7))
+        }, output: { output += $0 })
+    return output
+}
+
+private func failure(_ document: String, _ from: FormatName, _ to: FormatName?, inPieces: Bool) -> WireFormatError? {
+    do {
+        _ = try convert(Array(document.utf8), from, to, inPieces: inPieces)
+        return nil
+    } catch { return error as? WireFormatError }
+}
+
+@Suite struct StreamingConversionTests {
+    @Test(arguments: [FormatName.json, .plist, .xml])
+    func `generated documents become the same in pieces as on the whole`(source: FormatName) throws {
+        let reader = try format(source)
+        var generator = ValueGenerator(traits: reader.traits, seed: 23)
+        for _ in 0..<300 {
+            let document = try reader.write(generator.value(size: 400))
+            for target in [FormatName.json, .plist, .xml, .cbor, .bplist] {
+                guard let whole = try? convert(document, source, target, inPieces: false) else { continue }
+                let pieces = try convert(document, source, target, inPieces: true, of: 1500)
+                let writer = try format(target)
+                #expect(try writer.read(pieces) == writer.read(whole), "\(source) to \(target)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "<r a='1' xmlns:p='u'><!-- c --><x>1</x><x b='2'>two</x> <?i?><p:y p:c=''><z/><z>long long long long</z></p:y></r>",
+        "<r><only>one element of some length, and no other one</only></r>",
+        "<r xmlns='d'><a><b xmlns=''><c>1</c><c>2</c><c>3</c><c>4</c><c>5</c></b></a></r><!-- the end -->",
+        "<?xml version='1.0'?><r><l>1</l><l>2</l><l>3</l><l>4</l><m>a text &amp; more of it, rather long</m></r> ",
+        "<r><t><![CDATA[<long text that must be held as a whole>]]></t><u>   another long one behind spaces </u></r>",
+    ])
+    func `foreign XML becomes the same in pieces as on the whole`(document: String) throws {
+        let bytes = Array(document.utf8)
+        let (pieces, whole) = (
+            try convert(bytes, .xml, .json, inPieces: true), try convert(bytes, .xml, .json, inPieces: false)
+        )
+        #expect(String(decoding: pieces, as: UTF8.self) == String(decoding: whole, as: UTF8.self))
+    }
+
+    @Test(arguments: [
+        "<r><a>1</a><b>2</b><a>3</a><c>some more text</c></r>", "<r><a>1</a> text <b>2</b><c>some more text</c></r>",
+        "<r><a><b>1</b><b>some text and more</b></a><a>2</a></r>",
+    ])
+    func `what shows too late in an element that is too long is refused with its place`(document: String) throws {
+        #expect(failure(document, .xml, .json, inPieces: false) == nil)
+        let error = try #require(failure(document, .xml, .json, inPieces: true))
+        #expect(error.kind == .refused || error.kind == .duplicateKey)
+        #expect(error.position?.line == 1)
+    }
+
+    @Test(arguments: [
+        "<plist><array><string>some text</string>", "<plist><array><string>some text</string></dict></plist>",
+        "<plist><array><string>some text</string> x <true/></array></plist>",
+        "<plist><array a='b'><string>some text</string></array></plist>",
+        "<plist><array><string>some text</string></array><true/></plist>",
+        "<plist><array><string>some text</string></array></plist><plist/>",
+        "<plist><dict><string>some text</string><key>a</key></dict></plist>",
+        "<plist><dict><key>a</key><key>b</key><string>some text</string></dict></plist>",
+        "<plist><dict><key>a</key><string>some text</string><key>b</key></dict></plist>",
+        "<plist><dict><key>a</key><string>some text</string></dict><!-- a -- b --></plist>",
+        "<plist><array><string>some text</string><![CDATA[ ]]></array></plist>",
+        "<plist><array><string>some text</strinG><true/></array></plist>",
+        "<plist><array><string>some text</string><foo/></array></plist>",
+        "<plist><array><string>some text, more text, &nope;</string></array></plist>",
+        "<plist><string>some text, more text</string></plist >x",
+        "<plist><key>some text, more text, and more</key></plist>",
+    ])
+    func `a property list is held to the same grammar in pieces`(document: String) throws {
+        for inPieces in [false, true] {
+            let error = try #require(failure(document, .plist, nil, inPieces: inPieces))
+            #expect(error.kind == .malformed && error.position?.line == 1, "\(error)")
+        }
+    }
+
+    @Test(arguments: [
+        "<r><a>some text</a><b>more text</b><c></r>", "<r><a>some text</a><b>more text</b></r><r/>",
+        "<r><a>some text</a><b>more text</b></s>", "<r><a>some text</a><p:b>more text</p:b></r>",
+        "<r><a>some text</a><b>more text</b>", "<r><a>some text</a><b>more text</b><!-- a -- b --></r>",
+        "<r><a>some text</a><b>more text</b><?xml version='1.0'?></r>",
+        "<r a='1' a='2'><b>more text, some text</b></r>",
+        "<r><a>some text</a><b>more text</b></r>text", "<r><a>some text</a><b c='1' c='1'>more text</b></r>",
+        "<r><a>some text</a><b>more text</b><c>&#0;</c></r>", "<r><a>some text, more text <b></a></b></r>",
+    ])
+    func `XML is held to the same grammar in pieces`(document: String) throws {
+        for inPieces in [false, true] {
+            let error = try #require(failure(document, .xml, nil, inPieces: inPieces))
+            #expect(error.kind == .malformed && error.position?.line == 1, "\(error)")
+        }
+    }
+
+    @Test(arguments: [
+        ("[\n1,\n null]", FormatName.json, FormatName.plist, 3, 2),
+        ("{\"a\": 1,\n \"b\": [true, null]}", .json, .bplist, 2, 14),
+        ("{\"a\":1,\"a\":2,\n\"b\":null}", .json, .plist, 2, 5),
+        ("[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,\n19,\n  18446744073709551616]", .json, .plist, 3, 3),
+        ("[\"\\u0001\"]", .json, .xml, 1, 3),
+        ("<plist><array>\n<real>nan</real></array></plist>", .plist, .json, 2, 7),
+        (
+            "<plist><array><string>some longer text</string>\n<real>inf</real><string>a</string></array></plist>",
+            .plist, .json, 2, 7
+        ),
+    ])
+    func `what the target cannot carry is refused with its place`(
+        document: String, source: FormatName, target: FormatName, line: Int, column: Int
+    ) throws {
+        for inPieces in [false, true] {
+            let error = try #require(failure(document, source, target, inPieces: inPieces))
+            #expect(error.kind == .notRepresentable)
+            #expect(error.position?.line == line && error.position?.column == column, "\(inPieces): \(error)")
+        }
+    }
+}
