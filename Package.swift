@@ -107,7 +107,8 @@ let package = Package(
             "Gateway",
             [
                 adapterKit, wireFormats, syncEngine, "Identity", logging,
-                "CZlib",
+                "CZlib", .product(name: "SyncMessages", package: "SyncEngine"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
