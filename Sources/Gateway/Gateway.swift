@@ -54,10 +54,16 @@ public struct Gateway: Sendable {
         var caller = Caller.anonymous
         var response: GatewayResponse
         var failure: PorticoError?
+        var standing: RateStanding?
         do {
+            try services.admission.countAddress(of: request)
             caller = try await authenticator.caller(of: request)
             trace.caller = caller.principal.name
+            standing = services.admission.count(caller, of: request)
+            if let standing, standing.isExceeded { throw PorticoError.tooMany(standing) }
             try admit(caller, request, properties)
+            let place = try services.admission.take(caller, of: request, properties.adapter)
+            defer { services.admission.leave(place) }
             let authenticated = AuthenticatedRequest(request: request, caller: caller, parameters: parameters)
             response = services.answers.revalidated(try await endpoint.respond(to: authenticated), for: request)
         } catch {
@@ -66,6 +72,7 @@ public struct Gateway: Sendable {
             response = fail(known, request, properties.presentation)
         }
         guardian.label(&response, for: request, caller: caller, error: failure)
+        standing?.label(&response)
         return response
     }
 

@@ -8,5 +8,5 @@ struct Portico: AsyncParsableCommand {
         commandName: "portico",
         abstract: "One backend for mobile apps: adapters behind one gateway, over one store, in every wire format.",
         version: version,
-        subcommands: [Serve.self, Check.self, Convert.self, Reference.self])
+        subcommands: [Serve.self, Check.self, Convert.self, Reference.self, SelfSignedCertificate.self])
 }

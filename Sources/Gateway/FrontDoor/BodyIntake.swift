@@ -25,10 +25,15 @@ final class BodyIntake: Sendable {
     private let announced: Int?
     private let state: Mutex<State>
 
-    init(_ request: Request) {
+    /// Whether a request is a stream among others, whose body needs no announcement and no reuse.
+    private let isStream: Bool
+
+    init(_ request: Request, isStream: Bool) {
+        self.isStream = isStream
         pieces = BodyPieces(request.body)
         announced = request.headers[.contentLength].flatMap { Int($0) }
-        let hasBody = (announced ?? 0) > 0 || request.headers[.transferEncoding] != nil
+        let hasBody =
+            (announced ?? 0) > 0 || request.headers[.transferEncoding] != nil || (isStream && announced == nil)
         state = Mutex(hasBody ? .unread : .complete)
     }
 
@@ -63,7 +68,7 @@ final class BodyIntake: Sendable {
     var allowsReuse: Bool {
         switch state.withLock({ $0 }) {
         case .complete: true
-        case .unread: announced.map { $0 <= Self.discardable } ?? false
+        case .unread: announced.map { $0 <= Self.discardable } ?? isStream
         case .reading, .stopped: false
         }
     }

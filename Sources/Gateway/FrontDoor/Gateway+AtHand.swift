@@ -14,8 +14,12 @@ extension Gateway {
             let full = endpoint.answerAtHand(
                 to: AuthenticatedRequest(request: request, caller: caller, parameters: parameters))
         else { return nil }
+        guard (try? services.admission.countAddress(of: request)) != nil else { return nil }
+        let standing = services.admission.count(caller, of: request)
+        guard standing?.isExceeded != true else { return nil }
         var response = services.answers.revalidated(full, for: request)
         guardian.label(&response, for: request, caller: caller, error: nil)
+        standing?.label(&response)
         finish(&response, for: request)
         return (response, RequestTrace(endpoint: properties.name, caller: caller.principal.name))
     }

@@ -15,7 +15,13 @@ struct GatewayChannel: ServerChildChannel {
     let places: ConnectionPlaces
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        let door = door(for: channel)
+        setup(channel: channel, places.take(for: channel), logger: logger)
+    }
+
+    func setup(
+        channel: any Channel, _ place: ConnectionPlaces.Place, logger: Logger
+    ) -> EventLoopFuture<Value> {
+        let turnedAway = turnedAway(channel, place)
         let connection = connection
         return inner.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
@@ -24,7 +30,7 @@ struct GatewayChannel: ServerChildChannel {
                 SlowReaderHandler(span: settings.write, rate: settings.writeRate), position: .first)
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             try pipeline.addHandlers(
-                [DoorHandler(connection: connection, turnedAway: door), AtHandHandler(connection: connection)],
+                [DoorHandler(connection: connection, turnedAway: turnedAway), AtHandHandler(connection: connection)],
                 position: .after(decoder))
             return value
         }
@@ -37,8 +43,8 @@ struct GatewayChannel: ServerChildChannel {
         }
     }
 
-    private func door(for channel: any Channel) -> PorticoError? {
-        switch places.take(for: channel) {
+    private func turnedAway(_ channel: any Channel, _ place: ConnectionPlaces.Place) -> PorticoError? {
+        switch place {
         case .regular: return nil
         case .turnedAway(let error): return error
         case .none:

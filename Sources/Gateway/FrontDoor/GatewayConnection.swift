@@ -15,6 +15,8 @@ struct GatewayConnection: Sendable {
     let ids: RequestIDs
     private let dates = DateField()
     private let places: RequestPlaces
+    /// Whether a request is a stream among others, which ends without its connection (HTTP/2).
+    private var carriesStreams = false
     let peers: PeerAddress
 
     init(gateway: Gateway, settings: GatewayServer.Settings, logger: Logger) {
@@ -27,10 +29,17 @@ struct GatewayConnection: Sendable {
         peers = PeerAddress(proxies: settings.trustedProxies)
     }
 
+    /// The same for HTTP/2, counted together.
+    var carryingStreams: GatewayConnection {
+        var copy = self
+        copy.carriesStreams = true
+        return copy
+    }
+
     func respond(to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
         let began = ContinuousClock.now
         let id = ids.next()
-        let intake = BodyIntake(request)
+        let intake = BodyIntake(request, isStream: carriesStreams)
         if request.headers[.expect]?.lowercased() == "100-continue", intake.isWithin(gateway.services.limits.body) {
             try await writer.writeInformationalHead(HTTPResponse(status: .continue))
         }
@@ -83,7 +92,7 @@ struct GatewayConnection: Sendable {
     func label(_ response: inout GatewayResponse, isLast: Bool) {
         response.headers[.date] = dates.text()
         response.headers[.xContentTypeOptions] = "nosniff"
-        if isLast { response.headers[.connection] = "close" }
+        if isLast, !carriesStreams { response.headers[.connection] = "close" }
         let hasLength = response.status != .noContent && response.status != .notModified
         if hasLength, response.headers[.contentLength] == nil {
             response.headers[.contentLength] = String(response.buffer.readableBytes)

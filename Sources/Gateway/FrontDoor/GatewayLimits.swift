@@ -26,6 +26,14 @@ public struct GatewayLimits: Sendable, Equatable {
     public var answerCache = 24 << 20
     /// `http.limits.inFlight`: requests under way at once; more are answered 503, but for health.
     public var inFlight = 1_024
+    /// `http.limits.inFlightPerCaller`: adapters' requests of one caller under way at once.
+    public var inFlightPerCaller = 256
+    /// `http.limits.inFlightPerAdapter`: requests to one adapter under way at once.
+    public var inFlightPerAdapter = 768
+    /// `limits.requestsPerMinute`: of one caller, by its account or, without one, its address; 0: any number.
+    public var requestsPerMinute = 0
+    /// `limits.addressRequestsPerMinute`: from one address, whoever asks; 0: any number.
+    public var addressRequestsPerMinute = 0
     /// `http.limits.import`: bytes of a file that an operator loads.
     public var importFile = 64 << 20
     /// `http.limits.chunk`: answers above it are written in pieces of this size.

@@ -1,6 +1,7 @@
 import AdapterKit
 import HTTPTypes
 import HummingbirdCore
+import HummingbirdHTTP2
 import Logging
 import NIOCore
 import NIOPosix
@@ -24,6 +25,8 @@ public struct GatewayServer: Service {
         /// `http.limits.writeRate`
         public var writeRate = 1 << 10
         public var logsAccess = true
+        /// nil: plain HTTP.
+        public var certificate: ServerCertificate?
         /// `http.trustedProxies`: whose `X-Forwarded-For` is believed.
         public var trustedProxies: [AddressRange] = []
         /// `http.limits.connections`: more are told to come back later.
@@ -55,10 +58,13 @@ public struct GatewayServer: Service {
         let group = MultiThreadedEventLoopGroup.singleton
         let executors = EventLoopExecutors(group)
         let places = ConnectionPlaces(limit: settings.connections)
-        let server = try HTTPServerBuilder { [connection, channelConfiguration] responder in
-            GatewayChannel(
+        let server = try HTTPServerBuilder { responder in
+            let plain = GatewayChannel(
                 inner: HTTP1Channel(responder: responder, configuration: channelConfiguration), connection: connection,
                 executors: executors, places: places)
+            guard let certificate = settings.certificate else { return plain }
+            let second = HTTP2Channel(responder: secondResponder, configuration: secondConfiguration)
+            return SecureChannel(certificate: certificate, http1: plain, http2: second, idle: settings.idle)
         }.buildServer(
             configuration: ServerConfiguration(address: bindAddress, backlog: 1_024),
             eventLoopGroup: group, logger: logger,
@@ -71,6 +77,21 @@ public struct GatewayServer: Service {
         } catch let error as IOError {
             throw ListeningFailure(error, at: settings.address) ?? error as any Error
         }
+    }
+
+    /// HTTP/2 has a connection of its own kind: its responses must not name the connection.
+    private var secondResponder: HTTPChannelHandler.Responder {
+        let connection = connection.carryingStreams
+        return { request, writer, channel in try await connection.respond(to: request, writer, channel) }
+    }
+
+    /// What floods a connection of HTTP/2 (resets, settings, pings, empty frames, continuations, large fields) is counted
+    /// by NIOHTTP2, which ends the connection; its limits are docs/threat-model.md's.
+    private var secondConfiguration: HTTP2ChannelConfiguration {
+        let write = settings.write
+        return HTTP2ChannelConfiguration(
+            idleTimeout: settings.idle, gracefulCloseTimeout: settings.idle,
+            streamConfiguration: .init(additionalChannelHandlers: [StreamDeadline(write)]))
     }
 
     private var channelConfiguration: HTTP1Channel.Configuration {

@@ -12,6 +12,7 @@ struct GatewayServices: Sendable {
     let cache: AnswerCache
     let deadlines: DeadlineKeeper
     let calls: CallDispatcher
+    let admission: Admission
     let clock: any WallClock
 
     init(store: any Store, limits: GatewayLimits, clock: any WallClock) {
@@ -21,6 +22,7 @@ struct GatewayServices: Sendable {
         catalogue = .standard
         bodies = BodyReader(catalogue: catalogue, limits: limits)
         answers = AnswerWriter(catalogue: catalogue)
+        admission = Admission(limits)
         cache = AnswerCache(capacity: limits.answerCache)
         deadlines = DeadlineKeeper()
         calls = CallDispatcher(store: store, deadlines: deadlines)

@@ -30,19 +30,20 @@ struct Serve: AsyncParsableCommand {
         ) { _ in
             try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: socket)
         }
-        let address = GatewayServer.Address.tcp(host: settings.host, port: settings.port)
-        let front = GatewayServer(
-            gateway: host.gateway, settings: settings.serverSettings(address), logger: logger
-        ) { port in
+        var frontSettings = settings.serverSettings(.tcp(host: settings.host, port: settings.port))
+        frontSettings.certificate = settings.door.certificate
+        let scheme = frontSettings.certificate == nil ? "http" : "https"
+        let front = GatewayServer(gateway: host.gateway, settings: frontSettings, logger: logger) { port in
             host.readiness.isReady = true
-            Announcement.print("listening on http://\(settings.host):\(port ?? settings.port)")
+            Announcement.print("listening on \(scheme)://\(settings.host):\(port ?? settings.port)")
         }
+        let certificates = settings.door.certificate.map { [CertificateService(certificate: $0, logger: logger)] } ?? []
         var configuration = ServiceGroupConfiguration(
             services: [
                 DeadlineService(gateways: [host.gateway, host.administration]),
                 MaintenanceService(host: host, logger: logger),
                 administration, front,
-            ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            ] + certificates, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         configuration.maximumGracefulShutdownDuration = settings.stopDeadline
         return configuration
     }

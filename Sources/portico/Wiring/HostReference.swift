@@ -14,6 +14,13 @@ enum HostReference {
         ConfigurationKey("http.host", .text, default: "127.0.0.1", "The address to listen at."),
         ConfigurationKey("http.port", .integer(0...65_535), default: "8080", "The port; 0 takes a free one."),
         ConfigurationKey(
+            "http.tls.certificate", .text, default: "",
+            "The certificate and those up to its root (PEM), relative to the data directory; nothing: no TLS."),
+        ConfigurationKey("http.tls.key", .text, default: "", "Its private key (PEM)."),
+        ConfigurationKey(
+            "http.tls.clientAuthorities", .text, default: "",
+            "Who vouches for callers' certificates (PEM); nothing: none is asked for."),
+        ConfigurationKey(
             "http.trustedProxies", .list(of: .text), default: "[]",
             "Addresses and networks whose `X-Forwarded-For` is believed, such as `10.0.0.0/8`."),
         ConfigurationKey("http.cors.origins", .list(of: .text), default: "[]", "Origins that browsers may call from."),
@@ -49,6 +56,18 @@ enum HostReference {
         ConfigurationKey("http.limits.import", .size, default: "64MiB", "A file that an operator loads."),
         ConfigurationKey("http.limits.chunk", .size, default: "64KiB", "Larger answers are sent in such pieces."),
         ConfigurationKey("http.limits.inFlight", .integer(1...100_000), default: "1024", "Requests under way at once."),
+        ConfigurationKey(
+            "http.limits.inFlightPerCaller", .integer(1...100_000), default: "256",
+            "Requests of one caller to adapters under way at once."),
+        ConfigurationKey(
+            "http.limits.inFlightPerAdapter", .integer(1...100_000), default: "768",
+            "Requests to one adapter under way at once."),
+        ConfigurationKey(
+            "limits.requestsPerMinute", .integer(0...10_000_000), default: "0",
+            "Requests of one account, or of one address without one; 0: any number."),
+        ConfigurationKey(
+            "limits.addressRequestsPerMinute", .integer(0...10_000_000), default: "0",
+            "Requests from one address, whoever asks; 0: any number."),
     ]
 
     private static let other = [

@@ -25,7 +25,7 @@ struct HostSettings {
     let demoAccounts: [DemoAccount]
     private let idle: Duration
     private let request: Duration
-    private let door: FrontDoorSettings
+    let door: FrontDoorSettings
 
     init(_ resolved: ResolvedConfiguration, data: String) throws {
         let values = Values(resolved)
@@ -39,8 +39,8 @@ struct HostSettings {
         stopDeadline = values.duration("http.deadlines.stop")
         idle = values.duration("http.deadlines.head")
         request = values.duration("http.deadlines.request")
-        door = try FrontDoorSettings(values)
-        gateway = GatewaySettings(values)
+        door = try FrontDoorSettings(values, directory: dataDirectory)
+        gateway = GatewaySettings(values, isSecure: door.certificate != nil)
         identity = IdentityConfiguration(values)
         demoAccounts = try Self.demoAccounts(resolved)
         try refuseDemoBeyondLoopback()

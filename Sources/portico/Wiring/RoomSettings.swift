@@ -2,10 +2,10 @@ import Gateway
 import Identity
 
 extension GatewaySettings {
-    init(_ values: Values) {
+    init(_ values: Values, isSecure: Bool) {
         self.init()
         limits = GatewayLimits(values)
-        cookie = SessionCookieSettings(name: values.text("identity.session.cookie.name"), isSecure: false)
+        cookie = SessionCookieSettings(name: values.text("identity.session.cookie.name"), isSecure: isSecure)
         allowsBasic = values.flag("identity.basic.enabled")
         origins = Set(values.texts("http.cors.origins"))
         preflightMaxAge = Int(values.duration("http.corsMaxAge").components.seconds)
@@ -31,6 +31,10 @@ extension GatewayLimits {
         importFile = values.size("http.limits.import")
         chunk = values.size("http.limits.chunk")
         inFlight = values.integer("http.limits.inFlight")
+        inFlightPerCaller = values.integer("http.limits.inFlightPerCaller")
+        inFlightPerAdapter = values.integer("http.limits.inFlightPerAdapter")
+        requestsPerMinute = values.integer("limits.requestsPerMinute")
+        addressRequestsPerMinute = values.integer("limits.addressRequestsPerMinute")
     }
 }
 

@@ -21,11 +21,22 @@ public struct AddressRange: Sendable, Equatable {
         bits = number + offset
     }
 
+    /// Four or sixteen bytes; nil where the text is no address.
+    public static func addressBytes(_ text: String) -> [UInt8]? {
+        bytes(of: text).map { text.contains(":") ? $0 : Array($0[12...]) }
+    }
+
     func contains(_ address: [UInt8]) -> Bool {
         let whole = bits / 8
         guard address.count == 16, bytes[..<whole] == address[..<whole] else { return false }
         let mask = UInt8(truncatingIfNeeded: 0xFF00 >> (bits % 8))
         return bits % 8 == 0 || (bytes[whole] ^ address[whole]) & mask == 0
+    }
+
+    /// Whom an address stands for where callers are counted: itself, or its /64 in IPv6, where everybody has that many.
+    static func network(of text: String) -> String {
+        guard text.contains(":"), let bytes = bytes(of: text) else { return text }
+        return bytes[..<8].map { String($0, radix: 16) }.joined(separator: ":")
     }
 
     /// Nil where the text is not an address; names are not looked up.

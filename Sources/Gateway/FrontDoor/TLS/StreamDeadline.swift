@@ -1,0 +1,54 @@
+import NIOCore
+import NIOHTTPTypes
+
+/// `http.deadlines.write` for one stream of HTTP/2, whose peer can hold an answer up by its window alone.
+///
+/// Bytes that wait for a window never reach the connection, so ``SlowReaderHandler`` does not see them. A stream that
+/// takes nothing more is given up after the deadline, and so is one that does not end once its answer is written.
+final class StreamDeadline: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    private let limit: TimeAmount
+    private var timer: Scheduled<Void>?
+    private var isAnswered = false
+
+    init(_ limit: Duration) {
+        self.limit = .nanoseconds(limit.nanoseconds)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .end = unwrapOutboundIn(data) {
+            isAnswered = true
+            start(context)
+        }
+        context.write(data, promise: promise)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if !context.channel.isWritable { start(context) } else if !isAnswered { stop() }
+        context.fireChannelWritabilityChanged()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        stop()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { stop() }
+
+    private func start(_ context: ChannelHandlerContext) {
+        guard timer == nil else { return }
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: limit) { context.close(promise: nil) }
+    }
+
+    private func stop() {
+        timer?.cancel()
+        timer = nil
+    }
+}
+
+@available(*, unavailable)
+extension StreamDeadline: Sendable {}

@@ -1,0 +1,142 @@
+"""One noisy caller, too many connections, readers that do not read: whoever behaves is served meanwhile."""
+
+import json
+import socket
+import time
+import unittest
+
+from harness import Gateway, GatewayTest
+
+REQUEST = b"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n"
+
+
+def read_all(connection):
+    received = b""
+    try:
+        while piece := connection.recv(65536):
+            received += piece
+    except ConnectionResetError:
+        pass
+    return received
+
+
+class Connections(GatewayTest):
+    settings = ("--set", "http.limits.connections=20")
+
+    def test_a_connection_too_many_is_told_to_come_back_and_health_answers(self):
+        held = [self.gateway.connect() for _ in range(20)]
+        for connection in held:
+            connection.sendall(REQUEST)
+            self.assertRegex(connection.recv(65536), rb"^HTTP/1.1 404 ")
+        with self.gateway.connect() as late:
+            late.sendall(REQUEST)
+            received = read_all(late)
+        head, _, body = received.partition(b"\r\n\r\n")
+        self.assertRegex(head, rb"^HTTP/1.1 503 ")
+        self.assertIn(b"retry-after: 1", head.lower())
+        self.assertIn(b"connection: close", head.lower())
+        self.assertEqual(json.loads(body)["error"]["code"], "server.overloaded")
+        self.assertEqual(self.gateway.get("/health/ready").status, 200)
+        for connection in held:
+            connection.close()
+        self.wait_until_served()
+
+    def wait_until_served(self):
+        deadline = time.monotonic() + 30
+        while self.gateway.get("/nothing").status != 404:
+            self.assertLess(time.monotonic(), deadline, "no connection is given back")
+
+    def test_connections_far_beyond_the_limit_are_closed(self):
+        held = [self.gateway.connect() for _ in range(200)]
+        for connection in held:
+            try:
+                connection.sendall(REQUEST)
+            except ConnectionError:
+                continue
+        answers = [self.first_line(connection) for connection in held]
+        for connection in held:
+            connection.close()
+        self.assertGreater(answers.count(b"HTTP/1.1 404 Not Found"), 0)
+        self.assertGreater(answers.count(b""), 0)
+        self.wait_until_served()
+
+    def first_line(self, connection):
+        try:
+            return connection.recv(65536).split(b"\r\n")[0]
+        except ConnectionResetError:
+            return b""
+
+
+class Rates(GatewayTest):
+    settings = ("--set", "limits.requestsPerMinute=30")
+
+    def test_a_caller_learns_its_allowance_and_when_to_come_back(self):
+        token = self.gateway.login("alice").json()["accessToken"]
+        first = self.gateway.get("/auth/me", token=token)
+        self.assertEqual(first.headers["ratelimit-policy"], '"default";q=30;w=60')
+        self.assertRegex(first.headers["ratelimit"], r'^"default";r=29;t=\d+$')
+        answers = [self.gateway.get("/auth/me", token=token) for _ in range(40)]
+        refused = [answer for answer in answers if answer.status == 429]
+        self.assertTrue(refused)
+        self.expect(refused[0], 429, "access.rateLimited")
+        self.assertGreater(int(refused[0].headers["retry-after"]), 0)
+        self.assertRegex(refused[0].headers["ratelimit"], r'^"default";r=0;')
+        # Others, and health, do not pay for it.
+        other = self.gateway.login("bob").json()["accessToken"]
+        self.assertEqual(self.gateway.get("/auth/me", token=other).status, 200)
+        self.assertEqual(self.gateway.get("/health/live").status, 200)
+
+
+class Readers(unittest.TestCase):
+    """An answer of several megabytes, at hand: a batch of one large page after another."""
+
+    def setUp(self):
+        self.gateway = Gateway("--set", "http.deadlines.write=2s", "--set", "http.limits.writeRate=16KiB")
+        self.addCleanup(self.gateway.remove)
+        calls = [{"id": str(number), "method": "GET", "path": "/openapi.json"} for number in range(100)]
+        body = json.dumps({"calls": calls}).encode()
+        self.request = (
+            b"POST /batch HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nConnection: close\r\n"
+            b"Content-Length: " + str(len(body)).encode() + b"\r\n\r\n" + body)
+
+    def start(self):
+        connection = socket.socket()
+        # Small, so that what is not read waits in the gateway and not in the kernel.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+        connection.settimeout(60)
+        connection.connect(("127.0.0.1", self.gateway.port))
+        connection.sendall(self.request)
+        return connection
+
+    def test_an_honest_slow_reader_gets_everything(self):
+        with self.start() as whole:
+            expected = len(read_all(whole).partition(b"\r\n\r\n")[2])
+        self.assertGreater(expected, 5 << 20)
+        received = bytearray()
+        with self.start() as connection:
+            # About six times as long as the deadline.
+            pause = 12 / (expected / 65536)
+            while piece := connection.recv(65536):
+                received += piece
+                time.sleep(pause * len(piece) / 65536)
+        self.assertGreaterEqual(len(bytes(received).partition(b"\r\n\r\n")[2]), expected - 100_000)
+
+    def test_whoever_reads_nothing_is_cut_off(self):
+        connections = [self.start() for _ in range(5)]
+        deadline = time.monotonic() + 60
+        while self.established() > 0:
+            self.assertLess(time.monotonic(), deadline, "they are waited for still")
+            time.sleep(0.2)
+        for connection in connections:
+            connection.close()
+
+    def established(self):
+        """Connections that the gateway has open."""
+        local = f":{self.gateway.port:04X}"
+        with open("/proc/net/tcp") as table:
+            rows = [line.split() for line in table][1:]
+        return sum(row[1].endswith(local) and row[3] == "01" for row in rows)
+
+
+if __name__ == "__main__":
+    unittest.main()
