@@ -144,7 +144,6 @@ class Canaries(GatewayTest):
                 body = template.format(self.canary(f"broken {content_type}"))
                 self.send("POST", "/auth/login", body, {"Content-Type": content_type, "Accept": JSON})
         self.post("/auth/login", {"username": "zoe", "password": {"deep": self.canary("a dictionary for a password")}})
-        self.post("/auth/login", {"username": "zoe", "password": "x", self.canary("a secret as a member's name"): 1})
         self.post("/auth/login", {"username": "zoe", "password": self.canary("long") + "x" * 2_000})
 
     def raw_heads(self):

@@ -8,6 +8,7 @@ for which no valid call can be made up raises ``CannotWalk``: whoever adds one a
 import http.client
 import itertools
 import json
+import urllib.parse
 
 import harness
 from routes import SAMPLES
@@ -113,6 +114,7 @@ BODIES = {
     "POST /auth/password": {"old": PASSWORD, "new": PASSWORD},
     "POST /auth/keys": {"title": "walked"},
     "POST /batch": {"calls": []},
+    "POST /chat": {"function": "getusers"},
     "POST /api/v1/notes/operations/share": lambda caller: {"id": _note(caller), "with": ["bob"]},
     "POST /iPhoneServicesModuleWeb/OrganizationInterfaceImplMobile/employeeSearch": {
         "fullName": "", "division": "", "order": "ASC", "rowsPerPage": 1, "pageIndex": 1},
@@ -125,19 +127,43 @@ DEAR = {
     "POST /auth/login": 400, "POST /irj/portal": 400, "POST /auth/password": 400, "POST /auth/logout": 400,
     "DELETE /auth/sessions/{id}": 404}
 WRONG = {"everywhere": {}}
-# Records whose fields the schema does not tell enough of; others are made up from it.
+# Records whose fields the schema does not tell enough of, by their caller; others are made up from it.
 RECORDS = {
-    "notes/notes": lambda: {"title": "walked", "sharedWith": []},
-    "employees/employees": lambda: {
+    "notes/notes": lambda caller: {"title": "walked", "sharedWith": []},
+    "chat/rooms": lambda caller: {"name": "walked", "members": [caller.name or "x"]},
+    "chat/messages": lambda caller: {"room": _room(caller), "text": "walked"},
+    "employees/employees": lambda caller: {
         "id": f"W{next(_numbers)}", "firstName": "A", "lastName": "B", "division": "Sales", "email": "a@example.com",
         "phoneNumber": "+1 916 555 0100"},
-    "users/users": lambda: {"UserId": next(_numbers), "UserName": "Walker", "ShoeSize": "9"},
+    "users/users": lambda caller: {"UserId": next(_numbers), "UserName": "Walker", "ShoeSize": "9"},
 }
 
 
+def _made(caller, path, body):
+    """What a call made; nothing where the caller may not make it."""
+    return caller.gateway.send("POST", path, body, headers=caller.headers).json()
+
+
 def _note(caller):
-    made = caller.gateway.send("POST", "/api/v1/notes/notes", {"title": "walked"}, headers=caller.headers)
-    return made.json().get("id", "none")
+    return _made(caller, "/api/v1/notes/notes", {"title": "walked"}).get("id", "none")
+
+
+def _room(caller):
+    made = _made(caller, "/chat/v1/rooms", {"name": "walked", "members": ["bob"], "isPublic": True})
+    return made.get("room", {}).get("id", "none")
+
+
+def _read_room(caller):
+    """A room with a message, which the body then names."""
+    room = _room(caller)
+    made = _made(caller, f"/chat/v1/rooms/{room}/messages", {"text": "walked"})
+    caller.message = made.get("message", {}).get("id", "none")
+    return room
+
+
+def _message(caller):
+    made = _made(caller, f"/chat/v1/rooms/{_room(caller)}/messages", {"text": "walked"})
+    return made.get("message", {}).get("id", "none")
 
 
 def _refresh(caller):
@@ -165,18 +191,28 @@ def _key(caller):
 
 
 BODIES["POST /auth/refresh"] = _refresh
+BODIES["POST /chat/v1/rooms/{room}/read"] = lambda caller: {"message": getattr(caller, "message", "none")}
 ENDING = {"POST /auth/logout", "DELETE /auth/sessions/{id}"}
-PATHS = {"DELETE /auth/sessions/{id}": _session, "DELETE /auth/keys/{id}": _key}
+PATHS = {
+    "DELETE /auth/sessions/{id}": {"id": _session}, "DELETE /auth/keys/{id}": {"id": _key},
+    "POST /chat/v1/rooms/{room}/read": {"room": _read_room}}
+# Made for whoever is to call, wherever a path names one.
+MADE = {"room": _room, "message": _message, "member": lambda caller: "bob"}
 
 
 def path_of(route, caller):
-    values = dict(SAMPLES)
-    if f"{route}" in PATHS:
-        values["id"] = PATHS[f"{route}"](caller) if caller.name else "x"
+    """A path that leads somewhere for this caller, with the query that it needs."""
+    values, query = dict(SAMPLES), {}
+    makers = MADE | PATHS.get(f"{route}", {})
     for parameter in route.operation.get("parameters", []):
-        if parameter["in"] == "path" and parameter["name"] not in values and not is_record(route):
-            raise CannotWalk(f"{route}: routes.py has no sample for {parameter['name']}")
-    return route.path_with(values)
+        name = parameter["name"]
+        if parameter["in"] == "query" and parameter["required"]:
+            query[name] = example(parameter["schema"], route, name)
+        if parameter["in"] == "path" and name in makers:
+            values[name] = makers[name](caller) if caller.name else "x"
+        elif parameter["in"] == "path" and name not in values and not is_record(route) and caller.name:
+            raise CannotWalk(f"{route}: walk.py has no sample for {name}")
+    return route.path_with(values) + ("?" + urllib.parse.urlencode(query) if query else "")
 
 
 def body_of(route, caller):
@@ -184,17 +220,17 @@ def body_of(route, caller):
     if not route.body_types:
         return None
     if is_collection(route) or is_record(route):
-        return record_body(route)
+        return record_body(route, caller)
     body = BODIES.get(f"{route}")
     if body is None:
         body = example(route.operation["requestBody"]["content"]["application/json"]["schema"], route)
     return body(caller) if callable(body) else body
 
 
-def record_body(route):
+def record_body(route, caller):
     entity = "/".join(route.template.split("/")[3:5])
     if entity in RECORDS:
-        return RECORDS[entity]()
+        return RECORDS[entity](caller)
     schema = route.operation["requestBody"]["content"]["application/json"]["schema"]
     while "$ref" in schema:
         schema = route.referenced(schema["$ref"])
@@ -220,10 +256,11 @@ def call(gateway, method, path, body=None, headers=None):
 
 
 class Rows:
-    """A row rule as `porticoctl adapters show` writes it, asked about a record."""
+    """A row rule as `porticoctl adapters show` writes it, asked about a record. `others` are the adapter's records by
+    entity and key, for rules that look at another record."""
 
-    def __init__(self, rule):
-        self.rule = rule
+    def __init__(self, rule, others=None):
+        self.rule, self.others = rule, others or {}
 
     def admits(self, caller, record):
         return self._admits(self.rule, caller, record)
@@ -237,6 +274,9 @@ class Rows:
                 return bool(caller.name) and record.get(value) == caller.name
             case "sharedWith":
                 return caller.name in (record.get(value) or [])
+            case "memberOf":
+                group = self.others.get(value["entity"], {}).get(str(record.get(value["through"])), {})
+                return caller.name in (group.get(value["members"]) or [])
             case "hasRole":
                 return value in caller.roles
             case "fieldIsOneOf":
