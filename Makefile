@@ -73,5 +73,10 @@ clean: ## remove what was built
 	@.build/bench-venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
+.build/schema-venv/done: Tests/Description/requirements.txt
+	@python3 -m venv .build/schema-venv
+	@.build/schema-venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 need-%:
 	@.ci/need $*

@@ -67,6 +67,12 @@ extension Identity {
         CSRFToken.issue(for: value, context.randomness)
     }
 
+    /// What ``csrfToken(forSessionCookie:)`` is bound to on a page that is shown before there is a session: 256 random
+    /// bits in 43 URL-safe characters.
+    public func formSecret() -> Secret {
+        .random(context.randomness)
+    }
+
     public func isValid(csrfToken token: Secret, forSessionCookie value: Secret) -> Bool {
         CSRFToken.isValid(token, for: value)
     }

@@ -85,6 +85,68 @@ class Commands(ControlTest):
         self.assertEqual(self.gateway.get("/auth/me", token=token).status, 401)
         self.fails("sessions", "list", "nobody")
 
+    def test_one_session_is_ended_and_the_others_go_on(self):
+        kept, ended = (self.gateway.login("carol").json()["accessToken"] for _ in range(2))
+        last = self.json("sessions", "list", "carol")["sessions"][-1]["id"]
+        self.json("sessions", "revoke", "carol", last)
+        self.assertEqual([self.gateway.get("/auth/me", token=token).status for token in (kept, ended)], [200, 401])
+        self.fails("sessions", "revoke", "carol", last, word="session")
+
+    def test_roles_are_granted_and_revoked_from_the_next_call_on(self):
+        self.json("accounts", "add", "erin", "--without-password")
+        headers = self.bearer(self.json("keys", "create", "erin", "--title", "roles"))
+        self.json("roles", "grant", "erin", "auditor", "member")
+        self.assertEqual(self.gateway.get("/auth/me", headers=headers).json()["roles"], ["auditor", "member"])
+        self.assertIn("erin", next(one for one in self.json("roles", "list")["roles"] if one["role"] == "auditor")["accounts"])
+        self.json("roles", "revoke", "erin", "auditor")
+        self.assertEqual(self.gateway.get("/auth/me", headers=headers).json()["roles"], ["member"])
+        self.fails("roles", "grant", "erin", status=USAGE)
+        self.fails("roles", "grant", "nobody", "member", word="account")
+        self.fails("roles", "grant", "erin", "no role", word="role")
+
+    def bearer(self, key):
+        return {"Authorization": f"Bearer {key['key']}"}
+
+    def test_a_key_is_created_within_bounds_listed_without_its_secret_and_revoked(self):
+        self.json("accounts", "add", "robot", "--without-password", "--role", "member", "--role", "admin")
+        key = self.json(
+            "keys", "create", "robot", "--title", "nightly", "--adapter", "notes", "--role", "member", "--read-only",
+            "--days", "30")
+        headers, notes = self.bearer(key), "/api/v1/notes/notes"
+        self.assertEqual(self.gateway.get("/auth/me", headers=headers).json()["roles"], ["member"])
+        self.expect(self.gateway.get(notes, headers=headers), 200)
+        self.expect(self.gateway.send("POST", notes, {"title": "t"}, headers=headers), 403, "access.denied")
+        self.expect(self.gateway.get("/v2/list", "application/json", headers=headers), 403, "access.denied")
+        listed = self.json("keys", "list", "robot")["keys"]
+        self.assertEqual([(one["title"], one["readOnly"], one["adapters"]) for one in listed], [("nightly", True, ["notes"])])
+        self.assertNotIn(key["key"], self.control("keys", "list", "robot").stdout)
+        self.json("keys", "revoke", "robot", key["id"])
+        self.assertEqual(self.gateway.get(notes, headers=headers).status, 401)
+        self.fails("keys", "revoke", "robot", key["id"], word="key")
+        self.fails("keys", "create", "robot", status=USAGE)
+        self.fails("keys", "create", "robot", "--title", "x", "--days", "0", word="days")
+        self.fails("keys", "create", "nobody", "--title", "x", word="account")
+
+    def test_signing_keys_rotate_with_an_overlap_or_without(self):
+        first = self.gateway.login("bob").json()
+        published = {key["kid"] for key in self.gateway.get("/auth/jwks.json").json()["keys"]}
+        self.json("keys", "rotate-signing")
+        self.expect(self.gateway.get("/auth/me", token=first["accessToken"]), 200)
+        both = {key["kid"] for key in self.gateway.get("/auth/jwks.json").json()["keys"]}
+        self.assertTrue(published < both)
+        self.json("keys", "rotate-signing", "--distrust-old")
+        self.assertEqual(self.gateway.get("/auth/me", token=first["accessToken"]).status, 401)
+        second = self.expect(self.gateway.send("POST", "/auth/refresh", {"refreshToken": first["refreshToken"]}), 200)
+        self.expect(self.gateway.get("/auth/me", token=second.json()["accessToken"]), 200)
+        self.assertEqual(len(self.gateway.get("/auth/jwks.json").json()["keys"]), 1)
+
+    def test_audit_entries_are_listed_latest_first(self):
+        self.json("accounts", "add", "audited", "--without-password")
+        entries = self.json("audit", "list", "--limit", "3")["entries"]
+        self.assertEqual((entries[0]["kind"], entries[0]["actor"], len(entries)), ("account.added", "operator", 3))
+        earlier = self.json("audit", "list", "--limit", "1", "--before", str(entries[2]["number"]))["entries"]
+        self.assertEqual(earlier[0]["number"], entries[2]["number"] - 1)
+
     def test_feeds_are_published_in_every_format_and_rolled_back(self):
         writers = {
             "f.json": lambda value: json.dumps(value).encode(), "f.plist": plistlib.dumps, "f.cbor": cbor.dumps,
@@ -105,7 +167,13 @@ class Commands(ControlTest):
         self.assertEqual(len(lines[1].split()), len(lines[0].split()), lines)
 
     def test_the_audit_log_is_intact(self):
-        self.assertIs(self.json("audit", "verify")["intact"], True)
+        verdict = self.json("audit", "verify")
+        self.assertIs(verdict["intact"], True)
+        self.assertIs(self.json("audit", "verify", "--head", verdict["head"])["intact"], True)
+        other = verdict["head"].split("-")[0] + "-" + "A" * 43
+        done = self.control("audit", "verify", "--head", other)
+        self.assertEqual((done.returncode, "otherHistory" in done.stdout), (FAILED, True), done)
+        self.fails("audit", "verify", "--head", "nonsense", word="head")
 
     def test_wrong_usage_ends_with_2_and_what_cannot_be_reached_with_1(self):
         for arguments in [["nonsense"], ["status", "--bogus"], ["status", "--output", "yaml"], ["adapters", "show"], ["feeds", "rollback", "sonnets", "x"]]:

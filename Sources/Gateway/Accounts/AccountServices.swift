@@ -9,6 +9,8 @@ struct AccountServices: Sendable {
     let cookie: SessionCookieSettings
     let services: GatewayServices
     let clock: any WallClock
+    /// Whose pages may send a sign-in: `http.cors.origins`.
+    let origins: Set<String>
 
     /// The body's members, checked against the endpoint's shape.
     func input(_ request: AuthenticatedRequest, _ shape: ObjectShape) async throws -> WireDictionary {
@@ -18,8 +20,25 @@ struct AccountServices: Sendable {
         return members
     }
 
-    func answer(_ value: WireValue, to request: AuthenticatedRequest) throws -> GatewayResponse {
-        try services.answers.write(value, to: request.request, presentation: Presentation(), validators: nil)
+    /// What is secret or one's own is kept by nobody on the way (RFC 9111, section 5.2.2.5).
+    func answer(
+        _ value: WireValue, to request: AuthenticatedRequest, status: HTTPResponse.Status = .ok
+    ) throws -> GatewayResponse {
+        var response = try services.answers.write(
+            value, to: request.request, presentation: Presentation(), status: status, validators: nil)
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+
+    func signIn(_ name: String, _ password: Secret, _ request: AuthenticatedRequest) async throws -> SignIn {
+        try await identity.signIn(
+            name, password, from: ClientAddress(request.request.peer), replacing: request.caller.sessionCookie)
+    }
+
+    /// A foreign page that could sign its visitor in as somebody else would read what they then write.
+    func refuseForeignPage(_ request: GatewayRequest) throws(PorticoError) {
+        guard request.isSentByForeignPage, !origins.contains(request.headers[.origin] ?? "") else { return }
+        throw PorticoError(.csrfRequired, "Another server's page cannot sign anybody in here.")
     }
 
     func setCookie(_ signIn: SignIn, on response: inout GatewayResponse) {

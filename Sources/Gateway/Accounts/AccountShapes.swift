@@ -1,4 +1,6 @@
 import AdapterKit
+import Identity
+import ValueTree
 
 /// What the endpoints of an account answer.
 enum AccountShapes {
@@ -18,6 +20,27 @@ enum AccountShapes {
     ]
 
     static let tokens = Shape.object(ObjectShape("Tokens", members: tokenMembers))
+
+    static let sessions = Shape.object(
+        ObjectShape(
+            "Sessions", members: [Member("sessions", .list(of: .object(session)), isRequired: true)]))
+
+    private static let session = ObjectShape(
+        "Session",
+        members: [
+            Member("id", .string, isRequired: true), Member("created", .date, isRequired: true),
+            Member("lastUsed", .date, isRequired: true), Member("expires", .date, isRequired: true),
+            Member("address", .string, isRequired: true),
+            Member("current", .bool, isRequired: true, summary: "Whether this call belongs to it."),
+        ])
+
+    static func value(of session: Session) -> WireDictionary {
+        [
+            "id": .string(session.id.text), "created": .date(session.created.wholeSeconds),
+            "lastUsed": .date(session.lastUsed.wholeSeconds), "expires": .date(session.expires.wholeSeconds),
+            "address": .string(session.address),
+        ]
+    }
 
     static let signIn = Shape.object(
         ObjectShape("SignIn", members: tokenMembers + [Member("user", user, isRequired: true)]))

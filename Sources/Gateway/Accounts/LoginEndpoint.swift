@@ -3,7 +3,8 @@ import HTTPTypes
 import Identity
 import ValueTree
 
-/// `POST /auth/login`: name and password, in any wire format or as a form, for tokens and the session cookie.
+/// `POST /auth/login`: name and password, in any wire format or as a form, for tokens and the session cookie. A browser
+/// that shows the answer to a person gets a page, and is sent on.
 struct LoginEndpoint: Endpoint {
     let accounts: AccountServices
 
@@ -12,24 +13,42 @@ struct LoginEndpoint: Endpoint {
         members: [
             Member("username", .string(maximumLength: 256), isRequired: true),
             Member("password", .string(maximumLength: 1_024), isRequired: true),
+            Member("next", .string, summary: "Of the sign-in page: where it leads."),
+            Member("csrf", .string, summary: "Of the sign-in page: that it is ours."),
         ])
 
     // A read as far as CSRF is concerned: there is no session yet that could be abused.
     let properties = EndpointProperties(name: "auth.login", access: .public, effect: .reads)
     let description = EndpointDescription(
         summary: "Signs in with name and password.", tag: "Sign-in", body: LoginEndpoint.input,
-        answers: [(.ok, .value(AccountShapes.signIn))])
+        answers: [(.ok, .value(AccountShapes.signIn)), (.seeOther, .nothing)], errors: [.csrfRequired])
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        try accounts.refuseForeignPage(request.request)
         let input = try await accounts.input(request, Self.input)
-        let signIn = try await accounts.identity.signIn(
-            input.text("username"), input.secret("password"), from: ClientAddress(request.request.peer),
-            replacing: request.caller.sessionCookie)
+        guard !request.request.isSentByForm else { return try await page(input, request) }
+        let signIn = try await accounts.signIn(input.text("username"), input.secret("password"), request)
         var members = AccountServices.tokens(signIn.tokens)
         members["user"] = AccountServices.user(signIn.authentication.principal)
         var response = try accounts.answer(.dictionary(members), to: request)
         accounts.setCookie(signIn, on: &response)
         return response
+    }
+
+    private func page(_ input: WireDictionary, _ request: AuthenticatedRequest) async throws -> GatewayResponse {
+        let form = SignInForm(accounts: accounts)
+        let next = LocalPath(input.text("next")) ?? .front
+        do {
+            guard form.isOurs(request.request, token: input.secret("csrf")) else {
+                throw PorticoError(.csrfRequired, "This page was open for too long. Please try again.")
+            }
+            let signIn = try await accounts.signIn(input.text("username"), input.secret("password"), request)
+            var response = GatewayResponse(.seeOther, headers: [.location: next.text, .cacheControl: "no-store"])
+            accounts.setCookie(signIn, on: &response)
+            return response
+        } catch let error as PorticoError {
+            return form.page(for: request.request, next: next, username: input.text("username"), failure: error)
+        }
     }
 }
 
@@ -47,16 +66,15 @@ struct PortalLoginEndpoint: Endpoint {
     let properties = EndpointProperties(name: "auth.portal", access: .public, effect: .reads)
     let description = EndpointDescription(
         summary: "Signs in with a portal's form.", tag: "Sign-in", body: PortalLoginEndpoint.input,
-        answers: [(.ok, .value(AccountShapes.user))])
+        answers: [(.ok, .value(AccountShapes.user))], errors: [.csrfRequired])
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        try accounts.refuseForeignPage(request.request)
         let input = try await accounts.input(request, Self.input)
         guard let name = (input["j_user"] ?? input["j_username"])?.stringValue else {
             throw PorticoError(.requestInvalid, "The user's name is missing.", target: "j_user")
         }
-        let signIn = try await accounts.identity.signIn(
-            name, input.secret("j_password"), from: ClientAddress(request.request.peer),
-            replacing: request.caller.sessionCookie)
+        let signIn = try await accounts.signIn(name, input.secret("j_password"), request)
         var response = try accounts.answer(AccountServices.user(signIn.authentication.principal), to: request)
         accounts.setCookie(signIn, on: &response)
         return response

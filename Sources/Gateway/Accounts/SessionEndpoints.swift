@@ -29,23 +29,30 @@ struct LogoutEndpoint: Endpoint {
     let accounts: AccountServices
 
     static let input = ObjectShape(
-        "Logout", members: [Member("everywhere", .bool, defaultValue: false, summary: "Every sign-in of the account.")])
+        "Logout",
+        members: [
+            Member("everywhere", .bool, defaultValue: false, summary: "Every sign-in of the account."),
+            Member("page", .bool, summary: "Of the sign-in page."),
+        ])
 
     let properties = EndpointProperties(name: "auth.logout", access: .login, effect: .writes)
     let description = EndpointDescription(
         summary: "Signs out.", tag: "Sign-in", body: LogoutEndpoint.input, needsBody: false,
-        answers: [(.noContent, .nothing)])
+        answers: [(.noContent, .nothing), (.seeOther, .nothing)])
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        let authentication = try request.caller.person()
         let input = try await accounts.input(request, Self.input)
-        if let authentication = request.caller.authentication {
-            if input["everywhere"]?.boolValue == true {
-                try await accounts.identity.signOutEverywhere(authentication)
-            } else {
-                try await accounts.identity.signOut(authentication)
-            }
+        if input["everywhere"]?.boolValue == true {
+            try await accounts.identity.signOutEverywhere(authentication)
+        } else {
+            try await accounts.identity.signOut(authentication)
         }
-        return GatewayResponse(.noContent, headers: [.setCookie: accounts.cookie.removal])
+        var response =
+            request.request.isSentByForm
+            ? GatewayResponse(.seeOther, headers: [.location: SignInPage.path]) : GatewayResponse(.noContent)
+        response.headers[.setCookie] = accounts.cookie.removal
+        return response
     }
 }
 
@@ -80,10 +87,8 @@ struct PasswordEndpoint: Endpoint {
         answers: [(.noContent, .nothing)])
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        let authentication = try request.caller.person()
         let input = try await accounts.input(request, Self.input)
-        guard let authentication = request.caller.authentication else {
-            throw PorticoError(.loginRequired, "This needs a login.")
-        }
         try await accounts.identity.changePassword(
             authentication, old: input.secret("old"), new: input.secret("new"),
             from: ClientAddress(request.request.peer))

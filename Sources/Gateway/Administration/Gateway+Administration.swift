@@ -14,8 +14,10 @@ extension Gateway {
         let status = StatusRoutes(
             adapters: adapters, services: services, version: settings.version, readiness: readiness,
             started: clock.now())
+        let accounts = AccountAdministration(identity: identity, services: services)
         let routes =
-            status.routes() + AccountRoutes(identity: identity, services: services).routes()
+            status.routes() + AccountRoutes(accounts: accounts).routes() + CredentialRoutes(accounts: accounts).routes()
+            + AuditRoutes(accounts: accounts).routes()
             + SyncAdminRoutes(sync: sync, identity: identity, services: services).routes()
             + OperatorRoutes(adapters: adapters, services: services).routes()
         self.init(

@@ -74,6 +74,8 @@ struct StatusRoutes: Sendable {
         [
             "name": .string(entity.name.text), "summary": .string(entity.summary),
             "key": .string(entity.key.field.text),
+            "rows": ["read": entity.rows.read.value, "write": entity.rows.write.value],
+            "exposed": .bool(entity.exposure == .resource),
             "fields": .array(entity.fields.map { .string($0.name.text) }),
             "records": .int64(Int64(try await served.ownRecords(in: services.store).count(nil, in: entity.name))),
         ]

@@ -78,7 +78,8 @@ struct IdentityAuthenticator: Authenticator {
     }
 
     private static let secrets: Set<String> = [
-        "password", "j_password", "access_token", "accesstoken", "refreshtoken",
+        "password", "j_password", "passwd", "pwd", "access_token", "accesstoken", "refresh_token", "refreshtoken",
+        "api_key", "apikey", "client_secret", "authorization",
     ]
 
     /// A password in an address ends in logs and histories, so it is refused even where it is right.

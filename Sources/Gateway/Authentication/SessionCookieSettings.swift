@@ -15,6 +15,16 @@ public struct SessionCookieSettings: Sendable, Equatable {
         self.isSecure = isSecure
     }
 
+    /// What stands for the session on the sign-in page, before there is one.
+    var beforeSignIn: SessionCookieSettings {
+        SessionCookieSettings(exactly: isSecure ? "__Host-portico_sign_in" : "portico_sign_in", isSecure: isSecure)
+    }
+
+    private init(exactly name: String, isSecure: Bool) {
+        self.name = name
+        self.isSecure = isSecure
+    }
+
     func field(_ value: Secret, maxAge: Int) -> String {
         "\(name)=\(value.reveal()); Path=/; Max-Age=\(maxAge); HttpOnly; SameSite=Lax\(isSecure ? "; Secure" : "")"
     }

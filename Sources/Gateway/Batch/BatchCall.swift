@@ -10,11 +10,14 @@ struct BatchCall: Sendable {
     let request: GatewayRequest
 
     /// Header fields of the batch that hold for its calls unless they say otherwise.
-    private static let inherited: [HTTPField.Name] = [.authorization, .cookie, .xCSRFToken, .origin, .xRequestedWith]
-    /// Fields that belong to the connection or the batch, not to a call.
+    private static let inherited: [HTTPField.Name] = [
+        .authorization, .cookie, .xCSRFToken, .origin, .xRequestedWith, .secFetchSite,
+    ]
+    /// Fields that belong to the connection or the batch, not to a call. The last three say where a request comes from,
+    /// which a browser says of the batch itself: in a body anybody can write them.
     private static let refused: Set<HTTPField.Name> = [
         .contentLength, .contentType, .transferEncoding, .connection, .contentEncoding, .acceptEncoding, .expect,
-        .accept,
+        .accept, .origin, .xRequestedWith, .secFetchSite,
     ]
 
     init(_ call: WireValue, number: Int, in batch: GatewayRequest) throws {

@@ -14,13 +14,7 @@ struct FrontPageEndpoint: Endpoint {
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         var sections: [HTML] = []
         for served in adapters { sections.append(await section(served)) }
-        return GatewayResponse(
-            .ok,
-            headers: [
-                .contentType: "text/html; charset=utf-8", .cacheControl: "no-cache",
-                .contentSecurityPolicy: "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-                .referrerPolicy: "no-referrer",
-            ], body: Array(page(sections).text.utf8))
+        return GatewayResponse(page: page(sections))
     }
 
     private func page(_ sections: [HTML]) -> HTML {
@@ -32,7 +26,7 @@ struct FrontPageEndpoint: Endpoint {
                     "p", "One gateway for every backend behind it: each resource in JSON, property lists and XML."),
             ] + sections + [
                 .element(
-                    "nav",
+                    "nav", .link(SignInPage.path, "Sign in"), .text(" · "),
                     .link("/openapi.json", "OpenAPI description"), .text(" · "), .link("/health/ready", "Health"),
                     .text(" · Version \(version)"))
             ])
@@ -52,8 +46,4 @@ struct FrontPageEndpoint: Endpoint {
             .element("p", .text(served.declaration.summary)),
             .element("ul", items))
     }
-}
-
-extension HTTPField.Name {
-    static let referrerPolicy = HTTPField.Name("Referrer-Policy")!
 }

@@ -24,7 +24,7 @@ struct OpenAPI: Sendable {
             "paths": .dictionary(paths),
             "components": [
                 "schemas": .dictionary(schemas), "responses": .dictionary(responses),
-                "securitySchemes": Self.securitySchemes,
+                "securitySchemes": SecurityRequirements.schemes,
             ],
         ]
     }
@@ -60,8 +60,13 @@ struct OpenAPI: Sendable {
             "operationId": .string("\(properties.name).\(route.method.rawValue.lowercased())\(Self.text(route.path))"),
             "summary": .string(description.summary), "tags": [.string(description.tag)],
             "responses": .dictionary(responses(route)),
-            "security": Self.security(properties),
+            "security": SecurityRequirements(
+                accesses: [properties.access] + (description.access.map { [$0] } ?? []), effect: properties.effect,
+                isDecidedByOperation: description.isDecidedByOperation
+            ).value,
         ]
+        operation["x-portico-effect"] = properties.effect == .reads ? "reads" : "writes"
+        if let adapter = properties.adapter { operation["x-portico-adapter"] = .string(adapter.text) }
         let parameters = Self.parameters(route)
         if !parameters.isEmpty { operation["parameters"] = .array(parameters) }
         if let body = description.body {
@@ -164,21 +169,6 @@ extension OpenAPI {
         }
         return errors
     }
-
-    private static func security(_ properties: EndpointProperties) -> WireValue {
-        let schemes: [WireValue] = [["bearer": []], ["session": []], ["basic": []]]
-        switch properties.access {
-        case .public: return [[:]]
-        case .publicRead where properties.effect == .reads: return .array([[:]] + schemes)
-        default: return .array(schemes)
-        }
-    }
-
-    private static let securitySchemes: WireValue = [
-        "bearer": ["type": "http", "scheme": "bearer"],
-        "basic": ["type": "http", "scheme": "basic"],
-        "session": ["type": "apiKey", "in": "cookie", "name": "portico_session"],
-    ]
 
     private static func schema(_ presentation: ErrorPresentation) -> WireValue {
         switch presentation {

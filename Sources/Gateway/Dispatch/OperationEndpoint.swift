@@ -30,7 +30,8 @@ struct OperationEndpoint: Endpoint {
         EndpointDescription(
             summary: operation.summary, tag: served.declaration.title, parameters: parameters, body: body,
             needsBody: body?.members.contains(where: \.isRequired) ?? false,
-            answers: [(.ok, answer), (.noContent, .nothing)], errors: Self.errors(operation))
+            answers: [(.ok, answer), (.noContent, .nothing)], errors: Self.errors(operation),
+            access: operation.access, isDecidedByOperation: operation.admission == .byOperation)
     }
 
     /// What neither path nor query carries.

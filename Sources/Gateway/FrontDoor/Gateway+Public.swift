@@ -14,7 +14,9 @@ extension Gateway {
         settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log
     ) throws {
         let services = GatewayServices(store: store, limits: settings.limits, clock: clock)
-        let accounts = AccountServices(identity: identity, cookie: settings.cookie, services: services, clock: clock)
+        let accounts = AccountServices(
+            identity: identity, cookie: settings.cookie, services: services, clock: clock,
+            origins: settings.origins)
         let description = LateValue<[UInt8]>()
         let itself = LateValue<Gateway>()
         let routes =
@@ -35,11 +37,17 @@ extension Gateway {
 
     private static func accountRoutes(_ accounts: AccountServices) -> [Route] {
         [
+            Route(.get, "/auth/login", SignInPageEndpoint(accounts: accounts)),
             Route(.post, "/auth/login", LoginEndpoint(accounts: accounts)),
             Route(.post, "/auth/refresh", RefreshEndpoint(accounts: accounts)),
             Route(.post, "/auth/logout", LogoutEndpoint(accounts: accounts)),
             Route(.get, "/auth/me", MeEndpoint(accounts: accounts)),
             Route(.post, "/auth/password", PasswordEndpoint(accounts: accounts)),
+            Route(.get, "/auth/sessions", SessionListEndpoint(accounts: accounts)),
+            Route(.delete, "/auth/sessions/{id}", SessionEndEndpoint(accounts: accounts)),
+            Route(.get, "/auth/keys", KeyListEndpoint(accounts: accounts)),
+            Route(.post, "/auth/keys", KeyCreationEndpoint(accounts: accounts)),
+            Route(.delete, "/auth/keys/{id}", KeyRevocationEndpoint(accounts: accounts)),
             Route(.get, "/auth/jwks.json", KeySetEndpoint(accounts: accounts)),
             Route(.post, "/irj/portal", PortalLoginEndpoint(accounts: accounts)),
         ]

@@ -133,12 +133,11 @@ struct GatewayConnection: Sendable {
         began: ContinuousClock.Instant
     ) {
         guard settings.logsAccess else { return }
-        // The query stays out of the log: people put secrets there.
         logger.info(
             "request",
             metadata: [
                 "id": .string(id), "method": .string(method.rawValue),
-                "path": .string(String(target.prefix { $0 != "?" })),
+                "path": .string(LoggedPath.text(target)),
                 "status": .stringConvertible(response.status.code),
                 "bytes": .stringConvertible(response.buffer.readableBytes),
                 "endpoint": .string(trace.endpoint), "caller": .string(trace.caller),

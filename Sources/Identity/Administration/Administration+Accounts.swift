@@ -51,6 +51,22 @@ extension Administration {
         try await update(id, ["roles": .names(roles)], detail: "roles " + AccountLimits.text(roles), by: actor)
     }
 
+    /// Adds and takes away roles of what the account has at that moment, so that two operators don't undo each other.
+    public func changeRoles(
+        granting granted: Set<RoleName> = [], revoking revoked: Set<RoleName> = [], of id: AccountID,
+        by actor: Principal
+    ) async throws {
+        defer { context.cache.revoke(id) }
+        try await context.writes.write(author: actor.name) {
+            let account = try await existing(id)
+            let roles = account.roles.union(granted).subtracting(revoked)
+            let detail = "roles " + AccountLimits.text(roles)
+            return AuditedChange(
+                [AccountRecord.update(account, ["roles": .names(roles)])],
+                AuditEvent(.accountChanged, actor: actor.id, subject: id.text, detail: detail))
+        }
+    }
+
     public func setAttributes(_ attributes: [String: String], of id: AccountID, by actor: Principal) async throws {
         try AccountLimits.check(attributes: attributes)
         try await update(id, ["attributes": AccountRecord.value(attributes)], detail: "attributes", by: actor)

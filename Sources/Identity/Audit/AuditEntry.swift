@@ -74,6 +74,18 @@ public struct AuditHead: Sendable, Equatable {
         self.digest = digest
     }
 
+    /// `COUNT-DIGEST`, the digest in base64url: to be kept elsewhere and given back.
+    public var text: String { "\(count)-\(Base64URL.encode(digest))" }
+
+    /// Nil for what ``text`` does not give.
+    public init?(_ text: String) {
+        let parts = text.split(separator: "-", maxSplits: 1)
+        guard parts.count == 2, let count = Int64(parts[0]), count >= 0, let digest = Base64URL.decode(parts[1]),
+            digest.count == 32
+        else { return nil }
+        self.init(count: count, digest: digest)
+    }
+
     public static let empty = AuditHead(count: 0, digest: [UInt8](repeating: 0, count: 32))
 
     init(_ last: AuditEntry) {

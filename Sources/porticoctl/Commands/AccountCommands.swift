@@ -4,7 +4,7 @@ import ValueTree
 struct Accounts: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Administers accounts.",
-        subcommands: [List.self, Add.self, Disable.self, Enable.self, Password.self, Roles.self])
+        subcommands: [List.self, Add.self, Disable.self, Enable.self, Password.self, SetRoles.self])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Lists the accounts.")
@@ -26,12 +26,13 @@ struct Accounts: AsyncParsableCommand {
         @Argument(help: "The account's name.") var name: String
         @Option(help: "The name that people see.") var displayName: String?
         @Option(help: "A role; may be given several times.") var role: [String] = []
+        @Flag(help: "For a program: it signs in with API keys only.") var withoutPassword = false
 
         func run() async throws {
             var account: WireDictionary = [
-                "name": .string(name), "password": .string(try PasswordPrompt.read()),
-                "roles": .array(role.map(WireValue.string)),
+                "name": .string(name), "roles": .array(role.map(WireValue.string)),
             ]
+            if !withoutPassword { account["password"] = .string(try PasswordPrompt.read()) }
             if let displayName { account["displayName"] = .string(displayName) }
             let added = try await options.withConnection {
                 try await $0.post("/admin/v1/accounts", .dictionary(account))
@@ -77,8 +78,8 @@ struct Accounts: AsyncParsableCommand {
         }
     }
 
-    struct Roles: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Sets an account's roles.")
+    struct SetRoles: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(commandName: "roles", abstract: "Sets an account's roles.")
 
         @OptionGroup var options: ConnectionOptions
         @Argument(help: "The account's name.") var name: String
@@ -87,38 +88,6 @@ struct Accounts: AsyncParsableCommand {
         func run() async throws {
             try await options.change(name, "roles", ["roles": .array(roles.map(WireValue.string))])
             try Printer(style: options.output).done("The roles of \(name) are set.")
-        }
-    }
-}
-
-struct SessionCommands: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "sessions", abstract: "Administers sessions.", subcommands: [List.self, Revoke.self])
-
-    struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Lists an account's sessions.")
-
-        @OptionGroup var options: ConnectionOptions
-        @Argument(help: "The account's name.") var name: String
-
-        func run() async throws {
-            let value = try await options.withConnection {
-                try await $0.get("/admin/v1/accounts/\(name.asPathSegment)/sessions")
-            }
-            try Printer(style: options.output).show(
-                value, columns: ["id", "created", "lastUsed", "expires", "address"], list: "sessions")
-        }
-    }
-
-    struct Revoke: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Ends all of an account's sessions.")
-
-        @OptionGroup var options: ConnectionOptions
-        @Argument(help: "The account's name.") var name: String
-
-        func run() async throws {
-            try await options.change(name, "sessions/revoke")
-            try Printer(style: options.output).done("The sessions of \(name) have ended.")
         }
     }
 }

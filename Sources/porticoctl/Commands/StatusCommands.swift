@@ -42,21 +42,3 @@ struct Adapters: AsyncParsableCommand {
         }
     }
 }
-
-struct Audit: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "The audit log.", subcommands: [Verify.self])
-
-    struct Verify: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Checks that no entry was changed, removed or cut off.",
-            discussion: "Exit status 1 where one was.")
-
-        @OptionGroup var options: ConnectionOptions
-
-        func run() async throws {
-            let value = try await options.withConnection { try await $0.get("/admin/v1/audit/verification") }
-            try Printer(style: options.output).show(value)
-            if value["intact"]?.boolValue != true { throw Failure("The audit log is not intact.") }
-        }
-    }
-}

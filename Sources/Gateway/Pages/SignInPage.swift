@@ -1,0 +1,70 @@
+import AdapterKit
+
+/// The page on which people sign in: plain HTML that works by keyboard, without scripts and in any browser.
+struct SignInPage: Sendable {
+    static let path = "/auth/login"
+
+    /// Sent back with the form (``SignInForm``).
+    let token: Secret
+    let next: LocalPath
+    var username = ""
+    /// What went wrong with the attempt before.
+    var problem: String?
+
+    var html: HTML {
+        .document(title: "Sign in", body: [.element("h1", "Sign in")] + [alert, form].compactMap(\.self))
+    }
+
+    private var alert: HTML? {
+        problem.map { .element("p", [.init("role", "alert"), .init("id", "problem")], [.text($0)]) }
+    }
+
+    private var form: HTML {
+        .element(
+            "form", [.init("method", "post"), .init("action", Self.path)],
+            [
+                .input("hidden", "csrf", value: token.reveal()), .input("hidden", "next", value: next.text),
+                field("username", "Name", type: "text", autocomplete: "username", value: username),
+                field("password", "Password", type: "password", autocomplete: "current-password", value: ""),
+                .element("p", .element("button", [.init("type", "submit")], ["Sign in"])),
+            ])
+    }
+
+    /// The first field that is empty has the keyboard.
+    private func field(_ name: String, _ label: HTML, type: String, autocomplete: String, value: String) -> HTML {
+        var attributes: [HTML.Attribute] = [
+            .init("id", name), .init("autocomplete", autocomplete), .init("required"), .init("maxlength", "256"),
+        ]
+        if problem != nil { attributes.append(.init("aria-describedby", "problem")) }
+        if username.isEmpty == (name == "username") { attributes.append(.init("autofocus")) }
+        return .element(
+            "p", .element("label", [.init("for", name)], [label]),
+            .input(type, name, value: value, attributes))
+    }
+}
+
+/// What the sign-in page shows to whoever is signed in.
+struct SignedInPage: Sendable {
+    let name: String
+
+    var html: HTML {
+        .document(
+            title: "Signed in",
+            body: [
+                .element("h1", "Signed in"), .element("p", .text("You are signed in as \(name).")), form,
+                .element("nav", .link("/", "What is served here")),
+            ])
+    }
+
+    private var form: HTML {
+        .element(
+            "form", [.init("method", "post"), .init("action", "/auth/logout")],
+            [
+                .element(
+                    "p", .input("checkbox", "everywhere", value: "true", [.init("id", "everywhere")]),
+                    .element("label", [.init("for", "everywhere")], ["On every device"])),
+                .input("hidden", "page", value: "true"),
+                .element("p", .element("button", [.init("type", "submit")], ["Sign out"])),
+            ])
+    }
+}

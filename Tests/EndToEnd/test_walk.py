@@ -1,0 +1,226 @@
+"""Every route that the gateway declares, walked by two users of every role and by nobody: each may do exactly what the
+declarations say, over every credential, alone and in a batch."""
+
+import json
+import unittest
+
+import walk
+from harness import GatewayTest, run_portico
+from routes import Route, routes
+
+# What needs no login, beyond what the configuration opens. One more is a decision, not an accident.
+PUBLIC = {
+    "GET /", "GET /health/live", "GET /health/ready", "GET /openapi.json", "GET /auth/login", "POST /auth/login",
+    "POST /auth/refresh", "GET /auth/jwks.json", "POST /irj/portal", "POST /batch", "GET /plists/{name}",
+}
+
+
+class Walk(GatewayTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.routes = routes(cls.gateway)
+        roles = {"member", "admin"} | walk.roles_named(cls.routes)
+        cls.nobody = walk.Caller(cls.gateway)
+        cls.callers = [cls.caller(f"walk-{role or 'none'}-{number}", [role] if role else [])
+                       for role in sorted(roles | {""}) for number in (1, 2)]
+
+    @classmethod
+    def caller(cls, name, roles):
+        flags = [part for role in roles for part in ("--role", role)]
+        cls.control("accounts", "add", name, *flags, stdin=walk.PASSWORD + "\n")
+        return walk.Caller(cls.gateway, name, roles)
+
+    @classmethod
+    def control(cls, *arguments, stdin=None):
+        done = run_portico(*arguments, "--data", cls.gateway.data, "--output", "json", program="porticoctl", stdin=stdin)
+        assert done.returncode == 0, done
+        return json.loads(done.stdout)
+
+    def judge(self, route, expected, status, code):
+        if expected != "allowed":
+            self.assertEqual((status, code), expected)
+        elif walk.is_record(route):
+            self.assertNotIn(status, (401, 403, 405))
+            self.assertLess(status, 500)
+        elif walk.is_collection(route) and walk.writes(route):
+            self.assertIn(status, (201, 403), code)
+        elif not 200 <= status < 400:
+            raise walk.CannotWalk(f"{route} answers {status} {code} to the sample in walk.py")
+
+    def code(self, body):
+        if isinstance(body, bytes):
+            try:
+                body = json.loads(body)
+            except ValueError:
+                return None
+        error = body.get("error") if isinstance(body, dict) else None
+        return error["code"] if isinstance(error, dict) else (body or {}).get("errorCode") if isinstance(body, dict) else None
+
+
+class Everybody(Walk):
+    def test_everybody_may_call_what_is_declared_and_nothing_else(self):
+        for route in self.routes:
+            for caller in [self.nobody, *self.callers]:
+                with self.subTest(route=route, caller=caller):
+                    self.walk(route, caller)
+
+    def walk(self, route, caller):
+        expected = walk.verdict(route, caller)
+        is_bare = f"{route}" in walk.DEAR and caller is not self.callers[0]
+        path = walk.path_of(route, self.nobody if is_bare else caller)
+        body = walk.WRONG if is_bare and route.body_types else walk.body_of(route, caller)
+        answer = walk.call(self.gateway, route.method, path, body, caller.headers)
+        if is_bare and expected == "allowed":
+            self.assertEqual(answer.status, walk.DEAR[f"{route}"], answer)
+        else:
+            self.judge(route, expected, answer.status, self.code(answer.body))
+        self.assertTrue(str(answer.status) in route.operation["responses"], f"{answer.status} is not declared")
+        if not is_bare:
+            walk.settle(route, caller, answer)
+        if route.method == "GET":
+            head = walk.call(self.gateway, "HEAD", path, None, caller.headers)
+            self.assertEqual(head.status, answer.status)
+
+    def test_a_batch_opens_no_door_that_is_closed_to_its_sender(self):
+        for caller in [self.nobody, *self.callers]:
+            closed = [route for route in self.routes if walk.verdict(route, caller) != "allowed"]
+            calls = [
+                {"id": f"{route}", "method": route.method, "path": walk.path_of(route, self.nobody), "body": {}}
+                for route in closed]
+            answer = walk.call(self.gateway, "POST", "/batch", {"calls": calls}, caller.headers)
+            for route, one in zip(closed, self.expect(answer, 200).json()["answers"], strict=True):
+                with self.subTest(route=route, caller=caller):
+                    self.assertEqual((one["status"], self.code(one["body"])), walk.verdict(route, caller))
+
+    def test_a_cookie_alone_reads_and_never_writes(self):
+        for caller in self.callers:
+            for route in self.routes:
+                if not walk.writes(route) or walk.verdict(route, caller) != "allowed":
+                    continue
+                with self.subTest(route=route, caller=caller):
+                    path, headers = walk.path_of(route, self.nobody), {"Cookie": caller.cookie}
+                    alone = walk.call(self.gateway, route.method, path, {}, headers)
+                    self.assertEqual((alone.status, self.code(alone.body)), (403, "access.csrfRequired"))
+                    calls = {"calls": [{"id": "1", "method": route.method, "path": path, "body": {}}]}
+                    inside = walk.call(self.gateway, "POST", "/batch", calls, headers).json()["answers"][0]
+                    self.assertEqual((inside["status"], self.code(inside["body"])), (403, "access.csrfRequired"))
+            me = walk.call(self.gateway, "GET", "/auth/me", None, {"Cookie": caller.cookie})
+            self.assertEqual(me.json()["name"], caller.name)
+
+    def test_a_programs_key_reaches_what_it_names_and_no_further(self):
+        owner = next(caller for caller in self.callers if "admin" in caller.roles)
+        adapters = {walk.adapter(route) for route in self.routes} - {None}
+        for adapter in sorted(adapters):
+            key = self.control("keys", "create", owner.name, "--title", adapter, "--adapter", adapter, "--read-only")
+            headers = {"Authorization": f"Bearer {key['key']}"}
+            for route in self.routes:
+                guarded = {} not in route.operation["security"]
+                beyond = walk.writes(route) or walk.adapter(route) not in (adapter, None)
+                if not beyond or not guarded or walk.verdict(route, owner) != "allowed":
+                    continue
+                with self.subTest(route=route, adapter=adapter):
+                    answer = walk.call(self.gateway, route.method, walk.path_of(route, self.nobody), {}, headers)
+                    self.assertEqual((answer.status, self.code(answer.body)), (403, "access.denied"))
+            self.control("keys", "revoke", owner.name, key["id"])
+
+    def test_what_needs_no_login_is_on_the_list(self):
+        opened = {f"{route}" for route in self.routes if {} in route.operation["security"]}
+        self.assertEqual(opened, PUBLIC)
+
+    def test_a_route_that_cannot_be_walked_fails_the_walk(self):
+        document = {"paths": {}}
+        operation = {
+            "parameters": [{"name": "unheardOf", "in": "path"}], "security": [{}], "x-portico-effect": "reads",
+            "responses": {"200": {}}}
+        with self.assertRaises(walk.CannotWalk):
+            self.walk(Route("get", "/new/{unheardOf}", operation, document), self.nobody)
+        with self.assertRaises(walk.CannotWalk):
+            self.walk(Route("get", "/new", {**operation, "parameters": []}, document), self.nobody)
+        with self.assertRaises(walk.CannotWalk):
+            walk.Rows({"moonPhase": "full"}).admits(self.nobody, {})
+
+    def test_everybody_sees_and_changes_the_rows_that_are_declared(self):
+        """Lists, single records and changes go by one rule."""
+        for name in [adapter["name"] for adapter in self.control("adapters", "list")["adapters"]]:
+            entities = [entity for entity in self.control("adapters", "show", name)["entities"] if entity["exposed"]]
+            for entity in entities:
+                self.create(f"/api/v1/{name}/{entity['name']}", entity["rows"]["write"])
+            found = {entity["name"]: self.seen(f"/api/v1/{name}/{entity['name']}", entity) for entity in entities}
+            others = {entity: records for entity, (_, records) in found.items()}
+            for entity in entities:
+                self.walk_rows(f"/api/v1/{name}/{entity['name']}", entity, found[entity["name"]][0], others)
+
+    def seen(self, collection, entity):
+        """What each caller is shown, and all of it by key."""
+        route = self.route("GET", collection)
+        seen = {caller: self.listed(route, collection, caller) for caller in [self.nobody, *self.callers]}
+        return seen, {str(record[entity["key"]]): record for listed in seen.values() for record in listed or []}
+
+    def walk_rows(self, collection, entity, seen, others):
+        one = {route.method: route for route in self.routes if route.template == collection + "/{id}"}
+        may_read, may_write = (walk.Rows(entity["rows"][what], others) for what in ("read", "write"))
+        chosen = list(others[entity["name"]].items())[-12:]
+        for caller, listed in seen.items():
+            for key, record in chosen:
+                with self.subTest(collection=collection, caller=caller, record=key):
+                    reads = listed is not None and may_read.admits(caller, record)
+                    if listed is not None:
+                        self.assertEqual(record in listed, reads)
+                    self.check(one, f"{collection}/{key}", caller, reads, may_write.admits(caller, record))
+
+    def route(self, method, template):
+        return next(route for route in self.routes if (route.method, route.template) == (method, template))
+
+    def create(self, collection, rule):
+        for caller in self.callers:
+            self.create_one(self.route("POST", collection), caller, collection, rule)
+
+    def create_one(self, route, caller, collection, rule):
+        body = walk.record_body(route, caller)
+        if "sharedWith" in body and caller is self.callers[0]:
+            body["sharedWith"] = [self.callers[1].name]
+        answer = walk.call(self.gateway, "POST", collection, body, caller.headers)
+        with self.subTest(route=route, caller=caller):
+            if walk.verdict(route, caller) != "allowed":
+                self.assertEqual((answer.status, self.code(answer.body)), walk.verdict(route, caller))
+            elif rule == "nobody":
+                self.assertEqual((answer.status, self.code(answer.body)), (403, "access.denied"))
+            else:
+                self.assertEqual(answer.status, 201, answer)
+
+    def listed(self, route, collection, caller):
+        """Every record that the caller is shown; None where the caller is shown none of the collection."""
+        records, cursor = [], ""
+        for _ in range(50):
+            answer = walk.call(self.gateway, "GET", f"{collection}?limit=500{cursor}", None, caller.headers)
+            if walk.verdict(route, caller) != "allowed":
+                self.assertEqual((answer.status, self.code(answer.body)), walk.verdict(route, caller))
+                return None
+            page = self.expect(answer, 200).json()
+            records += page["items"]
+            if not page.get("next"):
+                return records
+            cursor = "&cursor=" + page["next"]
+        raise AssertionError(f"{collection} does not end")
+
+    def check(self, one, path, caller, reads, writes):
+        answer = walk.call(self.gateway, "GET", path, None, caller.headers)
+        if walk.verdict(one["GET"], caller) != "allowed":
+            self.assertEqual((answer.status, self.code(answer.body)), walk.verdict(one["GET"], caller))
+            return
+        self.assertEqual(answer.status, 200 if reads else 404)
+        for method in ("PATCH", "DELETE") if not (reads and writes) else ("PATCH",):
+            self.change(one[method], path, caller, reads, writes)
+
+    def change(self, route, path, caller, reads, writes):
+        answer = walk.call(self.gateway, route.method, path, {} if route.method == "PATCH" else None, caller.headers)
+        if walk.verdict(route, caller) != "allowed":
+            expected = walk.verdict(route, caller)[0]
+        else:
+            expected = 404 if not reads else 200 if writes else 403
+        self.assertEqual(answer.status, expected, (route, answer))
+
+
+if __name__ == "__main__":
+    unittest.main()
