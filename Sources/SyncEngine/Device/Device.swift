@@ -50,9 +50,11 @@ public struct Device: Sendable {
         }
     }
 
-    /// There are new credentials.
+    /// There are new credentials. What was asked with the old ones is asked again: its answers are worth nothing now.
     public mutating func signedIn() -> [DeviceAction] {
         isPaused = false
+        pull.asked = nil
+        push.asked = nil
         return sync()
     }
 

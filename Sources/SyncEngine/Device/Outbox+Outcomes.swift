@@ -28,7 +28,7 @@ extension Outbox {
         for place in pending.indices where pending[place].edit.key == settled.edit.key {
             guard !foreignFields(known, expected).meets(pending[place].edit, outcome.verdict) else { continue }
             pending[place].base = known
-            pending[place].baseRev = known?.rev
+            pending[place].baseRev = known?.rev ?? Self.unknownBase
         }
     }
 

@@ -19,9 +19,11 @@ public struct Outbox: Sendable, Equatable {
     func draft(_ edit: LocalEdit, on row: RecordCopy?) -> PendingEdit {
         let earlier = pending.last { $0.edit.key == edit.key }
         let base = earlier.map(\.base) ?? settled(edit.key, over: row)
+        // Without a base a server makes the change on whatever is there: that is for what nothing was known of at all.
+        let baseRev = earlier.map(\.baseRev) ?? base?.rev
         return PendingEdit(
-            number: lastNumber + 1, edit: edit, base: base, baseRev: earlier.map(\.baseRev) ?? base?.rev,
-            sequence: nil)
+            number: lastNumber + 1, edit: edit, base: base,
+            baseRev: edit.operation == .create ? baseRev : baseRev ?? Self.unknownBase, sequence: nil)
     }
 
     mutating func add(_ edit: PendingEdit) {
@@ -52,15 +54,13 @@ public struct Outbox: Sendable, Equatable {
 }
 
 extension Outbox {
-    /// The numbers of the edits that go into the next batch: the first of each record, oldest first.
+    /// The numbers of the edits that go into the next batch: the first of each record. Those that were sent before go
+    /// first, because a server takes a sequence for answered once it has seen a later one.
     func batch(limit: Int) -> [Int64] {
         var taken: Set<RecordKey> = []
-        var numbers: [Int64] = []
-        for waiting in pending where taken.insert(waiting.edit.key).inserted {
-            numbers.append(waiting.number)
-            if numbers.count == limit { break }
-        }
-        return numbers
+        let firsts = pending.filter { taken.insert($0.edit.key).inserted }
+        let sentBefore = firsts.filter { $0.sequence != nil }.sorted { $0.sequence ?? 0 < $1.sequence ?? 0 }
+        return (sentBefore + firsts.filter { $0.sequence == nil }).prefix(limit).map(\.number)
     }
 
     /// Gives each of the edits its sequence, those apart that have one.

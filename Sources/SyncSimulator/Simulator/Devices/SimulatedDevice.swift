@@ -1,0 +1,46 @@
+import SyncDevice
+import SyncMessages
+import WireFormats
+
+/// A device of a run: its machine, what is durable of it, and its circumstances.
+struct SimulatedDevice {
+    let person: String
+    let clientID: String
+    /// Each device speaks one format.
+    let format: any WireFormat
+    let limits: DeviceLimits
+    var machine: Device
+    /// The fold of what was persisted: what a crash leaves.
+    var durable: DeviceState
+    /// Counts its processes; answers to an earlier one are lost with it.
+    var process = 0
+    var isOnline = true
+    /// The server refuses its credentials.
+    var isSignedOut = false
+    var editsMade = 0
+
+    init(_ number: Int, person: String, format: any WireFormat, limits: DeviceLimits) {
+        self.person = person
+        self.format = format
+        self.limits = limits
+        clientID = "d\(number)"
+        durable = DeviceState(clientID: clientID)
+        machine = Device(restoring: durable, limits: limits)
+    }
+
+    mutating func restart() {
+        process += 1
+        machine = Device(restoring: durable, limits: limits)
+    }
+
+    /// The revisions of the rows that it has from the server.
+    var rows: [RecordKey: Int64] {
+        var found: [RecordKey: Int64] = [:]
+        for collection in Lab.names {
+            for copy in machine.state.rows.records(of: collection) {
+                found[RecordKey(collection, copy.id)] = copy.rev
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,116 @@
+import AdapterKit
+import SyncDevice
+import SyncEngine
+import SyncMessages
+
+extension Simulation {
+    /// Everything that must hold once the devices have come to rest.
+    mutating func verify() async throws {
+        for device in devices.indices { try checkJournal(device) }
+        try checkEffectsHappenedOnce()
+        try checkNothingRose()
+        let kept = Set(try await server.keptCopies().map { "\($0.copy.client) \($0.copy.sequence)" })
+        for (name, edit) in edits.sorted(by: { $0.key < $1.key }) { try check(edit, name, kept) }
+        try await checkFreshDevice()
+    }
+
+    /// A mark comes into a field once and, once it is gone, never again.
+    private func checkEffectsHappenedOnce() throws {
+        var seen: Set<String> = []
+        for entry in server.ledger.entries {
+            guard let after = entry.after else { continue }
+            for field in Lab.markedFields {
+                guard let mark = after[field]?.stringValue, entry.before?[field]?.stringValue != mark else { continue }
+                guard seen.insert("\(entry.key) \(field) \(mark)").inserted else {
+                    throw Violation(2, "\(mark) was written to \(entry.key.id) twice")
+                }
+            }
+        }
+    }
+
+    /// A record that was deleted is there again only where somebody made it anew.
+    private func checkNothingRose() throws {
+        let creations = Set(edits.values.filter { $0.edit.isCreation }.map(\.mark))
+        for entry in server.ledger.entries where entry.before == nil && entry.key.collection != "rooms" {
+            let marks = Set(Lab.markedFields.map { entry.after?[$0]?.stringValue })
+            guard entry.after == nil || (marks.count == 1 && marks.allSatisfy { creations.contains($0 ?? "") }) else {
+                throw Violation(6, "\(entry.key.id) came back from the dead")
+            }
+        }
+    }
+
+    private func check(_ edit: EditRecord, _ name: String, _ kept: Set<String>) throws {
+        guard let fate = edit.fate else { throw Violation(9, "edit \(name) of \(edit.edit.key.id) is lost") }
+        switch fate.outcome.verdict {
+        case .applied, .merged: try checkEffect(edit, name, fate)
+        case .conflict, .rejected:
+            let copy = "\(devices[edit.device].clientID) \(fate.outcome.sequence)"
+            let isLost = fate.epoch < server.ledger.epoch
+            guard isLost || kept.contains(copy) || fate.outcome.isForgotten else {
+                throw Violation(3, "edit \(name) of \(edit.edit.key.id) lost, and no copy is kept")
+            }
+        case .retry: throw Violation(4, "edit \(name) has no outcome")
+        }
+    }
+
+    private func checkEffect(_ edit: EditRecord, _ name: String, _ fate: EditRecord.Fate) throws {
+        let position = fate.outcome.rev ?? 0
+        guard !server.ledger.isLost(position, toldIn: fate.epoch) else { return }
+        guard let entry = server.ledger.entry(at: position), entry.key == edit.edit.key else {
+            throw Violation(3, "edit \(name) of \(edit.edit.key.id) was acknowledged, but is not there")
+        }
+        guard let fields = edit.edit.fields else {
+            guard entry.after == nil else { throw Violation(3, "\(edit.edit.key.id) was not deleted") }
+            return
+        }
+        for field in fields.keys where entry.after?[field] != fields[field] {
+            throw Violation(3, "edit \(name) of \(edit.edit.key.id) was acknowledged, but \(field) is another")
+        }
+        try checkNothingOverwritten(edit, name, entry)
+    }
+
+    /// Where the last writer does not win, an edit replaces only what whoever made it knew of.
+    private func checkNothingOverwritten(_ edit: EditRecord, _ name: String, _ entry: Ledger.Entry) throws {
+        guard edit.edit.key.collection != "boards", let before = entry.before, let fields = edit.edit.fields else {
+            return
+        }
+        let replaced = edit.edit.key.collection == "tasks" ? Lab.markedFields : fields.keys
+        for field in replaced where before[field] != edit.seen[field] && before[field] != edit.base[field] {
+            throw Violation(
+                3, "edit \(name) replaced \(before[field]?.stringValue ?? "nothing") of \(entry.key.id) unseen")
+        }
+    }
+
+    /// Pages of one operation each, from nothing, give the same.
+    private mutating func checkFreshDevice() async throws {
+        for person in Lab.people {
+            var limits = DeviceLimits(pageOperations: 1 + random.below(3))
+            limits.refetches = 0
+            var device = Device(restoring: DeviceState(clientID: "fresh"), limits: limits)
+            var actions = device.sync()
+            for _ in 0..<10_000 {
+                guard case .pull(let number, let request)? = actions.first(where: \.isPull) else { break }
+                actions = device.pulled(number, .page(try await server.pull(request, for: person)))
+            }
+            var rows: [RecordKey: Int64] = [:]
+            for name in Lab.names {
+                for copy in device.state.rows.records(of: name) { rows[RecordKey(name, copy.id)] = copy.rev }
+            }
+            guard rows == Oracle(ledger: server.ledger).visible(to: person) else {
+                throw Violation(1, "a fresh device of \(person) gets something else")
+            }
+        }
+    }
+}
+
+extension LocalEdit {
+    fileprivate var isCreation: Bool {
+        if case .create = action { true } else { false }
+    }
+}
+
+extension DeviceAction {
+    fileprivate var isPull: Bool {
+        if case .pull = self { true } else { false }
+    }
+}

@@ -1,0 +1,107 @@
+import AdapterKit
+import SyncDevice
+import SyncEngine
+
+extension Simulation {
+    /// One thing that somebody does, or that befalls somebody.
+    mutating func operate() async throws {
+        let device = random.below(devices.count)
+        switch random.below(100) {
+        case 0..<45: try edit(device)
+        case 45..<57: perform(device) { $0.sync() }
+        case 57..<62: resolve(device)
+        case 62..<67: turn(device)
+        case 67..<69: crash(device)
+        case 69..<70: try restartServer()
+        case 70..<72: devices[device].isSignedOut = true
+        case 72..<75: signIn(device)
+        case 75..<82: try await changeMembers()
+        case 82..<87: try await share()
+        case 87..<90: try await compact()
+        case 90..<92: try backUp()
+        case 92..<93: try restore()
+        case 93..<95: jump()
+        default: try await leap()
+        }
+    }
+
+    private mutating func turn(_ device: Int) {
+        devices[device].isOnline.toggle()
+        trace.add("d\(device) is \(devices[device].isOnline ? "online" : "offline")")
+        if devices[device].isOnline { perform(device) { $0.sync() } }
+    }
+
+    private mutating func crash(_ device: Int) {
+        devices[device].restart()
+        trace.add("d\(device) crashes")
+        perform(device) { $0.sync() }
+    }
+
+    mutating func signIn(_ device: Int) {
+        guard devices[device].isSignedOut || devices[device].machine.isPaused else { return }
+        devices[device].isSignedOut = false
+        trace.add("d\(device) signs in")
+        perform(device) { $0.signedIn() }
+    }
+
+    private mutating func restartServer() throws {
+        try server.restart()
+        collected.count("server restarts")
+        trace.add("server restarts")
+    }
+
+    private mutating func changeMembers() async throws {
+        guard let room = random.pick(Lab.roomIDs) else { return }
+        let members = Lab.people.filter { _ in random.chance(60) }
+        trace.add("\(room) has the members \(members)")
+        let fields: WireDictionary = ["members": .array(members.map(WireValue.string))]
+        try await server.change(RecordChange("rooms", .update(RecordID(unchecked: room), fields)))
+    }
+
+    private mutating func share() async throws {
+        let notes = server.ledger.rows.keys.filter { $0.collection == "notes" }.sorted()
+        guard let note = random.pick(notes) else { return }
+        let people = Lab.people.filter { _ in random.chance(50) }
+        trace.add("\(note.id) is shared with \(people)")
+        let fields: WireDictionary = ["sharedWith": .array(people.map(WireValue.string))]
+        try await server.change(RecordChange("notes", .update(RecordID(unchecked: note.id), fields)))
+    }
+
+    /// By the window, as the server does by itself, or at once, as an operator may.
+    private mutating func compact() async throws {
+        let window = Double(Span.offlineWindow / Span.second)
+        let bound =
+            random.chance(80)
+            ? CompactionBound.before(
+                WireDate(secondsSinceReferenceDate: clock.now().secondsSinceReferenceDate - window))
+            : .through(Revision(Int64(random.below(Int(server.ledger.position) + 1))))
+        let done = try await server.compact(bound)
+        if done.entries > 0 { collected.count("compactions") }
+        trace.add("compaction up to \(done.floor): \(done.entries) entries, \(done.outcomes) outcomes")
+    }
+
+    private mutating func backUp() throws {
+        try server.backUp()
+        trace.add("backup at \(server.ledger.position)")
+    }
+
+    private mutating func restore() throws {
+        guard let backup = random.pick(server.backups) else { return }
+        server.restore(backup)
+        toldOutcomes = [:]
+        collected.count("restores")
+        trace.add("restore to \(backup.position)")
+    }
+
+    private mutating func jump() {
+        let days = random.below(9) - 4
+        clock.jump(by: days * Span.day)
+        trace.add("the server's clock jumps by \(days) days")
+    }
+
+    private mutating func leap() async throws {
+        let span = random.chance(50) ? random.below(Span.hour) : random.below(40 * Span.day)
+        trace.add("\(span / Span.second) seconds go by")
+        try await pass(milliseconds: span)
+    }
+}

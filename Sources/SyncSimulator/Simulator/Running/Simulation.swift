@@ -1,0 +1,115 @@
+import AdapterKit
+import SyncDevice
+import SyncEngine
+import SyncMessages
+import WireFormats
+
+/// One run: devices, a network and a server at the mercy of one seed. Then the faults stop, and every promise is checked.
+public struct Simulation {
+    let plan: SimulationPlan
+    var random: SeededRandom
+    let clock = VirtualClock()
+    var queue = EventQueue<Event>()
+    var trace: Trace
+    var server: SimulatedServer
+    var devices: [SimulatedDevice] = []
+    var edits: [String: EditRecord] = [:]
+    /// The rows that belong to each token that was handed out, by person and token.
+    var rowsOfTokens: [String: [RecordKey: Int64]] = [:]
+    /// What each sequence of each client was answered.
+    var toldOutcomes: [String: MutationOutcome] = [:]
+    var faults = Faults()
+    var deletedKeys: [RecordKey] = []
+    var collected = SimulationCounts()
+
+    public init(_ plan: SimulationPlan) async throws {
+        self.plan = plan
+        random = SeededRandom(seed: plan.seed)
+        trace = Trace(isKept: plan.keepsTrace)
+        server = try await SimulatedServer(clock: clock, sabotage: plan.sabotage)
+        try await furnish()
+    }
+
+    /// Throws ``Violation``.
+    public mutating func run() async throws -> SimulationReport {
+        do {
+            for _ in 0..<plan.operations {
+                try await operate()
+                try checkJournal(random.below(devices.count))
+                try await pass(milliseconds: random.below(3 * Span.second))
+            }
+            try await settle()
+            try await verify()
+            return report(nil)
+        } catch let violation as Violation {
+            trace.add("VIOLATION \(violation)")
+            return report(violation)
+        }
+    }
+
+    private func report(_ violation: Violation?) -> SimulationReport {
+        SimulationReport(violation: violation, trace: trace.lines, digest: trace.digest, counts: collected)
+    }
+
+    private mutating func furnish() async throws {
+        for id in Lab.roomIDs {
+            let members = Lab.people.filter { _ in random.chance(60) }.map(WireValue.string)
+            try await server.change(
+                RecordChange("rooms", .create(RecordID(unchecked: id), ["members": .array(members)])))
+        }
+        let formats = FormatCatalogue.standard.formats
+        for number in 0..<(3 + random.below(6)) {
+            var limits = DeviceLimits(
+                pageOperations: 1 + random.below(6), batchMutations: 1 + random.below(4),
+                pauses: .seconds(1)...(.seconds(40_000)))
+            limits.refetches = 3
+            devices.append(
+                SimulatedDevice(
+                    number, person: Lab.people[number % Lab.people.count], format: formats[number % formats.count],
+                    limits: limits))
+        }
+    }
+
+    /// Lets time go by, and what is due in it happen.
+    mutating func pass(milliseconds: Int) async throws {
+        let end = clock.elapsed + milliseconds
+        while let time = queue.nextTime, time <= end, let event = queue.next() {
+            clock.advance(to: time)
+            try await handle(event)
+        }
+        clock.advance(to: end)
+    }
+}
+
+/// How likely each misfortune is, in percent.
+struct Faults {
+    var lost = 8
+    var doubled = 8
+    var serverDeath = 4
+    var deviceDeath = 2
+    /// An operation of a page is lost on the way, unnoticed.
+    var mutilated = 1
+    /// Milliseconds that a message may take.
+    var delay = 4 * Span.second
+
+    static let none = Faults(lost: 0, doubled: 0, serverDeath: 0, deviceDeath: 0, mutilated: 0, delay: 200)
+}
+
+/// What came of a run.
+public struct SimulationReport: Sendable {
+    public let violation: Violation?
+    public let trace: [String]
+    public let digest: UInt64
+    public let counts: SimulationCounts
+}
+
+/// How often what happened: a run in which nothing happens proves nothing.
+public struct SimulationCounts: Sendable {
+    public private(set) var counts: [String: Int] = [:]
+
+    public init() {}
+
+    mutating func count(_ what: String) { counts[what, default: 0] += 1 }
+
+    public mutating func add(_ other: SimulationCounts) { counts.merge(other.counts, uniquingKeysWith: +) }
+}

@@ -1,0 +1,41 @@
+/// A promise of the protocol that a run has broken.
+public struct Violation: Error, Sendable, CustomStringConvertible {
+    /// The invariant's number in the protocol document.
+    public let invariant: Int
+    public let what: String
+
+    init(_ invariant: Int, _ what: String) {
+        self.invariant = invariant
+        self.what = what
+    }
+
+    public var description: String { "invariant \(invariant): \(what)" }
+}
+
+/// What a run breaks on purpose, to show that it would be noticed.
+public enum Sabotage: String, Sendable, CaseIterable {
+    /// Of two changes made on one base the server takes both, the later one over the other.
+    case tieBreak = "tie-break"
+    /// The server forgets which mutations it has made.
+    case deduplication = "de-duplication"
+    /// A device that was away for longer than the log reaches back is served all the same.
+    case tombstoneWindow = "tombstone-window"
+    /// The device applies each page as it comes.
+    case atomicApply = "atomic-apply"
+}
+
+/// What a run does.
+public struct SimulationPlan: Sendable {
+    public let seed: UInt64
+    public let operations: Int
+    public let sabotage: Sabotage?
+    /// Whether every event is written down.
+    public let keepsTrace: Bool
+
+    public init(seed: UInt64, operations: Int, sabotage: Sabotage? = nil, keepsTrace: Bool = false) {
+        self.seed = seed
+        self.operations = operations
+        self.sabotage = sabotage
+        self.keepsTrace = keepsTrace
+    }
+}

@@ -1,0 +1,35 @@
+import SyncSimulator
+import Testing
+
+@Suite
+struct SimulatorTests {
+    @Test
+    func `no seed breaks a promise`() async throws {
+        for seed in UInt64(1)...40 {
+            let report = try await run(seed)
+            #expect(report.violation == nil, "seed \(seed)")
+        }
+    }
+
+    @Test(arguments: Sabotage.allCases)
+    func `each sabotage is caught within a thousand seeds`(_ sabotage: Sabotage) async throws {
+        for seed in UInt64(1)...1000 where try await run(seed, sabotage).violation != nil { return }
+        Issue.record("nobody noticed \(sabotage.rawValue)")
+    }
+
+    @Test
+    func `a seed replays line by line`() async throws {
+        let first = try await run(7, keepsTrace: true)
+        let second = try await run(7, keepsTrace: true)
+        #expect(first.trace.count > 200)
+        #expect(first.trace == second.trace)
+    }
+
+    private func run(
+        _ seed: UInt64, _ sabotage: Sabotage? = nil, keepsTrace: Bool = false
+    ) async throws -> SimulationReport {
+        var simulation = try await Simulation(
+            SimulationPlan(seed: seed, operations: 100, sabotage: sabotage, keepsTrace: keepsTrace))
+        return try await simulation.run()
+    }
+}
