@@ -111,7 +111,8 @@ let package = Package(
             "Gateway",
             [
                 adapterKit, wireFormats, syncEngine, "Identity", logging,
-                "CZlib",
+                "CZlib", .product(name: "SyncMessages", package: "SyncEngine"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdHTTP2", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

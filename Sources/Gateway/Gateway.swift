@@ -132,8 +132,15 @@ extension PorticoError {
 extension GatewayResponse {
     /// The headers of a full answer, its length included, without the body (RFC 9110, section 9.3.2).
     mutating func omitBody() {
+        guard stream == nil else { return dropStream() }
         headers[.contentLength] = String(buffer.readableBytes)
         buffer.clear()
+    }
+
+    private mutating func dropStream() {
+        stream?.end()
+        stream = nil
+        closesConnection = true
     }
 }
 

@@ -42,6 +42,21 @@ extension Identity {
         try await context.cache.revocations.wait(for: authentication) { try await verifier.holds(authentication) }
     }
 
+    /// The same without a task that waits: `revoked` is called then, from any thread, or before this returns where the
+    /// credential does not hold already. The watch is to be ended.
+    public func watch(
+        _ authentication: Authentication, revoked: @escaping @Sendable () -> Void
+    ) async throws -> RevocationWatch {
+        let watch = context.cache.revocations.watch(authentication, revoked: revoked)
+        do {
+            if try await !verifier.holds(authentication) { revoked() }
+        } catch {
+            watch.end()
+            throw error
+        }
+        return watch
+    }
+
     /// The public keys by which others verify our access tokens (RFC 7517).
     public func jwks() -> WireValue {
         keys.current.publicSet(now: context.clock.now())

@@ -124,6 +124,8 @@ extension SQLiteStore {
 
     public var position: Revision { Revision(positions.last) }
 
+    public func observe(_ observer: @escaping @Sendable (Revision) -> Void) { positions.observe(observer) }
+
     public var floor: Revision { Revision(positions.floor) }
 
     public func position(of adapter: AdapterName) -> Revision { Revision(positions.last(of: adapter)) }

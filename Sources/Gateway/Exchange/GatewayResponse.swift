@@ -7,6 +7,8 @@ struct GatewayResponse: Sendable {
     var headers: HTTPFields
     /// The body as a socket takes it. A kept answer is written many times, and every writing shares these bytes.
     var buffer: ByteBuffer
+    /// What follows where the body has no end yet; the buffer is empty then.
+    var stream: (any ResponseStream)?
     /// The connection cannot be used any further: the rest of a refused body is not read.
     var closesConnection = false
 

@@ -10,8 +10,8 @@ extension Gateway {
     ///
     /// Throws ``RouteTable/Conflict`` where two adapters claim one path.
     public init(
-        adapters: [ServedAdapter], store: any Store, identity: Identity, settings: GatewaySettings,
-        readiness: Readiness, clock: any WallClock, log: Log
+        adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
+        settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log
     ) throws {
         let services = GatewayServices(store: store, limits: settings.limits, clock: clock)
         let accounts = AccountServices(identity: identity, cookie: settings.cookie, services: services, clock: clock)
@@ -19,6 +19,7 @@ extension Gateway {
         let itself = LateValue<Gateway>()
         let routes =
             RouteCatalogue(adapters: adapters, services: services).routes() + Self.accountRoutes(accounts)
+            + SyncRoutes(sync: sync, services: services, identity: identity).routes()
             + Self.ownRoutes(adapters, services, settings, readiness, description, itself)
         self.init(
             routes: try RouteTable(routes),

@@ -47,7 +47,7 @@ struct GatewayConnection: Sendable {
         let isLast = response.closesConnection || !intake.allowsReuse || request.headers[.connection] == "close"
         label(&response, isLast: isLast)
         logAccess(request.method, request.head.path ?? "", response, trace, id: id, began: began)
-        try await write(response, to: writer)
+        try await write(response, to: writer, channel)
         if isLast {
             await intake.discardSome()
             throw Finished()
@@ -93,15 +93,18 @@ struct GatewayConnection: Sendable {
         response.headers[.date] = dates.text()
         response.headers[.xContentTypeOptions] = "nosniff"
         if isLast, !carriesStreams { response.headers[.connection] = "close" }
-        let hasLength = response.status != .noContent && response.status != .notModified
+        let hasLength = response.stream == nil && response.status != .noContent && response.status != .notModified
         if hasLength, response.headers[.contentLength] == nil {
             response.headers[.contentLength] = String(response.buffer.readableBytes)
         }
     }
 
     /// Large bodies go out in pieces, each in a buffer of its own, so that a slow reader is written to as it reads.
-    private func write(_ response: GatewayResponse, to writer: consuming ResponseWriter) async throws {
+    private func write(
+        _ response: GatewayResponse, to writer: consuming ResponseWriter, _ channel: any Channel
+    ) async throws {
         let head = HTTPResponse(status: response.status, headerFields: response.headers)
+        if let stream = response.stream { return try await write(stream, head, to: writer, channel) }
         let chunk = gateway.services.limits.chunk
         guard response.buffer.readableBytes > chunk else {
             let body =
@@ -111,6 +114,17 @@ struct GatewayConnection: Sendable {
         var body = try await writer.writeHead(head)
         var rest = response.buffer
         while let piece = rest.readSlice(length: min(chunk, max(rest.readableBytes, 1))) { try await body.write(piece) }
+        try await body.finish(nil)
+    }
+
+    /// The place among the requests under way was given back before: a stream may last for days.
+    private func write(
+        _ stream: any ResponseStream, _ head: HTTPResponse, to writer: consuming ResponseWriter, _ channel: any Channel
+    ) async throws {
+        defer { stream.end() }
+        channel.closeFuture.whenComplete { _ in stream.end() }
+        var body = try await writer.writeHead(head)
+        while let piece = await stream.next() { try await body.write(piece) }
         try await body.finish(nil)
     }
 

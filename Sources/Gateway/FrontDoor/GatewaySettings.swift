@@ -10,6 +10,7 @@ public struct GatewaySettings: Sendable {
     /// Seconds.
     public var preflightMaxAge = 600
     public var version = ""
+    public var sync = SyncSettings()
 
     public init() {}
 }

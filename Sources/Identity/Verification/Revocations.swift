@@ -5,7 +5,7 @@ import Synchronization
 final class Revocations: Sendable {
     private struct Watcher {
         let authentication: Authentication
-        let signal: AsyncStream<Never>.Continuation
+        let revoked: @Sendable () -> Void
     }
 
     private struct State {
@@ -19,10 +19,16 @@ final class Revocations: Sendable {
     /// been already: it is asked after the watch has begun, so nothing slips in between.
     func wait(for authentication: Authentication, holds: () async throws -> Bool) async throws {
         let (stream, signal) = AsyncStream.makeStream(of: Never.self)
-        let number = add(Watcher(authentication: authentication, signal: signal))
-        defer { remove(number, of: authentication.account) }
+        let watch = watch(authentication) { signal.finish() }
+        defer { watch.end() }
         guard try await holds() else { return }
         for await _ in stream {}
+    }
+
+    /// `revoked` is called when the credential is, from any thread, until the watch ends.
+    func watch(_ authentication: Authentication, revoked: @escaping @Sendable () -> Void) -> RevocationWatch {
+        let number = add(Watcher(authentication: authentication, revoked: revoked))
+        return RevocationWatch(account: authentication.account, number: number, revocations: self)
     }
 
     /// Those who wait are woken after the lock is gone.
@@ -30,7 +36,7 @@ final class Revocations: Sendable {
         let affected = state.withLock { state in
             (state.watchers[account] ?? [:]).values.filter { matches($0.authentication) }
         }
-        for watcher in affected { watcher.signal.finish() }
+        for watcher in affected { watcher.revoked() }
     }
 
     private func add(_ watcher: Watcher) -> UInt64 {
@@ -41,7 +47,7 @@ final class Revocations: Sendable {
         }
     }
 
-    private func remove(_ number: UInt64, of account: AccountID) {
+    fileprivate func remove(_ number: UInt64, of account: AccountID) {
         state.withLock { state in
             state.watchers[account]?[number] = nil
             if state.watchers[account]?.isEmpty == true { state.watchers[account] = nil }
@@ -50,4 +56,14 @@ final class Revocations: Sendable {
 
     /// How many wait.
     var count: Int { state.withLock { $0.watchers.values.reduce(0) { $0 + $1.count } } }
+}
+
+/// A credential that is watched. Whoever has it ends it.
+public struct RevocationWatch: Sendable {
+    fileprivate let account: AccountID
+    fileprivate let number: UInt64
+    fileprivate let revocations: Revocations
+
+    /// The second time nothing happens.
+    public func end() { revocations.remove(number, of: account) }
 }

@@ -27,7 +27,10 @@ final class CollectionLayout: Sendable {
 
     static let revisionColumn = "\"_revision\""
 
-    init(_ declaration: CollectionDeclaration, number: Int64) throws(PorticoError) {
+    /// `scopeFields`: those that its own and its siblings' row rules look at.
+    init(
+        _ declaration: CollectionDeclaration, number: Int64, scopeFields: [FieldName]
+    ) throws(PorticoError) {
         id = declaration.id
         self.number = number
         rules = try EntityRules(declaration.entity)
@@ -39,7 +42,7 @@ final class CollectionLayout: Sendable {
         rowColumn = key.kind == .scalar(.integer) ? key.name : "\"_row\""
         let selected = columns.map(\.name) + [Self.revisionColumn, rowColumn]
         selection = "SELECT \(selected.joined(separator: ", ")) FROM \(table)"
-        scopeFields = declaration.entity.rows.read.fields
+        self.scopeFields = scopeFields
     }
 
     /// Throws `request.invalid` where the entity has no such field.

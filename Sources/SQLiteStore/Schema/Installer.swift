@@ -34,7 +34,7 @@ struct Installer {
         var layouts: [CollectionLayout] = []
         var touches = RecordTouches(database: database, position: position, time: time)
         for declaration in collections {
-            let layout = try self.layout(declaration)
+            let layout = try self.layout(declaration, collections.scopeFields(of: declaration.id))
             try CollectionMigration(layout: layout, database: database).run(&touches)
             layouts.append(layout)
         }
@@ -42,16 +42,18 @@ struct Installer {
         return Result(layouts: layouts, position: touches.position, touched: touches.touched)
     }
 
-    private func layout(_ declaration: CollectionDeclaration) throws -> CollectionLayout {
+    private func layout(
+        _ declaration: CollectionDeclaration, _ scopeFields: [FieldName]
+    ) throws -> CollectionLayout {
         let registry = SchemaRegistry(database: database)
         if let installed = try registry.collection(declaration.id) {
-            return try CollectionLayout(declaration, number: installed.number)
+            return try CollectionLayout(declaration, number: installed.number, scopeFields: scopeFields)
         }
         if let other = try registry.namesake(of: declaration.id) {
             throw PorticoError.refusing(declaration.id, nil, "its name differs from \(other)'s in case only")
         }
         let number = try registry.add(declaration.entity, of: declaration.id)
-        let layout = try CollectionLayout(declaration, number: number)
+        let layout = try CollectionLayout(declaration, number: number, scopeFields: scopeFields)
         try TableMaker(layout: layout, database: database).createTable()
         return layout
     }

@@ -7,6 +7,7 @@ final class LogPositions: Sendable {
     private let store: Atomic<Int64>
     private let lowest: Atomic<Int64>
     private let adapters: Mutex<[AdapterName: Int64]>
+    private let observers = Mutex<[@Sendable (Revision) -> Void]>([])
 
     init(last: Int64, floor: Int64, adapters: [AdapterName: Int64]) {
         store = Atomic(last)
@@ -24,7 +25,13 @@ final class LogPositions: Sendable {
 
     func advance(to position: Int64, adapters touched: [AdapterName: Int64]) {
         adapters.withLock { $0.merge(touched) { max($0, $1) } }
-        store.store(position, ordering: .releasing)
+        let before = store.exchange(position, ordering: .acquiringAndReleasing)
+        guard position > before else { return }
+        for observer in observers.withLock({ $0 }) { observer(Revision(position)) }
+    }
+
+    func observe(_ observer: @escaping @Sendable (Revision) -> Void) {
+        observers.withLock { $0.append(observer) }
     }
 
     func raise(floor: Int64) {

@@ -12,6 +12,7 @@ public final class MemoryStore: Store {
     private let clock: any WallClock
     private let ids: any RecordIDSource
     private let state: Mutex<MemoryTables?>
+    private let observers = Mutex<[@Sendable (Revision) -> Void]>([])
 
     public init(
         _ image: MemoryTables = MemoryTables(), epoch: Epoch = Epoch("memory"), clock: any WallClock,
@@ -95,12 +96,20 @@ extension MemoryStore {
         state.withLock { $0?.positions[adapter] ?? Revision(0) }
     }
 
+    public func observe(_ observer: @escaping @Sendable (Revision) -> Void) {
+        observers.withLock { $0.append(observer) }
+    }
+
     private func change<Result>(_ body: (inout MemoryTables) throws -> Result) throws -> Result {
-        try state.withLock { state in
+        let before = position
+        let result = try state.withLock { state in
             guard var tables = state else { throw Self.closed }
             let result = try body(&tables)
             state = tables
             return result
         }
+        let after = position
+        if after > before { for observer in observers.withLock({ $0 }) { observer(after) } }
+        return result
     }
 }

@@ -12,7 +12,7 @@ extension MemoryTables {
         positions[id.adapter] = position
         collections[id]?.put(record, at: recordID)
         var scope = WireDictionary()
-        if let before { for field in entity.rows.read.fields { scope[field.text] = before[field] } }
+        if let before { for field in scopeFields[id] ?? [] { scope[field.text] = before[field] } }
         log.append(
             LogEntry(
                 position: position, collection: id, id: recordID, kind: record == nil ? .remove : .put, time: time,

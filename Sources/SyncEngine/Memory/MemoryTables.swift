@@ -7,6 +7,8 @@ public struct MemoryTables: Sendable {
     public internal(set) var floor = Revision(0)
     var positions: [AdapterName: Revision] = [:]
     var collections: [CollectionID: MemoryCollection] = [:]
+    /// The fields whose values before a change the log keeps.
+    var scopeFields: [CollectionID: [FieldName]] = [:]
     var log: [LogEntry] = []
     var clients: [ClientID: PushClient] = [:]
     var outcomes: [ClientID: [Int64: PushOutcome]] = [:]
@@ -25,6 +27,7 @@ public struct MemoryTables: Sendable {
         for declaration in declarations {
             let rules = try EntityRules(declaration.entity)
             collections[declaration.id, default: MemoryCollection(rules: rules)].rules = rules
+            scopeFields[declaration.id] = declarations.scopeFields(of: declaration.id)
         }
     }
 

@@ -53,7 +53,8 @@ extension PageRun {
         guard let key = scope.key(of: id), checkpoint.scopes[index].covers(key) else { return }
         let (record, stretches) = try history.trace(id, in: scope.collection.id, since: stretch.from)
         try move(
-            id, scope, index, from: (stretches.last?.state, stretch.from), to: (stretches.state(at: stretch.to), stretch.to))
+            id, scope, index, from: (stretches.last?.state, stretch.from),
+            to: (stretches.state(at: stretch.to), stretch.to))
         if let record, try scope.holds(stretches.first?.state, at: moment.position, in: memberships) {
             put(record, of: scope)
         } else if let lost = try stretches.first(where: { try scope.holds($0.state, at: $0.until, in: memberships) }) {

@@ -72,7 +72,10 @@ extension PageRun {
     }
 
     private mutating func step(_ index: Int, _ scope: Scope) throws {
-        guard scope.visible != .never else { return checkpoint.scopes[index].walk = .done }
+        guard scope.visible != .never else {
+            checkpoint.scopes[index].walk = .done
+            return
+        }
         let key = scope.collection.entity.key.field
         var query = Query(scope.visible, order: [SortKey(key)], limit: min(room, Query.maximumLimit))
         if case .through(let last) = checkpoint.scopes[index].walk { query.start = .after(Cursor(values: [last])) }

@@ -34,6 +34,11 @@ public struct PullMachine: Sendable {
         return run.page(tokens)
     }
 
+    /// Throws what ``page(_:for:at:)`` would throw for the request itself.
+    public func check(_ request: PullRequest, for caller: SyncCaller, at moment: any StoreMoment) throws {
+        _ = try start(request, for: caller, at: moment)
+    }
+
     /// The token of a checkpoint without scopes: it says where the log was, for those that compare.
     public func mark(_ position: Revision, for caller: SyncCaller) -> String {
         tokens.token(

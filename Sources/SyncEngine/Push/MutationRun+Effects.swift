@@ -4,7 +4,8 @@ import SyncMessages
 extension MutationRun {
     func create(_ target: MutationTarget) throws -> MutationOutcome {
         guard target.collection.entity.key.chooser != .server else {
-            throw PorticoError(.requestInvalid, "The server chooses the ids of \(target.collection.name).", target: "id")
+            throw PorticoError(
+                .requestInvalid, "The server chooses the ids of \(target.collection.name).", target: "id")
         }
         if let existing = try visible(target) { return try conflict(existing) }
         return try write(target, .create(target.id, mutation.fields ?? [:]), as: .applied)
@@ -61,7 +62,8 @@ extension MutationRun {
         let receipt = try transaction.apply(WriteTransaction([step], author: principal.name))
         let seen = verdict == .merged ? try visible(target) : nil
         return MutationOutcome(
-            sequence: mutation.sequence, verdict: verdict, rev: receipt.position.number, record: seen.map(RecordCopy.init))
+            sequence: mutation.sequence, verdict: verdict, rev: receipt.position.number,
+            record: seen.map(RecordCopy.init))
     }
 
     private func conflict(_ current: Record) throws -> MutationOutcome {

@@ -5,16 +5,19 @@ extension MutationRun {
     private static let digestKey = "digest"
     private static let outcomeKey = "outcome"
 
-    /// Stored with the outcome in the transaction of the effect. A number below one whose outcome was removed cannot be
-    /// told from a repetition: the push is made again without it.
+    /// Stored with the outcome in the transaction of the effect.
     func remember(_ outcome: MutationOutcome) throws {
-        do {
-            try transaction.remember(
-                [Self.outcomeKey: outcome.wireValue, Self.digestKey: .string(digest)], of: mutation.sequence,
-                from: plan.client, of: principal.id)
-        } catch let error as PorticoError where error.code == .recordExists {
-            throw PushInterruption.forgotten(mutation.sequence)
-        }
+        try transaction.remember(
+            [Self.outcomeKey: outcome.wireValue, Self.digestKey: .string(digest)], of: mutation.sequence,
+            from: plan.client, of: principal.id)
+    }
+
+    /// A number that a later one has overtaken, without an outcome: either it was answered so long ago that the outcome
+    /// is gone, or it comes out of turn. Nobody can tell which, so it is not made.
+    func tooLate() throws -> MutationOutcome {
+        try keepLosing(.rejection)
+        return refusal(
+            PorticoError(.requestInvalid, "A later sequence number was answered already.", target: "sequence"))
     }
 
     /// The stored outcome, but for a record that the caller has lost the sight of. A device that counts anew, restored

@@ -13,10 +13,8 @@ struct MutationRun {
     /// The outcome of the first time, whenever it is asked for again.
     func outcome() throws -> MutationOutcome {
         if let known = try transaction.outcome(of: mutation.sequence, from: plan.client) { return try again(known) }
-        guard !plan.forgotten.contains(mutation.sequence) else {
-            return refusal(
-                PorticoError(.requestInvalid, "This sequence number was answered long ago.", target: "sequence"))
-        }
+        let last = try transaction.client(plan.client)?.lastSequence
+        guard last.map({ mutation.sequence > $0 }) ?? true else { return try tooLate() }
         let outcome = try decide()
         try remember(outcome)
         return outcome

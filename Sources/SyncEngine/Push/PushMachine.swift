@@ -16,9 +16,7 @@ public struct PushMachine: Sendable {
     }
 
     /// The request with what is decided outside the transaction. Throws `request.invalid`.
-    public func plan(
-        _ request: PushRequest, for caller: SyncCaller, settled: [Int64: Settlement] = [:]
-    ) throws(PorticoError) -> PushPlan {
+    public func plan(_ request: PushRequest, for caller: SyncCaller) throws(PorticoError) -> PushPlan {
         guard let client = ClientID(request.clientID) else {
             throw PorticoError(
                 .requestInvalid, "A client id has 1 to 64 letters, digits, `-`, `_` and `.`.", target: "clientId")
@@ -26,11 +24,11 @@ public struct PushMachine: Sendable {
         // A revision of another history says nothing about this one, whatever its number.
         let knowsHistory = request.checkpoint.map { tokens.isOfThisEpoch($0) } ?? true
         return PushPlan(
-            client: client, caller: caller, mutations: request.mutations, knowsHistory: knowsHistory, settled: settled)
+            client: client, caller: caller, mutations: request.mutations, knowsHistory: knowsHistory)
     }
 
-    /// To be called within the transaction. Throws `access.denied` for a client of another identity, and what ends the
-    /// whole push: ``PushInterruption``, or an error of the store itself.
+    /// To be called within the transaction. Throws `access.denied` for a client of another identity, and errors of the
+    /// store itself, which end the whole push.
     public func perform(_ plan: PushPlan, in transaction: any StoreTransaction) throws -> [MutationOutcome] {
         if let known = try transaction.client(plan.client), known.identity != plan.caller.principal.id {
             throw PorticoError(.accessDenied, "This client belongs to somebody else.", target: "clientId")
@@ -48,45 +46,4 @@ public struct PushPlan: Sendable {
     public let mutations: [Mutation]
     /// Whether the base revisions are of the store's present history.
     let knowsHistory: Bool
-    /// What adapters decided about conflicts, by sequence number.
-    public internal(set) var settled: [Int64: Settlement]
-    /// Sequence numbers whose outcomes are no longer kept.
-    var forgotten: Set<Int64> = []
-
-    /// The plan after an interruption has been dealt with.
-    public func knowing(forgotten sequence: Int64) -> PushPlan {
-        var plan = self
-        plan.forgotten.insert(sequence)
-        return plan
-    }
-
-    public func knowing(_ settlement: Settlement, of sequence: Int64) -> PushPlan {
-        var plan = self
-        plan.settled[sequence] = settlement
-        return plan
-    }
-}
-
-/// What must be found out before the push can be made; nothing of it has been made.
-public enum PushInterruption: Error, Sendable {
-    /// The sequence number was answered long ago: see ``PushPlan/knowing(forgotten:)``.
-    case forgotten(Int64)
-}
-
-/// What an adapter decided about a conflict, for the record at that revision.
-public struct Settlement: Sendable, Equatable {
-    public enum Decision: Sendable, Equatable {
-        /// These fields are written.
-        case write(WireDictionary)
-        /// The server's copy stays.
-        case keep
-    }
-
-    public let revision: Revision
-    public let decision: Decision
-
-    public init(revision: Revision, decision: Decision) {
-        self.revision = revision
-        self.decision = decision
-    }
 }

@@ -54,6 +54,10 @@ public protocol Store: Sendable {
     /// computed at this position from those records alone is true as long as it does not move.
     func position(of adapter: AdapterName) -> Revision
 
+    /// Calls `observer` after every commit that moved ``position``, for as long as the store is open. It is called while
+    /// nobody can write, from any thread, so it must not wait for anything.
+    func observe(_ observer: @escaping @Sendable (Revision) -> Void)
+
     /// Ends all connections after the writes under way. Later calls throw `store.unavailable`.
     func close() async
 }

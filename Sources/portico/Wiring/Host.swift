@@ -12,6 +12,7 @@ struct Host {
     let store: any Store
     let identity: Identity
     let adapters: [ServedAdapter]
+    let sync: SyncServices
     let gateway: Gateway
     let administration: Gateway
     let readiness = Readiness()
@@ -26,8 +27,10 @@ struct Host {
         identity = try await Identity(
             store: store, configuration: settings.identity, clock: SystemClock(), log: Log(logger, label: "identity"))
         adapters = try plan.adapters.map { try ServedAdapter($0, logger: logger) }
+        sync = try await SyncServices(adapters: adapters, store: store, settings: settings.gateway.sync)
         gateway = try Gateway(
-            adapters: adapters, store: store, identity: identity, settings: settings.gateway, readiness: readiness,
+            adapters: adapters, store: store, identity: identity, sync: sync, settings: settings.gateway,
+            readiness: readiness,
             clock: SystemClock(), log: log)
         administration = try Gateway(
             administrationOf: adapters, store: store, identity: identity, settings: settings.gateway,
@@ -52,7 +55,7 @@ struct Host {
 
 extension HostPlan {
     var collections: [CollectionDeclaration] {
-        Identity.collections()
+        Identity.collections() + SyncServices.collections()
             + adapters.flatMap { planned in
                 planned.declaration.entities.map {
                     CollectionDeclaration(adapter: planned.declaration.name, entity: $0)

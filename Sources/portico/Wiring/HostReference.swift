@@ -7,7 +7,7 @@ enum HostReference {
         let adapters = modules.flatMap { module in
             adapterKeys(module.name, module.options)
         }
-        return ConfigurationReference(http + limits + other + identity + adapters)
+        return ConfigurationReference(http + limits + sync + other + identity + adapters)
     }
 
     private static let http = [
@@ -68,6 +68,28 @@ enum HostReference {
         ConfigurationKey(
             "limits.addressRequestsPerMinute", .integer(0...10_000_000), default: "0",
             "Requests from one address, whoever asks; 0: any number."),
+    ]
+
+    private static let sync = [
+        ConfigurationKey(
+            "sync.offlineWindow", .duration, default: "30d", "How long a device may stay away without starting over."),
+        ConfigurationKey("sync.limits.page", .integer(1...10_000), default: "1000", "Operations of a page."),
+        ConfigurationKey(
+            "sync.limits.largestPage", .integer(1...10_000), default: "10000", "The same where a device asks for more."),
+        ConfigurationKey(
+            "sync.limits.scan", .integer(100...1_000_000), default: "20000", "Log entries looked at for one page."),
+        ConfigurationKey(
+            "sync.limits.regrant", .integer(1...9_999), default: "2000",
+            "Rows that a group's new members get at once; with more the scope is sent again."),
+        ConfigurationKey("sync.limits.mutations", .integer(1...100_000), default: "1000", "Mutations of a push."),
+        ConfigurationKey(
+            "sync.limits.streams", .integer(1...1_000_000), default: "20000", "Live streams open at once."),
+        ConfigurationKey("sync.live.heartbeat", .duration, default: "25s", "The longest silence on a live stream."),
+        ConfigurationKey("sync.live.longestPoll", .duration, default: "25s", "The longest wait of a long poll."),
+        ConfigurationKey("sync.live.page", .integer(1...10_000), default: "200", "Operations of a live event."),
+        ConfigurationKey(
+            "limits.streamsPerPrincipal", .integer(1...1_000_000), default: "32",
+            "Live streams and long polls of one account at once."),
     ]
 
     private static let other = [

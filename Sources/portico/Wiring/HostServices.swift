@@ -16,6 +16,19 @@ struct DeadlineService: Service {
     }
 }
 
+/// Wakes live streams. The first to stop: the front door waits for their connections.
+struct LiveService: Service {
+    let sync: SyncServices
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            await cancelWhenGracefulShutdown { await sync.run() }
+        } onGracefulShutdown: {
+            sync.stop()
+        }
+    }
+}
+
 /// What identity does every minute: ends, rotations, notes of use.
 struct MaintenanceService: Service {
     let host: Host

@@ -1,5 +1,6 @@
 import Gateway
 import Identity
+import SyncEngine
 
 extension GatewaySettings {
     init(_ values: Values, isSecure: Bool) {
@@ -10,6 +11,23 @@ extension GatewaySettings {
         origins = Set(values.texts("http.cors.origins"))
         preflightMaxAge = Int(values.duration("http.corsMaxAge").components.seconds)
         version = Portico.version
+        sync = SyncSettings(values)
+    }
+}
+
+extension SyncSettings {
+    init(_ values: Values) {
+        self.init()
+        pages.page = values.integer("sync.limits.page")
+        pages.largestPage = values.integer("sync.limits.largestPage")
+        pages.scan = values.integer("sync.limits.scan")
+        pages.regrant = values.integer("sync.limits.regrant")
+        mutations = values.integer("sync.limits.mutations")
+        streams = values.integer("sync.limits.streams")
+        streamsPerPrincipal = values.integer("limits.streamsPerPrincipal")
+        heartbeat = values.duration("sync.live.heartbeat")
+        longestPoll = values.duration("sync.live.longestPoll")
+        livePage = values.integer("sync.live.page")
     }
 }
 

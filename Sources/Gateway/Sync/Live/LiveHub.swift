@@ -1,0 +1,103 @@
+import AdapterKit
+import SyncEngine
+import Synchronization
+
+/// Wakes live streams when the records that they follow change.
+///
+/// A stream that waits is a continuation in ``LiveRoster`` and nothing more: no task, no timer. One loop hears of
+/// commits and of silence for all of them.
+final class LiveHub: Sendable {
+    private typealias Waiter = CheckedContinuation<LiveWaking, Never>
+
+    private let store: any Store
+    private let heartbeat: Duration
+    private let roster: Mutex<LiveRoster<Waiter>>
+    private let commits: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
+    private let adapters: Mutex<Set<AdapterName>>
+
+    init(store: any Store, limits: LiveLimits, heartbeat: Duration) {
+        self.store = store
+        self.heartbeat = heartbeat
+        roster = Mutex(LiveRoster(limits: limits))
+        adapters = Mutex([])
+        // One pending signal stands for any number of commits: the loop asks the store how far it is.
+        (commits, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let signal = signal
+        store.observe { _ in signal.yield() }
+    }
+
+    /// How many streams are open.
+    var count: Int { roster.withLock { $0.count } }
+
+    /// Until it is cancelled.
+    func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await _ in self.commits { self.wakeForChanges() }
+            }
+            group.addTask {
+                while (try? await Task.sleep(for: .seconds(1))) != nil { self.wakeForSilence() }
+            }
+        }
+    }
+
+    func stop() {
+        for waiter in roster.withLock({ $0.stop() }) { waiter.resume(returning: .stopping) }
+    }
+
+    /// Throws `access.rateLimited`, `server.overloaded` or `server.stopping`.
+    func open(for principal: Principal, following adapters: Set<AdapterName>) throws(PorticoError) -> LiveTicket {
+        self.adapters.withLock { $0.formUnion(adapters) }
+        switch roster.withLock({ $0.admit(principal.id, following: adapters) }) {
+        case .open(let number): return LiveTicket(number: number, hub: self)
+        case .tooMany: throw PorticoError(.overloaded, "Too many live streams are open.", retryAfter: 5)
+        case .tooManyOfPrincipal:
+            throw PorticoError(.rateLimited, "You have too many live streams open.", retryAfter: 5)
+        case .stopping: throw PorticoError(.stopping, "The server is stopping.", retryAfter: 1)
+        }
+    }
+
+    fileprivate func wait(_ number: UInt64, seen: Revision, for time: Duration?) async -> LiveWaking {
+        let due = ContinuousClock.now + (time ?? heartbeat)
+        return await withCheckedContinuation { waiter in
+            let reason = roster.withLock { $0.wait(number, waiter, seen: seen, until: due) }
+            if let reason { waiter.resume(returning: reason) }
+        }
+    }
+
+    fileprivate func cut(_ number: UInt64) {
+        roster.withLock { $0.cut(number) }?.resume(returning: .cut)
+    }
+
+    fileprivate func remove(_ number: UInt64) {
+        roster.withLock { $0.remove(number) }?.resume(returning: .cut)
+    }
+
+    private func wakeForChanges() {
+        let followed = adapters.withLock { $0 }
+        let positions = Dictionary(uniqueKeysWithValues: followed.map { ($0, store.position(of: $0)) })
+        for waiter in roster.withLock({ $0.moved(positions) }) { waiter.resume(returning: .changed) }
+    }
+
+    private func wakeForSilence() {
+        for waiter in roster.withLock({ $0.due(at: .now) }) { waiter.resume(returning: .silence) }
+    }
+}
+
+/// A place among the live streams.
+struct LiveTicket: Sendable {
+    fileprivate let number: UInt64
+    fileprivate let hub: LiveHub
+
+    /// Returns when records changed after `seen`, after that time (nil: the heartbeat's), or when it is over.
+    func wait(seen: Revision, for time: Duration? = nil) async -> LiveWaking {
+        await hub.wait(number, seen: seen, for: time)
+    }
+
+    /// Ends it from outside, at once.
+    func cut() { hub.cut(number) }
+
+    /// Gives the place back; the second time nothing happens.
+    func close() { hub.remove(number) }
+}

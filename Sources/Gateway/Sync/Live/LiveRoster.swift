@@ -1,0 +1,113 @@
+import AdapterKit
+import SyncEngine
+
+/// Which live streams there are, which of them wait, and whom to wake: the state machine behind ``LiveHub``. Does
+/// nothing itself; time is passed in.
+struct LiveRoster<Waiter> {
+    enum Admission: Equatable {
+        case open(UInt64)
+        case tooMany
+        case tooManyOfPrincipal
+        case stopping
+    }
+
+    private struct Stream {
+        let principal: String
+        let adapters: Set<AdapterName>
+        var waiter: Waiter?
+        /// When its silence must end.
+        var due: ContinuousClock.Instant
+        var isCut = false
+    }
+
+    private let limits: LiveLimits
+    private var streams: [UInt64: Stream] = [:]
+    private var counts: [String: Int] = [:]
+    private var lastNumber: UInt64 = 0
+    private(set) var isStopping = false
+    /// The last position of each adapter that was heard of.
+    private var positions: [AdapterName: Revision] = [:]
+
+    init(limits: LiveLimits) {
+        self.limits = limits
+    }
+
+    var count: Int { streams.count }
+
+    mutating func admit(_ principal: String, following adapters: Set<AdapterName>) -> Admission {
+        guard !isStopping else { return .stopping }
+        guard streams.count < limits.streams else { return .tooMany }
+        guard counts[principal, default: 0] < limits.perPrincipal else { return .tooManyOfPrincipal }
+        lastNumber += 1
+        counts[principal, default: 0] += 1
+        streams[lastNumber] = Stream(principal: principal, adapters: adapters, due: .now)
+        return .open(lastNumber)
+    }
+
+    /// Nil where it waits now; otherwise why it need not: something happened after `seen`, or it is over.
+    mutating func wait(
+        _ number: UInt64, _ waiter: Waiter, seen: Revision, until due: ContinuousClock.Instant
+    ) -> LiveWaking? {
+        guard let stream = streams[number], !stream.isCut else { return .cut }
+        if isStopping { return .stopping }
+        if stream.adapters.contains(where: { positions[$0].map { $0 > seen } ?? false }) { return .changed }
+        streams[number]?.waiter = waiter
+        streams[number]?.due = due
+        return nil
+    }
+
+    /// Adapters whose records changed; those who wait for one of them.
+    mutating func moved(_ moved: [AdapterName: Revision]) -> [Waiter] {
+        let news = moved.filter { positions[$0.key] != $0.value }
+        guard !news.isEmpty else { return [] }
+        positions.merge(news) { $1 }
+        return take { stream in stream.adapters.contains { news[$0] != nil } }
+    }
+
+    /// Those whose silence has lasted long enough.
+    mutating func due(at now: ContinuousClock.Instant) -> [Waiter] { take { $0.due <= now } }
+
+    /// It ends: told by whoever revoked its credential.
+    mutating func cut(_ number: UInt64) -> Waiter? {
+        streams[number]?.isCut = true
+        defer { streams[number]?.waiter = nil }
+        return streams[number]?.waiter
+    }
+
+    mutating func remove(_ number: UInt64) -> Waiter? {
+        guard let stream = streams.removeValue(forKey: number) else { return nil }
+        counts[stream.principal, default: 1] -= 1
+        if counts[stream.principal] == 0 { counts[stream.principal] = nil }
+        return stream.waiter
+    }
+
+    mutating func stop() -> [Waiter] {
+        isStopping = true
+        return take { _ in true }
+    }
+
+    private mutating func take(where matches: (Stream) -> Bool) -> [Waiter] {
+        var waiters: [Waiter] = []
+        for (number, stream) in streams where stream.waiter != nil && matches(stream) {
+            if let waiter = stream.waiter { waiters.append(waiter) }
+            streams[number]?.waiter = nil
+        }
+        return waiters
+    }
+}
+
+/// How many live streams there may be.
+struct LiveLimits: Sendable, Equatable {
+    let streams: Int
+    let perPrincipal: Int
+}
+
+/// Why a stream goes on.
+enum LiveWaking: Sendable, Equatable {
+    case changed
+    /// Nothing happened for so long that the peer should hear something.
+    case silence
+    /// The credential does not hold any more, or the connection is gone.
+    case cut
+    case stopping
+}

@@ -1,0 +1,128 @@
+import AdapterKit
+import NIOCore
+import SyncEngine
+import SyncMessages
+import Synchronization
+import ValueTree
+import WireFormats
+
+/// One device's live stream: pages of a pull that never ends, as server-sent events (HTML, section 9.2).
+///
+/// The checkpoint of the last event is all it remembers, so a consumer that reads slowly is not kept events for: its next
+/// one tells everything since. At most one event is in memory.
+final class LiveStream: ResponseStream {
+    private struct State {
+        var checkpoint: String?
+        var seen = Revision(0)
+        var greeted = false
+        var isOver = false
+    }
+
+    private let request: PullRequest
+    private let caller: SyncCaller
+    private let source: LiveSource
+    private let ticket: LiveTicket
+    private let watch: CredentialWatch.Hold
+    private let state: Mutex<State>
+
+    init(
+        _ request: PullRequest, for caller: SyncCaller, source: LiveSource, ticket: LiveTicket,
+        watch: CredentialWatch.Hold
+    ) {
+        self.request = request
+        self.caller = caller
+        self.source = source
+        self.ticket = ticket
+        self.watch = watch
+        state = Mutex(State(checkpoint: request.checkpoint))
+    }
+
+    /// An answer that came too late is never written.
+    deinit { end() }
+
+    func next() async -> ByteBuffer? {
+        if greet() { return EventText.greeting }
+        while !state.withLock({ $0.isOver }), !watch.isExpired {
+            do {
+                if let event = try await news() { return event }
+            } catch {
+                return finish(EventText.failure(PorticoError(unexpected: error), requestID: source.requestID))
+            }
+            switch await ticket.wait(seen: state.withLock { $0.seen }) {
+            case .changed: continue
+            case .silence: return EventText.heartbeat
+            case .stopping: return finish(EventText.reconnect)
+            case .cut: return finish(nil)
+            }
+        }
+        return nil
+    }
+
+    func end() {
+        state.withLock { $0.isOver = true }
+        ticket.close()
+        watch.end()
+    }
+
+    private func greet() -> Bool {
+        state.withLock { state in
+            defer { state.greeted = true }
+            return !state.greeted
+        }
+    }
+
+    private func finish(_ last: ByteBuffer?) -> ByteBuffer? {
+        state.withLock { $0.isOver = true }
+        return last
+    }
+
+    /// The next page as an event; nil where there is nothing to tell. The first page is always told, so that a device
+    /// knows what it has.
+    private func news() async throws -> ByteBuffer? {
+        var request = request
+        let isFirst = state.withLock { state in
+            request.checkpoint = state.checkpoint
+            return state.seen == Revision(0)
+        }
+        if !isFirst { request.refetch = [] }
+        let (page, position) = try await source.page(request, for: caller)
+        guard let token = page.token else { return nil }
+        let isComplete = page.isComplete
+        state.withLock { state in
+            state.checkpoint = token
+            if isComplete { state.seen = max(position, Revision(1)) }
+        }
+        guard isFirst || !page.operations.isEmpty || !page.reset.isEmpty || !isComplete else { return nil }
+        return try EventText.page(page, id: token, as: source.format)
+    }
+}
+
+/// Where a live stream's pages come from.
+struct LiveSource: Sendable {
+    let pulls: PullMachine
+    let store: any Store
+    let format: any WireFormat
+    let requestID: String
+
+    /// Off the event loop, on which the connection's task prefers to run: it reads the store.
+    func page(_ request: PullRequest, for caller: SyncCaller) async throws -> (PullPage, Revision) {
+        let (pulls, store) = (pulls, store)
+        return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+            try await store.atOneMoment { (try pulls.page(request, for: caller, at: $0), $0.position) }
+        }
+    }
+}
+
+extension PullPage {
+    /// To go on from.
+    var token: String? {
+        switch ending {
+        case .next(let token): token
+        case .complete(let completion): completion.checkpoint
+        }
+    }
+
+    var isComplete: Bool {
+        if case .complete = ending { true } else { false }
+    }
+}

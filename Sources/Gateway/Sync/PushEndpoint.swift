@@ -1,0 +1,50 @@
+import AdapterKit
+import HTTPTypes
+import SyncEngine
+import SyncMessages
+import ValueTree
+
+/// `POST /sync/v1/push`: a device's changes, each made once.
+struct PushEndpoint: Endpoint {
+    let sync: SyncServices
+    let services: GatewayServices
+
+    let properties = EndpointProperties(name: "sync.push", access: .login, effect: .writes)
+    let description = EndpointDescription(
+        summary: "Makes a device's changes, each once.", tag: "Sync", body: SyncShapes.push,
+        answers: [(.ok, .value(.object(SyncShapes.outcomes)))],
+        errors: [.csrfRequired, .requestLimitExceeded, .storeUnavailable, .storeFull])
+
+    func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        let caller = request.caller.syncing
+        let plan = try sync.pushes.plan(try await message(request), for: caller)
+        let answer = try await perform(plan, for: caller)
+        return try services.answers.write(
+            answer.wireValue, to: request.request, presentation: Presentation(), validators: nil)
+    }
+
+    private func message(_ request: AuthenticatedRequest) async throws -> PushRequest {
+        let body = try await services.bodies.message(request, as: SyncShapes.push)
+        var push = try readMessage { () throws(MessageError) in try PushRequest(from: body.value) }
+        guard push.mutations.count <= sync.settings.mutations else {
+            throw PorticoError(
+                .requestLimitExceeded, "A push has at most \(sync.settings.mutations) mutations.", target: "mutations")
+        }
+        for index in push.mutations.indices {
+            guard let entity = sync.catalogue[push.mutations[index].collection]?.entity else { continue }
+            push.mutations[index].fields = push.mutations[index].fields.map {
+                body.coercion.coerce($0, to: entity.patchShape)
+            }
+        }
+        return push
+    }
+
+    private func perform(_ plan: PushPlan, for caller: SyncCaller) async throws -> PushAnswer {
+        let pushes = sync.pushes
+        let (outcomes, position) = try await services.store.transact(weight: max(1, plan.mutations.count)) {
+            (try pushes.perform(plan, in: $0), $0.position)
+        }
+        return PushAnswer(
+            outcomes: outcomes, checkpoint: sync.pulls.mark(position, for: caller), position: position.number)
+    }
+}

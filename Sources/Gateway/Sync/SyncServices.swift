@@ -1,0 +1,42 @@
+import AdapterKit
+import Identity
+import SyncEngine
+
+/// The offline-sync room: what its endpoints share, for as long as the host runs.
+public struct SyncServices: Sendable {
+    let catalogue: SyncCatalogue
+    let pulls: PullMachine
+    let pushes: PushMachine
+    let live: LiveHub
+    let settings: SyncSettings
+
+    /// To be installed in the store beforehand.
+    public static func collections() -> [CollectionDeclaration] { CheckpointKey.collections }
+
+    /// Loads the key of the checkpoints, and makes it in an empty store.
+    public init(adapters: [ServedAdapter], store: any Store, settings: SyncSettings) async throws {
+        let key = try await CheckpointKey.load(from: store)
+        catalogue = SyncCatalogue(adapters.map { (declaration: $0.declaration, access: $0.access) })
+        pulls = PullMachine(catalogue: catalogue, epoch: store.epoch, seal: key, limits: settings.pages)
+        pushes = PushMachine(catalogue: catalogue, epoch: store.epoch, seal: key)
+        live = LiveHub(
+            store: store,
+            limits: LiveLimits(streams: settings.streams, perPrincipal: settings.streamsPerPrincipal),
+            heartbeat: settings.heartbeat)
+        self.settings = settings
+    }
+
+    /// Wakes live streams until it is cancelled.
+    public func run() async { await live.run() }
+
+    /// Ends all live streams and opens no more; their clients are told to come back.
+    public func stop() { live.stop() }
+}
+
+extension Caller {
+    /// Whom to sync for, as far as the credential reaches.
+    var syncing: SyncCaller {
+        SyncCaller(
+            principal, adapters: authentication?.scope.adapters, mayWrite: authentication?.scope.mayWrite ?? true)
+    }
+}

@@ -1,0 +1,118 @@
+import AdapterKit
+import HTTPTypes
+import SyncEngine
+import SyncMessages
+import ValueTree
+
+/// The messages as shapes: what descriptions show, and what texts of formats without numbers are read by. What is
+/// allowed is said by the messages' own readers.
+enum SyncShapes {
+    private static let record = Shape.object(ObjectShape("Fields", isOpen: true, members: []))
+
+    static let pull = ObjectShape(
+        "Pull", isOpen: true,
+        members: [
+            Member("checkpoint", .string, summary: "Of the last page; left out at first."),
+            Member("collections", .list(of: .string), summary: "Narrows to these."),
+            Member("limit", .integer, summary: "Operations in one page at most."),
+            Member("refetch", .list(of: .string), summary: "Scopes to be sent again from the beginning."),
+        ])
+
+    static let page = ObjectShape(
+        "Page",
+        members: [
+            Member("reset", .list(of: .string), summary: "Scopes to be forgotten first."),
+            Member(
+                "operations",
+                .list(
+                    of: .object(
+                        ObjectShape(
+                            "SyncOperation",
+                            members: [
+                                Member("collection", .string, isRequired: true),
+                                Member("id", .string, isRequired: true), Member("rev", .integer, isRequired: true),
+                                Member("operation", .choice(["put", "remove"]), isRequired: true),
+                                Member("fields", record),
+                            ]))), isRequired: true),
+            Member("next", .string, summary: "To be sent as the checkpoint for the following page."),
+            Member("complete", .object(completion)),
+        ])
+
+    private static let completion = ObjectShape(
+        "Completion",
+        members: [
+            Member("checkpoint", .string, isRequired: true), Member("position", .integer, isRequired: true),
+            Member(
+                "scopes",
+                .list(
+                    of: .object(
+                        ObjectShape(
+                            "ScopeSummary",
+                            members: [
+                                Member("scope", .string, isRequired: true),
+                                Member("count", .integer, isRequired: true),
+                                Member("checksum", .string, isRequired: true),
+                            ]))), isRequired: true),
+        ])
+
+    static let push = ObjectShape(
+        "Push", isOpen: true,
+        members: [
+            Member("clientId", .string(maximumLength: 64), isRequired: true),
+            Member("checkpoint", .string, summary: "The last one that the device applied."),
+            Member("mutations", .list(of: .object(mutation)), isRequired: true),
+        ])
+
+    private static let mutation = ObjectShape(
+        "Mutation", isOpen: true,
+        members: [
+            Member("sequence", .integer, isRequired: true),
+            Member("operation", .choice(["create", "update", "delete"]), isRequired: true),
+            Member("collection", .string, isRequired: true), Member("id", .string, isRequired: true),
+            Member("baseRev", .integer), Member("fields", record),
+        ])
+
+    static let outcomes = ObjectShape(
+        "Outcomes",
+        members: [
+            Member(
+                "outcomes",
+                .list(
+                    of: .object(
+                        ObjectShape(
+                            "Outcome",
+                            members: [
+                                Member("sequence", .integer, isRequired: true),
+                                Member(
+                                    "outcome", .choice(["applied", "merged", "conflict", "rejected", "retry"]),
+                                    isRequired: true),
+                                Member("rev", .integer), Member("record", record), Member("reason", .string),
+                                Member("message", .string),
+                            ]))), isRequired: true),
+            Member("checkpoint", .string, isRequired: true), Member("position", .integer, isRequired: true),
+        ])
+}
+
+extension BodyReader {
+    /// A message of the protocol and how its texts are to be understood; without a body, one without members.
+    func message(_ request: AuthenticatedRequest, as shape: ObjectShape) async throws -> Body {
+        let bytes = try await bytes(of: request.request, limit: nil)
+        guard !bytes.isEmpty else { return Body(value: .dictionary([:]), coercion: .typed) }
+        let body = try read(bytes, contentType: request.request.headers[.contentType])
+        guard let members = body.value.dictionaryValue else {
+            throw PorticoError(.requestInvalid, "The message is a dictionary of its members.")
+        }
+        return Body(value: .dictionary(body.coercion.coerce(members, to: shape)), coercion: body.coercion)
+    }
+}
+
+extension PorticoError {
+    init(_ error: MessageError) {
+        self.init(.requestInvalid, "A message of the sync protocol is wrong: \(error).", target: error.member)
+    }
+}
+
+/// What a message's reader throws, as callers see it.
+func readMessage<Message>(_ read: () throws(MessageError) -> Message) throws(PorticoError) -> Message {
+    do throws(MessageError) { return try read() } catch { throw PorticoError(error) }
+}
