@@ -13,7 +13,7 @@ struct PorticoControl: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             Status.self, Adapters.self, Accounts.self, SessionCommands.self, Feeds.self, Employees.self, Users.self,
-            Audit.self,
+            Sync.self, Audit.self,
         ])
 
     static func main() async {

@@ -7,8 +7,8 @@ import ValueTree
 extension Gateway {
     /// The admin socket's gateway: operators' routes only.
     public init(
-        administrationOf adapters: [ServedAdapter], store: any Store, identity: Identity, settings: GatewaySettings,
-        readiness: Readiness, clock: any WallClock, log: Log
+        administrationOf adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
+        settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log
     ) throws {
         let services = GatewayServices(store: store, limits: settings.limits, clock: clock)
         let status = StatusRoutes(
@@ -16,6 +16,7 @@ extension Gateway {
             started: clock.now())
         let routes =
             status.routes() + AccountRoutes(identity: identity, services: services).routes()
+            + SyncAdminRoutes(sync: sync, identity: identity, services: services).routes()
             + OperatorRoutes(adapters: adapters, services: services).routes()
         self.init(
             routes: try RouteTable(routes), authenticator: OperatorAuthenticator(),

@@ -33,7 +33,7 @@ struct Host {
             readiness: readiness,
             clock: SystemClock(), log: log)
         administration = try Gateway(
-            administrationOf: adapters, store: store, identity: identity, settings: settings.gateway,
+            administrationOf: adapters, store: store, identity: identity, sync: sync, settings: settings.gateway,
             readiness: readiness, clock: SystemClock(), log: log)
         try await DemoAccounts(settings.demoAccounts).create(in: identity)
         try await start(loadingSamples: settings.loadsSampleData)

@@ -1,0 +1,111 @@
+import AdapterKit
+import HTTPTypes
+import Identity
+import SyncEngine
+import ValueTree
+
+/// `porticoctl sync status`, `changes` and `explain`.
+struct SyncAdminRoutes: Sendable {
+    let sync: SyncServices
+    let identity: Identity
+    let services: GatewayServices
+
+    /// Clients that the status counts at most.
+    private static let countedClients = 10_000
+    private static let largestList = 1_000
+
+    func routes() -> [Route] {
+        [
+            Route(
+                .get, "/admin/v1/sync/status",
+                endpoint("sync.status", "How far the log is, and who syncs.") { _, _ in try await status() }),
+            Route(
+                .get, "/admin/v1/sync/changes",
+                endpoint("sync.changes", "The log, oldest first.") { request, _ in
+                    try await changes(request.request.target)
+                }),
+            Route(
+                .get, "/admin/v1/sync/explanations/{user}/{record*}",
+                endpoint("sync.explain", "Why a device does or does not have a record.") { request, _ in
+                    try await explain(request["record"], for: request["user"])
+                }),
+        ]
+    }
+
+    private func endpoint(
+        _ name: String, _ summary: String,
+        perform: @escaping @Sendable (AuthenticatedRequest, WireDictionary) async throws -> WireValue?
+    ) -> AdministrationEndpoint {
+        AdministrationEndpoint(name, .reads, summary, services: services, perform: perform)
+    }
+
+    private func status() async throws -> WireValue {
+        let (position, floor, clients) = try await services.store.atOneMoment {
+            ($0.position, $0.floor, try $0.clients(after: nil, limit: Self.countedClients).count)
+        }
+        return [
+            "epoch": .string(services.store.epoch.text), "position": .int64(position.number),
+            "floor": .int64(floor.number), "liveStreams": .int64(Int64(sync.live.count)),
+            "clients": .int64(Int64(clients)),
+            "collections": .array(sync.catalogue.collections.map { .string($0.name) }),
+        ]
+    }
+
+    private func changes(_ target: RequestTarget) async throws -> WireValue {
+        let limit = min(max(Int(target["limit"] ?? "") ?? 100, 1), Self.largestList)
+        let asked = target["after"].flatMap { Int64($0) }
+        let entries = try await services.store.atOneMoment { moment in
+            // Without a position the last ones: that is what somebody looks for who looks.
+            let after = asked ?? max(moment.floor.number, moment.position.number - Int64(limit))
+            return try moment.changes(after: Revision(after), limit: limit)
+        }
+        return ["changes": .array(entries.map(\.shown))]
+    }
+
+    private func explain(_ record: String, for user: String) async throws -> WireValue {
+        guard let name = AccountName(user),
+            let account = try await identity.administration.account(named: name)
+        else { throw PorticoError(.recordNotFound, "There is no account of this name.") }
+        let parts = record.split(separator: "/", omittingEmptySubsequences: false)
+        let isQualified = parts.count > 2 && sync.catalogue["\(parts[0])/\(parts[1])"] != nil
+        let collection = parts.prefix(isQualified ? 2 : 1).joined(separator: "/")
+        let id = parts.dropFirst(isQualified ? 2 : 1).joined(separator: "/")
+        let caller = SyncCaller(account.principal())
+        let catalogue = sync.catalogue
+        return try await services.store.atOneMoment {
+            try catalogue.explain(id, in: collection, for: caller, at: $0)
+        }.shown
+    }
+}
+
+extension LogEntry {
+    fileprivate var shown: WireValue {
+        [
+            "position": .int64(position.number), "collection": .string(collection.description),
+            "id": .string(id.text), "kind": .string(kind.rawValue), "time": .date(time.wholeSeconds),
+            "changed": changedFields.map { .array($0.map { .string($0.text) }) } ?? .null,
+        ]
+    }
+}
+
+extension Explanation {
+    fileprivate var shown: WireValue {
+        [
+            "collection": .string(collection), "id": .string(id), "verdict": .string(verdict.rawValue),
+            "revision": revision.map { .int64($0.number) } ?? .null,
+            "rules": .array(
+                clauses.map { clause in
+                    let margin = String(repeating: "  ", count: clause.depth)
+                    return .string("\(margin)\(clause.text) \(clause.holds ? "(holds)" : "(does not hold)")")
+                }), "history": .array(history.map(\.shown)),
+            "keptCopies": .array(
+                keptCopies.map { kept in
+                    [
+                        "number": .int64(kept.number), "time": .date(kept.time.wholeSeconds),
+                        "reason": .string(kept.copy.reason.rawValue), "author": .string(kept.copy.author),
+                        "content": .dictionary(kept.copy.content),
+                    ]
+                }),
+        ]
+    }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import ValueTree
+
+struct Sync: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Offline sync: how far the log is, what changed, who has what.",
+        subcommands: [State.self, Changes.self, Explain.self])
+
+    struct State: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "status", abstract: "Shows how far the log is, and who syncs.")
+
+        @OptionGroup var options: ConnectionOptions
+
+        func run() async throws {
+            let value = try await options.withConnection { try await $0.get("/admin/v1/sync/status") }
+            try Printer(style: options.output).show(value)
+        }
+    }
+
+    struct Changes: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lists changes of records, the last ones where nothing else is said.")
+
+        @OptionGroup var options: ConnectionOptions
+        @Option(help: "Only what came after this position.") var after: Int64?
+        @Option(help: "At most so many, up to 1000.") var limit = 100
+
+        func run() async throws {
+            let start = after.map { "&after=\($0)" } ?? ""
+            let value = try await options.withConnection {
+                try await $0.get("/admin/v1/sync/changes?limit=\(limit)\(start)")
+            }
+            try Printer(style: options.output).show(
+                value, columns: ["position", "time", "kind", "collection", "id", "changed"], list: "changes")
+        }
+    }
+
+    struct Explain: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Says why a device of a user does or does not have a record.")
+
+        @OptionGroup var options: ConnectionOptions
+        @Argument(help: "The account's name.") var user: String
+        @Argument(help: "The record: notes/ID, or adapter/entity/ID.") var record: String
+
+        func run() async throws {
+            let path = record.split(separator: "/", omittingEmptySubsequences: false).map {
+                String($0).asPathSegment
+            }.joined(separator: "/")
+            let value = try await options.withConnection {
+                try await $0.get("/admin/v1/sync/explanations/\(user.asPathSegment)/\(path)")
+            }
+            try Printer(style: options.output).show(value)
+        }
+    }
+}
