@@ -1,0 +1,177 @@
+"""Live sync: server-sent events, resuming, long polls, limits, and how streams end."""
+
+import base64
+import http.client
+import json
+import plistlib
+import threading
+import unittest
+import uuid
+
+from device import Device
+from harness import Gateway, GatewayTest
+
+
+class Stream:
+    """One event stream, read line by line."""
+
+    def __init__(self, gateway, user=None, token=None, query="", last=None):
+        self.connection = http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=60)
+        headers = {}
+        if user:
+            headers["Authorization"] = "Basic " + base64.b64encode(f"{user}:portico-demo".encode()).decode()
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        if last:
+            headers["Last-Event-ID"] = last
+        self.connection.request("GET", "/sync/v1/live" + query, headers=headers)
+        self.response = self.connection.getresponse()
+        self.status = self.response.status
+
+    def event(self):
+        """The next event's fields, comments passed over; None at the end."""
+        event = {"data": []}
+        while True:
+            line = self.response.readline()
+            if not line:
+                return None
+            line = line.decode().rstrip("\n")
+            if not line:
+                if event["data"]:
+                    event["data"] = "\n".join(event["data"])
+                    return event
+                event = {"data": []}
+            elif not line.startswith(":"):
+                name, _, value = line.partition(": ")
+                event["data"].append(value) if name == "data" else event.__setitem__(name, value)
+
+    def page(self):
+        event = self.event()
+        return event["id"], json.loads(event["data"])
+
+    def close(self):
+        self.response.close()
+        self.connection.close()
+
+
+class Live(GatewayTest):
+    settings = ("--set", "limits.streamsPerPrincipal=3", "--set", "sync.live.heartbeat=1s")
+
+    def setUp(self):
+        self.alice = Device(self.gateway, "alice", collections=["notes"])
+        self.alice.pull()
+        self.streams = []
+
+    def tearDown(self):
+        for stream in self.streams:
+            stream.close()
+
+    def open(self, *parts, **named):
+        stream = Stream(self.gateway, *parts, **named)
+        self.streams.append(stream)
+        return stream
+
+    def follow(self, **named):
+        return self.open("alice", query=f"?checkpoint={self.alice.checkpoint}", **named)
+
+    def note(self, **fields):
+        identifier = str(uuid.uuid4())
+        self.assertEqual(self.alice.change("create", identifier, {"title": "t", **fields})["outcome"], "applied")
+        return identifier
+
+    def test_a_change_comes_and_the_stream_goes_on_where_it_was_cut(self):
+        stream = self.follow()
+        self.assertEqual(stream.status, 200)
+        self.assertEqual(stream.response.getheader("Content-Type"), "text/event-stream")
+        self.assertEqual(stream.page()[1]["operations"], [])
+        first = self.note()
+        last, page = stream.page()
+        self.assertEqual([o["id"] for o in page["operations"]], [first])
+        self.assertEqual(page["complete"]["checkpoint"], last)
+        stream.close()
+        missed = self.note()
+        again = self.open("alice", last=last, query="?checkpoint=overruled")
+        self.assertEqual([o["id"] for o in again.page()[1]["operations"]], [missed])
+
+    def test_what_one_may_not_see_wakes_nobody(self):
+        bob = self.open("bob", query="?collections=notes")
+        while "complete" not in bob.page()[1]:
+            pass
+        self.note(title="private")
+        shared = self.note(sharedWith=["bob"])
+        self.assertEqual([o["id"] for o in bob.page()[1]["operations"]], [shared])
+
+    def test_data_comes_in_other_formats(self):
+        for name, read in (("plist", lambda text: plistlib.loads(text.encode())),
+                           ("bplist", lambda text: plistlib.loads(base64.b64decode(text)))):
+            stream = self.open("alice", query=f"?collections=notes&format={name}&limit=1000")
+            self.assertIn("complete", read(stream.event()["data"]))
+
+    def test_a_broken_checkpoint_is_told_before_the_stream_begins(self):
+        self.expect(self.gateway.get("/sync/v1/live?checkpoint=x", user="alice"), 410, "sync.fetchAgain")
+
+    def test_an_account_has_a_limited_number_of_streams_and_gets_its_places_back(self):
+        streams = [self.open("carol", query="?collections=notes") for _ in range(3)]
+        self.expect(self.gateway.get("/sync/v1/live?collections=notes", user="carol"), 429, "access.rateLimited")
+        self.assertEqual(self.open("bob", query="?collections=notes").status, 200)
+        streams[0].close()
+        for _ in range(60):
+            stream = self.open("carol", query="?collections=notes")
+            if stream.status == 200:
+                break
+            stream.close()
+            threading.Event().wait(0.5)
+        self.assertEqual(stream.status, 200)
+
+    def test_a_long_poll_answers_with_the_change(self):
+        path = f"/sync/v1/live?wait=20&checkpoint={self.alice.checkpoint}"
+        answers = []
+        poll = threading.Thread(target=lambda: answers.append(self.gateway.get(path, user="alice")))
+        poll.start()
+        note = self.note()
+        poll.join()
+        self.assertEqual([o["id"] for o in self.expect(answers[0], 200).json()["operations"]], [note])
+        self.alice.pull()
+        empty = self.gateway.get(f"/sync/v1/live?wait=0&checkpoint={self.alice.checkpoint}", user="alice")
+        self.assertEqual(self.expect(empty, 200).json()["operations"], [])
+
+    def test_signing_out_ends_the_stream(self):
+        token = self.gateway.login("admin").json()["accessToken"]
+        stream = self.open(token=token, query="?collections=notes")
+        stream.event()
+        self.gateway.send("POST", "/auth/logout", {}, token=token)
+        while stream.event() is not None:
+            pass
+
+    def test_silence_is_broken_by_a_comment(self):
+        stream = self.follow()
+        stream.event()
+        while not stream.response.readline().startswith(b":"):
+            pass
+
+    def test_head_opens_no_stream(self):
+        self.assertEqual(self.gateway.request("HEAD", "/sync/v1/live?collections=notes", user="alice").status, 200)
+
+
+class Stopping(unittest.TestCase):
+    def test_a_stop_tells_streams_to_come_back_and_waits_for_none(self):
+        gateway = Gateway()
+        try:
+            stream = Stream(gateway, "alice", query="?collections=notes")
+            stream.event()
+            status = []
+            stop = threading.Thread(target=lambda: status.append(gateway.stop()))
+            stop.start()
+            event = stream.event()
+            while event and event.get("event") != "reconnect":
+                event = stream.event()
+            self.assertEqual(event["event"], "reconnect")
+            self.assertIsNone(stream.event())
+            stop.join()
+            self.assertEqual(status, [0])
+        finally:
+            gateway.remove()
+
+
+if __name__ == "__main__":
+    unittest.main()
