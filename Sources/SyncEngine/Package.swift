@@ -52,7 +52,8 @@ let package = Package(
         .testTarget(
             name: "SyncEngineTests",
             dependencies: [
-                "SyncEngine", "MemoryStore", "StoreConformance", .product(name: "AdapterKit", package: "AdapterKit"),
+                "SyncEngine", "SyncMessages", "MemoryStore", "StoreConformance",
+                .product(name: "AdapterKit", package: "AdapterKit"),
             ],
             path: "Tests/SyncEngineTests", swiftSettings: strict),
     ],

@@ -1,0 +1,152 @@
+import AdapterKit
+import MemoryStore
+import SyncEngine
+import SyncMessages
+import Testing
+
+@Suite struct PullTests {
+    let ann = SyncWorld.user("ann", region: "north")
+
+    @Test func `joining a group brings its rows and leaving it takes them, one's own stay`() async throws {
+        let world = try await SyncWorld()
+        try await world.own.create(["id": "r", "members": []], in: "rooms")
+        for index in 0..<3 {
+            try await world.own.create(
+                ["id": .string("m\(index)"), "room": "r", "author": index == 0 ? "ann" : "ben"], in: "messages")
+        }
+        var device = PlainDevice(ann)
+        try await device.pull(world)
+        #expect(device.ids(in: "messages") == ["m0"])
+        try await world.own.update("r", ["members": ["ann"]], in: "rooms")
+        try await device.pull(world)
+        #expect(device.ids(in: "messages") == ["m0", "m1", "m2"])
+        try await world.own.update("r", ["members": ["ben"]], in: "rooms")
+        let page = try await world.page(PullRequest(checkpoint: device.checkpoint), for: ann)
+        #expect(page.reset == [])
+        #expect(page.operations.filter { $0.collection == "messages" }.map(\.id) == ["m1", "m2"])
+        try await device.pull(world)
+        #expect(device.ids(in: "messages") == ["m0"])
+        #expect(device.disagreeing == [])
+    }
+
+    @Test func `a role that is lost takes with it what it showed`() async throws {
+        let world = try await SyncWorld()
+        try await world.own.create(["id": "m", "room": "r", "author": "ben"], in: "messages")
+        var device = PlainDevice(SyncWorld.user("ann", roles: ["auditor"]))
+        try await device.pull(world)
+        #expect(device.ids(in: "messages") == ["m"])
+        device.principal = SyncWorld.user("ann")
+        try await device.pull(world)
+        #expect(device.ids(in: "messages") == [])
+        #expect(device.disagreeing == [])
+    }
+
+    @Test func `a change of rules sends only the scopes that it concerns`() async throws {
+        let world = try await SyncWorld()
+        var device = PlainDevice(ann)
+        try await device.pull(world)
+        let page = try await world.page(
+            PullRequest(checkpoint: device.checkpoint), for: SyncWorld.user("ann", region: "south"))
+        #expect(page.reset == ["pupils"])
+    }
+
+    @Test func `a delta reads nothing of the rows that did not change`() async throws {
+        let world = try await SyncWorld()
+        for index in 0..<50 {
+            try await world.own.create(["id": .string("n\(index)"), "sharedWith": ["ann"]], in: "notes")
+        }
+        var device = PlainDevice(ann)
+        try await device.pull(world)
+        try await world.own.update("n7", ["title": "new"], in: "notes")
+        let (pulls, request, caller) = (world.pulls, PullRequest(checkpoint: device.checkpoint), SyncCaller(ann))
+        let reads = try await world.store.atOneMoment { moment in
+            let counting = CountingMoment(moment)
+            _ = try pulls.page(request, for: caller, at: counting)
+            return (counting.queries, counting.records)
+        }
+        #expect(reads == (0, 1))
+    }
+
+    @Test func `a checkpoint of another epoch, of another user, ahead or below the floor is refused`() async throws {
+        let world = try await SyncWorld()
+        try await world.own.create(["id": "n", "sharedWith": ["ann"]], in: "notes")
+        var device = PlainDevice(ann)
+        try await device.pull(world)
+        let request = PullRequest(checkpoint: device.checkpoint)
+        let restored = try await SyncWorld(image: try world.store.image, epoch: Epoch("two"))
+        await expectFetchAgain { try await restored.page(request, for: ann) }
+        await expectFetchAgain { try await world.page(request, for: SyncWorld.user("ben")) }
+        let behind = try await SyncWorld()
+        await expectFetchAgain { try await behind.page(request, for: ann) }
+        try await world.own.update("n", ["title": "x"], in: "notes")
+        _ = try await world.store.compact(.through(world.store.position), dryRun: false)
+        await expectFetchAgain { try await world.page(request, for: ann) }
+    }
+
+    @Test func `a scope that disagrees is sent again, and that scope only`() async throws {
+        let world = try await SyncWorld()
+        try await world.own.create(["id": "n", "sharedWith": ["ann"]], in: "notes")
+        try await world.own.create(["id": "m", "author": "ann"], in: "messages")
+        var device = PlainDevice(ann)
+        try await device.pull(world)
+        device.lose("n", in: "notes")
+        try await device.pull(world)
+        #expect(device.disagreeing == ["notes"])
+        let page = try await world.page(PullRequest(checkpoint: device.checkpoint, refetch: ["notes"]), for: ann)
+        #expect(page.reset == ["notes"] && page.operations.map(\.id) == ["n"])
+        try await device.pull(world, refetch: ["notes"])
+        #expect(device.disagreeing == [])
+    }
+
+    private func expectFetchAgain(_ body: () async throws -> PullPage) async {
+        let error = await #expect(throws: PorticoError.self) { _ = try await body() }
+        #expect(error?.code == .fetchAgain)
+    }
+}
+
+/// Passes everything on and counts.
+private final class CountingMoment: StoreMoment {
+    private let inner: any StoreMoment
+    private(set) var queries = 0
+    private(set) var records = 0
+
+    init(_ inner: any StoreMoment) { self.inner = inner }
+
+    var position: Revision { inner.position }
+    var floor: Revision { inner.floor }
+
+    func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) throws -> Record? {
+        records += 1
+        return try inner.record(id, in: collection, visible: visible)
+    }
+
+    func query(_ query: Query, in collection: CollectionID) throws -> RecordPage {
+        queries += 1
+        return try inner.query(query, in: collection)
+    }
+
+    func count(_ filter: Filter?, in collection: CollectionID) throws -> Int {
+        queries += 1
+        return try inner.count(filter, in: collection)
+    }
+
+    func changes(after position: Revision, limit: Int) throws -> [LogEntry] {
+        try inner.changes(after: position, limit: limit)
+    }
+
+    func history(of id: RecordID, in collection: CollectionID, limit: Int) throws -> [LogEntry] {
+        try inner.history(of: id, in: collection, limit: limit)
+    }
+
+    func client(_ id: ClientID) throws -> PushClient? { try inner.client(id) }
+
+    func clients(after id: ClientID?, limit: Int) throws -> [PushClient] { try inner.clients(after: id, limit: limit) }
+
+    func outcome(of sequence: Int64, from client: ClientID) throws -> PushOutcome? {
+        try inner.outcome(of: sequence, from: client)
+    }
+
+    func keptCopies(_ which: KeptCopies, before number: Int64?, limit: Int) throws -> [KeptCopy] {
+        try inner.keptCopies(which, before: number, limit: limit)
+    }
+}

@@ -1,0 +1,108 @@
+import AdapterKit
+import MemoryStore
+import SyncEngine
+import SyncMessages
+
+/// A store with groups, owners and attributes, and the machines over it.
+struct SyncWorld {
+    let store: MemoryStore
+    let catalogue: SyncCatalogue
+    let pulls: PullMachine
+    let pushes: PushMachine
+
+    init(
+        limits: PullLimits = PullLimits(), image: MemoryTables = MemoryTables(), epoch: Epoch = Epoch("one")
+    ) async throws {
+        store = MemoryStore(image, epoch: epoch, clock: StillClock())
+        try await store.install(
+            [Self.declaration].flatMap { declaration in
+                declaration.entities.map { CollectionDeclaration(adapter: declaration.name, entity: $0) }
+            })
+        catalogue = SyncCatalogue([(declaration: Self.declaration, access: .login)])
+        pulls = PullMachine(catalogue: catalogue, epoch: epoch, seal: CountingSeal(), limits: limits)
+        pushes = PushMachine(catalogue: catalogue, epoch: epoch, seal: CountingSeal())
+    }
+
+    /// On the adapter's own authority.
+    var own: AdapterRecords { AdapterRecords(store: store, declaration: Self.declaration) }
+
+    func seen(by principal: Principal) -> AdapterRecords {
+        AdapterRecords(store: store, declaration: Self.declaration, principal: principal)
+    }
+
+    func page(_ request: PullRequest, for principal: Principal) async throws -> PullPage {
+        let pulls = pulls
+        return try await store.atOneMoment { try pulls.page(request, for: SyncCaller(principal), at: $0) }
+    }
+
+    func push(
+        _ mutations: [Mutation], from client: String, of principal: Principal, checkpoint: String? = nil
+    ) async throws -> [MutationOutcome] {
+        let request = PushRequest(clientID: client, checkpoint: checkpoint, mutations: mutations)
+        let plan = try pushes.plan(request, for: SyncCaller(principal))
+        let pushes = pushes
+        return try await store.transact(weight: 1) { try pushes.perform(plan, in: $0) }
+    }
+
+    static func user(_ name: String, roles: Set<RoleName> = [], region: String? = nil) -> Principal {
+        Principal(
+            kind: .user, id: "id-\(name)", name: name, roles: roles,
+            attributes: region.map { ["region": $0] } ?? [:])
+    }
+}
+
+extension SyncWorld {
+    static let declaration = AdapterDeclaration(
+        name: "world", title: "World", summary: "For tests.", version: "1",
+        entities: [
+            Entity(
+                "rooms", summary: "Groups.", key: EntityKey("id"),
+                fields: [Field("id", .string), Field("members", .list(of: .string)), Field("title", .string)],
+                rows: RowRules(read: .sharedWith("members"), write: .sharedWith("members"))),
+            Entity(
+                "messages", summary: "Seen by members, authors and auditors.", key: EntityKey("id"),
+                fields: [
+                    Field("id", .string), Field("room", .string), Field("author", .string), Field("text", .string),
+                ],
+                rows: RowRules(
+                    read: .any([
+                        .owner("author"), .memberOf("rooms", through: "room", members: "members"), .hasRole("auditor"),
+                    ]), write: .everyone)),
+            Entity(
+                "pupils", summary: "Seen in one's own region.", key: EntityKey("number"),
+                fields: [Field("number", .integer), Field("region", .string), Field("secret", .bool)],
+                rows: RowRules(
+                    read: .all([.attributeEquals("region", attribute: "region"), .not(.fieldIsOneOf("secret", [true]))]
+                    ),
+                    write: .everyone)),
+            notes("notes", .merge), notes("rejecting", .reject), notes("lastWins", .lastWriterWins),
+        ])
+
+    private static func notes(_ name: EntityName, _ policy: ConflictPolicy) -> Entity {
+        Entity(
+            name, summary: "Owned and shared.", key: EntityKey("id"),
+            fields: [
+                Field("id", .string), Field("owner", .string, source: .creator),
+                Field("sharedWith", .list(of: .string)), Field("title", .string(maximumLength: 20)),
+                Field("text", .string),
+            ],
+            rows: RowRules(read: .any([.owner("owner"), .sharedWith("sharedWith")]), write: .owner("owner")),
+            conflictPolicy: policy)
+    }
+}
+
+/// Stands still: nothing here may depend on time.
+struct StillClock: WallClock {
+    func now() -> WireDate { WireDate(secondsSinceReferenceDate: 0) }
+}
+
+/// Not secret, but it notices every change.
+struct CountingSeal: CheckpointSeal {
+    func code(for bytes: [UInt8]) -> [UInt8] {
+        var sum: UInt64 = 7
+        for byte in bytes { sum = (sum &+ UInt64(byte)) &* 0x100_0000_01B3 }
+        return (0..<16).map { UInt8(truncatingIfNeeded: sum >> UInt64(($0 % 8) * 8)) }
+    }
+
+    func isCode(_ code: [UInt8], for bytes: [UInt8]) -> Bool { code == self.code(for: bytes) }
+}
