@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import login_cost
 import report
 from answers import ask, headers_of, prepared
 from calls import CALLS, NOTE
@@ -45,7 +46,9 @@ def main():
             tokens = {gateway: token, nginx: None, peer: peer.token}
             results = [_measure(call, len(answers[call].body), tokens, arguments) for call in CALLS]
             limits = _limits(gateway, results)
+        costs = login_cost.measured(folder, data, arguments.rounds, arguments.seconds)
         print(report.text(results, limits, CONNECTIONS, arguments.rounds, arguments.seconds))
+        print(login_cost.text(costs))
 
 
 def _arguments():
