@@ -55,6 +55,12 @@ let package = Package(
                 "SyncEngine", "MemoryStore", "StoreConformance", .product(name: "AdapterKit", package: "AdapterKit"),
             ],
             path: "Tests/SyncEngineTests", swiftSettings: strict),
+        .testTarget(
+            name: "SyncDeviceTests",
+            dependencies: [
+                "SyncDevice", "SyncMessages", .product(name: "AdapterKit", package: "AdapterKit"),
+            ],
+            path: "Tests/SyncDeviceTests", swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
