@@ -13,7 +13,7 @@ PREFIX ?=
 FUZZ_SECONDS ?= 3000
 # The plugins that are built with the host, folders of Plugins/.
 export PLUGINS := Notes
-.PHONY: help run test build check check-deploy bench instructions kills store-speed fuzz soak docs install clean
+.PHONY: help run test build check check-deploy bench instructions kills store-speed fuzz simulate soak docs install clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
@@ -47,8 +47,15 @@ instructions: need-build need-test ## instructions a byte of the wire formats, h
 fuzz: need-build ## fuzzers for every reader and transcoding, FUZZ_SECONDS in all; the corpus stays in .build/fuzz/
 	@Sources/WireFormats/Drivers/Fuzz/fuzz.sh .build/fuzz $(FUZZ_SECONDS)
 
-soak: need-build need-test ## long fault tests: the gateway, killed a hundred times under load
+soak: need-build need-test simulate ## long fault tests: the gateway, killed a hundred times under load; sync, simulated
 	@PORTICO_KILLS=100 .ci/test-end-to-end test_crash
+
+# SEEDS of 200 operations each; a failing one is shown by --seed.
+SEEDS ?= 100000
+SIMULATOR := Sources/SyncSimulator
+simulate: need-build ## SEEDS runs of devices, network and server with faults of every kind: no promise may break
+	@swift build -c release --package-path $(SIMULATOR) --product sync-simulator -j $(JOBS)
+	@$(SIMULATOR)/.build/release/sync-simulator --seeds $(SEEDS) --operations 200
 
 kills: need-build ## the store, killed a hundred times while it writes: nothing acknowledged may be lost
 	@swift build -c release --product store-kill-driver -j $(JOBS)

@@ -56,6 +56,12 @@ let package = Package(
                 .product(name: "AdapterKit", package: "AdapterKit"),
             ],
             path: "Tests/SyncEngineTests", swiftSettings: strict),
+        .testTarget(
+            name: "SyncDeviceTests",
+            dependencies: [
+                "SyncDevice", "SyncMessages", .product(name: "AdapterKit", package: "AdapterKit"),
+            ],
+            path: "Tests/SyncDeviceTests", swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
