@@ -23,9 +23,9 @@ struct GatewayChannel: ServerChildChannel {
             try pipeline.addHandler(
                 SlowReaderHandler(span: settings.write, rate: settings.writeRate), position: .first)
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            let doorHandler = DoorHandler(connection: connection, turnedAway: door)
             try pipeline.addHandlers(
-                [DoorHandler(connection: connection, turnedAway: door), AtHandHandler(connection: connection)],
-                position: .after(decoder))
+                [doorHandler, AtHandHandler(connection: connection, door: doorHandler)], position: .after(decoder))
             return value
         }
     }

@@ -14,37 +14,49 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         let plan = try options.load()
         let output = LogOutput(.standardError)
+        defer { output.flush() }
         let level = Logger.Level(plan.settings.logLevel)
         LoggingSystem.bootstrap { _ in JSONLogHandler(level: level, output: output) }
         let logger = Logger(label: "portico")
+        GatewayServer.limitEventLoops(to: ProcessInfo.processInfo.activeProcessorCount)
         let host = try await Host(plan, logger: logger)
-        let group = ServiceGroup(configuration: services(host, plan.settings, logger))
+        let group = ServiceGroup(configuration: services(host, plan.settings, output, logger))
         try await group.run()
         await host.stop()
     }
 
-    private func services(_ host: Host, _ settings: HostSettings, _ logger: Logger) -> ServiceGroupConfiguration {
+    private func services(
+        _ host: Host, _ settings: HostSettings, _ output: LogOutput, _ logger: Logger
+    ) -> ServiceGroupConfiguration {
         let socket = settings.adminSocket
         let administration = GatewayServer(
-            gateway: host.administration, settings: settings.serverSettings(.unixSocket(path: socket)), logger: logger
+            gateway: host.administration, settings: settings.serverSettings(.unixSocket(path: socket), output),
+            logger: logger
         ) { _ in
             try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: socket)
         }
         let address = GatewayServer.Address.tcp(host: settings.host, port: settings.port)
         let front = GatewayServer(
-            gateway: host.gateway, settings: settings.serverSettings(address), logger: logger
+            gateway: host.gateway, settings: settings.serverSettings(address, output), logger: logger
         ) { port in
             host.readiness.isReady = true
             Announcement.print("listening on http://\(settings.host):\(port ?? settings.port)")
         }
         var configuration = ServiceGroupConfiguration(
             services: [
-                DeadlineService(gateways: [host.gateway, host.administration]),
-                MaintenanceService(host: host, logger: logger),
-                administration, front,
+                named("deadlines", DeadlineService(gateways: [host.gateway, host.administration])),
+                named("maintenance", MaintenanceService(host: host, logger: logger)),
+                named("administration", administration), named("front door", front),
             ], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         configuration.maximumGracefulShutdownDuration = settings.stopDeadline
         return configuration
+    }
+
+    /// Without a name the group describes a service by reflection through everything that runs, which took most of the
+    /// time of a start. One that fails stops the others as SIGTERM does.
+    private func named(_ name: String, _ service: any Service) -> ServiceGroupConfiguration.ServiceConfiguration {
+        ServiceGroupConfiguration.ServiceConfiguration(
+            service: service, failureTerminationBehavior: .gracefullyShutdownGroup, serviceName: name)
     }
 }
 
