@@ -2,6 +2,7 @@
 """Measures the gateway against nginx and a FastAPI service and prints the section of RESULTS.md."""
 
 import argparse
+import shutil
 import sys
 import tempfile
 from contextlib import ExitStack
@@ -27,6 +28,7 @@ class Result:
     size: int
     bursts: dict  # server name -> its best burst
     megabytes: dict
+    microseconds: dict  # of processor time for one request, the least of all bursts
 
 
 def main():
@@ -35,16 +37,21 @@ def main():
         data = Path(folder, "data")
         with Portico(Path(folder, "first"), data):
             pass  # the first start loads the sample data
+        shutil.copytree(data, Path(folder, "data-of-forgetful"), ignore=shutil.ignore_patterns("*.sock"))
         with ExitStack() as servers:
             gateway = servers.enter_context(Portico(folder, data))
             token = gateway.log_in()
             gateway.json("/api/v1/notes/notes", NOTE, token)
             answers = {call: ask(gateway.base, call, headers_of(call, token)) for call in CALLS}
             feed = next(answer for call, answer in answers.items() if call.path.startswith("/plists/"))
+            forgetful = servers.enter_context(
+                Portico(Path(folder, "forgetful"), Path(folder, "data-of-forgetful"), "--set", "http.limits.answerCache=0B"))
             nginx = servers.enter_context(Nginx(folder, answers))
             peer = servers.enter_context(FastAPIPeer(folder, feed))
-            tokens = {gateway: token, nginx: None, peer: peer.token}
-            results = [_measure(call, len(answers[call].body), tokens, arguments) for call in CALLS]
+            peers = {nginx: None, peer: peer.token}
+            keeping, asking = {gateway: token, **peers}, {forgetful: forgetful.log_in(), **peers}
+            results = [
+                _measure(call, len(answers[call].body), keeping if call.is_kept else asking, arguments) for call in CALLS]
             limits = _limits(gateway, results)
         costs = login_cost.measured(folder, data, arguments.rounds, arguments.seconds)
         print(report.text(results, limits, CONNECTIONS, arguments.rounds, arguments.seconds))
@@ -60,14 +67,17 @@ def _arguments():
 
 def _measure(call, size, tokens, arguments):
     headers = {server: prepared(server.base, call, token) for server, token in tokens.items()}
-    bursts, megabytes = {}, {}
+    bursts, megabytes, microseconds = {}, {}, {}
     for _ in range(arguments.rounds):
         for server in tokens:
+            before = server.processor_seconds()
             seen = burst(server.base, call, headers[server], arguments.seconds)
+            cost = (server.processor_seconds() - before) * 1e6 / (seen.requests_per_second * arguments.seconds)
             print(f"{call.name}: {server.name} {seen.requests_per_second:,.0f}/s", file=sys.stderr)
             bursts[server.name] = max(seen, bursts.get(server.name, seen), key=lambda best: best.requests_per_second)
+            microseconds[server.name] = min(cost, microseconds.get(server.name, cost))
             megabytes[server.name] = max(megabytes.get(server.name, 0), server.resident_megabytes())
-    return Result(call, size, bursts, megabytes)
+    return Result(call, size, bursts, megabytes, microseconds)
 
 
 def _limits(gateway, results):

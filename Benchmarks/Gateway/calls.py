@@ -14,6 +14,7 @@ class Call:
     headers: dict = field(default_factory=dict)
     body: str = ""
     needs_login: bool = False
+    is_kept: bool = True  # asked of a gateway that keeps answers, as it does unless it is told otherwise
     revalidates: bool = False  # sends the ETag of an answer before it, and expects 304
     of_fastapi: tuple = (4, 8)  # of answers under 10 KB; larger ones are bound by copying
 
@@ -26,14 +27,17 @@ NOTE = {
 
 _SEARCH = {"fullName": "", "division": "", "order": "ASC", "rowsPerPage": 10, "pageIndex": 3}
 
+_EMPLOYEES = dict(
+    method="POST", path="/OrganizationInterfaceImplMobile/employeeSearch",
+    headers={"Content-Type": "application/json", "Accept": "application/json"}, body=json.dumps(_SEARCH),
+    needs_login=True)
+
 CALLS = [
     Call("health", "GET", "/health/live", of_nginx=(0.6, 0.6)),
     Call("feed, 200", "GET", "/plists/sonnets", of_nginx=(0.6, 0.6)),
     Call("feed, 304", "GET", "/plists/sonnets", of_nginx=(0.6, 0.6), revalidates=True),
-    Call(
-        "employee page of 10", "POST", "/OrganizationInterfaceImplMobile/employeeSearch", of_nginx=(0.15, 0.4),
-        headers={"Content-Type": "application/json", "Accept": "application/json"}, body=json.dumps(_SEARCH),
-        needs_login=True),
+    Call("employee page of 10", **_EMPLOYEES, of_nginx=(0.15, 0.4)),
+    Call("the same, not kept", **_EMPLOYEES, of_nginx=(0.15, 0.15), of_fastapi=None, is_kept=False),
     Call("a user", "GET", "/v2/101", of_nginx=None, needs_login=True),
     Call(
         "protected answer", "GET", f"/api/v1/notes/notes/{NOTE['id']}", of_nginx=(0.4, 0.4),

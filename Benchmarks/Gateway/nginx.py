@@ -8,7 +8,7 @@ _CONFIGURATION = """
 daemon off; user root; master_process on; worker_processes 1; pid {folder}/nginx.pid; error_log {folder}/error.log;
 events {{ worker_connections 1024; }}
 http {{
-    access_log {folder}/access.log;
+    access_log {folder}/access.log combined buffer=64k flush=1s;
     client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
     keepalive_requests 1000000000; sendfile on; tcp_nopush on; open_file_cache max=100 inactive=1h; types {{ }}

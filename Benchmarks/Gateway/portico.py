@@ -13,14 +13,14 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 class Portico(Server):
     name = "portico"
 
-    def __init__(self, folder, data):
+    def __init__(self, folder, data, *settings):
         super().__init__(folder)
-        self.data = data
+        self.data, self.settings = data, settings
 
     def command(self):
         program = REPOSITORY / ".build/release/portico"
         configuration = REPOSITORY / "Config/demo.yaml"
-        return [program, "serve", "--config", configuration, "--data", self.data, "--set", "http.port=0"]
+        return [program, "serve", "--config", configuration, "--data", self.data, "--set", "http.port=0", *self.settings]
 
     @property
     def base(self):

@@ -45,9 +45,15 @@ class Server:
         self.output.close()
 
     def resident_megabytes(self):
-        """Of the process and its children: nginx serves from a worker."""
+        return sum(_resident_kilobytes(pid) for pid in self._pids()) / 1024
+
+    def processor_seconds(self):
+        return sum(_processor_ticks(pid) for pid in self._pids()) / os.sysconf("SC_CLK_TCK")
+
+    def _pids(self):
+        """The process and its children: nginx serves from a worker."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return sum(_resident_kilobytes(pid) for pid in [self.process.pid, *children]) / 1024
+        return [self.process.pid, *children]
 
     def _wait_until_ready(self):
         deadline = time.monotonic() + 60
@@ -67,6 +73,12 @@ class Server:
 
     def said(self):
         return (self.folder / "output.log").read_text(errors="replace")
+
+
+def _processor_ticks(pid):
+    """User and system time: fields 14 and 15 of proc(5), counted behind the program's name."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
 
 
 def _resident_kilobytes(pid):

@@ -77,6 +77,14 @@ class Gateway:
     def log(self):
         return self.log_path.read_text(errors="replace")
 
+    def log_with(self, answer):
+        """The log, once the line of the request that got this answer is in it: lines wait for others for a moment."""
+        end = time.monotonic() + START_SECONDS
+        while answer.headers["x-request-id"] not in (log := self.log()):
+            assert time.monotonic() < end, f"{answer} is not in the log"
+            time.sleep(0.01)
+        return log
+
     def stop(self):
         """SIGTERM; the exit status."""
         self.process.send_signal(signal.SIGTERM)

@@ -93,6 +93,17 @@ class AtHand(GatewayTest):
                 time.sleep(0.5)
             self.assertEqual(connection.recv(65_536), b"")
 
+    def test_it_has_the_fields_that_it_had_at_first(self):
+        for number, path in enumerate(["/plists/sonnets", "/v2/101"]):
+            first, second, unchanged = (
+                self.gateway.get(f"{path}?n={number}", token=self.token, headers=headers)
+                for headers in [{}, {}, {"If-None-Match": "*"}])
+            for answer in [first, second, unchanged]:
+                del answer.headers["date"], answer.headers["x-request-id"]
+            self.assertEqual((first.headers, first.body), (second.headers, second.body))
+            self.assertEqual((unchanged.status, unchanged.body), (304, b""))
+            self.assertLess(set(unchanged.headers), set(first.headers))
+
     def test_every_answer_has_an_id_of_its_own(self):
         ids = {self.gateway.get("/health/live").headers["x-request-id"] for _ in range(5)}
         self.assertEqual(len(ids), 5)

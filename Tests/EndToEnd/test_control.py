@@ -9,7 +9,7 @@ import unittest
 import urllib.parse
 
 import cbor
-from harness import GatewayTest, run_portico
+from harness import JSON, ROOT, GatewayTest, run_portico
 
 DONE, FAILED, USAGE = 0, 1, 2
 EMPLOYEE = {"firstName": "A", "lastName": "B", "division": "Sales", "email": "a@example.com", "phoneNumber": "+1 916 555 0100"}
@@ -40,6 +40,20 @@ class ControlTest(GatewayTest):
         path = self.folder / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
+
+
+class Samples(ControlTest):
+    """The files that docs/importing.md points to."""
+
+    def test_every_sample_loads_the_same_records(self):
+        for adapter, entity, fields in [("users", "users", 3), ("employees", "employees", 6)]:
+            loaded = []
+            for ending in ["csv", "json", "plist", "xml"]:
+                self.json(adapter, "import", ROOT / f"Config/samples/{adapter}.{ending}", "--mode", "replace")
+                page = self.gateway.get(f"/api/v1/{adapter}/{entity}", JSON, user="alice").json()
+                loaded.append([{name: record[name] for name in record if name != "modified"} for record in page["items"]])
+            self.assertEqual(loaded, [loaded[0]] * 4)
+            self.assertEqual([len(loaded[0]), len(loaded[0][0])], [2, fields])
 
 
 class Commands(ControlTest):

@@ -88,8 +88,8 @@ class EmployeeSearchContract(GatewayTest):
         self.assertIn("errorCode", answer.json())
 
     def test_the_searched_name_is_in_no_log(self):
-        self.search(fullName="Zaphodbeeblebrox", order="ASC", rowsPerPage=1, pageIndex=0)
-        self.assertNotIn("Zaphodbeeblebrox", self.gateway.log())
+        answer = self.search(fullName="Zaphodbeeblebrox", order="ASC", rowsPerPage=1, pageIndex=0)
+        self.assertNotIn("Zaphodbeeblebrox", self.gateway.log_with(answer))
 
 
 if __name__ == "__main__":

@@ -72,6 +72,14 @@ class FeedsContract(GatewayTest):
         self.assertEqual((changed.status, changed.plist()), (200, {"n": 2}))
         self.assertNotEqual(changed.headers["etag"], tag)
 
+    def test_shared_caches_may_keep_what_needs_no_login(self):
+        for user, expected in [(None, "public, no-cache"), ("alice", "private, no-cache")]:
+            for _ in range(2):
+                answer = self.gateway.get(FEED, user=user)
+                self.assertEqual(answer.headers["cache-control"], expected)
+        fields = self.gateway.get(FEED).headers["vary"].split(", ")
+        self.assertLessEqual({"Accept", "Authorization", "Cookie"}, set(fields))
+
     def test_binary_and_json_carry_the_same_data(self):
         plain = self.gateway.get(FEED).plist()
         binary = self.gateway.get(FEED, BPLIST)

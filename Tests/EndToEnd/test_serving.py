@@ -47,7 +47,7 @@ class Configuration(unittest.TestCase):
 
     def test_what_is_no_yaml_is_told_with_its_place(self):
         self.refused("http:\n  port: [1\n", "portico.yaml:", "YAML")
-        self.refused("http: {port: 1}\nhttp: {port: 2}\n", "portico.yaml:", "twice")
+        self.refused("http: {port: 1}\nhttp: {port: 2}\n", "portico.yaml:2:1: The key http stands here a second time.")
 
     def test_a_file_that_is_not_there_is_refused(self):
         done = run_portico("check", "--config", self.folder / "none.yaml")

@@ -72,6 +72,16 @@ private func resolve(
         #expect(error.description.hasPrefix("test.yaml:2"))
     }
 
+    @Test(arguments: [
+        ("a: 1\nb:\n  a: 2\na: 3", "test.yaml:4:1: The key a stands here a second time."),
+        ("h:\n  port: 1\n  # port: 5\n  x: 0\n  'port' : 2", "test.yaml:5:3: The key port stands here a second time."),
+        ("h: {port: 1, port: 2}", "test.yaml:1:5: The key port stands here a second time."),
+    ])
+    func `a key that stands twice is reported where it stands again`(yaml: String, message: String) throws {
+        let error = try #require(throws: ConfigurationError.self) { try resolve(yaml).get() }
+        #expect(error.description == message)
+    }
+
     @Test func `a secret comes from the environment or a file and shows itself to nobody`() throws {
         let fromEnvironment = try resolve("identity: {pepper: {env: PEPPER}}").get()["identity.pepper"]?.secret
         #expect(fromEnvironment?.reveal() == "p")

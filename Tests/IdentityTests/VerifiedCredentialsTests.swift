@@ -11,7 +11,7 @@ import Testing
     private let bob: AccountID = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 
     private func key(_ name: String) -> CredentialKey {
-        CredentialKey(.accessToken, [Secret(name)], key: SymmetricKey(data: [1]))
+        CredentialKey(.accessToken, [Secret(name)], keyed: HMAC(key: SymmetricKey(data: [1])))
     }
 
     private func authentication(_ account: AccountID) -> Authentication {
@@ -65,11 +65,11 @@ import Testing
     }
 
     @Test func `credentials of two kinds with one text are two`() {
-        let key = SymmetricKey(data: [1])
-        let kinds = Authentication.Method.allCases.map { CredentialKey($0, [Secret("x")], key: key) }
+        let key = HMAC<SHA256>(key: SymmetricKey(data: [1]))
+        let kinds = Authentication.Method.allCases.map { CredentialKey($0, [Secret("x")], keyed: key) }
         #expect(Set(kinds).count == kinds.count)
         #expect(
-            CredentialKey(.basic, [Secret("ab"), Secret("c")], key: key)
-                != CredentialKey(.basic, [Secret("a"), Secret("bc")], key: key))
+            CredentialKey(.basic, [Secret("ab"), Secret("c")], keyed: key)
+                != CredentialKey(.basic, [Secret("a"), Secret("bc")], keyed: key))
     }
 }

@@ -33,11 +33,19 @@ final class AnswerCache: Sendable {
             reader: reader, target: request.target.text, body: body)
     }
 
-    fileprivate struct Entry {
+    /// A class, so that noting a use changes no dictionary. It is touched under the lock only.
+    fileprivate final class Entry {
         let position: Revision
-        let response: GatewayResponse
+        let answer: KeptAnswer
         let cost: Int
         var lastUse: UInt64
+
+        init(position: Revision, answer: KeptAnswer, cost: Int, lastUse: UInt64) {
+            self.position = position
+            self.answer = answer
+            self.cost = cost
+            self.lastUse = lastUse
+        }
     }
 
     fileprivate struct State {
@@ -53,26 +61,28 @@ final class AnswerCache: Sendable {
         self.capacity = capacity
     }
 
-    func response(for key: Key, at position: Revision) -> GatewayResponse? {
-        state.withLock { state -> GatewayResponse? in
+    func answer(for key: Key, at position: Revision) -> KeptAnswer? {
+        state.withLock { state -> KeptAnswer? in
             guard let entry = state.entries[key] else { return nil }
             guard entry.position == position else {
                 state.remove(key)
                 return nil
             }
             state.uses += 1
-            state.entries[key]?.lastUse = state.uses
-            return entry.response
+            entry.lastUse = state.uses
+            return entry.answer
         }
     }
 
     func keep(_ response: GatewayResponse, for key: Key, at position: Revision) {
-        let cost = response.buffer.readableBytes + key.size + 512
+        guard response.buffer.readableBytes <= capacity / 8 else { return }
+        let answer = KeptAnswer(response)
+        let cost = answer.cost + key.size + 512
         guard cost <= capacity / 8 else { return }
         state.withLock { state in
             state.remove(key)
             state.uses += 1
-            state.entries[key] = Entry(position: position, response: response, cost: cost, lastUse: state.uses)
+            state.entries[key] = Entry(position: position, answer: answer, cost: cost, lastUse: state.uses)
             state.cost += cost
             if state.cost > capacity { state.shrink(to: capacity / 2) }
         }
@@ -80,6 +90,13 @@ final class AnswerCache: Sendable {
 }
 
 extension AnswerCache.Key {
+    /// Where and what is asked tells most keys apart; hashing a principal costs more than comparing it once.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(target)
+        hasher.combine(body)
+        hasher.combine(reader?.id)
+    }
+
     /// In bytes, about.
     fileprivate var size: Int { said.reduce(target.utf8.count + body.count) { $0 + ($1?.utf8.count ?? 0) } }
 }

@@ -16,13 +16,13 @@ protocol Endpoint: Sendable {
     var mayAnswerAtHand: Bool { get }
 
     /// The whole answer of ``respond(to:)`` where that takes no wait: it is constant or kept. Runs on an event loop.
-    func answerAtHand(to request: AuthenticatedRequest) -> GatewayResponse?
+    func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer?
 }
 
 extension Endpoint {
     var mayAnswerAtHand: Bool { false }
 
-    func answerAtHand(to request: AuthenticatedRequest) -> GatewayResponse? { nil }
+    func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer? { nil }
 }
 
 /// What the gateway decides and writes on an endpoint's behalf.

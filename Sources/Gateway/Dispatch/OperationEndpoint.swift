@@ -73,7 +73,7 @@ struct OperationEndpoint: Endpoint {
         _ = try services.answers.choice(for: request.request, presentation: binding.presentation)
         let key = cacheKey(request, body: body)
         let position = services.store.position(of: served.declaration.name)
-        if let kept = services.cache.response(for: key, at: position) { return kept }
+        if let kept = services.cache.answer(for: key, at: position) { return kept.response }
         let response = try await call(request, body: body, version: "\(services.store.epoch)-\(position)")
         services.cache.keep(response, for: key, at: position)
         return response
@@ -81,9 +81,9 @@ struct OperationEndpoint: Endpoint {
 
     var mayAnswerAtHand: Bool { operation.answers == .untilRecordsChange && operation.effect == .reads }
 
-    func answerAtHand(to request: AuthenticatedRequest) -> GatewayResponse? {
+    func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer? {
         guard (try? authorise(request.caller)) != nil, case .bytes(let body) = request.request.body else { return nil }
-        return services.cache.response(
+        return services.cache.answer(
             for: cacheKey(request, body: body), at: services.store.position(of: served.declaration.name))
     }
 
@@ -99,8 +99,10 @@ struct OperationEndpoint: Endpoint {
         let input = try services.bodies.input(
             of: request, body: body, shape: operation.input, queryMembers: binding.queryMembers, form: binding.form)
         let answer = try await services.calls.answer(operation, of: served, input: input, request: request)
-        return try services.answers.write(
+        var response = try services.answers.write(
             answer, of: operation, to: request.request, presentation: binding.presentation, version: version)
+        if request.caller.principal.isAnonymous { response.allowSharing() }
+        return response
     }
 
     private func cacheKey(_ request: AuthenticatedRequest, body: [UInt8]) -> AnswerCache.Key {

@@ -6,6 +6,11 @@ import WireFormats
 /// From an answer to a response: format by `Accept`, validators, content coding.
 struct AnswerWriter: Sendable {
     let catalogue: FormatCatalogue
+    private let negotiated = NegotiatedVariants()
+
+    init(catalogue: FormatCatalogue) {
+        self.catalogue = catalogue
+    }
 
     /// An operation's answer. `version` names the state where the answer itself names none.
     func write(
@@ -39,12 +44,21 @@ struct AnswerWriter: Sendable {
     func choice(
         for request: GatewayRequest, presentation: Presentation, overlooksQuery: Bool = false
     ) throws(PorticoError) -> AnswerVariant {
+        let question = NegotiatedVariants.Question(
+            accept: request.headers[.accept], acceptEncoding: request.headers[.acceptEncoding],
+            override: overlooksQuery ? nil : request.target["format"], defaultFormat: presentation.defaultFormat,
+            textXMLMeansPlist: presentation.textXMLIsPropertyList)
+        return try negotiated.variant(question) { () throws(PorticoError) in try agree(question, presentation) }
+    }
+
+    private func agree(
+        _ question: NegotiatedVariants.Question, _ presentation: Presentation
+    ) throws(PorticoError) -> AnswerVariant {
         do {
-            let chosen = try formats(presentation).answer(
-                accept: request.headers[.accept], override: overlooksQuery ? nil : request.target["format"])
+            let chosen = try formats(presentation).answer(accept: question.accept, override: question.override)
             return AnswerVariant(
                 format: chosen.format, mediaType: chosen.mediaType.description,
-                coding: ContentCoding.negotiate(request.headers[.acceptEncoding]))
+                coding: ContentCoding.negotiate(question.acceptEncoding))
         } catch {
             throw PorticoError(error)
         }
@@ -74,6 +88,7 @@ struct AnswerWriter: Sendable {
 
 extension AnswerWriter {
     static let vary = "Accept, Accept-Encoding"
+    static let keptByTheCaller = "private, no-cache"
 
     private func document(
         _ bytes: [UInt8], mediaType: String, to request: GatewayRequest, validators: Validators?
@@ -95,7 +110,7 @@ extension AnswerWriter {
     }
 
     private func label(_ response: inout GatewayResponse, _ validators: Validators?, variant: String) {
-        response.headers[.cacheControl] = validators == nil ? "no-store" : "private, no-cache"
+        response.headers[.cacheControl] = validators == nil ? "no-store" : Self.keptByTheCaller
         if let version = validators?.version {
             response.headers[.eTag] = EntityTag(version: version, variant: variant).text
         }
@@ -104,14 +119,12 @@ extension AnswerWriter {
 
     /// 304 where the caller has this answer already (RFC 9110, section 13.2.2).
     func revalidated(_ response: GatewayResponse, for request: GatewayRequest) -> GatewayResponse {
-        guard request.method == .get || request.method == .head, response.status == .ok,
-            isCurrent(response, request.headers)
-        else { return response }
-        var unchanged = GatewayResponse(.notModified)
-        for name in [HTTPField.Name.eTag, .lastModified, .cacheControl, .vary] {
-            unchanged.headers[name] = response.headers[name]
-        }
-        return unchanged
+        isUnchanged(response, for: request) ? response.unchanged() : response
+    }
+
+    func isUnchanged(_ response: GatewayResponse, for request: GatewayRequest) -> Bool {
+        (request.method == .get || request.method == .head) && response.status == .ok
+            && isCurrent(response, request.headers)
     }
 
     private func isCurrent(_ response: GatewayResponse, _ headers: HTTPFields) -> Bool {

@@ -18,6 +18,8 @@ final class AtHandHandler: ChannelDuplexHandler, RemovableChannelHandler {
     static let longestBody = 16 << 10
 
     private let connection: GatewayConnection
+    /// Keeps the order of responses. What is written past it is told to it.
+    private let door: DoorHandler
     private var patience: ConnectionPatience
     private var held: HeldRequest?
     /// Requests that were passed on and are not answered yet.
@@ -25,9 +27,12 @@ final class AtHandHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isReadingPassedOn = false
     private var mustFlush = false
     private var peer: PeerAddress.OfConnection?
+    /// What is written here has been encoded already.
+    private var encoder: ChannelHandlerContext?
 
-    init(connection: GatewayConnection) {
+    init(connection: GatewayConnection, door: DoorHandler) {
         self.connection = connection
+        self.door = door
         patience = ConnectionPatience(idle: connection.settings.idle)
     }
 
@@ -70,14 +75,13 @@ final class AtHandHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func answer(_ request: HeldRequest, _ context: ChannelHandlerContext) -> Bool {
+        guard let encoder else { return false }
         let peer = self.peer ?? connection.peers.ofConnection(context.remoteAddress)
         self.peer = peer
         guard let response = connection.responseAtHand(to: request, peer) else { return false }
-        context.write(wrapOutboundOut(.head(HTTPResponseHead(response))), promise: nil)
-        if response.buffer.readableBytes > 0 {
-            context.write(wrapOutboundOut(.body(.byteBuffer(response.buffer))), promise: nil)
-        }
-        context.write(wrapOutboundOut(.end(nil)), promise: nil)
+        encoder.write(NIOAny(IOData.byteBuffer(response.bytes)), promise: nil)
+        if let body = response.body { encoder.write(NIOAny(IOData.byteBuffer(body)), promise: nil) }
+        door.noteAnswered()
         mustFlush = true
         return true
     }
@@ -102,6 +106,7 @@ final class AtHandHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
 extension AtHandHandler {
     func handlerAdded(context: ChannelHandlerContext) {
+        encoder = try? context.pipeline.syncOperations.context(handlerType: HTTPResponseEncoder.self)
         if context.channel.isActive { watch(context) }
     }
 
@@ -112,6 +117,7 @@ extension AtHandHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         patience.stop()
+        encoder = nil
     }
 
     func channelInactive(context: ChannelHandlerContext) {

@@ -29,9 +29,9 @@ struct GatewayChannel: ServerChildChannel {
             try pipeline.addHandler(
                 SlowReaderHandler(span: settings.write, rate: settings.writeRate), position: .first)
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            let doorHandler = DoorHandler(connection: connection, turnedAway: turnedAway)
             try pipeline.addHandlers(
-                [DoorHandler(connection: connection, turnedAway: turnedAway), AtHandHandler(connection: connection)],
-                position: .after(decoder))
+                [doorHandler, AtHandHandler(connection: connection, door: doorHandler)], position: .after(decoder))
             return value
         }
     }

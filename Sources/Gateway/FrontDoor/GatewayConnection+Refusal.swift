@@ -1,5 +1,6 @@
 import AdapterKit
 import HTTPTypes
+import NIOCore
 
 extension GatewayConnection {
     /// The last response of a connection whose request is not let in. The request stays unread, so JSON it is.
@@ -7,7 +8,9 @@ extension GatewayConnection {
         let id = ids.next()
         var response = failure(error, id: id, method: .get, headers: [:])
         label(&response, isLast: true)
-        logAccess(.get, "-", response, RequestTrace(endpoint: "refused"), id: id, began: .now)
+        logAccess(
+            .get, "-", status: response.status.code, bytes: response.buffer.readableBytes,
+            RequestTrace(endpoint: "refused"), id: id, began: .now)
         return response
     }
 

@@ -13,7 +13,7 @@ struct GatewayConnection: Sendable {
     let settings: GatewayServer.Settings
     let logger: Logger
     let ids: RequestIDs
-    private let dates = DateField()
+    let dates = DateField()
     private let places: RequestPlaces
     /// Whether a request is a stream among others, which ends without its connection (HTTP/2).
     private var carriesStreams = false
@@ -46,7 +46,9 @@ struct GatewayConnection: Sendable {
         var (response, trace) = await answer(request, id: id, intake: intake, channel, began: began)
         let isLast = response.closesConnection || !intake.allowsReuse || request.headers[.connection] == "close"
         label(&response, isLast: isLast)
-        logAccess(request.method, request.head.path ?? "", response, trace, id: id, began: began)
+        logAccess(
+            request.method, LoggedPath.text(request.head.path ?? "")[...], status: response.status.code,
+            bytes: response.buffer.readableBytes, trace, id: id, began: began)
         try await write(response, to: writer, channel)
         if isLast {
             await intake.discardSome()
@@ -91,12 +93,8 @@ struct GatewayConnection: Sendable {
 
     func label(_ response: inout GatewayResponse, isLast: Bool) {
         response.headers[.date] = dates.text()
-        response.headers[.xContentTypeOptions] = "nosniff"
+        response.frame()
         if isLast, !carriesStreams { response.headers[.connection] = "close" }
-        let hasLength = response.stream == nil && response.status != .noContent && response.status != .notModified
-        if hasLength, response.headers[.contentLength] == nil {
-            response.headers[.contentLength] = String(response.buffer.readableBytes)
-        }
     }
 
     /// Large bodies go out in pieces, each in a buffer of its own, so that a slow reader is written to as it reads.
@@ -129,20 +127,15 @@ struct GatewayConnection: Sendable {
     }
 
     func logAccess(
-        _ method: HTTPRequest.Method, _ target: String, _ response: GatewayResponse, _ trace: RequestTrace, id: String,
+        _ method: HTTPRequest.Method, _ path: Substring, status: Int, bytes: Int, _ trace: RequestTrace, id: String,
         began: ContinuousClock.Instant
     ) {
-        guard settings.logsAccess else { return }
-        logger.info(
-            "request",
-            metadata: [
-                "id": .string(id), "method": .string(method.rawValue),
-                "path": .string(LoggedPath.text(target)),
-                "status": .stringConvertible(response.status.code),
-                "bytes": .stringConvertible(response.buffer.readableBytes),
-                "endpoint": .string(trace.endpoint), "caller": .string(trace.caller),
-                "microseconds": .stringConvertible((ContinuousClock.now - began).nanoseconds / 1_000),
-            ])
+        guard let log = settings.accessLog else { return }
+        log(
+            AccessRecord(
+                id: id, method: method.rawValue, path: path, status: status, bytes: bytes, endpoint: trace.endpoint,
+                caller: trace.caller,
+                microseconds: (ContinuousClock.now - began).nanoseconds / 1_000))
     }
 }
 

@@ -9,9 +9,16 @@ import ServiceLifecycle
 
 /// A listener in front of a ``Gateway``.
 public struct GatewayServer: Service {
-    public enum Address: Sendable {
+    public enum Address: Sendable, CustomStringConvertible {
         case tcp(host: String, port: Int)
         case unixSocket(path: String)
+
+        public var description: String {
+            switch self {
+            case .tcp(let host, let port): "\(host):\(port)"
+            case .unixSocket(let path): path
+            }
+        }
     }
 
     public struct Settings: Sendable {
@@ -24,13 +31,14 @@ public struct GatewayServer: Service {
         public var write = Duration.seconds(30)
         /// `http.limits.writeRate`
         public var writeRate = 1 << 10
-        public var logsAccess = true
         /// nil: plain HTTP.
         public var certificate: ServerCertificate?
         /// `http.trustedProxies`: whose `X-Forwarded-For` is believed.
         public var trustedProxies: [AddressRange] = []
         /// `http.limits.connections`: more are told to come back later.
         public var connections = 20_000
+        /// Told of every request; it must not wait. Nil: nobody is.
+        public var accessLog: (@Sendable (AccessRecord) -> Void)?
 
         public init(address: Address) {
             self.address = address
@@ -92,6 +100,12 @@ public struct GatewayServer: Service {
         return HTTP2ChannelConfiguration(
             idleTimeout: settings.idle, gracefulCloseTimeout: settings.idle,
             streamConfiguration: .init(additionalChannelHandlers: [StreamDeadline(write)]))
+    }
+
+    /// One event loop for each processor that this process may use: more would only take turns. To be called first of
+    /// all; NIO counts the machine's processors, whichever are meant for others.
+    public static func limitEventLoops(to processors: Int) {
+        NIOSingletons.groupLoopCountSuggestion = max(1, processors)
     }
 
     private var channelConfiguration: HTTP1Channel.Configuration {

@@ -23,14 +23,14 @@ struct LiveEndpoint: Endpoint {
         answers: [(.ok, .document(mediaType: "application/json"))])
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        Self.live
+        Self.live.response
     }
 
     var mayAnswerAtHand: Bool { true }
 
-    func answerAtHand(to request: AuthenticatedRequest) -> GatewayResponse? { Self.live }
+    func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer? { Self.live }
 
-    private static let live = GatewayResponse.health(.ok, "live")
+    private static let live = KeptAnswer(.health(.ok, "live"))
 }
 
 /// `GET /health/ready`: requests are welcome.
@@ -45,16 +45,17 @@ struct ReadyEndpoint: Endpoint {
         ])
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        current
+        current.response
     }
 
     var mayAnswerAtHand: Bool { true }
 
-    func answerAtHand(to request: AuthenticatedRequest) -> GatewayResponse? { current }
+    func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer? { current }
 
-    private var current: GatewayResponse {
-        readiness.isReady ? .health(.ok, "ready") : .health(.serviceUnavailable, "not ready")
-    }
+    private var current: KeptAnswer { readiness.isReady ? Self.ready : Self.notReady }
+
+    private static let ready = KeptAnswer(.health(.ok, "ready"))
+    private static let notReady = KeptAnswer(.health(.serviceUnavailable, "not ready"))
 }
 
 extension GatewayResponse {

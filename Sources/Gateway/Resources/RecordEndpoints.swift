@@ -22,24 +22,28 @@ struct ReadEndpoint: Endpoint {
         let found = try await resource.records(for: request.caller).record(
             resource.id(request), in: resource.entity.name)
         guard let found else { throw PorticoError(.recordNotFound, "There is no such record.") }
-        let response = try resource.answer(found, to: request)
+        var response = try resource.answer(found, to: request)
+        if !hasRowRule, properties.access.verdict(for: .anonymous, effect: .reads) == .allowed {
+            response.allowSharing()
+        }
         resource.services.cache.keep(response, for: key(request), at: position)
         return response
     }
 
     var mayAnswerAtHand: Bool { true }
 
-    func answerAtHand(to request: AuthenticatedRequest) -> GatewayResponse? {
-        resource.services.cache.response(for: key(request), at: resource.position)
+    func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer? {
+        resource.services.cache.answer(for: key(request), at: resource.position)
     }
 
     /// A row rule looks at the principal and at this adapter's records alone, so the same principal at the same position
     /// of the log sees the same.
     private func key(_ request: AuthenticatedRequest) -> AnswerCache.Key {
-        let hasRowRule = resource.entity.rows.read != .everyone
-        return AnswerCache.key(
+        AnswerCache.key(
             properties.name, request.request, roles: nil, reader: hasRowRule ? request.caller.principal : nil, body: [])
     }
+
+    private var hasRowRule: Bool { resource.entity.rows.read != .everyone }
 }
 
 /// `POST /api/v1/{adapter}/{entity}`

@@ -42,9 +42,6 @@ public enum YAMLDocument {
         for (key, value) in mapping {
             let keyPlace = place(key.mark, file)
             guard let name = key.string else { throw ConfigurationError("A key must be a text.", at: keyPlace) }
-            guard !entries.contains(where: { $0.key == name }) else {
-                throw ConfigurationError("The key \(name) stands here twice.", at: keyPlace)
-            }
             entries.append(.init(key: name, keyPlace: keyPlace, value: try convert(value, file)))
         }
         return entries
@@ -60,8 +57,15 @@ public enum YAMLDocument {
             .composer(_, let problem, let mark, _):
             ConfigurationError("This is not valid YAML: \(problem).", at: place(mark, file))
         case .duplicatedKeysInMapping(let keys, let context):
-            ConfigurationError("A key stands twice: \(keys).", at: place(context.mark, file))
+            duplicate(RepeatedKey(keys.first ?? "", first: context.mark, in: context.text), file)
         default: ConfigurationError("This is not valid YAML: \(error).", at: .file(file, line: 1, column: 1))
         }
+    }
+
+    private static func duplicate(_ repeated: RepeatedKey, _ file: String) -> ConfigurationError {
+        let place = repeated.place
+        return ConfigurationError(
+            "The key \(repeated.key) stands here a second time.",
+            at: .file(file, line: place.line, column: place.column))
     }
 }

@@ -5,14 +5,14 @@ import Synchronization
 /// Executes ``VerifiedCredentials`` under a lock that is held for a look-up only, and wakes those who wait for an end.
 final class CredentialCache: Sendable {
     private let state: Mutex<VerifiedCredentials>
-    private let key: SymmetricKey
+    private let keyed: HMAC<SHA256>
     let revocations = Revocations()
     private let clock: any WallClock
 
     init(_ configuration: IdentityConfiguration, clock: any WallClock, randomness: any Randomness) {
         state = Mutex(
             VerifiedCredentials(capacity: configuration.verifiedCredentials, idle: configuration.sessions.idle))
-        key = SymmetricKey(data: randomness.bytes(32))
+        keyed = HMAC(key: SymmetricKey(data: randomness.bytes(32)))
         self.clock = clock
     }
 
@@ -22,7 +22,7 @@ final class CredentialCache: Sendable {
         _ method: Authentication.Method, _ credential: [Secret],
         verify: () async throws -> (Authentication, until: WireDate)?
     ) async throws -> Authentication? {
-        let name = CredentialKey(method, credential, key: key)
+        let name = CredentialKey(method, credential, keyed: keyed)
         switch state.withLock({ $0.find(name, now: clock.now()) }) {
         case .known(let authentication): return authentication
         case .unknown(let ticket):
@@ -34,7 +34,7 @@ final class CredentialCache: Sendable {
 
     /// Without waiting: what is remembered, otherwise nil.
     func known(_ method: Authentication.Method, _ credential: [Secret]) -> Authentication? {
-        let name = CredentialKey(method, credential, key: key)
+        let name = CredentialKey(method, credential, keyed: keyed)
         guard case .known(let found) = state.withLock({ $0.find(name, now: clock.now()) }) else { return nil }
         return found
     }

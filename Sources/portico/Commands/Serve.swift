@@ -14,23 +14,29 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         let plan = try options.load()
         let output = LogOutput(.standardError)
+        defer { output.flush() }
         let level = Logger.Level(plan.settings.logLevel)
         LoggingSystem.bootstrap { _ in JSONLogHandler(level: level, output: output) }
         let logger = Logger(label: "portico")
+        GatewayServer.limitEventLoops(to: ProcessInfo.processInfo.activeProcessorCount)
         let host = try await Host(plan, logger: logger)
-        let group = ServiceGroup(configuration: services(host, plan.settings, logger))
+        let group = ServiceGroup(configuration: services(host, plan.settings, output, logger))
         try await group.run()
         await host.stop()
     }
 
-    private func services(_ host: Host, _ settings: HostSettings, _ logger: Logger) -> ServiceGroupConfiguration {
+    private func services(
+        _ host: Host, _ settings: HostSettings, _ output: LogOutput, _ logger: Logger
+    ) -> ServiceGroupConfiguration {
         let socket = settings.adminSocket
         let administration = GatewayServer(
-            gateway: host.administration, settings: settings.serverSettings(.unixSocket(path: socket)), logger: logger
+            gateway: host.administration, settings: settings.serverSettings(.unixSocket(path: socket), output),
+            logger: logger
         ) { _ in
             try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: socket)
         }
-        var frontSettings = settings.serverSettings(.tcp(host: settings.host, port: settings.port))
+        let address = GatewayServer.Address.tcp(host: settings.host, port: settings.port)
+        var frontSettings = settings.serverSettings(address, output)
         frontSettings.certificate = settings.door.certificate
         let scheme = frontSettings.certificate == nil ? "http" : "https"
         let front = GatewayServer(gateway: host.gateway, settings: frontSettings, logger: logger) { port in
@@ -40,12 +46,21 @@ struct Serve: AsyncParsableCommand {
         let certificates = settings.door.certificate.map { [CertificateService(certificate: $0, logger: logger)] } ?? []
         var configuration = ServiceGroupConfiguration(
             services: [
-                DeadlineService(gateways: [host.gateway, host.administration]),
-                MaintenanceService(host: host, logger: logger),
-                administration, front, LiveService(sync: host.sync),
-            ] + certificates, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+                named("deadlines", DeadlineService(gateways: [host.gateway, host.administration])),
+                named("maintenance", MaintenanceService(host: host, logger: logger)),
+                named("administration", administration), named("front door", front),
+                named("live streams", LiveService(sync: host.sync)),
+            ] + certificates.map { named("certificate", $0) }, gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: logger)
         configuration.maximumGracefulShutdownDuration = settings.stopDeadline
         return configuration
+    }
+
+    /// Without a name the group describes a service by reflection through everything that runs, which took most of the
+    /// time of a start. One that fails stops the others as SIGTERM does.
+    private func named(_ name: String, _ service: any Service) -> ServiceGroupConfiguration.ServiceConfiguration {
+        ServiceGroupConfiguration.ServiceConfiguration(
+            service: service, failureTerminationBehavior: .gracefullyShutdownGroup, serviceName: name)
     }
 }
 

@@ -3,6 +3,7 @@ import Foundation
 import Gateway
 import HostConfiguration
 import Identity
+import Logging
 
 /// The configuration as the rooms want it.
 struct HostSettings {
@@ -50,11 +51,11 @@ struct HostSettings {
     /// The admin socket, which `porticoctl` opens.
     var adminSocket: String { dataDirectory.appendingPathComponent("admin.sock").path }
 
-    func serverSettings(_ address: GatewayServer.Address) -> GatewayServer.Settings {
+    func serverSettings(_ address: GatewayServer.Address, _ output: LogOutput) -> GatewayServer.Settings {
         var settings = GatewayServer.Settings(address: address)
         settings.idle = idle
         settings.request = request
-        settings.logsAccess = logsAccess
+        if logsAccess, Logger.Level(logLevel) <= .info { settings.accessLog = { output.write($0) } }
         door.apply(to: &settings)
         return settings
     }

@@ -86,6 +86,9 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
         lingers = nil
     }
 
+    /// The only request under way was answered past this handler, by ``AtHandHandler``.
+    func noteAnswered() { order.answered() }
+
     private func act(_ action: DoorOrder.Action, _ context: ChannelHandlerContext) {
         switch action {
         case .nothing: return

@@ -8,18 +8,11 @@ public struct ListeningFailure: Error, CustomStringConvertible {
     /// nil where the error is of another kind: these three come from `bind` and from nothing that follows it.
     init?(_ error: IOError, at address: GatewayServer.Address) {
         guard let reason = Self.reasons[error.errnoCode] else { return nil }
-        description = "\(Self.text(address)) cannot be listened at: \(reason)."
+        description = "\(address) cannot be listened at: \(reason)."
     }
 
     private static let reasons = [
         EADDRINUSE: "another program does already", EADDRNOTAVAIL: "this machine has no such address",
         EACCES: "this user may not",
     ]
-
-    private static func text(_ address: GatewayServer.Address) -> String {
-        switch address {
-        case .tcp(let host, let port): "\(host):\(port)"
-        case .unixSocket(let path): path
-        }
-    }
 }

@@ -1,0 +1,65 @@
+import HTTPTypes
+import NIOCore
+
+/// An answer that is sent many times: the response, and its heads as HTTP/1.1 writes them, made once.
+///
+/// What differs with each sending (the date, the request's id) is added to a head; the body's bytes are shared.
+final class KeptAnswer: Sendable {
+    let response: GatewayResponse
+    /// Without the empty line at its end.
+    let head: ByteBuffer
+    /// Of the 304 for callers who have the answer. Nil where it has no validator.
+    let unchangedHead: ByteBuffer?
+
+    init(_ response: GatewayResponse) {
+        self.response = response
+        head = response.framed().headText
+        let hasValidator = response.headers[.eTag] != nil || response.headers[.lastModified] != nil
+        unchangedHead = hasValidator ? response.unchanged().framed().headText : nil
+    }
+
+    /// Bytes that keeping it costs, about.
+    var cost: Int { response.buffer.readableBytes + head.readableBytes + (unchangedHead?.readableBytes ?? 0) }
+}
+
+extension GatewayResponse {
+    /// With what every response says about itself, whoever answers.
+    func framed() -> GatewayResponse {
+        var framed = self
+        framed.frame()
+        return framed
+    }
+
+    mutating func frame() {
+        headers[.xContentTypeOptions] = "nosniff"
+        let hasLength = stream == nil && status != .noContent && status != .notModified
+        if hasLength, headers[.contentLength] == nil { headers[.contentLength] = String(buffer.readableBytes) }
+    }
+
+    /// The 304 that stands for this response (RFC 9110, section 15.4.5).
+    func unchanged() -> GatewayResponse {
+        var unchanged = GatewayResponse(.notModified)
+        for name in [HTTPField.Name.eTag, .lastModified, .cacheControl, .vary] {
+            unchanged.headers[name] = headers[name]
+        }
+        return unchanged
+    }
+
+    /// The status line and the fields (RFC 9112, sections 4 and 5), without the empty line at their end.
+    fileprivate var headText: ByteBuffer {
+        var text = ByteBuffer()
+        text.writeString("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n")
+        for field in headers { text.writeField(field.name.rawName, field.value) }
+        return text
+    }
+}
+
+extension ByteBuffer {
+    /// One line of a head. The value was checked where it became an `HTTPField`, or is ours.
+    mutating func writeField(_ name: String, _ value: String) {
+        writeString(name)
+        writeStaticString(": ")
+        writeString(value)
+        writeStaticString("\r\n")
+    }
+}

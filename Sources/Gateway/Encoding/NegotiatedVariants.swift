@@ -1,0 +1,38 @@
+import AdapterKit
+import Synchronization
+
+/// What was agreed upon lately: callers say few different things, and agreeing anew costs more than finding it.
+///
+/// Failures are not kept. When it is full it begins anew.
+final class NegotiatedVariants: Sendable {
+    struct Question: Hashable, Sendable {
+        let accept: String?
+        let acceptEncoding: String?
+        let override: String?
+        let defaultFormat: String
+        let textXMLMeansPlist: Bool
+
+        /// Longer ones are no habit of anybody.
+        var isShort: Bool {
+            [accept, acceptEncoding, override].allSatisfy { ($0?.utf8.count ?? 0) <= NegotiatedVariants.longestField }
+        }
+    }
+
+    static let capacity = 256
+    static let longestField = 256
+
+    private let variants = Mutex<[Question: AnswerVariant]>([:])
+
+    func variant(
+        _ question: Question, agree: () throws(PorticoError) -> AnswerVariant
+    ) throws(PorticoError) -> AnswerVariant {
+        if let known = variants.withLock({ $0[question] }) { return known }
+        let agreed = try agree()
+        guard question.isShort else { return agreed }
+        variants.withLock { variants in
+            if variants.count >= Self.capacity { variants.removeAll(keepingCapacity: true) }
+            variants[question] = agreed
+        }
+        return agreed
+    }
+}

@@ -1,0 +1,16 @@
+/// What the access log says about one request, known once its response is ready to be written.
+public struct AccessRecord: Sendable {
+    public let id: String
+    public let method: String
+    /// As it came, without the query: people put secrets there.
+    public let path: Substring
+    public let status: Int
+    /// Of the response's body.
+    public let bytes: Int
+    /// Which endpoint answered, such as `users.list`; `-` where none did.
+    public let endpoint: String
+    /// The account's name; empty for an anonymous caller.
+    public let caller: String
+    /// From the whole head to the response.
+    public let microseconds: Int64
+}
