@@ -16,7 +16,8 @@ extension GatewayConnection {
             body: .bytes(held.body.map { Array($0.readableBytesView) } ?? []), deadline: began + settings.request)
         guard let answer = gateway.answerAtHand(to: request) else { return nil }
         logAccess(
-            method, LoggedPath.text(target.path)[...], status: answer.status, bytes: answer.bytes, answer.trace, id: id, began: began)
+            method, LoggedPath.text(target.path)[...], status: answer.status, bytes: answer.bytes, answer.trace, id: id,
+            began: began)
         return WireResponse(answer, date: dates.text(), id: id)
     }
 }
