@@ -9,8 +9,8 @@ export SWIFT_BACKTRACE := enable=no
 
 JOBS ?= 2
 PREFIX ?=
-# Ten minutes for each of four readers and for transcoding, which share one fuzzer.
-FUZZ_SECONDS ?= 3000
+# For each of five readers, transcoding, and conversion in pieces.
+FUZZ_SECONDS ?= 600
 # The plugins that are built with the host, folders of Plugins/.
 export PLUGINS := Notes
 .PHONY: help run test build check check-deploy bench instructions kills store-speed fuzz simulate soak docs install clean
@@ -44,7 +44,7 @@ bench: need-formats need-servers build .build/bench-venv/done ## the gateway and
 instructions: need-build need-test ## instructions a byte of the wire formats, held against the recorded ones
 	@Benchmarks/instructions.py
 
-fuzz: need-build ## fuzzers for every reader and transcoding, FUZZ_SECONDS in all; the corpus stays in .build/fuzz/
+fuzz: need-build ## a fuzzer for every reader, transcoding and conversion, FUZZ_SECONDS each; the corpora stay in .build/fuzz/
 	@Sources/WireFormats/Drivers/Fuzz/fuzz.sh .build/fuzz $(FUZZ_SECONDS)
 
 soak: need-build need-test simulate ## long fault tests: the gateway, killed a hundred times under load; sync, simulated

@@ -27,9 +27,6 @@ let package = Package(
             path: ".",
             exclude: ["Tests", "Conformance", "Drivers"],
             swiftSettings: strict),
-        // The library behind `portico convert` on its own, for external suites.
-        .executableTarget(
-            name: "wire-convert", dependencies: ["WireFormats"], path: "Drivers/Convert", swiftSettings: strict),
         .executableTarget(
             name: "wire-verdict", dependencies: ["WireFormats"], path: "Drivers/Verdict", exclude: ["compare.py"],
             swiftSettings: strict),
@@ -42,7 +39,7 @@ let package = Package(
             name: "WireFormatFuzzing",
             dependencies: ["WireFormats", .product(name: "AdapterKit", package: "AdapterKit")],
             path: "Drivers/Fuzz",
-            exclude: ["fuzz.sh"],
+            exclude: ["fuzz.sh", "seeds.py"],
             swiftSettings: strict),
         // Mass checks against other implementations; built for release, one process for all values.
         .executableTarget(

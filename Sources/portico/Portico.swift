@@ -1,12 +1,30 @@
 import ArgumentParser
+import Foundation
 
 @main
 struct Portico: AsyncParsableCommand {
     static let version = "0.1.0"
+    /// The status after arguments that make no sense; ArgumentParser's own would be 64.
+    static let wrongUsage: Int32 = 2
 
     static let configuration = CommandConfiguration(
         commandName: "portico",
         abstract: "One backend for mobile apps: adapters behind one gateway, over one store, in every wire format.",
         version: version,
         subcommands: [Serve.self, Check.self, Convert.self, Reference.self, SelfSignedCertificate.self])
+
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            if var longRunning = command as? any AsyncParsableCommand {
+                try await longRunning.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+            FileHandle.standardError.write(Data((fullMessage(for: error) + "\n").utf8))
+            Foundation.exit(wrongUsage)
+        }
+    }
 }

@@ -21,6 +21,17 @@ SAMPLES = [
     ["a list at the top", {}],
 ]
 MEMORY_OF_A_STREAM = 120 << 20
+MEMORY_OF_A_BOMB = 200 << 20
+
+
+def bplist(objects):
+    """A binary property list of objects as they are; the first one is the top."""
+    offsets, data = [], b"bplist00"
+    for each in objects:
+        offsets.append(len(data))
+        data += each
+    table = b"".join(offset.to_bytes(2, "big") for offset in offsets)
+    return data + table + bytes([0] * 6 + [2, 1]) + b"".join(n.to_bytes(8, "big") for n in [len(objects), 0, len(data)])
 
 
 def convert(data, source, target=None, *options):
@@ -91,9 +102,38 @@ class Conversion(unittest.TestCase):
                 self.refused(data, source, "json", "error:", place)
 
     def test_what_a_format_cannot_carry_is_refused_with_its_position(self):
-        for target, data in [("plist", b'{"a": null}'), ("bplist", b"[null]"), ("plist", b"[18446744073709551616]"), ("xml", b'["\\u0000"]')]:
-            with self.subTest(target=target, data=data):
-                self.refused(data, "json", target, "error:")
+        cases = [
+            ("json", "plist", b'{"a":\n null}', "line 2, column 2"), ("json", "bplist", b"[null]", "line 1, column 2"),
+            ("json", "plist", b"[1, 18446744073709551616]", "line 1, column 5"), ("json", "xml", b'["a",\n"\\u0000"]', "line 2"),
+            ("plist", "json", b"<plist>\n<real>nan</real></plist>", "line 2, column 7"),
+            ("bplist", "json", plistlib.dumps([1, float("inf")], fmt=plistlib.FMT_BINARY), "byte 13"),
+            ("json", "plist", b'{"CF$UID":1}', "line 1"),
+        ]
+        for source, target, data, place in cases:
+            with self.subTest(source=source, target=target, data=data):
+                self.refused(data, source, target, "error:", place)
+
+    def test_known_bombs_are_refused_or_stay_small(self):
+        """Shared children of a binary property list, openings without an end, entities."""
+        for width in [2, 4, 15]:
+            levels = [bytes([0xA0 | width] + [level + 1] * width) for level in range(30)]
+            self.harmless(bplist(levels + [b"\x09"]), "bplist")
+            self.harmless(bplist(levels + [b"\x4f\x10\xc8" + bytes(200)]), "bplist")
+        entities = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 30))
+        for source in ["xml", "plist"]:
+            self.harmless(f'<!DOCTYPE a [<!ENTITY e0 "ha">{entities}]><a>&e29;</a>'.encode(), source)
+        for source, data in [("json", b"["), ("json", b'{"a":'), ("xml", b"<a>"), ("plist", b"<plist><array>"), ("cbor", b"\x81")]:
+            self.harmless(data * 100_000, source)
+
+    def harmless(self, data, source):
+        for target in [[], ["--to", "json"]]:
+            with tempfile.TemporaryFile() as file:
+                file.write(data)
+                file.seek(0)
+                used, status, errors = self.run_alone(["--from", source, *target], file)
+            self.assertEqual(status, 1, (source, data[:40]))
+            self.assertIn("error:", errors)
+            self.assertLess(used, MEMORY_OF_A_BOMB, (source, data[:40]))
 
     def test_a_doubled_key_gives_way_to_the_later_one_with_a_warning(self):
         done = convert(b'{"a":1,"b":2,"a":3}', "json", "json")
@@ -111,8 +151,8 @@ class Conversion(unittest.TestCase):
     def test_wrong_usage_is_refused(self):
         for arguments in [["--from", "yaml"], [], ["--from", "json", "--to", "yaml"], ["--from", "json", "--max-depth", "0"]]:
             done = subprocess.run([str(BUILD / "portico"), "convert", *arguments], input=b"1", capture_output=True, timeout=60)
-            self.assertNotEqual(done.returncode, 0, arguments)
-            self.assertTrue(done.stderr)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn(b"Usage:", done.stderr)
 
     def test_a_closed_output_ends_it(self):
         with tempfile.TemporaryFile() as source:
@@ -127,31 +167,39 @@ class Conversion(unittest.TestCase):
             process.stderr.close()
 
     def test_a_large_stream_needs_little_memory(self):
-        with tempfile.TemporaryFile() as source:
-            self.write_large(source)
-            for target in ["json", "plist"]:
-                source.seek(0)
-                self.assertLess(self.peak(source, target), MEMORY_OF_A_STREAM, target)
+        for source, targets in [("json", ["json", "plist"]), ("plist", ["json"]), ("xml", ["json"])]:
+            with tempfile.TemporaryFile() as file:
+                self.write_large(file, source)
+                for target in targets:
+                    file.seek(0)
+                    used, status, errors = self.run_alone(["--from", source, "--to", target], file)
+                    self.assertEqual((status, errors), (0, ""), (source, target))
+                    self.assertLess(used, MEMORY_OF_A_STREAM, (source, target))
 
-    def write_large(self, file):
+    def write_large(self, file, form):
         """50 MB of employees."""
-        row = json.dumps({"id": "E1", "name": "employee " * 50, "numbers": [1, 2.5, True]}).encode()
-        file.write(b"[" + row)
+        name = "employee " * 50
+        start, row, end = {
+            "json": ("[0", f',{{"id":"E1","name":"{name}","numbers":[1,2.5,true]}}', "]"),
+            "plist": ("<plist><array>", f"<dict><key>id</key><string>E1</string><key>name</key><string>{name}</string></dict>\n",
+                      "</array></plist>"),
+            "xml": ("<export><rows>", f'<row id="E1"><name>{name}</name><tag/><tag>a</tag></row>\n', "</rows></export>"),
+        }[form]
+        file.write(start.encode())
         while file.tell() < 50 << 20:
-            file.write((b"," + row) * 100)
-        file.write(b"]")
+            file.write((row * 100).encode())
+        file.write(end.encode())
 
-    def peak(self, source, target):
-        """The most memory of one conversion: it runs below a process that has no other child."""
-        program = [str(BUILD / "portico"), "convert", "--from", "json", "--to", target]
+    def run_alone(self, arguments, source):
+        """The most memory of one conversion, its status and errors: it runs below a process that has no other child."""
         script = (
             "import resource, subprocess, sys\n"
             "done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)\n"
             "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
             "sys.exit(done.returncode)")
-        done = subprocess.run(["python3", "-c", script, *program], stdin=source, stdout=subprocess.PIPE, timeout=300)
-        self.assertEqual(done.returncode, 0)
-        return int(done.stdout) * 1024
+        program = [str(BUILD / "portico"), "convert", *arguments]
+        done = subprocess.run(["python3", "-c", script, *program], stdin=source, capture_output=True, timeout=300)
+        return int(done.stdout) * 1024, done.returncode, done.stderr.decode()
 
 
 if __name__ == "__main__":

@@ -57,11 +57,16 @@ struct BinaryPropertyListLayout {
 }
 
 extension Span<UInt8> {
-    /// An unsigned number of 1 to 8 bytes.
+    /// An unsigned number of 1 to 8 bytes. Behind whatever is read stands the trailer, so eight bytes are nearly always
+    /// there.
     @inline(__always)
     func bigEndian(at position: Int, width: Int) -> UInt64 {
-        if width == 1 { return UInt64(self[position]) }
-        if width == 2 { return UInt64(self[position]) &<< 8 | UInt64(self[position + 1]) }
+        guard position >= 0, position &+ 8 <= count else { return bigEndian(atEnd: position, width) }
+        let word = UInt64(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self))
+        return word &>> UInt64(64 &- 8 &* width)
+    }
+
+    private func bigEndian(atEnd position: Int, _ width: Int) -> UInt64 {
         var value: UInt64 = 0
         for index in position..<position + width { value = value &<< 8 | UInt64(self[index]) }
         return value

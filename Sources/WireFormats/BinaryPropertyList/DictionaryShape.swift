@@ -1,3 +1,5 @@
+import ValueTree
+
 /// The keys of a dictionary in a binary property list, kept for the next one that refers to the same.
 struct DictionaryShape {
     var keys: [String] = []
@@ -14,5 +16,16 @@ struct DictionaryShape {
                 UnsafeBufferPointer(rebasing: input[references..<references + size]),
                 UnsafeBufferPointer(rebasing: input[offset..<offset + size]))
         }
+    }
+
+    /// Few keys are compared with each other, many are hashed.
+    static func areDistinct(_ keys: [String]) -> Bool {
+        guard keys.count <= KeySet.pairwise else {
+            return Set(keys.map { Array($0.utf8) }).count == keys.count
+        }
+        for later in keys.indices.dropFirst() {
+            for earlier in 0..<later where keys[earlier].hasSameBytes(as: keys[later]) { return false }
+        }
+        return true
     }
 }

@@ -11,6 +11,7 @@ extension WireFormatConformance {
             check("larger numbers are carried digit by digit or refused", decimals),
             check("text keeps every character or is refused", textIsKept),
             check("keys compare by bytes and keep their order", keysAreBytes),
+            check("equal keys are refused, or the last one wins", equalKeys),
             check("empty and one-element containers are distinct", containersAreDistinct),
             check("null is carried, refused, or left out by option", nulls),
             check("dates keep their instant or are refused", dates),
@@ -18,6 +19,28 @@ extension WireFormatConformance {
             check("a uid is carried or refused", uids),
             check("it reads what it is labelled with", labels),
         ]
+    }
+
+    /// A stream of pieces does not notice them, which makes a document with equal keys in any format.
+    private func equalKeys() throws {
+        let writer = format.makeStreamWriter(options: WritingOptions())
+        try writer.begin(.dictionary)
+        for (key, flag) in [("a", true), ("b", true), ("a", false)] {
+            try writer.key(key)
+            try writer.write(.bool(flag))
+        }
+        try writer.end()
+        try writer.finish()
+        let document = writer.drain()
+        try requireError([.duplicateKey], "equal keys") { _ = try format.read(document) }
+        try requireError([.duplicateKey], "equal keys, tape") {
+            _ = try format.readTape(document, limits: ReadingLimits())
+        }
+        let limits = ReadingLimits(duplicateKeys: .keepLast)
+        try require(
+            try format.read(document, limits: limits) == ["a": false, "b": true], "the last value does not win")
+        let dropped = try format.readTape(document, limits: limits).droppedDuplicates
+        try require(dropped == 1, "\(dropped) dropped members are told instead of 1")
     }
 
     private func integersAreExact() throws {

@@ -31,7 +31,11 @@ struct TreeBuilder {
         UnsafeBufferPointer(rebasing: input[token.offset..<token.offset &+ token.length])
     }
 
+    /// A short array is cheaper to fill by appending: making one with room for a closure to fill looks its type up.
+    private static let few = 32
+
     private mutating func takeItems(_ count: Int) -> [WireValue] {
+        if count <= Self.few { return takeFewItems(count) }
         let items = [WireValue](unsafeUninitializedCapacity: count) { buffer, filled in
             while filled < count {
                 buffer.initializeElement(at: filled, to: takeValue())
@@ -42,7 +46,16 @@ struct TreeBuilder {
         return items
     }
 
+    private mutating func takeFewItems(_ count: Int) -> [WireValue] {
+        var items: [WireValue] = []
+        items.reserveCapacity(count)
+        for _ in 0..<count { items.append(takeValue()) }
+        position &+= 1
+        return items
+    }
+
     private mutating func takeMembers(_ count: Int) -> WireDictionary {
+        if count <= Self.few { return takeFewMembers(count) }
         let members = [WireDictionary.Entry](unsafeUninitializedCapacity: count) { buffer, filled in
             while filled < count {
                 let key = takeKey()
@@ -54,34 +67,20 @@ struct TreeBuilder {
         return WireDictionary(uncheckedUniqueKeys: members)
     }
 
+    private mutating func takeFewMembers(_ count: Int) -> WireDictionary {
+        var members: [WireDictionary.Entry] = []
+        members.reserveCapacity(count)
+        for _ in 0..<count {
+            let key = takeKey()
+            members.append(.init(key: key, value: takeValue()))
+        }
+        position &+= 1
+        return WireDictionary(uncheckedUniqueKeys: members)
+    }
+
     private mutating func takeKey() -> String {
         let token = tokens[position]
         position &+= 1
         return token.storage == .input ? keys.string(bytes(token)) : tape.string(of: token)
-    }
-}
-
-/// Remembers the keys made last: the records of a list have the same ones, and comparing is cheaper than making. A short
-/// document has too few for that.
-private struct KeyCache {
-    private static let size = 64
-    private static let worthwhile = 200
-    private var known: [String] = []
-    private var places: [UnsafeBufferPointer<UInt8>] = []
-
-    init(tokens: Int) {
-        guard tokens >= Self.worthwhile else { return }
-        known = Array(repeating: "", count: Self.size)
-        places = Array(repeating: .init(start: nil, count: 0), count: Self.size)
-    }
-
-    mutating func string(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
-        guard !known.isEmpty, let first = bytes.first else { return String(decoding: bytes, as: UTF8.self) }
-        let slot =
-            Int(first &* 7 ^ bytes[bytes.count - 1] ^ UInt8(truncatingIfNeeded: bytes.count &* 11)) & (Self.size - 1)
-        if SWAR.areEqual(places[slot], bytes) { return known[slot] }
-        known[slot] = String(decoding: bytes, as: UTF8.self)
-        places[slot] = bytes
-        return known[slot]
     }
 }

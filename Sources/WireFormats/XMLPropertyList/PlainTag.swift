@@ -32,6 +32,11 @@ struct PlainTag {
     static var array: PlainTag { .init(0x3E_7961_7272_613C, 7) }
     static var arrayEnd: PlainTag { .init(0x3E79_6172_7261_2F3C, 8) }
     static var emptyArray: PlainTag { .init(0x3E2F_7961_7272_613C, 8) }
+    static var real: PlainTag { .init(0x3E6C_6165_723C, 6) }
+    static var realEnd: PlainTag { .init(0x3E_6C61_6572_2F3C, 7) }
+    static var data: PlainTag { .init(0x3E61_7461_643C, 6) }
+    static var dataEnd: PlainTag { .init(0x3E_6174_6164_2F3C, 7) }
+    static var plistEnd: PlainTag { .init(0x3E74_7369_6C70_2F3C, 8) }
     static var `true`: PlainTag { .init(0x3E_2F65_7572_743C, 7) }
     static var `false`: PlainTag { .init(0x3E2F_6573_6C61_663C, 8) }
 }

@@ -46,6 +46,11 @@ public struct XMLPropertyListFormat: WireFormat {
         return reader.finish()
     }
 
+    public func read(_ input: [UInt8], limits: ReadingLimits) throws(WireFormatError) -> WireValue {
+        if let plain = PlainPropertyListTree.read(input, limits: limits) { return plain }
+        return try readTape(input, limits: limits).value()
+    }
+
     public func write(
         _ value: WireValue, options: WritingOptions, to output: inout OutputBuffer
     ) throws(WireFormatError) {

@@ -6,7 +6,13 @@ import WireFormats
 struct Convert: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Converts standard input between wire formats; without --to it validates.",
-        discussion: "Of a key that stands twice the last value is kept, with a warning.")
+        discussion: """
+            Of a key that stands twice the last value is kept, with a warning. Long JSON, XML property lists and XML are \
+            converted in pieces, in bounded memory.
+
+            Status: 0 done; 1 the input, or a value that the target cannot carry, was refused, with its place on \
+            standard error; 2 wrong usage.
+            """)
 
     static let chunk = 64 << 10
 

@@ -186,7 +186,7 @@ def main():
     parser.add_argument("--values", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep")
-    parser.add_argument("--plists", default="bplist")
+    parser.add_argument("--plists", default="bplist,plist")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         run = Run(options.driver, options.seed, options.values, options.keep or scratch)
