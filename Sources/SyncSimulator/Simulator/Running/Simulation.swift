@@ -16,8 +16,12 @@ public struct Simulation {
     var edits: [String: EditRecord] = [:]
     /// The rows that belong to each token that was handed out, by person and token.
     var rowsOfTokens: [String: [RecordKey: Int64]] = [:]
+    /// The history and the position of each checkpoint that ended a pull.
+    var checkpoints: [String: (epoch: Int, position: Int64)] = [:]
     /// What each sequence of each client was answered.
     var toldOutcomes: [String: MutationOutcome] = [:]
+    /// Every sequence that was ever made or refused, in whichever history.
+    var answeredSequences: Set<String> = []
     var faults = Faults()
     var deletedKeys: [RecordKey] = []
     var collected = SimulationCounts()
