@@ -9,7 +9,7 @@ extension Simulation {
         for device in devices.indices { try checkJournal(device) }
         try checkEffectsHappenedOnce()
         try checkNothingRose()
-        let kept = Set(try await server.keptCopies().map { "\($0.copy.client) \($0.copy.sequence)" })
+        let kept = KeptWrites(try await server.keptCopies().map(\.copy))
         for (name, edit) in edits.sorted(by: { $0.key < $1.key }) { try check(edit, name, kept) }
         try await checkFreshDevice()
     }
@@ -39,21 +39,23 @@ extension Simulation {
         }
     }
 
-    private func check(_ edit: EditRecord, _ name: String, _ kept: Set<String>) throws {
+    private func check(_ edit: EditRecord, _ name: String, _ kept: KeptWrites) throws {
         guard let fate = edit.fate else { throw Violation(9, "edit \(name) of \(edit.edit.key.id) is lost") }
         switch fate.outcome.verdict {
-        case .applied, .merged: try checkEffect(edit, name, fate)
+        case .applied, .merged: try checkEffect(edit, name, fate, kept)
         case .conflict, .rejected:
             let copy = "\(devices[edit.device].clientID) \(fate.outcome.sequence)"
             let isLost = fate.epoch < server.ledger.epoch
-            guard isLost || kept.contains(copy) || fate.outcome.isForgotten else {
+            guard isLost || kept.sequences.contains(copy) || fate.outcome.isForgotten else {
                 throw Violation(3, "edit \(name) of \(edit.edit.key.id) lost, and no copy is kept")
             }
         case .retry: throw Violation(4, "edit \(name) has no outcome")
         }
     }
 
-    private func checkEffect(_ edit: EditRecord, _ name: String, _ fate: EditRecord.Fate) throws {
+    private func checkEffect(
+        _ edit: EditRecord, _ name: String, _ fate: EditRecord.Fate, _ kept: KeptWrites
+    ) throws {
         let position = fate.outcome.rev ?? 0
         guard !server.ledger.isLost(position, toldIn: fate.epoch) else { return }
         guard let entry = server.ledger.entry(at: position), entry.key == edit.edit.key else {
@@ -66,19 +68,21 @@ extension Simulation {
         for field in fields.keys where entry.after?[field] != fields[field] {
             throw Violation(3, "edit \(name) of \(edit.edit.key.id) was acknowledged, but \(field) is another")
         }
-        try checkNothingOverwritten(edit, name, entry)
+        try checkNothingOverwritten(edit, name, entry, kept)
     }
 
-    /// Where the last writer does not win, an edit replaces only what whoever made it knew of.
-    private func checkNothingOverwritten(_ edit: EditRecord, _ name: String, _ entry: Ledger.Entry) throws {
-        guard edit.edit.key.collection != "boards", let before = entry.before, let fields = edit.edit.fields else {
+    /// An edit replaces only what whoever made it knew of; where the last writer wins, a copy of the rest is kept.
+    private func checkNothingOverwritten(
+        _ edit: EditRecord, _ name: String, _ entry: Ledger.Entry, _ kept: KeptWrites
+    ) throws {
+        guard let before = entry.before, let fields = edit.edit.fields else { return }
+        let replaced = edit.edit.key.collection == "tasks" ? Lab.markedFields : fields.keys
+        let unseen = replaced.first { before[$0] != edit.seen[$0] && before[$0] != edit.base[$0] }
+        guard let unseen, edit.edit.key.collection != "boards" || !kept.holds(before[unseen], of: entry.key) else {
             return
         }
-        let replaced = edit.edit.key.collection == "tasks" ? Lab.markedFields : fields.keys
-        for field in replaced where before[field] != edit.seen[field] && before[field] != edit.base[field] {
-            throw Violation(
-                3, "edit \(name) replaced \(before[field]?.stringValue ?? "nothing") of \(entry.key.id) unseen")
-        }
+        throw Violation(
+            3, "edit \(name) replaced \(before[unseen]?.stringValue ?? "nothing") of \(entry.key.id) unseen")
     }
 
     /// Pages of one operation each, from nothing, give the same.
@@ -100,6 +104,25 @@ extension Simulation {
                 throw Violation(1, "a fresh device of \(person) gets something else")
             }
         }
+    }
+}
+
+/// What did not become, or did not stay, a record.
+private struct KeptWrites {
+    /// Client and number.
+    private(set) var sequences: Set<String> = []
+    private var overwritten: [RecordKey: [WireDictionary]] = [:]
+
+    init(_ copies: [LosingCopy]) {
+        for copy in copies {
+            sequences.insert("\(copy.client) \(copy.sequence)")
+            guard let fields = copy.content["overwritten"]?.dictionaryValue else { continue }
+            overwritten[RecordKey(copy.collection.entity.text, copy.id.text), default: []].append(fields)
+        }
+    }
+
+    func holds(_ value: WireValue?, of key: RecordKey) -> Bool {
+        overwritten[key, default: []].contains { fields in Lab.markedFields.contains { fields[$0] == value } }
     }
 }
 

@@ -11,7 +11,12 @@ extension Simulation {
         if choice == 3 { return make(LocalEdit(key, .delete), device, mark: nextMark(device)) }
         let mark = nextMark(device)
         let names = Lab.markedFields.filter { _ in random.chance(40) }
-        make(LocalEdit(key, .update(marked(names.isEmpty ? ["a"] : names, mark))), device, mark: mark)
+        var fields = marked(names.isEmpty ? ["a"] : names, mark)
+        // Into another room, and so out of sight for some.
+        if collection == "tasks", random.chance(15), let room = random.pick(Lab.roomIDs) {
+            fields["room"] = .string(room)
+        }
+        make(LocalEdit(key, .update(fields)), device, mark: mark)
     }
 
     private mutating func create(_ device: Int, _ collection: String) {

@@ -15,13 +15,14 @@ extension Simulation {
         case 69..<70: try restartServer()
         case 70..<72: devices[device].isSignedOut = true
         case 72..<75: signIn(device)
-        case 75..<82: try await changeMembers()
-        case 82..<87: try await share()
-        case 87..<90: try await compact()
+        case 75..<82 where climate.hasGrants: try await changeMembers()
+        case 82..<87 where climate.hasGrants: try await share()
+        case 87..<90 where climate.hasCompactions: try await compact()
         case 90..<92: try backUp()
-        case 92..<93: try restore()
+        case 92..<93 where climate.hasRestores: try restore()
         case 93..<95: jump()
-        default: try await leap()
+        case 95... where climate.hasLeaps: try await leap()
+        default: try edit(device)
         }
     }
 

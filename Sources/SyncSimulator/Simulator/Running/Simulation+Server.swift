@@ -15,7 +15,7 @@ extension Simulation {
             let value = try device.format.read(delivery.body)
             switch delivery.door {
             case .pull:
-                let page = try await server.pull(try PullRequest(from: value), for: device.person)
+                let page = try await page(try PullRequest(from: value), device)
                 try check(page, of: device)
                 return reply(.done, try device.format.write(page.wireValue, options: Self.omittingNulls))
             case .push:
@@ -31,6 +31,21 @@ extension Simulation {
             trace.add("server: \(error)")
             collected.count("\(delivery.door) \(error.code.rawValue)")
             return reply(error.code == .fetchAgain ? .fetchAgain : .refused)
+        }
+    }
+
+    /// A device is told to start over where it must, and nowhere else.
+    private func page(_ request: PullRequest, _ device: SimulatedDevice) async throws -> PullPage {
+        let known = request.checkpoint.flatMap { checkpoints[$0] }
+        let isKnown = known.map { $0.epoch == server.ledger.epoch && $0.position >= server.floor }
+        do {
+            let page = try await server.pull(request, for: device.person)
+            guard isKnown != false || plan.sabotage == .tombstoneWindow else {
+                throw Violation(6, "\(device.clientID) is served from where the log does not reach")
+            }
+            return page
+        } catch let error as PorticoError where error.code == .fetchAgain && isKnown == true {
+            throw Violation(6, "\(device.clientID) is told to start over for nothing")
         }
     }
 
@@ -57,7 +72,9 @@ extension Simulation {
             // The end of an earlier pull may have been at the same place.
             let name = "\(device.person) \(token)"
             rowsOfTokens[name] = rowsOfTokens[name] ?? rows
-        case .complete(let completion): rowsOfTokens["\(device.person) \(completion.checkpoint)"] = rows
+        case .complete(let completion):
+            rowsOfTokens["\(device.person) \(completion.checkpoint)"] = rows
+            checkpoints[completion.checkpoint] = (server.ledger.epoch, completion.position)
         }
         trace.add("\(device.clientID) is sent \(page.summary)")
     }
@@ -66,6 +83,10 @@ extension Simulation {
     private mutating func check(_ answer: PushAnswer, of device: SimulatedDevice) throws {
         for outcome in answer.outcomes where outcome.verdict != .retry {
             let name = "\(device.clientID) \(outcome.sequence)"
+            if outcome.isForgotten, !answeredSequences.contains(name) {
+                throw Violation(9, "\(name) is taken for answered, but never was")
+            }
+            answeredSequences.insert(name)
             guard let told = toldOutcomes[name] else {
                 toldOutcomes[name] = outcome
                 continue

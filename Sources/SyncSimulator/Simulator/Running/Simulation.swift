@@ -16,15 +16,21 @@ public struct Simulation {
     var edits: [String: EditRecord] = [:]
     /// The rows that belong to each token that was handed out, by person and token.
     var rowsOfTokens: [String: [RecordKey: Int64]] = [:]
+    /// The history and the position of each checkpoint that ended a pull.
+    var checkpoints: [String: (epoch: Int, position: Int64)] = [:]
     /// What each sequence of each client was answered.
     var toldOutcomes: [String: MutationOutcome] = [:]
+    /// Every sequence that was ever made or refused, in whichever history.
+    var answeredSequences: Set<String> = []
     var faults = Faults()
+    var climate: Climate
     var deletedKeys: [RecordKey] = []
     var collected = SimulationCounts()
 
     public init(_ plan: SimulationPlan) async throws {
         self.plan = plan
         random = SeededRandom(seed: plan.seed)
+        climate = Climate(&random)
         trace = Trace(isKept: plan.keepsTrace)
         server = try await SimulatedServer(clock: clock, sabotage: plan.sabotage)
         try await furnish()
@@ -78,6 +84,22 @@ public struct Simulation {
             try await handle(event)
         }
         clock.advance(to: end)
+    }
+}
+
+/// What can happen in this run at all. Some runs do without what sends devices back to the start, because only long
+/// histories show what goes wrong in them.
+struct Climate {
+    let hasGrants: Bool
+    let hasCompactions: Bool
+    let hasRestores: Bool
+    let hasLeaps: Bool
+
+    init(_ random: inout SeededRandom) {
+        hasGrants = random.chance(70)
+        hasCompactions = random.chance(50)
+        hasRestores = random.chance(50)
+        hasLeaps = random.chance(70)
     }
 }
 
