@@ -11,6 +11,7 @@ JOBS ?= 2
 PREFIX ?=
 # For each of five readers, transcoding, and conversion in pieces.
 FUZZ_SECONDS ?= 600
+SOAK_SECONDS ?= 1800
 # The plugins that are built with the host, folders of Plugins/.
 export PLUGINS := Notes
 .PHONY: help run test build check check-deploy bench instructions kills store-speed fuzz simulate soak docs install clean
@@ -47,8 +48,8 @@ instructions: need-build need-test ## instructions a byte of the wire formats, h
 fuzz: need-build ## a fuzzer for every reader, transcoding and conversion, FUZZ_SECONDS each; the corpora stay in .build/fuzz/
 	@Sources/WireFormats/Drivers/Fuzz/fuzz.sh .build/fuzz $(FUZZ_SECONDS)
 
-soak: need-build need-test simulate ## long fault tests: the gateway, killed a hundred times under load; sync, simulated
-	@PORTICO_KILLS=100 .ci/test-end-to-end test_crash
+soak: need-build need-test simulate kills ## long fault tests: half an hour of mixed load, kills of store and gateway, sync simulated
+	@PORTICO_KILLS=100 PORTICO_SOAK=$(SOAK_SECONDS) .ci/test-end-to-end test_crash test_soak
 
 # SEEDS of 200 operations each; a failing one is shown by --seed.
 SEEDS ?= 100000
@@ -58,8 +59,8 @@ simulate: need-build ## SEEDS runs of devices, network and server with faults of
 	@$(SIMULATOR)/.build/release/sync-simulator --seeds $(SEEDS) --operations 200
 
 kills: need-build ## the store, killed a hundred times while it writes: nothing acknowledged may be lost
-	@swift build -c release --product store-kill-driver -j $(JOBS)
-	@.build/release/store-kill-driver --rounds 100
+	@swift build --product store-kill-driver -j $(JOBS)
+	@.build/debug/store-kill-driver --rounds 100
 
 store-speed: need-build ## what a call of the store costs, in microseconds of processor time
 	@swift build -c release --product store-speed -j $(JOBS)

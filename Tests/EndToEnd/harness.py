@@ -3,7 +3,9 @@
 Only Python's standard library: its json, plistlib and xml.etree are independent implementations of what is tested.
 """
 
+import atexit
 import base64
+import functools
 import http.client
 import json
 import os
@@ -20,6 +22,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("PORTICO_BUILD", ROOT / ".build" / "debug"))
 START_SECONDS = 60
+DEMO = "Config/demo.yaml"
 
 JSON = "application/json"
 PLIST = "application/x-plist"
@@ -47,9 +50,11 @@ class Answer:
 class Gateway:
     """One `portico serve` with the demo configuration, a free port and a data directory of its own."""
 
-    def __init__(self, *settings, config="Config/demo.yaml", data=None, environment=None):
+    def __init__(self, *settings, config=DEMO, data=None, environment=None):
         self.owns_data = data is None
         self.data = pathlib.Path(data or tempfile.mkdtemp(prefix="portico-"))
+        if data is None and config == DEMO and not environment and not any("store." in str(part) for part in settings):
+            shutil.copytree(started_data(), self.data, ignore=shutil.ignore_patterns("*.sock", "*.log"), dirs_exist_ok=True)
         self.log_path = self.data / "test.log"
         arguments = [BUILD / "portico", "serve", "--config", config, "--data", self.data, "--set", "http.port=0",
             # Debug builds on a busy machine hash passwords for longer than the usual deadline.
@@ -146,6 +151,17 @@ class Gateway:
         answer = self.send("POST", "/auth/login", {"username": user, "password": "portico-demo"})
         assert answer.status == 200, answer
         return answer
+
+
+@functools.cache
+def started_data():
+    """A data directory as the demo's first start leaves it. That start takes a debug build longer than most tests take:
+    it hashes passwords and loads the samples."""
+    folder = tempfile.mkdtemp(prefix="portico-started-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    status = Gateway(data=folder).stop()
+    assert status == 0, f"the first start ended with {status}"
+    return folder
 
 
 class GatewayTest(unittest.TestCase):
