@@ -12,11 +12,14 @@ public struct GatewayServer: Service {
     public enum Address: Sendable, CustomStringConvertible {
         case tcp(host: String, port: Int)
         case unixSocket(path: String)
+        /// One that listens already, as passed on by systemd or by a predecessor.
+        case socket(ListeningSocket)
 
         public var description: String {
             switch self {
             case .tcp(let host, let port): "\(host):\(port)"
             case .unixSocket(let path): path
+            case .socket: "the inherited socket"
             }
         }
     }
@@ -66,31 +69,27 @@ public struct GatewayServer: Service {
         let group = MultiThreadedEventLoopGroup.singleton
         let executors = EventLoopExecutors(group)
         let places = ConnectionPlaces(limit: settings.connections)
-        let server = try HTTPServerBuilder { responder in
-            let plain = GatewayChannel(
-                inner: HTTP1Channel(responder: responder, configuration: channelConfiguration), connection: connection,
-                executors: executors, places: places)
-            guard let certificate = settings.certificate else { return plain }
-            let second = HTTP2Channel(responder: secondResponder, configuration: secondConfiguration)
-            return SecureChannel(certificate: certificate, http1: plain, http2: second, idle: settings.idle)
-        }.buildServer(
-            configuration: ServerConfiguration(address: bindAddress, backlog: 1_024),
-            eventLoopGroup: group, logger: logger,
-            responder: { [connection] request, writer, channel in
-                try await connection.respond(to: request, writer, channel)
-            },
-            onServerRunning: { [onListening] channel in await onListening(channel.localAddress?.port) })
+        let plain = GatewayChannel(
+            inner: HTTP1Channel(responder: responder(connection), configuration: channelConfiguration),
+            connection: connection, executors: executors, places: places)
         do {
-            try await server.run()
+            guard let certificate = settings.certificate else { return try await listen(plain, group) }
+            let second = HTTP2Channel(
+                responder: responder(connection.carryingStreams), configuration: secondConfiguration)
+            try await listen(
+                SecureChannel(certificate: certificate, http1: plain, http2: second, idle: settings.idle), group)
         } catch let error as IOError {
             throw ListeningFailure(error, at: settings.address) ?? error as any Error
         }
     }
 
-    /// HTTP/2 has a connection of its own kind: its responses must not name the connection.
-    private var secondResponder: HTTPChannelHandler.Responder {
-        let connection = connection.carryingStreams
-        return { request, writer, channel in try await connection.respond(to: request, writer, channel) }
+    private func listen(_ child: some ServerChildChannel, _ group: MultiThreadedEventLoopGroup) async throws {
+        try await GatewayListener(child: child, group: group, logger: logger).run(
+            at: settings.address, onListening: onListening)
+    }
+
+    private func responder(_ connection: GatewayConnection) -> HTTPChannelHandler.Responder {
+        { request, writer, channel in try await connection.respond(to: request, writer, channel) }
     }
 
     /// What floods a connection of HTTP/2 (resets, settings, pings, empty frames, continuations, large fields) is counted
@@ -114,13 +113,6 @@ public struct GatewayServer: Service {
             idleTimeout: nil,  // kept by AtHandHandler
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: limits.head, maxHeaderListSize: limits.head, maxHeaderFieldCount: limits.fields))
-    }
-
-    private var bindAddress: BindAddress {
-        switch settings.address {
-        case .tcp(let host, let port): .hostname(host, port: port)
-        case .unixSocket(let path): .unixDomainSocket(path: path)
-        }
     }
 }
 

@@ -12,6 +12,7 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
+        DescriptorLimit.raise()
         let plan = try options.load()
         let output = LogOutput(.standardError)
         defer { output.flush() }
@@ -20,13 +21,19 @@ struct Serve: AsyncParsableCommand {
         let logger = Logger(label: "portico")
         GatewayServer.limitEventLoops(to: ProcessInfo.processInfo.activeProcessorCount)
         let host = try await Host(plan, logger: logger)
-        let group = ServiceGroup(configuration: services(host, plan.settings, output, logger))
-        try await group.run()
+        let listener = try Listener(plan.settings)
+        let restart = Restart()
+        let configuration = services(host, plan.settings, listener, restart, output, logger)
+        let group = ServiceGroup(configuration: configuration)
+        try await restart.onSignal(stopping: group) { try await group.run() }
         await host.stop()
+        output.flush()
+        if restart.isAsked { listener.handOver() }
     }
 
     private func services(
-        _ host: Host, _ settings: HostSettings, _ output: LogOutput, _ logger: Logger
+        _ host: Host, _ settings: HostSettings, _ listener: Listener, _ restart: Restart, _ output: LogOutput,
+        _ logger: Logger
     ) -> ServiceGroupConfiguration {
         let socket = settings.adminSocket
         let administration = GatewayServer(
@@ -35,8 +42,7 @@ struct Serve: AsyncParsableCommand {
         ) { _ in
             try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: socket)
         }
-        let address = GatewayServer.Address.tcp(host: settings.host, port: settings.port)
-        var frontSettings = settings.serverSettings(address, output)
+        var frontSettings = settings.serverSettings(.socket(listener.socket), output)
         frontSettings.certificate = settings.door.certificate
         let scheme = frontSettings.certificate == nil ? "http" : "https"
         let front = GatewayServer(gateway: host.gateway, settings: frontSettings, logger: logger) { port in
@@ -50,6 +56,8 @@ struct Serve: AsyncParsableCommand {
                 named("maintenance", MaintenanceService(host: host, logger: logger)),
                 named("administration", administration), named("front door", front),
                 named("live streams", LiveService(sync: host.sync)),
+                // The last to start is the first to stop.
+                named("listener", listener.releaseOnShutdown(unless: restart)),
             ] + certificates.map { named("certificate", $0) }, gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger)
         configuration.maximumGracefulShutdownDuration = settings.stopDeadline

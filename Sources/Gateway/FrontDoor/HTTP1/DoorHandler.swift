@@ -13,12 +13,16 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     static let lingering = TimeAmount.seconds(2)
+    /// What a stop gives a connection whose first request is on its way still.
+    static let grace = TimeAmount.seconds(1)
 
     private let connection: GatewayConnection
     /// What every request on this connection is told; nil: it is one of those that there is room for.
     private let turnedAway: PorticoError?
     private var order = DoorOrder()
     private var thrownAway = 0
+    private var hasAsked = false
+    private var isStopping = false
     /// Closes the connection after the answer, whatever the layers behind do.
     private var lingers: Scheduled<Void>?
 
@@ -42,7 +46,8 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func letIn(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         do {
             if let turnedAway, !RequestPlaces.isAlwaysAnswered(head.uri) { throw turnedAway }
-            let (admitted, isLast) = try HeadRules.admitted(head)
+            let (admitted, isLast) = try HeadRules.admitted(head, asLast: isStopping)
+            hasAsked = true
             order.headArrived(isLast: isLast)
             context.fireChannelRead(wrapInboundOut(.head(admitted)))
         } catch {
@@ -59,6 +64,17 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
         act(order.refused(PorticoError(known)), context)
         // Whoever reads the broken body learns that it broke.
         context.fireErrorCaught(error)
+    }
+
+    /// A stop closes what is idle; whoever has just connected is answered first, so that a restart fails nobody.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is ChannelShouldQuiesceEvent, !hasAsked else {
+            return context.fireUserInboundEventTriggered(event)
+        }
+        isStopping = true
+        context.eventLoop.assumeIsolated().scheduleTask(in: Self.grace) { [self] in
+            if !hasAsked { context.close(promise: nil) }
+        }
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

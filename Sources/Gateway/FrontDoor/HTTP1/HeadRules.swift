@@ -13,12 +13,14 @@ struct HeadRules {
     private var ends = false
 
     /// The head as the layers behind the door may rely on it: a connection that is to end says exactly `close`.
-    static func admitted(_ head: HTTPRequestHead) throws(PorticoError) -> (head: HTTPRequestHead, isLast: Bool) {
+    static func admitted(
+        _ head: HTTPRequestHead, asLast: Bool = false
+    ) throws(PorticoError) -> (head: HTTPRequestHead, isLast: Bool) {
         var rules = HeadRules()
         try rules.checkTarget(head)
         for (name, value) in head.headers { try rules.take(name, value) }
         try rules.checkFraming(of: head)
-        guard rules.ends || head.version != .http1_1 else { return (head, false) }
+        guard rules.ends || asLast || head.version != .http1_1 else { return (head, false) }
         var ending = head
         ending.headers.replaceOrAdd(name: "connection", value: "close")
         return (ending, true)

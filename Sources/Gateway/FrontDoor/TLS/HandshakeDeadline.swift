@@ -7,13 +7,23 @@ final class HandshakeDeadline: ChannelInboundHandler, RemovableChannelHandler {
 
     private let limit: TimeAmount
     private var timer: Scheduled<Void>?
+    private var isStopping = false
 
     init(_ limit: Duration) {
         self.limit = .nanoseconds(limit.nanoseconds)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
+        startTimer(context, limit)
+    }
+
+    private func startTimer(_ context: ChannelHandlerContext, _ limit: TimeAmount) {
+        timer?.cancel()
         timer = context.eventLoop.assumeIsolated().scheduleTask(in: limit) { context.close(promise: nil) }
+    }
+
+    private func announceStop(_ channel: any Channel) {
+        channel.eventLoop.execute { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -22,11 +32,15 @@ final class HandshakeDeadline: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // A stop does not wait for whoever has not even greeted.
-        if event is ChannelShouldQuiesceEvent { return context.close(promise: nil) }
+        // Those who will be told of a stop are not there yet.
+        if event is ChannelShouldQuiesceEvent {
+            isStopping = true
+            return startTimer(context, DoorHandler.grace)
+        }
         // Passed on first: a handler that is removed has no next one.
         context.fireUserInboundEventTriggered(event)
         if case .handshakeCompleted = event as? TLSUserEvent {
+            if isStopping { announceStop(context.channel) }
             context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
         }
     }

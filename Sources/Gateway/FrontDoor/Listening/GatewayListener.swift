@@ -1,0 +1,69 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOExtras
+import NIOPosix
+import ServiceLifecycle
+
+/// Accepts connections and hands each to its channel, until a graceful shutdown; then those that are under way end.
+///
+/// It does what HummingbirdCore's server does, which can only listen at addresses that it binds itself.
+struct GatewayListener<Child: ServerChildChannel> {
+    let child: Child
+    let group: MultiThreadedEventLoopGroup
+    let logger: Logger
+
+    func run(
+        at address: GatewayServer.Address, onListening: @escaping @Sendable (Int?) async -> Void
+    ) async throws {
+        let quiescing = ServerQuiescingHelper(group: group)
+        let server = try await listen(at: address, quiescing)
+        await withGracefulShutdownHandler {
+            await onListening(server.channel.localAddress?.port)
+            await accept(from: server)
+        } onGracefulShutdown: {
+            quiescing.initiateShutdown(promise: nil)
+        }
+    }
+
+    private func accept(from server: NIOAsyncChannel<Child.Value, Never>) async {
+        await withDiscardingTaskGroup { connections in
+            do {
+                try await server.executeThenClose { inbound in
+                    for try await connection in inbound {
+                        connections.addTask { await child.handle(value: connection, logger: logger) }
+                    }
+                }
+            } catch {
+                logger.error("listening failed", metadata: ["detail": "\(error)"])
+            }
+        }
+    }
+
+    private func listen(
+        at address: GatewayServer.Address, _ quiescing: ServerQuiescingHelper
+    ) async throws -> NIOAsyncChannel<Child.Value, Never> {
+        let bootstrap = ServerBootstrap(group: group)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(quiescing.makeServerChannelHandler(channel: channel))
+                }
+            }
+        switch address {
+        case .tcp(let host, let port):
+            return try await listen(on: try ListeningSocket.open(host: host, port: port), bootstrap)
+        case .socket(let socket): return try await listen(on: socket, bootstrap)
+        case .unixSocket(let path):
+            return try await bootstrap.bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true) { channel in
+                child.setup(channel: channel, logger: logger)
+            }
+        }
+    }
+
+    private func listen(
+        on socket: ListeningSocket, _ bootstrap: ServerBootstrap
+    ) async throws -> NIOAsyncChannel<Child.Value, Never> {
+        try await bootstrap.bind(try socket.duplicate()) { channel in child.setup(channel: channel, logger: logger) }
+    }
+}

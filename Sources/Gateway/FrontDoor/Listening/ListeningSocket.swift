@@ -1,0 +1,84 @@
+import Glibc
+import NIOCore
+
+/// A socket that listens, and that outlives whoever accepts from it.
+///
+/// Connections that arrive while nobody accepts wait in it. So a restart fails nobody: systemd keeps the socket and
+/// passes it on (`LISTEN_FDS`, sd_listen_fds(3)), or the gateway passes it on to its own successor.
+public struct ListeningSocket: Sendable {
+    /// Where systemd's first socket is.
+    private static let firstInherited: Int32 = 3
+    /// Connections that wait to be accepted; the kernel's own limit (`net.core.somaxconn`) may be lower.
+    private static let backlog: Int32 = 4_096
+
+    let descriptor: Int32
+
+    /// The socket that this process was started with; nil: none.
+    public static func inherited(environment: [String: String]) -> ListeningSocket? {
+        guard environment["LISTEN_PID"] == String(getpid()), let count = environment["LISTEN_FDS"].flatMap({ Int($0) }),
+            count >= 1
+        else { return nil }
+        let flags = fcntl(firstInherited, F_GETFL)
+        guard flags >= 0, fcntl(firstInherited, F_SETFL, flags | O_NONBLOCK) == 0 else { return nil }
+        _ = fcntl(firstInherited, F_SETFD, FD_CLOEXEC)
+        return ListeningSocket(descriptor: firstInherited)
+    }
+
+    /// Throws ``ListeningFailure`` or what the look-up of the name says.
+    public static func open(host: String, port: Int) throws -> ListeningSocket {
+        let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(Int32(address.protocol.rawValue), kind, 0)
+        guard descriptor >= 0 else { throw failure(host, port) }
+        var yes: Int32 = 1
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        let isListening =
+            setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, size) == 0
+            && address.withSockAddr { bind(descriptor, $0, socklen_t($1)) } == 0
+            && listen(descriptor, backlog) == 0
+        guard isListening else {
+            let failure = failure(host, port)
+            close(descriptor)
+            throw failure
+        }
+        return ListeningSocket(descriptor: descriptor)
+    }
+
+    /// A second hold on the socket, for whoever closes what it accepts from.
+    func duplicate() throws -> Int32 {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw IOError(errnoCode: errno, reason: "fcntl") }
+        return copy
+    }
+
+    private static func failure(_ host: String, _ port: Int) -> any Error {
+        let error = IOError(errnoCode: errno, reason: "listen")
+        return ListeningFailure(error, at: .tcp(host: host, port: port)) ?? error as any Error
+    }
+
+    /// Lets go of it: where nobody else holds it, whoever comes is refused and does not wait for nothing.
+    public func release() { close(descriptor) }
+
+    /// Replaces this process by the same program, which finds the socket where systemd would have put it. Returns only
+    /// where that fails.
+    public func handOver(program: String, arguments: [String], environment: [String: String]) {
+        closeOthersOnExecution()
+        guard dup2(descriptor, Self.firstInherited) >= 0, fcntl(Self.firstInherited, F_SETFD, 0) == 0 else { return }
+        // The threads of a runtime block signals, and a program inherits what the thread that starts it blocks.
+        var none = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, nil)
+        var variables = environment
+        variables["LISTEN_FDS"] = "1"
+        variables["LISTEN_PID"] = String(getpid())
+        let words = arguments.map { strdup($0) } + [nil]
+        let pairs = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        execve(program, words, pairs)
+    }
+
+    private func closeOthersOnExecution() {
+        for other in Self.firstInherited..<Int32(min(sysconf(Int32(_SC_OPEN_MAX)), 65_536)) {
+            _ = fcntl(other, F_SETFD, FD_CLOEXEC)
+        }
+    }
+}

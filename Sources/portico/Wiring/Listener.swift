@@ -1,0 +1,35 @@
+import Foundation
+import Gateway
+import ServiceLifecycle
+
+/// The socket at which the gateway listens: its own, or one that it was started with.
+struct Listener {
+    let socket: ListeningSocket
+
+    init(_ settings: HostSettings) throws {
+        let inherited = ListeningSocket.inherited(environment: ProcessInfo.processInfo.environment)
+        socket = try inherited ?? ListeningSocket.open(host: settings.host, port: settings.port)
+    }
+
+    /// As soon as a stop begins, unless a successor wants it.
+    func releaseOnShutdown(unless restart: Restart) -> some Service {
+        ListenerRelease(socket: socket, restart: restart)
+    }
+
+    /// Becomes the program anew, as it is installed now, on the same socket.
+    func handOver() {
+        let program = CommandLine.arguments[0].contains("/") ? CommandLine.arguments[0] : "/proc/self/exe"
+        socket.handOver(
+            program: program, arguments: CommandLine.arguments, environment: ProcessInfo.processInfo.environment)
+    }
+}
+
+private struct ListenerRelease: Service {
+    let socket: ListeningSocket
+    let restart: Restart
+
+    func run() async throws {
+        try? await gracefulShutdown()
+        if !restart.isAsked { socket.release() }
+    }
+}

@@ -1,0 +1,24 @@
+import ServiceLifecycle
+import Synchronization
+import UnixSignals
+
+/// SIGUSR2: everything ends as it does on SIGTERM, and then the program begins anew on the same socket, in which whoever
+/// comes meanwhile waits.
+final class Restart: Sendable {
+    private let asked = Atomic<Bool>(false)
+
+    var isAsked: Bool { asked.load(ordering: .acquiring) }
+
+    func onSignal(stopping group: ServiceGroup, during body: @Sendable @escaping () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask {
+                for await _ in await UnixSignalsSequence(trapping: .sigusr2) {
+                    self.asked.store(true, ordering: .releasing)
+                    await group.triggerGracefulShutdown()
+                }
+            }
+            try await body()
+            tasks.cancelAll()
+        }
+    }
+}
