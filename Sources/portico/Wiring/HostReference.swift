@@ -110,6 +110,7 @@ enum HostReference {
         ConfigurationKey(
             "identity.session.cookie.name", .text, default: "portico_session", "The session cookie's name."),
         ConfigurationKey("identity.session.lifetime", .duration, default: "8h", "From sign-in to the cookie's end."),
+        ConfigurationKey("identity.session.idle", .duration, default: "8h", "From the cookie's last use to its end."),
         ConfigurationKey("identity.tokens.accessLifetime", .duration, default: "15m", "An access token's life."),
         ConfigurationKey("identity.tokens.refreshLifetime", .duration, default: "30d", "A refresh token's life."),
         ConfigurationKey("identity.basic.enabled", .flag, default: "false", "Whether HTTP Basic is taken."),

@@ -60,6 +60,7 @@ extension IdentityConfiguration {
     init(_ values: Values) {
         self.init()
         sessions.lifetime = values.duration("identity.session.lifetime")
+        sessions.idle = values.duration("identity.session.idle")
         tokens.accessLifetime = values.duration("identity.tokens.accessLifetime")
         tokens.refreshLifetime = values.duration("identity.tokens.refreshLifetime")
         basic.enabled = values.flag("identity.basic.enabled")

@@ -1,0 +1,80 @@
+"""What an operator ends has ended when the command returns: the next call and streams that are open, by every credential."""
+
+import json
+import unittest
+
+from harness import GatewayTest, run_portico
+from test_sync_live import Stream
+
+PASSWORD = "a long password"
+
+
+class Revocation(GatewayTest):
+    settings = ("--set", "sync.live.heartbeat=1s")
+    names = iter(f"revoked{number}" for number in range(100))
+
+    def setUp(self):
+        self.name = next(self.names)
+        self.control("accounts", "add", self.name, "--role", "member", stdin=PASSWORD + "\n")
+        login = self.gateway.send("POST", "/auth/login", {"username": self.name, "password": PASSWORD})
+        self.session = self.json("sessions", "list", self.name)["sessions"][0]["id"]
+        self.key = self.json("keys", "create", self.name, "--title", "k")
+        cookie = login.headers["set-cookie"].split(";")[0]
+        self.refresh_token = login.json()["refreshToken"]
+        self.credentials = {
+            "token": {"Authorization": f"Bearer {login.json()['accessToken']}"}, "cookie": {"Cookie": cookie},
+            "key": {"Authorization": f"Bearer {self.key['key']}"}}
+        self.token = login.json()["accessToken"]
+        for name in self.credentials:
+            self.assertEqual(self.status(name), 200)
+
+    def control(self, *arguments, stdin=None):
+        done = run_portico(
+            *arguments, "--data", self.gateway.data, "--output", "json", program="porticoctl", stdin=stdin)
+        self.assertEqual(done.returncode, 0, done)
+        return done.stdout
+
+    def json(self, *arguments):
+        return json.loads(self.control(*arguments))
+
+    def status(self, name):
+        return self.gateway.get("/auth/me", headers=self.credentials[name]).status
+
+    def ended(self, credentials, *command, stdin=None):
+        """Opens a stream with the first of the credentials, runs the command, and finds all of them dead."""
+        token = self.key["key"] if credentials[0] == "key" else self.token
+        stream = Stream(self.gateway, token=token, query="?collections=notes")
+        self.addCleanup(stream.close)
+        self.assertIsNotNone(stream.event())
+        self.control(*command, stdin=stdin)
+        self.assertEqual({name: self.status(name) for name in credentials}, dict.fromkeys(credentials, 401))
+        while stream.event() is not None:
+            pass
+        for name in self.credentials.keys() - credentials:
+            self.assertEqual(self.status(name), 200, name)
+        if "token" in credentials:
+            refreshed = self.gateway.send("POST", "/auth/refresh", {"refreshToken": self.refresh_token})
+            self.expect(refreshed, 401, "auth.invalid")
+
+    def test_all_sessions_of_an_account(self):
+        self.ended(["token", "cookie"], "sessions", "revoke", self.name)
+
+    def test_one_session(self):
+        self.ended(["token", "cookie"], "sessions", "revoke", self.name, self.session)
+
+    def test_a_key(self):
+        self.ended(["key"], "keys", "revoke", self.name, self.key["id"])
+
+    def test_a_disabled_account_and_its_keys(self):
+        self.ended(["token", "cookie", "key"], "accounts", "disable", self.name)
+
+    def test_a_new_password(self):
+        self.ended(["token", "cookie"], "accounts", "password", self.name, stdin="another password\n")
+
+    def test_a_role_that_is_taken_away(self):
+        self.control("roles", "revoke", self.name, "member")
+        self.assertEqual(self.gateway.get("/auth/me", headers=self.credentials["key"]).json()["roles"], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
