@@ -133,7 +133,8 @@ let package = Package(
         .executableTarget(
             name: "portico",
             dependencies: [
-                adapterKit, wireFormats, syncEngine, logging, "Gateway", "Identity", "SQLiteStore", "PluginHost",
+                adapterKit, wireFormats, syncEngine, logging, "Gateway", "Identity", "Upstream", "SQLiteStore",
+                "PluginHost",
                 "HostConfiguration", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -162,7 +163,12 @@ let package = Package(
                 .product(name: "StoreConformance", package: "SyncEngine"),
             ]),
         tests(
-            "IdentityTests", ["Identity", adapterKit, syncEngine, .product(name: "Crypto", package: "swift-crypto")]),
+            "IdentityTests",
+            [
+                "Identity", "Upstream", "UpstreamStandIn", adapterKit, syncEngine,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ]),
         tests(
             "XMLSchemaTests",
             [

@@ -24,12 +24,14 @@ extension Identity {
         try await sessions.end(of: authentication.account, as: .signedOut, by: authentication.principal) {
             $0.id == session
         }
+        try await departures.check(authentication.account)
     }
 
     /// Ends every sign-in of the account.
     public func signOutEverywhere(_ authentication: Authentication) async throws {
         try await sessions.end(
             of: authentication.account, as: .signedOut, by: authentication.principal, detail: "everywhere")
+        try await departures.check(authentication.account)
     }
 
     /// Sets a new password for whoever knows the old one, and ends every other sign-in of the account. Throws as

@@ -12,6 +12,9 @@ public final class Identity: Sendable {
     let sessions: Sessions
     let keys: SigningKeys
     let proof: PasswordProof
+    let providers: Providers
+    let pendingSignIns: PendingSignIns
+    let departures: PortalDepartures
     let signIns: SignIns
     let tokenRefresh: TokenRefresh
     let verifier: CredentialVerifier
@@ -22,7 +25,7 @@ public final class Identity: Sendable {
     /// Whom adapters can name.
     public let accounts: any AccountList
 
-    /// To be installed in the store before ``init(store:configuration:clock:randomness:log:)``.
+    /// To be installed in the store before ``init(store:configuration:clock:randomness:providers:log:)``.
     public static func collections() -> [CollectionDeclaration] {
         IdentityCollections.all
     }
@@ -30,19 +33,23 @@ public final class Identity: Sendable {
     /// Loads the signing keys, and makes the first one in an empty store.
     public init(
         store: any Store, configuration: IdentityConfiguration = IdentityConfiguration(), clock: any WallClock,
-        randomness: any Randomness = SystemRandomness(), log: Log
+        randomness: any Randomness = SystemRandomness(), providers setups: [ProviderSetup] = [], log: Log
     ) async throws {
         context = IdentityContext(
             configuration, records: IdentityRecords(store: store), clock: clock, randomness: randomness, log: log)
         keys = try await SigningKeys(context)
         sessions = Sessions(context: context)
-        let local = LocalAccounts(accounts: context.accounts, hasher: context.hasher, log: log)
+        providers = Providers(setups, context)
+        pendingSignIns = PendingSignIns(randomness)
+        departures = PortalDepartures(sessions: sessions, portals: providers.portals)
         proof = PasswordProof(
-            context: context, providers: [local], backoff: BackoffGate(configuration.backoff, clock: clock))
+            context: context, providers: providers.takingPasswords,
+            backoff: BackoffGate(configuration.backoff, clock: clock))
         let tokens = AccessTokens(settings: configuration.tokens, randomness: randomness)
         signIns = SignIns(context: context, sessions: sessions, tokens: tokens, keys: keys)
         tokenRefresh = TokenRefresh(context: context, sessions: sessions, tokens: tokens, keys: keys)
-        verifier = CredentialVerifier(context: context, sessions: sessions, tokens: tokens, keys: keys, proof: proof)
+        verifier = CredentialVerifier(
+            context: context, sessions: sessions, tokens: tokens, keys: keys, proof: proof, providers: providers)
         passwords = PasswordChange(context: context, sessions: sessions)
         maintenance = Maintenance(context: context, keys: keys, backoff: proof.backoff)
         accounts = ListedAccounts(context: context)
@@ -51,6 +58,16 @@ public final class Identity: Sendable {
 }
 
 extension Identity {
+    /// The way to the systems behind a portal; nil for a provider that is none.
+    public func portalCalls(_ name: ProviderName) -> PortalCalls? {
+        providers.portals.first { $0.name == name }.map { PortalCalls(provider: $0) }
+    }
+
+    /// One of the ways to sign in, for its conformance suite.
+    package func provider(_ name: ProviderName) -> (any SignInProvider)? {
+        providers.all.first { $0.name == name }
+    }
+
     /// Writes an entry for something that another room did; returns when it is durable.
     public func record(_ event: AuditEvent) async throws {
         try await context.writes.record(event)
@@ -60,5 +77,6 @@ extension Identity {
     /// every minute or so; errors are worth a line in the log, no more.
     public func maintain() async throws {
         try await maintenance.run()
+        try await departures.sweep(now: context.clock.now())
     }
 }

@@ -9,8 +9,10 @@ import Testing
             store: house.store, configuration: house.configuration.passwords, randomness: SeededRandomness(3),
             log: .discarding)
         try await SignInProviderConformance(
-            provider: provider, username: "alice", password: TestHouse.password, account: house.alice.id
-        ).run()
+            provider: provider, wrong: SignInProviderConformance.passwords("alice", TestHouse.password)
+        ) { .password(username: "alice", TestHouse.password) }.run()
+        #expect(
+            try await provider.verify(.password(username: "alice", TestHouse.password)).account == house.alice.id)
     }
 
     @Test func `a text that is no name does not become the account that is looked up instead`() async throws {

@@ -21,7 +21,10 @@ struct LoginEndpoint: Endpoint {
     let properties = EndpointProperties(name: "auth.login", access: .public, effect: .reads)
     let description = EndpointDescription(
         summary: "Signs in with name and password.", tag: "Sign-in", body: LoginEndpoint.input,
-        answers: [(.ok, .value(AccountShapes.signIn)), (.seeOther, .nothing)], errors: [.csrfRequired])
+        answers: [(.ok, .value(AccountShapes.signIn)), (.seeOther, .nothing)], errors: LoginEndpoint.errors)
+
+    /// Of the systems that an account may be at, too.
+    static let errors: Set<ErrorCode> = [.csrfRequired, .upstreamFailed, .upstreamTimeout]
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         try accounts.refuseForeignPage(request.request)
@@ -66,7 +69,7 @@ struct PortalLoginEndpoint: Endpoint {
     let properties = EndpointProperties(name: "auth.portal", access: .public, effect: .reads)
     let description = EndpointDescription(
         summary: "Signs in with a portal's form.", tag: "Sign-in", body: PortalLoginEndpoint.input,
-        answers: [(.ok, .value(AccountShapes.user))], errors: [.csrfRequired])
+        answers: [(.ok, .value(AccountShapes.user))], errors: LoginEndpoint.errors)
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         try accounts.refuseForeignPage(request.request)

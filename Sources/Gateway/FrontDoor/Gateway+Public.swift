@@ -22,6 +22,7 @@ extension Gateway {
         let routes =
             RouteCatalogue(adapters: adapters, services: services).routes() + Self.accountRoutes(accounts)
             + SyncRoutes(sync: sync, services: services, identity: identity).routes()
+            + Self.providerRoutes(accounts)
             + Self.ownRoutes(adapters, services, settings, readiness, description, itself)
         self.init(
             routes: try RouteTable(routes),
@@ -50,6 +51,15 @@ extension Gateway {
             Route(.delete, "/auth/keys/{id}", KeyRevocationEndpoint(accounts: accounts)),
             Route(.get, "/auth/jwks.json", KeySetEndpoint(accounts: accounts)),
             Route(.post, "/irj/portal", PortalLoginEndpoint(accounts: accounts)),
+        ]
+    }
+
+    /// Only where there is a provider to go to.
+    private static func providerRoutes(_ accounts: AccountServices) -> [Route] {
+        guard !accounts.identity.browserProviders.isEmpty else { return [] }
+        return [
+            Route(.get, "/auth/oidc/{provider}/login", ProviderLoginEndpoint(accounts: accounts)),
+            Route(.get, "/auth/oidc/{provider}/callback", ProviderCallbackEndpoint(accounts: accounts)),
         ]
     }
 

@@ -21,7 +21,8 @@ package struct LocalAccounts: SignInProvider {
     }
 
     /// One look-up and one hash, whether the account is there, is disabled, or has no password.
-    package func verify(username: String, password: Secret) async throws -> SignInVerdict {
+    package func verify(_ evidence: SignInEvidence) async throws -> SignInVerdict {
+        guard case .password(let username, let password) = evidence else { return .refused }
         let name = AccountName(username)
         let found = try await accounts.account(named: name ?? Self.anyName)
         let account = name == nil ? nil : found

@@ -19,12 +19,19 @@ struct PasswordProof: Sendable {
         throw IdentityContext.refusal
     }
 
+    /// What one provider cannot say for lack of its system, another may: its failure counts where nobody accepts.
     private func ask(_ username: String, _ password: Secret) async throws -> Proven? {
+        var failure: PorticoError?
         for provider in providers {
-            if case .accepted(let account) = try await provider.verify(username: username, password: password) {
-                return Proven(account: account, provider: provider.name)
+            do {
+                if case .accepted(let account) = try await provider.verify(.password(username: username, password)) {
+                    return Proven(account: account, provider: provider.name)
+                }
+            } catch let error as PorticoError {
+                failure = failure ?? error
             }
         }
+        if let failure { throw failure }
         return nil
     }
 

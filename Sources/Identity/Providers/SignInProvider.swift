@@ -7,16 +7,25 @@ public struct ProviderName: ValidatedName {
     public static func isValid(_ text: String) -> Bool { AdapterName.isValid(text) }
 }
 
-/// A way to turn a name and a password into an account.
+/// By what somebody shows who he or she is. Each kind is for the providers that know it; the others refuse it.
+public enum SignInEvidence: Sendable {
+    case password(username: String, Secret)
+    /// What a browser brought back from a provider's own sign-in page, with what was kept for that moment.
+    case authorizationCode(Secret, verifier: Secret, nonce: Secret)
+    /// A token that a provider issued to an app.
+    case bearer(Secret)
+}
+
+/// A way to turn evidence into an account.
 ///
-/// Every implementation passes `SignInProviderConformance` of the tests. Called from any number of tasks at once, and
-/// only after the backoff has let the attempt through.
+/// Every implementation passes `SignInProviderConformance` of the tests. Called from any number of tasks at once; with a
+/// password only after the backoff has let the attempt through.
 public protocol SignInProvider: Sendable {
     var name: ProviderName { get }
 
     /// A refusal says nothing about its reason and takes as long as an acceptance. Throws ``PorticoError`` where no
     /// verdict was possible: `server.overloaded`, `upstream.failed`, `upstream.timeout`, `store.unavailable`.
-    func verify(username: String, password: Secret) async throws -> SignInVerdict
+    func verify(_ evidence: SignInEvidence) async throws -> SignInVerdict
 }
 
 public enum SignInVerdict: Sendable, Equatable {
@@ -29,13 +38,16 @@ public struct ProvenAccount: Sendable, Equatable {
     public let id: AccountID
     /// The account's credentials at the time of the proof. Where they have changed since, the proof is void.
     public let credentialVersion: Int64
+    /// When the evidence itself ends; nil: never.
+    public let evidenceEnds: WireDate?
 
-    public init(id: AccountID, credentialVersion: Int64) {
+    public init(id: AccountID, credentialVersion: Int64, evidenceEnds: WireDate? = nil) {
         self.id = id
         self.credentialVersion = credentialVersion
+        self.evidenceEnds = evidenceEnds
     }
 
-    init(_ account: Account) {
-        self.init(id: account.id, credentialVersion: account.credentialVersion)
+    init(_ account: Account, evidenceEnds: WireDate? = nil) {
+        self.init(id: account.id, credentialVersion: account.credentialVersion, evidenceEnds: evidenceEnds)
     }
 }

@@ -8,11 +8,13 @@ enum IdentityCollections {
     static let sessions: EntityName = "sessions"
     static let signingKeys: EntityName = "signingKeys"
     static let apiKeys: EntityName = "apiKeys"
+    static let links: EntityName = "links"
     static let auditEntries: EntityName = "auditEntries"
     static let auditHead: EntityName = "auditHead"
 
     static let all = [
         AccountRecord.entity, SessionRecord.entity, SigningKeyRecord.entity, APIKeyRecord.entity,
+        IdentityLinkRecord.entity,
         AuditEntryRecord.entity, AuditHeadRecord.entity,
     ].map { CollectionDeclaration(adapter: adapter, entity: $0) }
 

@@ -3,7 +3,8 @@ import JWTKit
 
 /// Why an access token is not accepted. For the log; callers learn only that it is not.
 enum TokenRefusal: String, Error, CaseIterable {
-    case tooLarge, malformed, algorithm, type, critical, keyUnknown, issuer, audience, expired, notYetValid, signature
+    case tooLarge, malformed, algorithm, type, critical, keyUnknown, issuer, audience, expired, notYetValid, signature,
+        nonce
 }
 
 /// Reads a token and checks all but the signature, strictly: only what ``AccessTokens`` issues passes.

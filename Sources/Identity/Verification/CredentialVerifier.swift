@@ -7,6 +7,7 @@ struct CredentialVerifier: Sendable {
     let tokens: AccessTokens
     let keys: SigningKeys
     let proof: PasswordProof
+    let providers: Providers
 
     func session(_ value: Secret) async throws -> Authentication? {
         guard value.reveal().utf8.count <= SessionCookie.length else { return nil }
@@ -23,7 +24,11 @@ struct CredentialVerifier: Sendable {
         }
     }
 
+    /// One of ours, or one that a provider issued for us.
     func accessToken(_ value: Secret) async throws -> Authentication? {
+        if let provider = providers.openIDConnect.first(where: { $0.mayHaveIssued(value) }) {
+            return try await providerToken(value, provider)
+        }
         guard value.reveal().utf8.count <= AccessTokenInspector.maximumBytes else { return nil }
         return try await context.cache.authentication(.accessToken, [value]) {
             let now = context.clock.now()
@@ -35,6 +40,19 @@ struct CredentialVerifier: Sendable {
             let authentication = Authentication(
                 account, account.principal(), method: .accessToken, session: session.id, expires: expires)
             return (authentication, until: believed(until: expires, now))
+        }
+    }
+
+    private func providerToken(_ value: Secret, _ provider: OpenIDConnectProvider) async throws -> Authentication? {
+        try await context.cache.authentication(.accessToken, [value]) {
+            guard case .accepted(let proven) = try await provider.verify(.bearer(value)),
+                let account = try await context.accounts.active(proven.id)
+            else { return nil }
+            try await context.writes.record(
+                AuditEvent(.signInAccepted, actor: account.id.text, detail: "bearer \(provider.name)"))
+            let authentication = Authentication(
+                account, account.principal(), method: .accessToken, expires: proven.evidenceEnds)
+            return (authentication, until: believed(until: proven.evidenceEnds, context.clock.now()))
         }
     }
 

@@ -6,6 +6,7 @@ import Logging
 import SQLiteStore
 import ServiceLifecycle
 import SyncEngine
+import Upstream
 
 /// Everything that runs, put together from a plan, in the order in which the parts need each other.
 struct Host {
@@ -16,6 +17,7 @@ struct Host {
     let gateway: Gateway
     let administration: Gateway
     let readiness = Readiness()
+    private let upstreams: [HTTPUpstream]
 
     init(_ plan: HostPlan, logger: Logger) async throws {
         let settings = plan.settings
@@ -24,8 +26,10 @@ struct Host {
         let log = Log(logger, label: "portico")
         store = try SQLiteStore(SQLiteStoreSettings(path: settings.storePath.path, clock: SystemClock()))
         try await store.install(plan.collections)
+        upstreams = settings.providers.map { HTTPUpstream($0.upstream, log: Log(logger, label: "upstream")) }
         identity = try await Identity(
-            store: store, configuration: settings.identity, clock: SystemClock(), log: Log(logger, label: "identity"))
+            store: store, configuration: settings.identity, clock: SystemClock(),
+            providers: zip(settings.providers, upstreams).map { $0.setup($1) }, log: Log(logger, label: "identity"))
         adapters = try plan.adapters.map { try ServedAdapter($0, logger: logger) }
         sync = try await SyncServices(adapters: adapters, store: store, settings: settings.gateway.sync)
         gateway = try Gateway(
@@ -49,6 +53,7 @@ struct Host {
     /// After the last request.
     func stop() async {
         for served in adapters { await served.adapter.stop() }
+        for upstream in upstreams { await upstream.stop() }
         await store.close()
     }
 }

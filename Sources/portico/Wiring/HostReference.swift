@@ -7,7 +7,7 @@ enum HostReference {
         let adapters = modules.flatMap { module in
             adapterKeys(module.name, module.options)
         }
-        return ConfigurationReference(http + limits + sync + other + identity + adapters)
+        return ConfigurationReference(http + limits + sync + other + identity + ProviderReference.keys + adapters)
     }
 
     private static let http = [

@@ -24,6 +24,7 @@ struct HostSettings {
     let gateway: GatewaySettings
     let identity: IdentityConfiguration
     let demoAccounts: [DemoAccount]
+    let providers: [ProviderPlan]
     private let idle: Duration
     private let request: Duration
     let door: FrontDoorSettings
@@ -44,6 +45,7 @@ struct HostSettings {
         gateway = GatewaySettings(values, isSecure: door.certificate != nil)
         identity = IdentityConfiguration(values)
         demoAccounts = try Self.demoAccounts(resolved)
+        providers = try ProviderPlan.all(resolved)
         try refuseDemoBeyondLoopback()
         try refuseLongSocketPath()
     }

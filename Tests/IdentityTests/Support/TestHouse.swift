@@ -57,7 +57,9 @@ struct TestHouse {
     let identity: Identity
     let alice: Account
 
-    init(_ adjust: (inout IdentityConfiguration) -> Void = { _ in }) async throws {
+    init(
+        providers: [ProviderSetup] = [], _ adjust: (inout IdentityConfiguration) -> Void = { _ in }
+    ) async throws {
         var configuration = IdentityConfiguration()
         configuration.passwords.scrypt = ScryptParameters(logRounds: 10, blockSize: 1, parallelism: 1)!
         configuration.basic.enabled = true
@@ -67,7 +69,9 @@ struct TestHouse {
         clock = TestClock()
         try await store.install(Identity.collections())
         identity = try await Identity(
-            store: store, configuration: configuration, clock: clock, randomness: SeededRandomness(), log: log.log)
+            store: store, configuration: configuration, clock: clock, randomness: SeededRandomness(),
+            providers: providers,
+            log: log.log)
         alice = try await identity.administration.addAccount(
             NewAccount("Alice", roles: ["member"], password: Self.password), by: .system)
         _ = store.takeOperations()

@@ -18,7 +18,8 @@ public struct FormFields: Sendable, ExpressibleByDictionaryLiteral, CustomString
         pairs.map { Self.escape($0.name) + "=" + Self.escape($0.value) }.joined(separator: "&")
     }
 
-    private static func escape(_ text: String) -> String {
+    /// One name or value as a form has it.
+    public static func escape(_ text: String) -> String {
         var escaped = ""
         for byte in text.utf8 {
             switch byte {

@@ -1,0 +1,32 @@
+import AdapterKit
+
+/// A portal that people sign in to with a form, such as SAP's.
+public struct PortalSettings: Sendable {
+    public var name: ProviderName
+    /// Where the form is posted to.
+    public var form: UpstreamAddress
+    /// Asked first, for the cookies that the form must bring along; nil: none.
+    public var page: UpstreamAddress?
+    public var userField = "j_user"
+    public var passwordField = "j_password"
+    /// Further members of the form, as they are.
+    public var extraFields: [(name: String, value: String)] = []
+    /// What the portal takes the gateway for; some refuse what they do not know.
+    public var userAgent = "Portico"
+    /// The cookie that says that somebody is signed in.
+    public var cookie = "MYSAPSSO2"
+    /// Where a token against cross-site requests is fetched; nil: at the address that is written to.
+    public var tokenPage: UpstreamAddress?
+    public var roles = RoleMapping()
+    /// Sign-ins that are kept for calls; at one more, the one used longest ago goes.
+    public var keptSignIns = 10_000
+
+    public init(name: ProviderName, form: UpstreamAddress) {
+        self.name = name
+        self.form = form
+    }
+
+    /// How many redirects a sign-in may take.
+    static let maximumHops = 10
+    static let maximumPassword = 1024
+}

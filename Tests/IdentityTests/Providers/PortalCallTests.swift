@@ -1,0 +1,128 @@
+import AdapterKit
+import Identity
+import Synchronization
+import Testing
+import UpstreamStandIn
+
+@Suite struct PortalCallTests {
+    @Test func `a call goes out with the caller's own cookies`() async throws {
+        try await withPortal { portal, house in
+            let person = try await house.signIn("jdoe", PortalStand.password).authentication.principal
+            let answer = try await calls(house).send(try reading(portal), as: person)
+            #expect(String(decoding: answer.body, as: UTF8.self) == "data for ticket1")
+            let seen = try #require(portal.server.requests.last)
+            #expect(seen["Cookie"] == "MYSAPSSO2=ticket1")
+            #expect(seen["User-Agent"]?.contains("MSIE") == true)
+        }
+    }
+
+    @Test func `who did not sign in at the portal has no call there`() async throws {
+        try await withPortal { portal, house in
+            let alice = try await house.signIn().authentication.principal
+            for principal in [alice, .anonymous, .system] {
+                #expect(
+                    await code { _ = try await calls(house).send(try reading(portal), as: principal) } == .loginRequired
+                )
+            }
+            #expect(portal.server.requests.allSatisfy { $0.path != "/sap/data" })
+        }
+    }
+
+    @Test func `a write fetches the token once and brings it along with its cookies`() async throws {
+        try await withPortal { portal, house in
+            let person = try await house.signIn("jdoe", PortalStand.password).authentication.principal
+            for _ in 0..<3 { #expect(try await calls(house).send(try writing(portal), as: person).status == 201) }
+            #expect(portal.state.withLock { $0.writes } == 3)
+            #expect(portal.server.requests.filter { $0["X-CSRF-Token"] == "Fetch" }.count == 1)
+        }
+    }
+
+    @Test func `a sign-in that ended there is renewed once, for reads and writes`() async throws {
+        try await withPortal { portal, house in
+            let person = try await house.signIn("jdoe", PortalStand.password).authentication.principal
+            _ = try await calls(house).send(try writing(portal), as: person)
+            for _ in 0..<2 {
+                portal.endSignIns()
+                #expect(try await calls(house).send(try reading(portal), as: person).status == 200)
+                portal.endSignIns()
+                #expect(try await calls(house).send(try writing(portal), as: person).status == 201)
+            }
+            #expect(portal.state.withLock { $0.signIns } == 5)
+            #expect(portal.state.withLock { $0.writes } == 3)
+        }
+    }
+
+    @Test func `many calls of an ended sign-in renew it once`() async throws {
+        try await withPortal { portal, house in
+            let person = try await house.signIn("jdoe", PortalStand.password).authentication.principal
+            portal.endSignIns()
+            let calls = try calls(house)
+            let request = try reading(portal)
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<20 { group.addTask { try await calls.send(request, as: person).status } }
+                for try await status in group { #expect(status == 200) }
+            }
+            #expect(portal.state.withLock { $0.signIns } == 2)
+        }
+    }
+
+    @Test func `a password that changed there is tried once and then forgotten`() async throws {
+        try await withPortal { portal, house in
+            let person = try await house.signIn("jdoe", PortalStand.password).authentication.principal
+            portal.endSignIns()
+            portal.state.withLock { $0.password = "another" }
+            for _ in 0..<5 {
+                #expect(
+                    await code { _ = try await calls(house).send(try reading(portal), as: person) } == .loginRequired)
+            }
+            let tries = portal.server.requests.filter { $0.path == "/irj/servlet/login" }
+            #expect(tries.count == 2)
+        }
+    }
+
+    @Test func `signing out forgets what the portal gave`() async throws {
+        try await withPortal { portal, house in
+            let signIn = try await house.signIn("jdoe", PortalStand.password)
+            let second = try await house.signIn("jdoe", PortalStand.password)
+            let person = signIn.authentication.principal
+            try await house.identity.signOut(second.authentication)
+            _ = try await calls(house).send(try reading(portal), as: person)
+            try await house.identity.signOut(signIn.authentication)
+            #expect(await code { _ = try await calls(house).send(try reading(portal), as: person) } == .loginRequired)
+        }
+    }
+
+    @Test func `a revoked sign-in is forgotten by maintenance`() async throws {
+        try await withPortal { portal, house in
+            let signIn = try await house.signIn("jdoe", PortalStand.password)
+            try await house.identity.administration.disable(signIn.authentication.account, by: .system)
+            house.clock.advance(601)
+            try await house.identity.maintain()
+            let person = signIn.authentication.principal
+            #expect(await code { _ = try await calls(house).send(try reading(portal), as: person) } == .loginRequired)
+        }
+    }
+
+    @Test func `cookies go to the servers of the portal only`() async throws {
+        let other = try await StandIn { _ in .plain(200) }
+        try await withPortal { portal, house in
+            let person = try await house.signIn("jdoe", PortalStand.password).authentication.principal
+            let elsewhere = UpstreamRequest(.get, try #require(UpstreamAddress(other.address + "/sap/data")))
+            #expect(await code { _ = try await calls(house).send(elsewhere, as: person) } == .upstreamFailed)
+        }
+        #expect(other.requests.isEmpty)
+        await other.stop()
+    }
+
+    private func calls(_ house: TestHouse) throws -> PortalCalls {
+        try #require(house.identity.portalCalls("corp"))
+    }
+
+    private func reading(_ portal: PortalStand) throws -> UpstreamRequest {
+        UpstreamRequest(.get, try #require(UpstreamAddress(portal.server.address + "/sap/data")))
+    }
+
+    private func writing(_ portal: PortalStand) throws -> UpstreamRequest {
+        UpstreamRequest(.post, try #require(UpstreamAddress(portal.server.address + "/sap/data")), body: [1])
+    }
+}

@@ -1,0 +1,133 @@
+import AdapterKit
+import Identity
+import Synchronization
+import Testing
+import Upstream
+import UpstreamStandIn
+
+@Suite struct PortalTests {
+    @Test func `a portal is a sign-in provider`() async throws {
+        try await withPortal { portal, house in
+            let provider = try #require(house.identity.provider("corp"))
+            try await SignInProviderConformance(
+                provider: provider, wrong: SignInProviderConformance.passwords("jdoe", PortalStand.password)
+            ) { .password(username: "jdoe", PortalStand.password) }.run()
+        }
+    }
+
+    @Test func `the portal's account has the portal's name, its roles, and no password here`() async throws {
+        try await withPortal { portal, house in
+            let signIn = try await house.signIn("JDoe", PortalStand.password)
+            let principal = signIn.authentication.principal
+            #expect(principal.name == "JDoe@corp")
+            #expect(principal.roles == ["member"])
+            #expect(try await house.signIn("jdoe", PortalStand.password).authentication.account.text == principal.id)
+            #expect(await code { _ = try await house.signIn("jdoe@corp", PortalStand.password) } == .credentialsInvalid)
+        }
+    }
+
+    @Test func `a portal's name never becomes the local account of that name`() async throws {
+        try await withPortal { portal, house in
+            let local = try await house.identity.administration.addAccount(
+                NewAccount("jdoe", roles: ["admin"], password: TestHouse.password), by: .system)
+            let squatter = try await house.identity.administration.addAccount(
+                NewAccount("jdoe@corp", roles: ["admin"], password: TestHouse.password), by: .system)
+            let signIn = try await house.signIn("jdoe", PortalStand.password)
+            #expect(signIn.authentication.account != local.id && signIn.authentication.account != squatter.id)
+            #expect(signIn.authentication.principal.roles == ["member"])
+            #expect(signIn.authentication.principal.name.hasPrefix("jdoe+"))
+            #expect(try await house.signIn("jdoe").authentication.account == local.id)
+        }
+    }
+
+    @Test func `an account that was disabled here stays out, whatever the portal says`() async throws {
+        try await withPortal { portal, house in
+            let account = try await house.signIn("jdoe", PortalStand.password).authentication.account
+            try await house.identity.administration.disable(account, by: .system)
+            #expect(await code { _ = try await house.signIn("jdoe", PortalStand.password) } == .credentialsInvalid)
+        }
+    }
+
+    @Test func `somebody without any role is refused where one is required`() async throws {
+        let adjust: (inout PortalSettings) -> Void = {
+            $0.roles.everybody = []
+            $0.roles.isRequired = true
+        }
+        try await withPortal(adjust) { portal, house in
+            #expect(await code { _ = try await house.signIn("jdoe", PortalStand.password) } == .credentialsInvalid)
+        }
+    }
+
+    @Test func `a user agent that the portal does not know is refused there, so it can be configured`() async throws {
+        let adjust: (inout PortalSettings) -> Void = { $0.userAgent = "Portico" }
+        try await withPortal(adjust) { portal, house in
+            #expect(await code { _ = try await house.signIn("jdoe", PortalStand.password) } == .credentialsInvalid)
+        }
+    }
+
+    @Test func `a portal that is out of order is no refusal, and local accounts go on`() async throws {
+        try await withPortal { portal, house in
+            portal.state.withLock { $0.isBroken = true }
+            #expect(await code { _ = try await house.signIn("jdoe", PortalStand.password) } == .upstreamFailed)
+            _ = try await house.signIn("alice")
+        }
+    }
+
+    @Test func `a redirect to another host takes neither the password nor the cookies along`() async throws {
+        let thief = try await StandIn { _ in .plain(200, [("Set-Cookie", "MYSAPSSO2=forged; Path=/")]) }
+        let portal = try await StandIn { request in
+            .plain(307, [("Location", thief.address + "/steal"), ("Set-Cookie", "MYSAPSSO2=x; Path=/")])
+        }
+        let form = try #require(UpstreamAddress(portal.address + "/login"))
+        for others in [[], [thief.address]] {
+            var settings = UpstreamSettings(
+                name: "portal", origins: Set(([portal.address] + others).compactMap { UpstreamAddress($0)?.origin }))
+            settings.privateNetworks = ["127.0.0.0/8"]
+            let upstream = HTTPUpstream(settings, log: .discarding)
+            let house = try await TestHouse(providers: [.portal(PortalSettings(name: "corp", form: form), upstream)])
+            _ = await code { _ = try await house.signIn("jdoe", PortalStand.password) }
+            await upstream.stop()
+        }
+        #expect(portal.requests.count == 2)
+        #expect(thief.requests.allSatisfy { $0.method == "GET" && $0.body.isEmpty })
+        await thief.stop()
+        await portal.stop()
+    }
+
+    @Test func `an answer too large or too slow is no verdict`() async throws {
+        for (answer, expected) in [(StandIn.Answer.endless, ErrorCode.upstreamFailed), (.trickle, .upstreamTimeout)] {
+            let portal = try await StandIn { _ in answer }
+            let form = try #require(UpstreamAddress(portal.address + "/login"))
+            var settings = UpstreamSettings(name: "portal", origins: [form.origin])
+            settings.privateNetworks = ["127.0.0.0/8"]
+            settings.limits.deadline = .milliseconds(300)
+            settings.limits.answer = 10_000
+            let upstream = HTTPUpstream(settings, log: .discarding)
+            let house = try await TestHouse(providers: [.portal(PortalSettings(name: "corp", form: form), upstream)])
+            #expect(await code { _ = try await house.signIn("jdoe", PortalStand.password) } == expected)
+            await upstream.stop()
+            await portal.stop()
+        }
+    }
+
+    @Test func `the password is in no log`() async throws {
+        try await withPortal { portal, house in
+            _ = try await house.signIn("jdoe", PortalStand.password)
+            portal.state.withLock { $0.isBroken = true }
+            _ = await code { _ = try await house.signIn("jdoe", PortalStand.password) }
+            #expect(!house.log.text.contains("s3cret"))
+        }
+    }
+}
+
+/// A portal and a house that signs in there.
+func withPortal(
+    _ adjust: (inout PortalSettings) -> Void = { _ in }, _ body: (PortalStand, TestHouse) async throws -> Void
+) async throws {
+    let portal = try await PortalStand.start()
+    let upstream = portal.upstream()
+    let house = try await TestHouse(providers: [.portal(portal.settings(adjust), upstream)])
+    try await body(portal, house)
+    await upstream.stop()
+    await portal.server.stop()
+}

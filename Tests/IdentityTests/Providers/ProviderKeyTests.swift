@@ -1,0 +1,113 @@
+import AdapterKit
+import Crypto
+import Identity
+import Synchronization
+import Testing
+import UpstreamStandIn
+
+@Suite struct ProviderKeyTests {
+    @Test func `a new key is found when its first token comes, and the old one is gone`() async throws {
+        try await withProvider { stand, house in
+            let old = try stand.accessToken()
+            #expect(try await accepts(house, old))
+            stand.rotate(to: "k2")
+            house.clock.advance(61)
+            let token = try stand.accessToken()
+            #expect(try await accepts(house, token))
+            let forged = try stand.signedByAnother("k1")
+            #expect(try await !accepts(house, forged))
+        }
+    }
+
+    @Test func `tokens with unknown keys cause one fetch a minute, not one each`() async throws {
+        try await withProvider { stand, house in
+            let token = try stand.accessToken()
+            #expect(try await accepts(house, token))
+            let before = stand.fetches
+            for number in 0..<50 {
+                house.clock.advance(1)
+                let token = try stand.accessToken({ _ in }, ["kid": "unknown\(number)"])
+                #expect(try await !accepts(house, token))
+            }
+            #expect(stand.fetches == before)
+            house.clock.advance(61)
+            for number in 0..<50 {
+                let token = try stand.accessToken({ _ in }, ["kid": "other\(number)"])
+                #expect(try await !accepts(house, token))
+            }
+            #expect(stand.fetches == before + 1)
+        }
+    }
+
+    @Test func `many first tokens at once fetch the keys once`() async throws {
+        try await withProvider { stand, house in
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for number in 0..<20 {
+                    let token = try stand.accessToken { $0["sub"] = "u-\(number)" }
+                    group.addTask { try await house.identity.authentication(bearer: token) != nil }
+                }
+                for try await isAccepted in group { #expect(isAccepted) }
+            }
+            #expect(stand.fetches == 1)
+        }
+    }
+
+    @Test func `known keys go on while the provider is down, for a day and no longer`() async throws {
+        try await withProvider { stand, house in
+            let token = try stand.accessToken()
+            #expect(try await accepts(house, token))
+            stand.state.withLock { $0.isDown = true }
+            house.clock.advance(3601)
+            let later = try stand.accessToken { $0["exp"] = ProviderStand.now + 1_000_000 }
+            #expect(try await accepts(house, later))
+            house.clock.advance(86_400)
+            #expect(await code { _ = try await accepts(house, later) } == .upstreamFailed)
+        }
+    }
+
+    @Test func `a provider that was down from the start is asked now and then, not for each token`() async throws {
+        try await withProvider { stand, house in
+            stand.state.withLock { $0.isDown = true }
+            for _ in 0..<20 {
+                #expect(await code { _ = try await accepts(house, try stand.accessToken()) } == .upstreamFailed)
+            }
+            #expect(stand.server.requests.count == 1)
+            stand.state.withLock { $0.isDown = false }
+            house.clock.advance(5)
+            let token = try stand.accessToken()
+            #expect(try await accepts(house, token))
+        }
+    }
+
+    @Test func `a configuration of another issuer, or that leads to other servers, is not used`() async throws {
+        for (name, value) in [
+            ("issuer", "https://evil.example.com"), ("jwks_uri", "http://127.0.0.1:1/keys"),
+            ("jwks_uri", "file:///etc/passwd"), ("authorization_endpoint", "javascript:alert(1)"),
+        ] {
+            try await withProvider { stand, house in
+                stand.state.withLock { $0.configuration[name] = value }
+                #expect(await code { _ = try await accepts(house, try stand.accessToken()) } == .upstreamFailed)
+            }
+        }
+    }
+
+    private func accepts(_ house: TestHouse, _ token: Secret) async throws -> Bool {
+        try await house.identity.authentication(bearer: token) != nil
+    }
+}
+
+extension ProviderStand {
+    fileprivate var fetches: Int { server.requests.filter { $0.path == "/keys" }.count }
+
+    fileprivate func rotate(to id: String) {
+        state.withLock {
+            $0.key = P256.Signing.PrivateKey()
+            $0.keyID = id
+        }
+    }
+
+    /// By the key in use, under another's name.
+    fileprivate func signedByAnother(_ id: String) throws -> Secret {
+        try accessToken({ $0["sub"] = "u-9" }, ["kid": id])
+    }
+}
