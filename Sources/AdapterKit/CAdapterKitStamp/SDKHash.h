@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "f49517f356033a4997b70fdb8522283a3b918cef62fa4d99c3aa26d8d3fee04d"
+#define ADAPTERKIT_SDK_HASH "a9173ade451461bfa2db5b962dc00ef8d94ea05be686ee888d19a6c4ce5d4a9d"
