@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "51be03dbb1d5c8fb1420dcde00d0319bd49f5e8023c4a5087ee5b2a1d013ae6e"
+#define ADAPTERKIT_SDK_HASH "42a626531a6b0ae32e4865938c4b1295bd2f663c56863548db397eec7cbb4d72"

@@ -1,4 +1,5 @@
 import AdapterKit
+import AttachmentFiles
 import Foundation
 import Gateway
 import Identity
@@ -31,7 +32,11 @@ struct Host {
             store: store, configuration: settings.identity, clock: SystemClock(),
             providers: zip(settings.providers, upstreams).map { $0.setup($1) }, log: Log(logger, label: "identity"))
         adapters = try plan.adapters.map { try ServedAdapter($0, logger: logger) }
-        sync = try await SyncServices(adapters: adapters, store: store, settings: settings.gateway.sync)
+        sync = try await SyncServices(
+            adapters: adapters, store: store,
+            attachments: try AttachmentFiles(
+                in: settings.dataDirectory.appendingPathComponent("attachments"),
+                largest: settings.gateway.sync.largestAttachment), settings: settings.gateway.sync)
         gateway = try Gateway(
             adapters: adapters, store: store, identity: identity, sync: sync, settings: settings.gateway,
             readiness: readiness,
