@@ -5,7 +5,7 @@ import unittest
 import uuid
 
 from device import Device
-from harness import GatewayTest, run_portico
+from harness import GatewayTest
 
 
 def path(data):
@@ -75,25 +75,6 @@ class Attachments(GatewayTest):
             self.put(data, data, field, status=400)
         self.assertEqual(self.gateway.request("PUT", "/sync/v1/attachments/abc", body=b"x", user="alice").status, 404)
         self.assertEqual(self.gateway.request("PUT", path(data).upper(), body=data, user="alice").status, 404)
-
-
-class Explaining(GatewayTest):
-    def run_tool(self, *arguments):
-        done = run_portico("sync", *arguments, "--data", self.gateway.data, program="porticoctl")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout
-
-    def test_an_operator_sees_what_changed_and_why_somebody_has_it(self):
-        device = Device(self.gateway, "alice")
-        note = str(uuid.uuid4())
-        device.change("create", note, {"title": "t", "sharedWith": ["bob"]})
-        self.assertIn(note, self.run_tool("changes"))
-        self.assertIn("epoch", self.run_tool("status"))
-        for user, verdict in (("alice", "has"), ("bob", "has"), ("carol", "hidden")):
-            self.assertIn(f"verdict: {verdict}", self.run_tool("explain", user, f"notes/{note}"))
-        device.change("delete", note)
-        self.assertIn("verdict: deleted", self.run_tool("explain", "alice", f"notes/notes/{note}"))
-        self.assertIn("verdict: unknown", self.run_tool("explain", "alice", "notes/never"))
 
 
 if __name__ == "__main__":
