@@ -26,7 +26,8 @@ struct AttachmentUpload {
 
     private func write(_ bytes: ArraySlice<UInt8>) throws {
         if !FileManager.default.fileExists(atPath: place.path) {
-            FileManager.default.createFile(atPath: place.path, contents: nil, attributes: [.posixPermissions: 0o600])
+            _ = FileManager.default.createFile(
+                atPath: place.path, contents: nil, attributes: [.posixPermissions: 0o600])
         }
         let file = try FileHandle(forWritingTo: place)
         defer { try? file.close() }
