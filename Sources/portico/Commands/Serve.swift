@@ -42,6 +42,7 @@ struct Serve: AsyncParsableCommand {
             services: [
                 DeadlineService(gateways: [host.gateway, host.administration]),
                 MaintenanceService(host: host, logger: logger),
+                CompactionService(upkeep: host.upkeep, logger: logger),
                 administration, front, LiveService(sync: host.sync),
             ] + certificates, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         configuration.maximumGracefulShutdownDuration = settings.stopDeadline
