@@ -3,6 +3,7 @@
 import datetime
 import json
 import plistlib
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -88,6 +89,8 @@ class Conversion(unittest.TestCase):
         done = convert(b'{"a": [1, 2]}', "json")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
         self.refused(b'{"a": [1, 2}', "json", None, "line 1")
+        self.refused(bplist([b"\xa1\x01", b"\x33" + struct.pack(">d", 1e12)]), "bplist", None, "years", "byte 10")
+        self.converted(bplist([b"\xa1\x01", b"\x33" + struct.pack(">d", -0.5)]), "bplist", "bplist")
 
     def test_malformed_input_is_refused_with_its_position(self):
         cases = [

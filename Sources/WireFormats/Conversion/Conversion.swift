@@ -78,6 +78,7 @@ public struct Conversion: Sendable {
     private func convertWhole(_ document: [UInt8], _ output: ([UInt8]) throws -> Void) throws -> Report {
         let limits = limits(sharedWithin: document.count)
         let tape = try from.readTape(document, limits: limits)
+        if to == nil { try requireCalendarDates(tape, document, limits) }
         if let to {
             let written: [UInt8]
             do throws(WireFormatError) { written = try to.write(tape, options: options) } catch {
@@ -89,6 +90,21 @@ public struct Conversion: Sendable {
             try output(written)
         }
         return Report(droppedDuplicates: tape.droppedDuplicates)
+    }
+
+    /// Where nothing is written, no target can refuse a date that has no text form.
+    private func requireCalendarDates(
+        _ tape: Tape, _ document: [UInt8], _ limits: ReadingLimits
+    ) throws(WireFormatError) {
+        for index in tape.tokens.indices where tape.tokens[index].kind == .date {
+            let date = WireDate(secondsSinceReferenceDate: tape.tokens[index].double)
+            guard date.rfc3339 == nil else { continue }
+            let error = WireFormatError(.refused, "a date outside of the years 0 to 9999", token: index)
+            let place = TokenPlace.place(error, in: tape, limits) { limits throws(WireFormatError) in
+                try from.readTape(document, limits: limits)
+            }
+            throw WireFormatError(error.kind, error.message, at: place)
+        }
     }
 
     private var options: WritingOptions { WritingOptions(depth: maximumDepth) }

@@ -2,13 +2,13 @@ import AdapterKit
 
 /// A document of a shape to a value. Recursion is bounded by the depth that the scanner allows.
 struct ShapedXMLReader: ~Copyable {
-    private let document: ShapedXML
-    private var scanner: XMLScanner
-    private var unknown: [ShapedXML.Unknown] = []
+    let document: ShapedXML
+    var scanner: XMLScanner
+    var unknown: [ShapedXML.Unknown] = []
     /// The names of the open elements, for reports.
-    private var path: [String] = []
+    var path: [String] = []
     /// The namespace of the document's elements.
-    private var namespace = XMLNamespaces.none
+    var namespace = XMLNamespaces.none
 
     init(document: ShapedXML, source: XMLSource, limits: ReadingLimits) {
         self.document = document
@@ -106,57 +106,5 @@ struct ShapedXMLReader: ~Copyable {
                 at: .init(offset: start, in: text))
         }
         return value
-    }
-}
-
-extension ShapedXMLReader {
-    /// The local name of the next element inside of the current one; nil at its end. An element in another namespace is
-    /// reported and skipped.
-    private mutating func nextElement(_ text: Span<UInt8>) throws(WireFormatError) -> String? {
-        while true {
-            switch try scanner.next(text) {
-            case .endElement, .endDocument: return nil
-            case .startElement:
-                if scanner.name.namespace == namespace { return localName(text) }
-                try skipUnknown(String(decoding: Array(copying: text, scanner.name.range), as: UTF8.self), text)
-            case .text where XMLText.isSpace(scanner.content, text): break
-            case .text, .cdata: throw malformed("text between elements", text)
-            case .comment, .processingInstruction: break
-            }
-        }
-    }
-
-    private mutating func skipUnknown(_ name: String, _ text: Span<UInt8>) throws(WireFormatError) {
-        report(name, at: scanner.eventStart, text)
-        let depth = scanner.depth
-        while scanner.depth >= depth { _ = try scanner.next(text) }
-    }
-
-    /// What describes the document itself is expected everywhere: `xsi:schemaLocation`, `xml:lang`.
-    private mutating func reportAttributes(_ text: Span<UInt8>) {
-        for attribute in scanner.attributes {
-            let namespace = scanner.namespaces.name(attribute.name.namespace)
-            if attribute.name.namespace == XMLNamespaces.xml
-                || namespace.elementsEqual("http://www.w3.org/2001/XMLSchema-instance".utf8)
-            {
-                continue
-            }
-            let name = String(decoding: Array(copying: text, attribute.name.range), as: UTF8.self)
-            report("@" + name, at: attribute.name.offset, text)
-        }
-    }
-
-    private mutating func report(_ name: String, at offset: Int, _ text: Span<UInt8>) {
-        guard unknown.count < ShapedXML.reportedUnknowns else { return }
-        unknown.append(
-            .init(path: (path + [name]).joined(separator: "/"), position: .init(offset: offset, in: text)))
-    }
-
-    private func localName(_ text: Span<UInt8>) -> String {
-        String(decoding: Array(copying: text, scanner.name.localRange), as: UTF8.self)
-    }
-
-    private func malformed(_ message: String, _ text: Span<UInt8>) -> WireFormatError {
-        WireFormatError(.malformed, message, at: .init(offset: scanner.eventStart, in: text))
     }
 }
