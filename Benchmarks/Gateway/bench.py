@@ -2,6 +2,7 @@
 """Measures the gateway against nginx and a FastAPI service and prints the section of RESULTS.md."""
 
 import argparse
+import math
 import shutil
 import sys
 import tempfile
@@ -72,10 +73,12 @@ def _measure(call, size, tokens, arguments):
         for server in tokens:
             before = server.processor_seconds()
             seen = burst(server.base, call, headers[server], arguments.seconds)
-            cost = (server.processor_seconds() - before) * 1e6 / (seen.requests_per_second * arguments.seconds)
+            answered = seen.requests_per_second * arguments.seconds
+            spent = server.processor_seconds() - before
+            cost = spent * 1e6 / answered if spent and answered else float("nan")
             print(f"{call.name}: {server.name} {seen.requests_per_second:,.0f}/s", file=sys.stderr)
             bursts[server.name] = max(seen, bursts.get(server.name, seen), key=lambda best: best.requests_per_second)
-            microseconds[server.name] = min(cost, microseconds.get(server.name, cost))
+            microseconds[server.name] = min(microseconds.get(server.name, math.inf), cost)
             megabytes[server.name] = max(megabytes.get(server.name, 0), server.resident_megabytes())
     return Result(call, size, bursts, megabytes, microseconds)
 

@@ -51,5 +51,8 @@ def _parsed(call, said):
 
 
 def _milliseconds(said, percentile):
-    number, unit = re.search(rf"^\s+{percentile}\s+([\d.]+)(us|ms|s)$", said, re.MULTILINE).groups()
-    return float(number) * {"us": 0.001, "ms": 1, "s": 1000}[unit]
+    """wrk says nothing of a burst in which it counted nothing: not a number then."""
+    found = re.search(rf"^\s+{percentile}\s+([\d.]+)(us|ms|s|m)$", said, re.MULTILINE)
+    if not found:
+        return float("nan")
+    return float(found.group(1)) * {"us": 0.001, "ms": 1, "s": 1000, "m": 60_000}[found.group(2)]
