@@ -77,7 +77,12 @@ extension Simulation {
     ) throws {
         guard let before = entry.before, let fields = edit.edit.fields else { return }
         let replaced = edit.edit.key.collection == "tasks" ? Lab.markedFields : fields.keys
-        let unseen = replaced.first { before[$0] != edit.seen[$0] && before[$0] != edit.base[$0] }
+        // Its own writes a device knows, those too that a rejected one hid from sight.
+        let own = "\(devices[edit.device].clientID)."
+        let unseen = replaced.first { field in
+            before[field] != edit.seen[field] && before[field] != edit.base[field]
+                && before[field]?.stringValue?.hasPrefix(own) != true
+        }
         guard let unseen, edit.edit.key.collection != "boards" || !kept.holds(before[unseen], of: entry.key) else {
             return
         }

@@ -51,12 +51,7 @@ extension Simulation {
         guard let pending else { return }
         collected.count("\(outcome.verdict.rawValue) \(outcome.reason ?? "")")
         trace.add("d\(device) learns that its edit \(pending.number) of \(pending.edit.key.id) is \(outcome.verdict)")
-        let base = pending.base?.fields ?? [:]
-        let name = "\(device)/\(pending.number)"
-        guard let known = edits[name] else { return }
-        edits[name] = EditRecord(
-            device: device, edit: known.edit, mark: known.mark, seen: known.seen, base: base,
-            fate: EditRecord.Fate(outcome: outcome, epoch: epoch))
+        edits["\(device)/\(pending.number)"]?.fate = EditRecord.Fate(outcome: outcome, epoch: epoch)
     }
 }
 
