@@ -223,7 +223,7 @@ def body_of(route, caller):
         return record_body(route, caller)
     body = BODIES.get(f"{route}")
     if body is None:
-        body = example(route.operation["requestBody"]["content"]["application/json"]["schema"], route)
+        body = example(route.schema, route)
     return body(caller) if callable(body) else body
 
 
@@ -231,10 +231,7 @@ def record_body(route, caller):
     entity = "/".join(route.template.split("/")[3:5])
     if entity in RECORDS:
         return RECORDS[entity](caller)
-    schema = route.operation["requestBody"]["content"]["application/json"]["schema"]
-    while "$ref" in schema:
-        schema = route.referenced(schema["$ref"])
-    return {name: example(member, route, name) for name, member in schema["properties"].items()}
+    return {name: example(member, route, name) for name, member in route.schema["properties"].items()}
 
 
 def call(gateway, method, path, body=None, headers=None):
