@@ -29,12 +29,16 @@ class Route:
         return bool(self.operation.get("requestBody", {}).get("required"))
 
     @property
-    def members(self):
-        """The names of the members of a JSON body."""
+    def schema(self):
+        """Of a JSON body."""
         schema = self.operation["requestBody"]["content"]["application/json"]["schema"]
         while "$ref" in schema:
             schema = self.referenced(schema["$ref"])
-        return list(schema.get("properties", {}))
+        return schema
+
+    @property
+    def members(self):
+        return list(self.schema.get("properties", {}))
 
     def referenced(self, reference):
         found = self.document

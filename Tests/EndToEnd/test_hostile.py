@@ -9,7 +9,7 @@ import unittest
 import urllib.parse
 
 import wire
-from harness import JSON, Gateway, GatewayTest
+from harness import JSON, XML, Gateway, GatewayTest
 from routes import routes
 
 SEED = 20261121
@@ -95,7 +95,13 @@ class HostileBodies(GatewayTest):
             but=[wire.FORM])  # which carries nothing but texts
 
     def test_a_list_where_a_dictionary_is_expected_is_refused_everywhere(self):
-        self.refused(lambda route, content_type: wire.encode(content_type, ["a", "b"]))
+        # XML and forms have no lists of their own: theirs is a dictionary of unknown members, which a device's message may
+        # have.
+        def body_of(route, content_type):
+            is_dictionary = route.template == "/sync/v1/pull" and content_type in (XML, wire.FORM)
+            return b"" if is_dictionary else wire.encode(content_type, ["a", "b"])
+
+        self.refused(body_of)
 
     def test_a_hundred_megabytes_are_refused_and_the_connection_closed(self):
         for route, content_type, accept in self.calls():

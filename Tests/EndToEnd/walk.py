@@ -5,6 +5,7 @@ belongs; `porticoctl adapters show` says which rows. From these the walk of test
 for which no valid call can be made up raises ``CannotWalk``: whoever adds one adds a sample here.
 """
 
+import hashlib
 import http.client
 import itertools
 import json
@@ -127,6 +128,12 @@ DEAR = {
     "POST /auth/login": 400, "POST /irj/portal": 400, "POST /auth/password": 400, "POST /auth/logout": 400,
     "DELETE /auth/sessions/{id}": 404}
 WRONG = {"everywhere": {}}
+# Where the demo has nothing to be found: no identity provider, and no record that refers to an attachment.
+ABSENT = {
+    "GET /auth/oidc/{provider}/login", "GET /auth/oidc/{provider}/callback", "GET /sync/v1/attachments/{sha256}"}
+# Bytes that are no value, sent as they are.
+BYTES = b"walked"
+RAW = {"PUT /sync/v1/attachments/{sha256}": BYTES}
 # Records whose fields the schema does not tell enough of, by their caller; others are made up from it.
 RECORDS = {
     "notes/notes": lambda caller: {"title": "walked", "sharedWith": []},
@@ -197,7 +204,9 @@ PATHS = {
     "DELETE /auth/sessions/{id}": {"id": _session}, "DELETE /auth/keys/{id}": {"id": _key},
     "POST /chat/v1/rooms/{room}/read": {"room": _read_room}}
 # Made for whoever is to call, wherever a path names one.
-MADE = {"room": _room, "message": _message, "member": lambda caller: "bob"}
+MADE = {
+    "room": _room, "message": _message, "member": lambda caller: "bob", "provider": lambda caller: "none",
+    "sha256": lambda caller: hashlib.sha256(BYTES).hexdigest()}
 
 
 def path_of(route, caller):
@@ -216,14 +225,16 @@ def path_of(route, caller):
 
 
 def body_of(route, caller):
-    """A value that the route takes; None where it takes none."""
+    """A value that the route takes, or bytes; None where it takes none."""
+    if f"{route}" in RAW:
+        return RAW[f"{route}"]
     if not route.body_types:
         return None
     if is_collection(route) or is_record(route):
         return record_body(route, caller)
     body = BODIES.get(f"{route}")
     if body is None:
-        body = example(route.operation["requestBody"]["content"]["application/json"]["schema"], route)
+        body = example(route.schema, route)
     return body(caller) if callable(body) else body
 
 
@@ -231,17 +242,17 @@ def record_body(route, caller):
     entity = "/".join(route.template.split("/")[3:5])
     if entity in RECORDS:
         return RECORDS[entity](caller)
-    schema = route.operation["requestBody"]["content"]["application/json"]["schema"]
-    while "$ref" in schema:
-        schema = route.referenced(schema["$ref"])
-    return {name: example(member, route, name) for name, member in schema["properties"].items()}
+    return {name: example(member, route, name) for name, member in route.schema["properties"].items()}
 
 
 def call(gateway, method, path, body=None, headers=None):
     """An answer; of a stream no more than its head."""
     headers = {"Accept": f"{harness.JSON}, */*;q=0.5", **(headers or {})}
     data = None
-    if body is not None:
+    if isinstance(body, bytes):
+        data = body
+        headers.setdefault("Content-Type", "application/octet-stream")
+    elif body is not None:
         data = json.dumps(body)
         headers.setdefault("Content-Type", harness.JSON)
     connection = http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=60)
