@@ -3,6 +3,7 @@ import Crypto
 import Foundation
 import Identity
 import Synchronization
+import Testing
 import Upstream
 import UpstreamStandIn
 
@@ -85,7 +86,7 @@ func withProvider(
     let provider = try await ProviderStand.start()
     let upstream = provider.upstream()
     let house = try await TestHouse(providers: [.openIDConnect(provider.settings(adjust), upstream)])
-    try await body(provider, house)
+    do { try await body(provider, house) } catch { Issue.record(error) }
     await upstream.stop()
     await provider.server.stop()
 }
