@@ -22,7 +22,7 @@ class Explaining(GatewayTest):
         for user, verdict in (("alice", "has"), ("bob", "has"), ("carol", "hidden")):
             self.assertIn(f"verdict: {verdict}", self.run_tool("explain", user, f"notes/{note}"))
         device.change("delete", note)
-        self.assertIn("verdict: deleted", self.run_tool("explain", "alice", f"notes/notes/{note}"))
+        self.assertIn("verdict: deleted", self.run_tool("explain", "alice", f"notes/{note}"))
         self.assertIn("verdict: unknown", self.run_tool("explain", "alice", "notes/never"))
 
 
