@@ -77,6 +77,7 @@ let package = Package(
             "SQLiteStore",
             [
                 syncEngine, adapterKit, wireFormats,
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
@@ -150,7 +151,7 @@ let package = Package(
         .executableTarget(
             name: "porticoctl",
             dependencies: [
-                adapterKit, wireFormats,
+                adapterKit, wireFormats, syncEngine, "SQLiteStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -162,7 +163,8 @@ let package = Package(
         tests(
             "SQLiteStoreTests",
             [
-                "SQLiteStore", syncEngine, adapterKit, .product(name: "GRDB", package: "GRDB.swift"),
+                "SQLiteStore", syncEngine, adapterKit, .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "StoreConformance", package: "SyncEngine"),
             ]),
         tests(
