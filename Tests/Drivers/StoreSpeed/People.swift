@@ -17,6 +17,12 @@ enum People {
         ],
         indexes: [Index(["division"])], searchFields: ["firstName", "lastName"])
 
+    /// The same without a full-text index, which SQLite alone would not have either.
+    static let unsearched = Entity(
+        "employees", summary: "People.", key: EntityKey("id"), fields: entity.fields, indexes: entity.indexes)
+
+    static let collection = CollectionID("staff", "employees")
+
     static func records(_ store: SQLiteStore) -> AdapterRecords {
         let declaration = AdapterDeclaration(
             name: "staff", title: "Staff", summary: "", version: "1", entities: [entity])

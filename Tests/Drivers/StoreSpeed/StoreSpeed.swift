@@ -3,16 +3,22 @@ import Foundation
 import SQLiteStore
 import SyncEngine
 
-/// Measures what a call of the store costs, through its public interface, with 10,000 rows: `store-speed [SECONDS]`.
+/// Measures what a call of the store costs, through its public interface, with 10,000 rows: `store-speed [SECONDS]`;
+/// with `--mutations` what it acknowledges a second, with `--pulls` what a replica's pulls cost (Benchmarks/Store).
 ///
 /// Printed are microseconds of processor time a call: of all tasks together, so that the number of cores does not matter.
 @main
 struct StoreSpeed {
     static func main() async throws {
-        let seconds = CommandLine.arguments.dropFirst().first.flatMap { Double($0) } ?? 2
+        let words = CommandLine.arguments.dropFirst()
+        let seconds = words.first.flatMap { Double($0) } ?? 2
         let directory = FileManager.default.temporaryDirectory.appending(path: "store-speed-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
+        if words.contains("--mutations") {
+            return try await MutationSpeed(directory: directory, seconds: seconds).run()
+        }
+        if words.contains("--pulls") { return try await PullSpeed(directory: directory).run() }
         let store = try SQLiteStore(
             SQLiteStoreSettings(path: directory.appending(path: "store.sqlite").path, clock: Noon()))
         try await store.install([CollectionDeclaration(adapter: "staff", entity: People.entity)])
