@@ -14,7 +14,7 @@ FUZZ_SECONDS ?= 600
 SOAK_SECONDS ?= 1800
 # The plugins that are built with the host, folders of Plugins/.
 export PLUGINS := Notes
-.PHONY: help run test build check check-deploy bench instructions kills store-speed fuzz simulate soak docs install clean
+.PHONY: help run test build check check-deploy bench instructions kills power-loss sync-model store-speed fuzz simulate soak docs install clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
@@ -61,6 +61,13 @@ simulate: need-build ## SEEDS runs of devices, network and server with faults of
 kills: need-build ## the store, killed a hundred times while it writes: nothing acknowledged may be lost
 	@swift build --product store-kill-driver -j $(JOBS)
 	@.build/debug/store-kill-driver --rounds 100
+
+power-loss: need-build ## the store against power loss, full and failing disks, on images rebuilt from recorded writes
+	@swift build -c release --product store-kill-driver -j $(JOBS)
+	@python3 -B Tests/PowerLoss .build/release/store-kill-driver --images 2000
+
+sync-model: need-model ## every state of a model of outbox, cursor and compaction; minutes
+	@Tests/SyncModel/check.sh
 
 store-speed: need-build ## what a call of the store costs, in microseconds of processor time
 	@swift build -c release --product store-speed -j $(JOBS)

@@ -9,7 +9,7 @@ import Synchronization
 /// Reads run on the caller's thread over a pool of read-only connections; writes gather in group commits on the one
 /// connection that writes, each answered when it is on the disk. What the tables look like, what migrates and what
 /// survives is docs/store.md.
-public final class SQLiteStore: Store {
+public final class SQLiteStore: BackupStore {
     public let epoch: Epoch
     private let lock: StoreLock
     private let readers: ReaderPool
@@ -17,13 +17,18 @@ public final class SQLiteStore: Store {
     private let positions: LogPositions
     private let catalogue: SharedCatalogue
     private let clock: any WallClock
+    private let file: StoreFile
 
     /// Opens the file, or makes it; checks it where it was left open. Throws ``PorticoError`` where another process has
     /// it, where it is damaged, or where it is no store of this version.
     public init(_ settings: SQLiteStoreSettings) throws {
         do {
             lock = try StoreLock(for: settings.path)
-            let file = StoreFile(path: settings.path, maximumPages: settings.maximumPages)
+            try StoreRestore(path: settings.path).finish()
+            let file = StoreFile(
+                path: settings.path, maximumPages: settings.maximumPages,
+                survivesPowerFailure: settings.survivesPowerFailure)
+            self.file = file
             let isChecked = settings.integrity == .always || file.wasLeftOpen
             let connection = try file.openWriter()
             let catalogue = SharedCatalogue()
@@ -120,6 +125,16 @@ extension SQLiteStore {
         _ = try catalogue.open()
         return try await LogCompaction(readers: readers, writer: writer, positions: positions).run(
             bound, dryRun: dryRun)
+    }
+
+    public func backUp(to directory: String) async throws -> BackupSummary {
+        _ = try catalogue.open()
+        let file = file
+        return try await OwnThread.run(label: "store.backup") {
+            let source = try file.openSlowReader()
+            defer { try? source.close() }
+            return try StoreBackup(directory: URL(filePath: directory)).make(from: source)
+        }
     }
 
     public var position: Revision { Revision(positions.last) }

@@ -12,6 +12,8 @@ public struct SQLiteStoreSettings: Sendable {
     /// The file's largest size, in pages of 4 KiB; nil: what the disk holds. Beyond it writes throw `store.full`.
     public let maximumPages: Int?
     public let integrity: IntegrityCheck
+    /// What the test for lost writes turns off, to show that it finds them.
+    package var survivesPowerFailure = true
     let queue: CommitQueueLimits
     let clock: any WallClock
     let ids: any RecordIDSource

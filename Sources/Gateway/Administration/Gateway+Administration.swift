@@ -8,6 +8,7 @@ extension Gateway {
     /// The admin socket's gateway: operators' routes only.
     public init(
         administrationOf adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
+        upkeep: StoreUpkeep,
         settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log
     ) throws {
         let services = GatewayServices(store: store, limits: settings.limits, clock: clock)
@@ -19,6 +20,7 @@ extension Gateway {
             status.routes() + AccountRoutes(accounts: accounts).routes() + CredentialRoutes(accounts: accounts).routes()
             + AuditRoutes(accounts: accounts).routes()
             + SyncAdminRoutes(sync: sync, identity: identity, services: services).routes()
+            + StoreRoutes(upkeep: upkeep, services: services).routes()
             + OperatorRoutes(adapters: adapters, services: services).routes()
         self.init(
             routes: try RouteTable(routes), authenticator: OperatorAuthenticator(),

@@ -26,9 +26,12 @@ struct SQLiteFailure: Error {
 
     var primary: Int32 { code & 0xFF }
 
-    /// Whether the file or the disk is at fault, so that nothing more may be written before a restart: after a failed
+    /// Whether the disk failed, so that nothing may be written before ``WriterRecovery`` has been through: after a failed
     /// sync the kernel may have dropped the very pages that a second one would report as written.
-    var isFatal: Bool { [SQLITE_IOERR, SQLITE_CORRUPT, SQLITE_NOTADB].contains(primary) }
+    var isOfTheDisk: Bool { primary == SQLITE_IOERR }
+
+    /// Whether the file is damaged, so that nothing may be written until it is another one.
+    var isOfTheFile: Bool { primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB }
 
     static let damaged = "The store's file is damaged; restore it from a backup."
 

@@ -40,13 +40,21 @@ enum HostSchema {
         let application = try number("application_id", database)
         let found = try number("user_version", database)
         if application == 0, found == 0, try isEmpty(database) { return try create(database, epoch()) }
-        guard application == applicationID else { throw refusal("The file is no store of this program.") }
+        guard application == applicationID else { throw foreign }
         if found == 1 { try HostUpgrade.run(on: database) }
-        guard try number("user_version", database) == version else {
-            throw refusal("The store was written by a later version of this program.")
-        }
+        try check(database)
         return try self.epoch(database)
     }
+
+    /// Throws ``PorticoError`` for a file that is no store of this version.
+    static func check(_ database: Database) throws {
+        guard try number("application_id", database) == applicationID else { throw foreign }
+        guard try number("user_version", database) == version else {
+            throw refusal("The store was written by another version of this program.")
+        }
+    }
+
+    private static let foreign = refusal("The file is no store of this program.")
 
     private static func create(_ database: Database, _ epoch: Epoch) throws -> Epoch {
         try database.run("BEGIN IMMEDIATE")
@@ -58,7 +66,7 @@ enum HostSchema {
         return epoch
     }
 
-    private static func epoch(_ database: Database) throws -> Epoch {
+    static func epoch(_ database: Database) throws -> Epoch {
         guard let text = try database.row("SELECT value FROM portico_meta WHERE name = 'epoch'", [], { $0.text(0) })
         else { throw refusal("The store has no epoch.") }
         return Epoch(text)

@@ -15,8 +15,13 @@ final class GroupCommit: Sendable {
     private let positions: LogPositions
     private let clock: any WallClock
     private let ids: any RecordIDSource
-    /// Set once a commit failed in a way that leaves open what is on the disk.
-    private let failure = Mutex<PorticoError?>(nil)
+    /// Set while it is open what is on the disk.
+    private let outage = Mutex<Outage?>(nil)
+
+    private struct Outage {
+        let error: PorticoError
+        let isForGood: Bool
+    }
 
     init(
         positions: LogPositions, clock: any WallClock, ids: any RecordIDSource,
@@ -32,7 +37,7 @@ final class GroupCommit: Sendable {
     func commit(_ transactions: [Work], on database: Database) -> [Outcome] {
         var outcomes = [Outcome?](repeating: nil, count: transactions.count)
         while true {
-            if let failure = failure.withLock({ $0 }) { return outcomes.map { $0 ?? .failure(failure) } }
+            if let error = stillFailing(on: database) { return outcomes.map { $0 ?? .failure(error) } }
             let open = outcomes.indices.filter { outcomes[$0] == nil }
             if open.isEmpty { return outcomes.compactMap { $0 } }
             attempt(open, of: transactions, on: database, &outcomes)
@@ -71,7 +76,7 @@ final class GroupCommit: Sendable {
     ) {
         if sqlite3_get_autocommit(database.sqliteConnection) == 0 { try? database.run("ROLLBACK") }
         let reason = PorticoError.wrapping(error)
-        if (error as? SQLiteFailure)?.isFatal == true { failure.withLock { $0 = reason } }
+        note(error, reason)
         for index in open {
             if case .failure? = attempted[index] {
                 outcomes[index] = attempted[index]
@@ -79,5 +84,24 @@ final class GroupCommit: Sendable {
                 outcomes[index] = .failure(reason)
             }
         }
+    }
+
+    /// Tries to get over a failure before anything else is written.
+    func stillFailing(on database: Database) -> PorticoError? {
+        guard let known = outage.withLock({ $0 }) else { return nil }
+        if known.isForGood { return known.error }
+        do {
+            try WriterRecovery(database: database, positions: positions).run()
+            outage.withLock { $0 = nil }
+            return nil
+        } catch {
+            note(error, .wrapping(error))
+            return known.error
+        }
+    }
+
+    func note(_ error: any Error, _ reason: PorticoError) {
+        guard let failure = error as? SQLiteFailure, failure.isOfTheDisk || failure.isOfTheFile else { return }
+        outage.withLock { $0 = Outage(error: reason, isForGood: failure.isOfTheFile) }
     }
 }

@@ -23,6 +23,8 @@ final class LogPositions: Sendable {
         adapters.withLock { $0[adapter] ?? 0 }
     }
 
+    var allAdapters: [AdapterName: Int64] { adapters.withLock { $0 } }
+
     func advance(to position: Int64, adapters touched: [AdapterName: Int64]) {
         adapters.withLock { $0.merge(touched) { max($0, $1) } }
         let before = store.exchange(position, ordering: .acquiringAndReleasing)

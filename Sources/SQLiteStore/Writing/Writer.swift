@@ -51,7 +51,15 @@ final class Writer: Sendable {
     /// Runs between two commits.
     func run<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
         do {
-            return try await connection.writeWithoutTransaction(body)
+            return try await connection.writeWithoutTransaction { [commit] database in
+                if let error = commit.stillFailing(on: database) { throw error }
+                do {
+                    return try body(database)
+                } catch {
+                    commit.note(error, .wrapping(error))
+                    throw error
+                }
+            }
         } catch {
             throw translated(error)
         }

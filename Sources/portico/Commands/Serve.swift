@@ -54,6 +54,7 @@ struct Serve: AsyncParsableCommand {
             services: [
                 named("deadlines", DeadlineService(gateways: [host.gateway, host.administration])),
                 named("maintenance", MaintenanceService(host: host, logger: logger)),
+                named("compaction", CompactionService(upkeep: host.upkeep, logger: logger)),
                 named("administration", administration), named("front door", front),
                 named("live streams", LiveService(sync: host.sync)),
                 // The last to start is the first to stop.

@@ -12,6 +12,7 @@ import Upstream
 /// Everything that runs, put together from a plan, in the order in which the parts need each other.
 struct Host {
     let store: any Store
+    let upkeep: StoreUpkeep
     let identity: Identity
     let adapters: [ServedAdapter]
     let sync: SyncServices
@@ -25,7 +26,9 @@ struct Host {
         try FileManager.default.createDirectory(
             at: settings.dataDirectory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let log = Log(logger, label: "portico")
-        store = try SQLiteStore(SQLiteStoreSettings(path: settings.storePath.path, clock: SystemClock()))
+        let store = try SQLiteStore(SQLiteStoreSettings(path: settings.storePath.path, clock: SystemClock()))
+        self.store = store
+        upkeep = StoreUpkeep(store: store, offlineWindow: settings.offlineWindow, clock: SystemClock())
         try await store.install(plan.collections)
         upstreams = settings.providers.map { HTTPUpstream($0.upstream, log: Log(logger, label: "upstream")) }
         identity = try await Identity(
@@ -42,7 +45,8 @@ struct Host {
             readiness: readiness,
             clock: SystemClock(), log: log)
         administration = try Gateway(
-            administrationOf: adapters, store: store, identity: identity, sync: sync, settings: settings.gateway,
+            administrationOf: adapters, store: store, identity: identity, sync: sync, upkeep: upkeep,
+            settings: settings.gateway,
             readiness: readiness, clock: SystemClock(), log: log)
         try await DemoAccounts(settings.demoAccounts).create(in: identity)
         try await start(loadingSamples: settings.loadsSampleData)

@@ -2,6 +2,7 @@ import Gateway
 import Identity
 import Logging
 import ServiceLifecycle
+import SyncEngine
 
 /// Keeps the gateways' deadlines. It is the last to stop, since requests under way still have theirs.
 struct DeadlineService: Service {
@@ -42,6 +43,26 @@ struct MaintenanceService: Service {
                     try await host.identity.maintain()
                 } catch {
                     logger.warning("identity maintenance failed", metadata: ["detail": "\(error)"])
+                }
+            }
+        }
+    }
+}
+
+/// Removes the log as far as it is older than the offline window, every hour.
+struct CompactionService: Service {
+    let upkeep: StoreUpkeep
+    let logger: Logger
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown {
+            while true {
+                try await Task.sleep(for: .seconds(3600))
+                do {
+                    let done = try await upkeep.compact(dryRun: false)
+                    logger.info("log compacted", metadata: ["floor": "\(done.floor)", "entries": "\(done.entries)"])
+                } catch {
+                    logger.warning("log compaction failed", metadata: ["detail": "\(error)"])
                 }
             }
         }

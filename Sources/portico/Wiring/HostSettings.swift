@@ -18,6 +18,8 @@ struct HostSettings {
     let dataDirectory: URL
     let storePath: URL
     let loadsSampleData: Bool
+    /// In seconds.
+    let offlineWindow: Double
     let logLevel: LogLevel
     let logsAccess: Bool
     let stopDeadline: Duration
@@ -36,6 +38,7 @@ struct HostSettings {
         dataDirectory = URL(fileURLWithPath: data, isDirectory: true)
         storePath = URL(fileURLWithPath: values.text("store.path"), relativeTo: dataDirectory).absoluteURL
         loadsSampleData = values.flag("store.sampleData")
+        offlineWindow = values.duration("sync.offlineWindow") / .seconds(1)
         logLevel = LogLevel(rawValue: values.text("log.level")) ?? .info
         logsAccess = values.flag("log.access")
         stopDeadline = values.duration("http.deadlines.stop")

@@ -14,8 +14,9 @@ enum Entries {
     )
 
     static func open(_ options: Options) async throws -> SQLiteStore {
-        let store = try SQLiteStore(
-            SQLiteStoreSettings(path: options.storePath, integrity: .always, clock: ProcessClock()))
+        var settings = SQLiteStoreSettings(path: options.storePath, integrity: .always, clock: ProcessClock())
+        settings.survivesPowerFailure = options.survivesPowerFailure
+        let store = try SQLiteStore(settings)
         try await store.install([CollectionDeclaration(adapter: "kill", entity: entity)])
         return store
     }

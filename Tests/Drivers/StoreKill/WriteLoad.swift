@@ -35,8 +35,20 @@ struct WriteLoad {
                 continue
             }
             try ledger.append("begin", id, state)
-            let receipt = try await store.write(Entries.change(RecordID(unchecked: id), to: state))
-            try ledger.append("done", id, state, receipt.position.description)
+            do {
+                let receipt = try await store.write(Entries.change(RecordID(unchecked: id), to: state))
+                try ledger.append("done", id, state, receipt.position.description)
+            } catch let error as PorticoError where options.toleratesFailures {
+                try ledger.append("failed", id, error.code.rawValue)
+                try await checkReads(of: store, id)
+                try await Task.sleep(for: .milliseconds(5))
+            }
         }
+    }
+
+    /// Whatever became of writes, reads go on.
+    private func checkReads(of store: SQLiteStore, _ id: String) async throws {
+        _ = try await store.record(RecordID(unchecked: id), in: Entries.collection, visible: nil)
+        _ = try await store.count(nil, in: Entries.collection)
     }
 }

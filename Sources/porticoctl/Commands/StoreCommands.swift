@@ -1,0 +1,52 @@
+import AdapterKit
+import ArgumentParser
+import Foundation
+import SQLiteStore
+import SyncEngine
+import ValueTree
+
+struct Backup: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Copies the store into a new directory while it is used, and checks the copy.")
+
+    @OptionGroup var options: ConnectionOptions
+    @Argument(help: "A directory that is not there yet, on the gateway's machine.") var directory: String
+
+    func run() async throws {
+        let path = URL(fileURLWithPath: directory).standardizedFileURL.path
+        let value = try await options.withConnection {
+            try await $0.post("/admin/v1/backup", ["directory": .string(path)])
+        }
+        try Printer(style: options.output).show(value)
+    }
+}
+
+struct Restore: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Checks a backup and puts it in the store's place when the gateway is started next.",
+        discussion: """
+            What is there is kept beside it, as portico.sqlite.replaced. The restored store has a new epoch, so every \
+            device starts over. A gateway that runs goes on with what it has until it is started again.
+            """)
+
+    @OptionGroup var options: ConnectionOptions
+    @Option(help: "The store's file, in the data directory: store.path of the configuration.")
+    var store = "portico.sqlite"
+    @Argument(help: "A directory that backup made.") var directory: String
+
+    func run() async throws {
+        let data = URL(fileURLWithPath: options.data, isDirectory: true)
+        try FileManager.default.createDirectory(
+            at: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let restore = StoreRestore(path: URL(fileURLWithPath: store, relativeTo: data).absoluteURL.path)
+        do {
+            let summary = try restore.prepare(from: URL(fileURLWithPath: directory).path)
+            try Printer(style: options.output).show([
+                "takesEffect": "at the gateway's next start", "position": .int64(summary.position.number),
+                "floor": .int64(summary.floor.number), "bytes": .int64(summary.size),
+            ])
+        } catch let error as PorticoError {
+            throw Failure(error.message)
+        }
+    }
+}
