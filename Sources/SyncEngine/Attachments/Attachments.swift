@@ -47,23 +47,6 @@ public struct AttachmentCollection: Sendable, Equatable {
     public init() {}
 }
 
-/// SHA-256 (FIPS 180-4) of an attachment, as 64 hexadecimal digits in lower case.
-public struct AttachmentDigest: ValidatedName {
-    public let text: String
-
-    public init(unchecked text: String) {
-        self.text = text
-    }
-
-    public static func isValid(_ text: String) -> Bool {
-        text.utf8.count == 64
-            && text.utf8.allSatisfy { byte in
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
-            }
-    }
-}
-
 public struct AttachmentLimits: Sendable, Equatable {
     /// Bytes of one attachment.
     public var size: Int64
