@@ -77,7 +77,6 @@ let package = Package(
             "SQLiteStore",
             [
                 syncEngine, adapterKit, wireFormats,
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
@@ -163,8 +162,7 @@ let package = Package(
         tests(
             "SQLiteStoreTests",
             [
-                "SQLiteStore", syncEngine, adapterKit, .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "SQLiteStore", syncEngine, adapterKit, .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "StoreConformance", package: "SyncEngine"),
             ]),
         tests(
