@@ -105,6 +105,8 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
+        room(
+            "AttachmentFiles", [adapterKit, syncEngine, .product(name: "Crypto", package: "swift-crypto")]),
         room("PluginHost", [adapterKit]),
         room("HostConfiguration", [adapterKit, .product(name: "Yams", package: "Yams")]),
         room(
@@ -132,7 +134,8 @@ let package = Package(
         .executableTarget(
             name: "portico",
             dependencies: [
-                adapterKit, wireFormats, syncEngine, logging, "Gateway", "Identity", "SQLiteStore", "PluginHost",
+                adapterKit, wireFormats, syncEngine, logging, "Gateway", "Identity", "SQLiteStore", "AttachmentFiles",
+                "PluginHost",
                 "HostConfiguration", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),

@@ -132,15 +132,12 @@ extension PorticoError {
 extension GatewayResponse {
     /// The headers of a full answer, its length included, without the body (RFC 9110, section 9.3.2).
     mutating func omitBody() {
-        guard stream == nil else { return dropStream() }
-        headers[.contentLength] = String(buffer.readableBytes)
-        buffer.clear()
-    }
-
-    private mutating func dropStream() {
         stream?.end()
+        // Without a length the encoder would announce pieces; the connection's end says as well that there are none.
+        closesConnection = closesConnection || (stream != nil && headers[.contentLength] == nil)
+        if stream == nil { headers[.contentLength] = String(buffer.readableBytes) }
         stream = nil
-        closesConnection = true
+        buffer.clear()
     }
 }
 

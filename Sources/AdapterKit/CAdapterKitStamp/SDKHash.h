@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "f49517f356033a4997b70fdb8522283a3b918cef62fa4d99c3aa26d8d3fee04d"
+#define ADAPTERKIT_SDK_HASH "974d0d8e75a398e87b3bda9fd49952ee5329130e1bd9e617fd2a650bddedba8f"

@@ -8,13 +8,17 @@ public struct SyncServices: Sendable {
     let pulls: PullMachine
     let pushes: PushMachine
     let live: LiveHub
+    let attachments: any AttachmentStore
     let settings: SyncSettings
 
     /// To be installed in the store beforehand.
     public static func collections() -> [CollectionDeclaration] { CheckpointKey.collections }
 
     /// Loads the key of the checkpoints, and makes it in an empty store.
-    public init(adapters: [ServedAdapter], store: any Store, settings: SyncSettings) async throws {
+    public init(
+        adapters: [ServedAdapter], store: any Store, attachments: any AttachmentStore, settings: SyncSettings
+    ) async throws {
+        self.attachments = attachments
         let key = try await CheckpointKey.load(from: store)
         catalogue = SyncCatalogue(adapters.map { (declaration: $0.declaration, access: $0.access) })
         pulls = PullMachine(catalogue: catalogue, epoch: store.epoch, seal: key, limits: settings.pages)

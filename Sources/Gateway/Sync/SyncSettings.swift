@@ -17,5 +17,10 @@ public struct SyncSettings: Sendable, Equatable {
     /// `sync.live.page`: operations of one event.
     public var livePage = 200
 
+    /// `sync.limits.attachment`: bytes of an attachment.
+    public var largestAttachment = 256 << 20
+    /// `sync.offlineWindow`: how long the log reaches back.
+    public var offlineWindow = Duration.seconds(30 * 86_400)
+
     public init() {}
 }

@@ -1,4 +1,5 @@
 import AdapterKit
+import AttachmentFiles
 import Foundation
 import Gateway
 import Identity
@@ -27,7 +28,11 @@ struct Host {
         identity = try await Identity(
             store: store, configuration: settings.identity, clock: SystemClock(), log: Log(logger, label: "identity"))
         adapters = try plan.adapters.map { try ServedAdapter($0, logger: logger) }
-        sync = try await SyncServices(adapters: adapters, store: store, settings: settings.gateway.sync)
+        sync = try await SyncServices(
+            adapters: adapters, store: store,
+            attachments: try AttachmentFiles(
+                in: settings.dataDirectory.appendingPathComponent("attachments"),
+                largest: settings.gateway.sync.largestAttachment), settings: settings.gateway.sync)
         gateway = try Gateway(
             adapters: adapters, store: store, identity: identity, sync: sync, settings: settings.gateway,
             readiness: readiness,

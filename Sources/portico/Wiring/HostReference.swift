@@ -84,6 +84,7 @@ enum HostReference {
         ConfigurationKey("sync.limits.mutations", .integer(1...100_000), default: "1000", "Mutations of a push."),
         ConfigurationKey(
             "sync.limits.streams", .integer(1...1_000_000), default: "20000", "Live streams open at once."),
+        ConfigurationKey("sync.limits.attachment", .size, default: "256MiB", "An attachment."),
         ConfigurationKey("sync.live.heartbeat", .duration, default: "25s", "The longest silence on a live stream."),
         ConfigurationKey("sync.live.longestPoll", .duration, default: "25s", "The longest wait of a long poll."),
         ConfigurationKey("sync.live.page", .integer(1...10_000), default: "200", "Operations of a live event."),

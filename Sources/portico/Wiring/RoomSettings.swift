@@ -27,6 +27,8 @@ extension SyncSettings {
         streamsPerPrincipal = values.integer("limits.streamsPerPrincipal")
         heartbeat = values.duration("sync.live.heartbeat")
         longestPoll = values.duration("sync.live.longestPoll")
+        largestAttachment = values.size("sync.limits.attachment")
+        offlineWindow = values.duration("sync.offlineWindow")
         livePage = values.integer("sync.live.page")
     }
 }

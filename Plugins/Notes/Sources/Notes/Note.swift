@@ -22,11 +22,16 @@ enum Note {
                 Fields.sharedWith, .list(of: accountName), defaultValue: [],
                 summary: "The accounts that may read it too."),
             Field(Fields.modified, .date, source: .modifiedAt),
+            Field(
+                Fields.attachments, .list(of: digest), defaultValue: [],
+                summary: "SHA-256 digests of what was uploaded with it."),
         ],
         indexes: [Index([Fields.owner, Fields.modified])],
-        searchFields: [Fields.title, Fields.text],
+        searchFields: [Fields.title, Fields.text], attachments: [Fields.attachments],
         rows: RowRules(
             read: .any([.owner(Fields.owner), .sharedWith(Fields.sharedWith)]), write: .owner(Fields.owner)))
+
+    static let digest = Shape.string(TextLimits(minimumLength: 64, maximumLength: 64))
 
     static let accountName = Shape.string(TextLimits(minimumLength: 1, maximumLength: 64))
 
@@ -37,5 +42,6 @@ enum Note {
         static let owner: FieldName = "owner"
         static let sharedWith: FieldName = "sharedWith"
         static let modified: FieldName = "modified"
+        static let attachments: FieldName = "attachments"
     }
 }

@@ -11,6 +11,9 @@ public struct Entity: Sendable, Equatable {
     public let indexes: [Index]
     /// The `string` fields that full-text search covers; none: no search.
     public let searchFields: [FieldName]
+    /// The `string` fields, and lists of strings, that hold SHA-256 digests of attachments in lower-case hexadecimal:
+    /// whoever may read the record may read those bytes.
+    public let attachments: [FieldName]
     public let rows: RowRules
     /// Who may write at all; nil: whoever the adapter's access lets write.
     public let writers: Access?
@@ -19,7 +22,8 @@ public struct Entity: Sendable, Equatable {
 
     public init(
         _ name: EntityName, summary: String, key: EntityKey, fields: [Field], indexes: [Index] = [],
-        searchFields: [FieldName] = [], rows: RowRules = .everyone, writers: Access? = nil,
+        searchFields: [FieldName] = [], attachments: [FieldName] = [], rows: RowRules = .everyone,
+        writers: Access? = nil,
         conflictPolicy: ConflictPolicy = .merge, exposure: Exposure = .resource
     ) {
         self.name = name
@@ -28,6 +32,7 @@ public struct Entity: Sendable, Equatable {
         self.fields = fields
         self.indexes = indexes
         self.searchFields = searchFields
+        self.attachments = attachments
         self.rows = rows
         self.writers = writers
         self.conflictPolicy = conflictPolicy

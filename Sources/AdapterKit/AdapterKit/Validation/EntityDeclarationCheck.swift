@@ -12,6 +12,7 @@ struct EntityDeclarationCheck {
         for field in entity.fields { try check(field) }
         for index in entity.indexes { try check(index) }
         for name in entity.searchFields { try checkIsText(name, as: "search") }
+        for name in entity.attachments { try checkIsTextOrList(name) }
         try check(entity.rows.read)
         try check(entity.rows.write)
         return try key()
@@ -65,6 +66,13 @@ struct EntityDeclarationCheck {
         case .not(let rule): try check(rule)
         case .any(let rules), .all(let rules):
             for rule in rules { try check(rule) }
+        }
+    }
+
+    private func checkIsTextOrList(_ name: FieldName) throws(PorticoError) {
+        switch try field(name, as: "attachments").shape {
+        case .string, .list(of: .string): return
+        default: throw fault("`\(name)` names attachments and must be a text or a list of texts")
         }
     }
 

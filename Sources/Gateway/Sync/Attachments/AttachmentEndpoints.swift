@@ -1,0 +1,117 @@
+import AdapterKit
+import HTTPTypes
+import Identity
+import NIOCore
+import SyncEngine
+import ValueTree
+
+/// `GET /sync/v1/attachments/{sha256}`: the bytes, where a record that the caller may read refers to them.
+struct AttachmentReadEndpoint: Endpoint {
+    let sync: SyncServices
+    let services: GatewayServices
+
+    let properties = EndpointProperties(name: "sync.attachments.read", access: .login, effect: .reads)
+    let description = EndpointDescription(
+        summary: "An attachment's bytes, or a range of them.", tag: "Sync",
+        parameters: [.path("sha256", .string, "64 hexadecimal digits."), .header("Range", "One range of bytes.")],
+        answers: [(.ok, .document(mediaType: "application/octet-stream")), (.partialContent, .nothing)],
+        errors: [.recordNotFound, .storeUnavailable])
+
+    func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        let digest = try request.digest()
+        let (catalogue, caller) = (sync.catalogue, request.caller.syncing)
+        let isReferred = try await services.store.atOneMoment {
+            try catalogue.refers(to: digest, for: caller, at: $0)
+        }
+        guard isReferred, let size = try await sync.attachments.size(of: digest) else {
+            throw PorticoError(.recordNotFound, "There is no such attachment.")
+        }
+        return answer(digest, size, ByteRange.find(request.request.headers[.range], size: size))
+    }
+
+    private func answer(_ digest: AttachmentDigest, _ size: Int64, _ range: ByteRange.Finding) -> GatewayResponse {
+        var headers: HTTPFields = [
+            .contentType: "application/octet-stream", .acceptRanges: "bytes", .eTag: "\"\(digest)\"",
+            .cacheControl: "private, no-cache", .contentDisposition: "attachment",
+            .contentSecurityPolicy: "sandbox; default-src 'none'",
+        ]
+        let part: ByteRange
+        switch range {
+        case .whole: part = ByteRange(first: 0, last: size - 1)
+        case .part(let found):
+            part = found
+            headers[.contentRange] = "bytes \(found.first)-\(found.last)/\(size)"
+        case .unsatisfiable:
+            return GatewayResponse(.rangeNotSatisfiable, headers: [.contentRange: "bytes */\(size)"])
+        }
+        headers[.contentLength] = String(part.last - part.first + 1)
+        var response = GatewayResponse(headers[.contentRange] == nil ? .ok : .partialContent, headers: headers)
+        if size > 0 {
+            response.stream = AttachmentStream(
+                digest, part, from: sync.attachments, piece: services.limits.chunk)
+        }
+        return response
+    }
+}
+
+/// `PUT /sync/v1/attachments/{sha256}`: the bytes, whole or a piece after the other.
+struct AttachmentWriteEndpoint: Endpoint {
+    let sync: SyncServices
+    let services: GatewayServices
+
+    let properties = EndpointProperties(name: "sync.attachments.write", access: .login, effect: .writes)
+    let description = EndpointDescription(
+        summary: "Stores an attachment's bytes, whole or by pieces.", tag: "Sync",
+        parameters: [
+            .path("sha256", .string, "64 hexadecimal digits."),
+            .header("Content-Range", "`bytes first-last/total` of a piece; `bytes */total` asks how much is there."),
+        ],
+        answers: [(.created, .value(.object(shape))), (.accepted, .value(.object(shape)))],
+        errors: [
+            .requestInvalid, .requestTooLarge, .recordConflict, .csrfRequired, .storeFull, .storeUnavailable,
+        ])
+
+    private static let shape = ObjectShape(
+        "Upload",
+        members: [
+            Member("complete", .bool, isRequired: true), Member("received", .integer, isRequired: true),
+        ])
+
+    func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        let digest = try request.digest()
+        guard request.caller.authentication?.scope.mayWrite ?? true else {
+            throw PorticoError(.accessDenied, "This key does not reach that far.")
+        }
+        let owner = request.caller.principal.id
+        let bytes = try await services.bodies.bytes(of: request.request, limit: nil)
+        let range = try SentRange(request.request.headers[.contentRange], count: bytes.count)
+        var progress = try await sync.attachments.progress(of: digest, from: owner)
+        if let first = range.first, progress != .complete {
+            progress = try await sync.attachments.append(bytes, at: first, of: range.total, to: digest, from: owner)
+        }
+        return try answer(progress, total: range.total, to: request.request)
+    }
+
+    private func answer(
+        _ progress: AttachmentProgress, total: Int64, to request: GatewayRequest
+    ) throws -> GatewayResponse {
+        let isComplete = progress == .complete
+        let received = if case .received(let count) = progress { count } else { total }
+        return try services.answers.write(
+            ["complete": .bool(isComplete), "received": .int64(received)], to: request, presentation: Presentation(),
+            status: isComplete ? .created : .accepted, validators: nil)
+    }
+}
+
+extension AuthenticatedRequest {
+    fileprivate func digest() throws(PorticoError) -> AttachmentDigest {
+        guard let digest = AttachmentDigest(self["sha256"]) else {
+            throw PorticoError(.recordNotFound, "An attachment is named by 64 hexadecimal digits in lower case.")
+        }
+        return digest
+    }
+}
+
+extension HTTPField.Name {
+    static let contentSecurityPolicy = HTTPField.Name("Content-Security-Policy")!
+}
