@@ -4,7 +4,8 @@ import Testing
 
 @Test func `A note has the fields that clients rely on, in this order`() throws {
     #expect(
-        try Declared.notes().fields.map(\.name.text) == ["id", "title", "text", "owner", "sharedWith", "modified"])
+        try Declared.notes().fields.map(\.name.text)
+            == ["id", "title", "text", "owner", "sharedWith", "modified", "attachments"])
 }
 
 @Test func `The caller may choose a note's id, the server gives owner and time`() throws {
