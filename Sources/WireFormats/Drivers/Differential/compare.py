@@ -24,6 +24,10 @@ import unicodedata
 EXPLAINED = {
     # It looks objects up by (type, value), and -0.0 == 0.0: the second one is written as a reference to the first.
     ("plistlib", "writes bplist"): ["sign of zero"],
+    # It has a type for uids and yet reads the dictionary that stands for one in XML as a dictionary.
+    ("plistlib", "reads plist"): ["uids"],
+    # It writes each carriage return, with the line feed behind it, as one line feed.
+    ("plistlib", "writes plist"): ["carriage returns", "uids"],
     # Swift's dictionaries take canonically equal keys for one.
     ("plutil", "reads bplist"): ["normalized keys"],
     ("plutil", "reads plist"): ["normalized keys"],
@@ -102,7 +106,30 @@ def is_ambiguous(key):
     return unicodedata.normalize("NFC", text) != text or unicodedata.normalize("NFD", text) != text
 
 
-LOSSES = {"sign of zero": without_sign_of_zero, "normalized keys": without_normalized_keys}
+def without_uids(value):
+    """A uid as the dictionary that stands for it in XML."""
+    if value[0] == "a":
+        return ["a", [without_uids(item) for item in value[1]]]
+    if value[0] == "m":
+        return ["m", [[key, without_uids(item)] for key, item in value[1]]]
+    return ["m", [[b"CF$UID".hex(), ["i", value[1]]]]] if value[0] == "u" else value
+
+
+def without_carriage_returns(value):
+    def plain(text):
+        return bytes.fromhex(text).replace(b"\r\n", b"\n").replace(b"\r", b"\n").hex()
+
+    if value[0] == "a":
+        return ["a", [without_carriage_returns(item) for item in value[1]]]
+    if value[0] == "m":
+        return ["m", [[plain(key), without_carriage_returns(item)] for key, item in value[1]]]
+    return ["s", plain(value[1])] if value[0] == "s" else value
+
+
+LOSSES = {
+    "carriage returns": without_carriage_returns,
+    "sign of zero": without_sign_of_zero, "normalized keys": without_normalized_keys, "uids": without_uids,
+}
 
 
 def sort_members(value):
