@@ -132,7 +132,8 @@ class Gateway:
             connection.request(method, path, body=body, headers=headers)
             response = connection.getresponse()
             fields = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(response.status, fields, response.read())
+            endless = fields.get("content-type", "").startswith("text/event-stream")
+            return Answer(response.status, fields, b"" if endless else response.read())
         finally:
             connection.close()
 

@@ -68,7 +68,8 @@ struct AttachmentWriteEndpoint: Endpoint {
         ],
         answers: [(.created, .value(.object(shape))), (.accepted, .value(.object(shape)))],
         errors: [
-            .requestInvalid, .requestTooLarge, .recordConflict, .csrfRequired, .storeFull, .storeUnavailable,
+            .recordNotFound, .requestInvalid, .requestTooLarge, .recordConflict, .csrfRequired, .storeFull,
+            .storeUnavailable,
         ])
 
     private static let shape = ObjectShape(
