@@ -1,6 +1,8 @@
 """Signing in at a portal and at an identity provider, through a gateway that was configured for both."""
 
+import html
 import pathlib
+import re
 import tempfile
 import unittest
 import urllib.parse
@@ -84,6 +86,15 @@ class Providers(unittest.TestCase):
         target = self.visit(begun.headers["location"])
         self.assertEqual(self.gateway.get(target).status, 401, "another browser")
         back = self.gateway.get(target, headers={"Cookie": pending})
+        self.assertEqual((back.status, back.headers["location"]), (303, "/auth/me"), back)
+
+    def test_the_sign_in_page_leads_to_the_provider_and_back_to_where_one_was_going(self):
+        page = self.gateway.get("/auth/login?next=/auth/me", "text/html").text()
+        link = re.search(r'<a href="([^"]*)">Sign in with idp</a>', page)
+        self.assertTrue(link, page)
+        begun = self.gateway.get(html.unescape(link[1]))
+        pending = begun.headers["set-cookie"].split(";")[0]
+        back = self.gateway.get(self.visit(begun.headers["location"]), headers={"Cookie": pending})
         self.assertEqual((back.status, back.headers["location"]), (303, "/auth/me"), back)
 
     def test_a_state_that_is_another_sign_ins_is_refused(self):

@@ -19,7 +19,7 @@ struct SignInForm: Sendable {
         let secret = sent(by: request) ?? accounts.identity.formSecret()
         let page = SignInPage(
             token: accounts.identity.csrfToken(forSessionCookie: secret), next: next, username: username,
-            problem: failure?.message)
+            problem: failure?.message, providers: accounts.identity.browserProviders)
         var response = GatewayResponse(page: page.html, status: failure?.code.status ?? .ok, isPrivate: true)
         response.headers[.setCookie] = cookie.field(secret, maxAge: Self.lifetime)
         if let seconds = failure?.retryAfter { response.headers[.retryAfter] = String(seconds) }

@@ -1,4 +1,5 @@
 import AdapterKit
+import Identity
 
 /// The page on which people sign in: plain HTML that works by keyboard, without scripts and in any browser.
 struct SignInPage: Sendable {
@@ -10,9 +11,24 @@ struct SignInPage: Sendable {
     var username = ""
     /// What went wrong with the attempt before.
     var problem: String?
+    /// Where one may sign in instead.
+    var providers: [ProviderName] = []
 
     var html: HTML {
-        .document(title: "Sign in", body: [.element("h1", "Sign in")] + [alert, form].compactMap(\.self))
+        .document(title: "Sign in", body: [.element("h1", "Sign in")] + [alert, form, elsewhere].compactMap(\.self))
+    }
+
+    private var elsewhere: HTML? {
+        guard !providers.isEmpty else { return nil }
+        let back = PercentEncoding.encode(next.text)
+        return .element(
+            "ul",
+            [
+                HTML.Attribute("aria-label", "Other ways to sign in")
+            ],
+            providers.map { provider in
+                .element("li", .link("/auth/oidc/\(provider)/login?return=\(back)", "Sign in with \(provider)"))
+            })
     }
 
     private var alert: HTML? {
