@@ -12,7 +12,6 @@ from routes import Route, routes
 PUBLIC = {
     "GET /", "GET /health/live", "GET /health/ready", "GET /openapi.json", "GET /auth/login", "POST /auth/login",
     "POST /auth/refresh", "GET /auth/jwks.json", "POST /irj/portal", "POST /batch", "GET /plists/{name}",
-    "GET /auth/oidc/{provider}/login", "GET /auth/oidc/{provider}/callback",
 }
 
 
