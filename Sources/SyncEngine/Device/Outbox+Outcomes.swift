@@ -26,6 +26,7 @@ extension Outbox {
         let known = expected.map { RecordCopy(id: $0.id, rev: rev, fields: outcome.record?.fields ?? $0.fields) }
         acknowledged.append(AcknowledgedEdit(edit: settled.edit.showing(known?.fields), rev: rev))
         for place in pending.indices where pending[place].edit.key == settled.edit.key {
+            guard !pending[place].stayedBehind(settled) else { continue }
             guard !foreignFields(known, expected).meets(pending[place].edit, outcome.verdict) else { continue }
             pending[place].base = known
             pending[place].baseRev = known?.rev ?? Self.unknownBase
@@ -45,6 +46,15 @@ extension LocalEdit {
     fileprivate func showing(_ fields: WireDictionary?) -> LocalEdit {
         guard let fields, self.fields != nil else { return self }
         return LocalEdit(key, .create(fields))
+    }
+}
+
+extension PendingEdit {
+    /// Whether the edit kept an earlier base than `other` because it met what others had changed. It keeps it for good:
+    /// an edit of one's own in between does not mean that anybody has seen that change.
+    fileprivate func stayedBehind(_ other: PendingEdit) -> Bool {
+        guard let baseRev, let otherRev = other.baseRev else { return false }
+        return baseRev < otherRev
     }
 }
 

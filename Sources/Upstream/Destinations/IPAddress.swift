@@ -7,12 +7,12 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Nil for anything but the plain notations that inet_pton(3) reads.
     public init?(_ text: String) {
-        var v4 = in_addr()
-        var v6 = in6_addr()
+        var v4 = [UInt8](repeating: 0, count: 4)
+        var v6 = [UInt8](repeating: 0, count: 16)
         if inet_pton(AF_INET, text, &v4) == 1 {
-            self.init(bytes: withUnsafeBytes(of: v4, Array.init))
+            self.init(bytes: v4)
         } else if inet_pton(AF_INET6, text, &v6) == 1 {
-            self.init(bytes: withUnsafeBytes(of: v6, Array.init))
+            self.init(bytes: v6)
         } else {
             return nil
         }

@@ -41,12 +41,11 @@ public struct AddressRange: Sendable, Equatable {
 
     /// Nil where the text is not an address; names are not looked up.
     static func bytes(of text: String) -> [UInt8]? {
-        var four = in_addr()
-        if inet_pton(AF_INET, text, &four) == 1 {
-            return [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + withUnsafeBytes(of: &four) { Array($0) }
-        }
-        var six = in6_addr()
-        guard inet_pton(AF_INET6, text, &six) == 1 else { return nil }
-        return withUnsafeBytes(of: &six) { Array($0) }
+        // Bytes rather than C's structs: their initialisers belong to whichever C module is seen first, which differs
+        // between builds for debugging and for release.
+        var four = [UInt8](repeating: 0, count: 4)
+        if inet_pton(AF_INET, text, &four) == 1 { return [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + four }
+        var six = [UInt8](repeating: 0, count: 16)
+        return inet_pton(AF_INET6, text, &six) == 1 ? six : nil
     }
 }

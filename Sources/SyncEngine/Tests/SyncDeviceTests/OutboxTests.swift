@@ -81,6 +81,20 @@ struct OutboxTests {
     }
 
     @Test
+    func `an edit that met what others changed keeps its base behind later edits of one's own`() throws {
+        var bench = Bench()
+        bench.start(with: ["n1": 3])
+        try bench.edit(.update(["a": "mine"]))
+        try bench.edit(.update(["c": "mine as well"]))
+        try bench.edit(.update(["b": "mine too"]))
+        let merged = RecordCopy(id: "n1", rev: 8, fields: ["a": "mine", "b": "theirs"])
+        bench.answerPush([MutationOutcome(sequence: 1, verdict: .merged, rev: 8, record: merged)])
+        #expect(bench.sent.map(\.baseRev) == [8])
+        bench.answerPush([MutationOutcome(sequence: 2, verdict: .applied, rev: 9)])
+        #expect(bench.sent.map(\.baseRev) == [3])
+    }
+
+    @Test
     func `a batch that is refused is narrowed down to the mutation that it is refused for`() throws {
         var bench = Bench()
         bench.start(with: ["n1": 3, "n2": 3])
