@@ -100,16 +100,23 @@ struct BodyReader: Sendable {
 
 extension BodyReader {
     private func form(_ bytes: [UInt8]) throws(PorticoError) -> Body {
-        guard let text = String(validating: bytes, as: UTF8.self), let items = FormText.items(text[...]) else {
-            throw PorticoError(.requestMalformed, "The form is not well encoded.")
-        }
         var members = WireDictionary()
-        for item in items {
+        for item in try FormText.items(ofBody: bytes) {
             guard members.insert(.string(item.value), forKey: item.name) else {
                 throw PorticoError(.requestDuplicateKey, "The form names a field twice.")
             }
         }
         return Body(value: .dictionary(members), coercion: .textual)
+    }
+}
+
+extension FormText {
+    /// The fields of a whole body. Throws `request.malformed` for one that is not well encoded.
+    static func items(ofBody bytes: [UInt8]) throws(PorticoError) -> [RequestTarget.QueryItem] {
+        guard let text = String(validating: bytes, as: UTF8.self), let items = items(text[...]) else {
+            throw PorticoError(.requestMalformed, "The form is not well encoded.")
+        }
+        return items
     }
 }
 

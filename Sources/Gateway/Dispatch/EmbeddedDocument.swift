@@ -21,10 +21,7 @@ struct EmbeddedDocument {
     }
 
     private func encoded(in body: [UInt8]) throws(PorticoError) -> [UInt8]? {
-        guard let text = String(validating: body, as: UTF8.self), let items = FormText.items(text[...]) else {
-            throw PorticoError(.requestMalformed, "The form is not well encoded.")
-        }
-        let documents = items.filter { $0.name == field.text }
+        let documents = try FormText.items(ofBody: body).filter { $0.name == field.text }
         guard documents.count < 2 else {
             throw PorticoError(.requestDuplicateKey, "The form names a field twice.", target: field.text)
         }
