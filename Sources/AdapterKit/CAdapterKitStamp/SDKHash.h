@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "42a626531a6b0ae32e4865938c4b1295bd2f663c56863548db397eec7cbb4d72"
+#define ADAPTERKIT_SDK_HASH "32c28455e6bb7abeca7a20998bf4c383deb8e0e26bade4c3d3d94ca64f0d2f4e"

@@ -32,8 +32,14 @@ public struct AdapterContext: Sendable {
     public let accounts: any AccountList
     public let log: Log
     public let clock: any WallClock
+    /// The portal of `adapters.{name}.portal`; nil: none is configured, and the adapter has no such upstream.
+    public let portal: (any CallerUpstream)?
 
-    public init(records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock) {
+    public init(
+        records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock,
+        portal: (any CallerUpstream)? = nil
+    ) {
+        self.portal = portal
         self.records = records
         self.accounts = accounts
         self.log = log
