@@ -1,3 +1,4 @@
+import BrowserClient
 import Gateway
 import Identity
 import SyncEngine
@@ -12,6 +13,7 @@ extension GatewaySettings {
         preflightMaxAge = Int(values.duration("http.corsMaxAge").components.seconds)
         version = Portico.version
         sync = SyncSettings(values)
+        pages = BrowserFiles.all
     }
 }
 
