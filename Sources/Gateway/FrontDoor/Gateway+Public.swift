@@ -23,6 +23,7 @@ extension Gateway {
             RouteCatalogue(adapters: adapters, services: services).routes() + Self.accountRoutes(accounts)
             + SyncRoutes(sync: sync, services: services, identity: identity).routes()
             + Self.providerRoutes(accounts)
+            + settings.pages.map { Route(.get, $0.path, PageFileEndpoint($0)) }
             + Self.ownRoutes(adapters, services, settings, readiness, description, itself)
         self.init(
             routes: try RouteTable(routes),

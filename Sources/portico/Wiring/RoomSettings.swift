@@ -1,4 +1,5 @@
 import AttachmentFiles
+import BrowserClient
 import Gateway
 import Identity
 import SyncEngine
@@ -13,6 +14,7 @@ extension GatewaySettings {
         preflightMaxAge = Int(values.duration("http.corsMaxAge").components.seconds)
         version = Portico.version
         sync = SyncSettings(values)
+        pages = BrowserFiles.all
     }
 }
 
