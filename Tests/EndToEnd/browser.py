@@ -1,6 +1,7 @@
 """A headless Chromium, driven by the DevTools protocol over two pipes: messages in JSON, each with a zero byte behind it."""
 
 import atexit
+import fcntl
 import json
 import os
 import queue
@@ -19,6 +20,13 @@ def program():
     return next(filter(None, map(shutil.which, _PROGRAMS)), None)
 
 
+def _above(descriptor):
+    """The same descriptor under a number that is out of the way of 3 and 4."""
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10)
+    os.close(descriptor)
+    return moved
+
+
 class PageError(AssertionError):
     """What a page's script threw."""
 
@@ -29,11 +37,11 @@ class Browser:
     def __init__(self):
         self.profile = tempfile.mkdtemp(prefix="portico-browser-")
         self.numbers, self.answers, self.events = iter(range(1, 10**9)), {}, queue.Queue()
-        commands, self.commands = os.pipe()
-        self.messages, messages = os.pipe()
-        # Chromium takes commands on descriptor 3 and answers on 4.
+        commands, self.commands = map(_above, os.pipe())
+        self.messages, messages = map(_above, os.pipe())
+        # Chromium takes commands on descriptor 3 and answers on 4; of shells only some know numbers of two digits.
         self.process = subprocess.Popen(
-            ["sh", "-c", f'exec "$@" 3<&{commands} 4>&{messages}', "sh", program(), "--headless=new",
+            ["bash", "-c", f'exec "$@" 3<&{commands} 4>&{messages}', "bash", program(), "--headless=new",
              "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
              "--disable-extensions", "--disable-background-networking", f"--user-data-dir={self.profile}", "about:blank"],
             pass_fds=(commands, messages), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -68,25 +76,40 @@ class Browser:
             raise AssertionError(f"{method}: {told['error']}")
         return told["result"]
 
-    def page(self, address="about:blank"):
-        page = Page(self)
-        page.go(address)
-        return page
+    def person(self):
+        """Storage and cookies of its own, as if this were another browser."""
+        return Person(self, self.call("Target.createBrowserContext")["browserContextId"])
 
     def close(self):
         if self.process.poll() is None:
             self.process.terminate()
             self.process.wait(timeout=PATIENCE)
             os.close(self.commands)
+            os.close(self.messages)
         shutil.rmtree(self.profile, ignore_errors=True)
+
+
+class Person:
+    """Whose tabs share storage and cookies, and nothing with other people's."""
+
+    def __init__(self, browser, context):
+        self.browser, self.context = browser, context
+
+    def page(self, address="about:blank"):
+        page = Page(self.browser, self.context)
+        page.go(address)
+        return page
+
+    def leave(self):
+        self.browser.call("Target.disposeBrowserContext", browserContextId=self.context)
 
 
 class Page:
     """One tab."""
 
-    def __init__(self, browser):
+    def __init__(self, browser, context):
         self.browser = browser
-        self.target = browser.call("Target.createTarget", url="about:blank")["targetId"]
+        self.target = browser.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         self.session = browser.call("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network"):
             self.call(f"{domain}.enable")

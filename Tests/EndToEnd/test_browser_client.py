@@ -1,13 +1,12 @@
 """The JavaScript client in a real browser: sign-in, resources, live streams, and work without a network."""
 
-import base64
 import pathlib
 import unittest
 import uuid
 
 import browser
 from device import Device
-from harness import GatewayTest, run_portico
+from harness import GatewayTest
 
 WITHOUT_BROWSER = "this machine has no Chromium"
 
@@ -22,10 +21,12 @@ class BrowserTest(GatewayTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.address = f"http://127.0.0.1:{cls.gateway.port}"
+        cls.browser = browser.Browser()
+        cls.addClassCleanup(cls.browser.close)
 
     def setUp(self):
-        self.browser = browser.Browser()
-        self.addCleanup(self.browser.close)
+        self.person = self.browser.person()
+        self.addCleanup(self.person.leave)
         self.page = self.open()
         self.page.run(f"await portico.signIn('{self.user}', 'portico-demo')")
         self.server = Device(self.gateway, self.user, collections=["notes"])
@@ -33,7 +34,7 @@ class BrowserTest(GatewayTest):
 
     def open(self, options="{}"):
         """A page with nothing in it but the client. The style is a file that belongs to no page of ours."""
-        page = self.browser.page(f"{self.address}/client/notes.css")
+        page = self.person.page(f"{self.address}/client/notes.css")
         page.run(f"""await (async () => {{
             globalThis.client = await import('{self.address}/client/portico.js');
             globalThis.portico = client.connect({options});
@@ -280,7 +281,7 @@ class Demonstration(BrowserTest):
 
     def setUp(self):
         super().setUp()
-        self.page = self.browser.page(f"{self.address}/client/")
+        self.page = self.person.page(f"{self.address}/client/")
         self.page.until("document.getElementById('state').dataset.phase === 'live'")
 
     def add(self, title):
