@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "42a626531a6b0ae32e4865938c4b1295bd2f663c56863548db397eec7cbb4d72"
+#define ADAPTERKIT_SDK_HASH "0a90450e3cdcdb605c9b83b6209fbe7e7c8fd42eedb724702e0d387d8ca8a9c4"
