@@ -11,6 +11,7 @@ public struct GatewaySettings: Sendable {
     public var preflightMaxAge = 600
     public var version = ""
     public var sync = SyncSettings()
+    public var feeds = FeedSettings()
 
     public init() {}
 }

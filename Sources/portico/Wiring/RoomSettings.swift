@@ -12,6 +12,7 @@ extension GatewaySettings {
         preflightMaxAge = Int(values.duration("http.corsMaxAge").components.seconds)
         version = Portico.version
         sync = SyncSettings(values)
+        feeds = FeedSettings(values)
     }
 }
 
@@ -30,6 +31,16 @@ extension SyncSettings {
         largestAttachment = values.size("sync.limits.attachment")
         offlineWindow = values.duration("sync.offlineWindow")
         livePage = values.integer("sync.live.page")
+    }
+}
+
+extension FeedSettings {
+    init(_ values: Values) {
+        self.init()
+        page = values.integer("live.limits.page")
+        replay = values.integer("live.limits.replay")
+        presenceListeners = values.integer("live.limits.presence")
+        presenceGrace = values.duration("live.presenceGrace")
     }
 }
 
