@@ -42,14 +42,14 @@ final class FeedHub: Sendable {
     func catchUp(
         after position: Revision?, for name: String
     ) async throws -> (page: FeedPage, groups: Set<RecordID>) {
-        let (reader, limit) = (reader, settings.page)
+        let (reader, limits) = (reader, settings)
         return try await withTaskExecutorPreference(globalConcurrentExecutor) { [store] in
             try await store.atOneMoment { moment in
                 let groups = try reader.groups(of: name, at: moment)
                 guard let position else {
                     return (FeedPage(news: [], through: moment.position, isComplete: true), groups)
                 }
-                return (try reader.page(after: position, limit: limit, at: moment), groups)
+                return (try reader.page(after: position, limits: limits, at: moment), groups)
             }
         }
     }
@@ -115,8 +115,8 @@ extension FeedHub {
             let end = store.position
             guard store.position(of: reader.adapter) > position else { return roster.withLock { $0.pass(to: end) } }
             do {
-                let (reader, limit) = (reader, settings.page)
-                let page = try await store.atOneMoment { try reader.page(after: position, limit: limit, at: $0) }
+                let (reader, limits) = (reader, settings)
+                let page = try await store.atOneMoment { try reader.page(after: position, limits: limits, at: $0) }
                 roster.withLock { Self.send($0.take(page)) }
                 if page.isComplete { return }
             } catch {

@@ -28,17 +28,22 @@ struct FeedReader: Sendable {
     }
 
     /// Throws `sync.fetchAgain` for a position below the log's floor.
-    func page(after position: Revision, limit: Int, at moment: any StoreMoment) throws -> FeedPage {
-        let entries = try moment.changes(after: position, limit: limit)
+    func page(after position: Revision, limits: FeedSettings, at moment: any StoreMoment) throws -> FeedPage {
+        let entries = try moment.changes(after: position, limit: limits.page)
         var news: [FeedNews] = []
+        var bytes = 0
         for (index, entry) in entries.enumerated() {
             if entry.collection == groups {
                 news.append(contentsOf: try membership(entry, later: entries[(index + 1)...], at: moment))
             } else if let source = sources[entry.collection] {
                 news.append(contentsOf: try change(entry, source, at: moment))
+            } else {
+                continue
             }
+            bytes += news.last?.event.readableBytes ?? 0
+            if bytes > limits.pieceBytes { return FeedPage(news: news, through: entry.position, isComplete: false) }
         }
-        let isComplete = entries.count < limit
+        let isComplete = entries.count < limits.page
         let last = entries.last?.position ?? position
         return FeedPage(news: news, through: isComplete ? max(last, moment.position) : last, isComplete: isComplete)
     }

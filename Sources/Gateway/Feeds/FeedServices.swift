@@ -72,6 +72,8 @@ private struct FeedSignals: LiveSignals {
 public struct FeedSettings: Sendable, Equatable {
     /// `live.limits.page`: log entries looked at for one piece.
     public var page = 500
+    /// `live.limits.piece`: bytes after which a piece ends.
+    public var pieceBytes = 256 << 10
     /// `live.limits.replay`: how many operations a stream may have missed; more, and its client starts over.
     public var replay = 20_000
     /// `live.limits.presence`: in groups with more listeners nobody is told who comes and goes.

@@ -98,6 +98,7 @@ enum HostReference {
         ConfigurationKey(
             "live.limits.page", .integer(10...10_000), default: "500",
             "Log entries that a stream of an adapter's looks at for one piece."),
+        ConfigurationKey("live.limits.piece", .size, default: "256KiB", "Bytes after which such a piece ends."),
         ConfigurationKey(
             "live.limits.replay", .integer(100...10_000_000), default: "20000",
             "Operations that such a stream may have missed; with more its client starts over."),

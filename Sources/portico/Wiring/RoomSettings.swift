@@ -38,6 +38,7 @@ extension FeedSettings {
     init(_ values: Values) {
         self.init()
         page = values.integer("live.limits.page")
+        pieceBytes = values.size("live.limits.piece")
         replay = values.integer("live.limits.replay")
         presenceListeners = values.integer("live.limits.presence")
         presenceGrace = values.duration("live.presenceGrace")
