@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "82d752de88c3212cfb5013fb1359f13d3ddbbf019e10f3133d46764620c174ba"
+#define ADAPTERKIT_SDK_HASH "fc3b7ff9eeb3b5ebc9d298f19d96ed5b6770bf90b5490c61281553d6f226e648"

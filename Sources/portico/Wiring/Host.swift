@@ -29,18 +29,23 @@ struct Host {
         let log = Log(logger, label: "portico")
         let store = try SQLiteStore(SQLiteStoreSettings(path: settings.storePath.path, clock: SystemClock()))
         self.store = store
-        upkeep = StoreUpkeep(store: store, offlineWindow: settings.offlineWindow, clock: SystemClock())
         try await store.install(plan.collections)
         upstreams = settings.providers.map { HTTPUpstream($0.upstream, log: Log(logger, label: "upstream")) }
         identity = try await Identity(
             store: store, configuration: settings.identity, clock: SystemClock(),
             providers: zip(settings.providers, upstreams).map { $0.setup($1) }, log: Log(logger, label: "identity"))
         adapters = try plan.adapters.map { try ServedAdapter($0, logger: logger) }
+        let attachments = try AttachmentFiles(
+            in: settings.dataDirectory.appendingPathComponent(AttachmentFiles.folderName),
+            limits: AttachmentLimits(settings.gateway.sync), clock: SystemClock())
         sync = try await SyncServices(
-            adapters: adapters, store: store,
-            attachments: try AttachmentFiles(
-                in: settings.dataDirectory.appendingPathComponent("attachments"),
-                largest: settings.gateway.sync.largestAttachment), settings: settings.gateway.sync)
+            adapters: adapters, store: store, attachments: attachments, settings: settings.gateway.sync)
+        upkeep = StoreUpkeep(
+            store: store,
+            attachments: AttachmentUpkeep(
+                attachments, store: store, collections: plan.collections,
+                window: settings.gateway.sync.attachmentWindow / .seconds(1), clock: SystemClock()),
+            windows: UpkeepWindows(settings.gateway.sync), clock: SystemClock())
         feeds = try FeedServices(
             adapters: adapters, store: store, sync: sync, settings: settings.gateway.feeds, log: log)
         gateway = try Gateway(

@@ -86,6 +86,16 @@ enum HostReference {
         ConfigurationKey(
             "sync.limits.streams", .integer(1...1_000_000), default: "20000", "Live streams open at once."),
         ConfigurationKey("sync.limits.attachment", .size, default: "256MiB", "An attachment."),
+        ConfigurationKey(
+            "sync.limits.attachments", .size, default: "64GiB", "All attachments together, uploads under way too."),
+        ConfigurationKey(
+            "sync.limits.uploads", .integer(1...1_000_000), default: "10000", "Uploads of attachments under way."),
+        ConfigurationKey(
+            "sync.attachments.window", .duration, default: "7d",
+            "How long an attachment stays that no record names, and an upload that nobody goes on with."),
+        ConfigurationKey(
+            "sync.keptCopies", .duration, default: "90d",
+            "How long what lost a conflict or was rejected is kept for operators."),
         ConfigurationKey("sync.live.heartbeat", .duration, default: "25s", "The longest silence on a live stream."),
         ConfigurationKey("sync.live.longestPoll", .duration, default: "25s", "The longest wait of a long poll."),
         ConfigurationKey("sync.live.page", .integer(1...10_000), default: "200", "Operations of a live event."),

@@ -1,3 +1,4 @@
+import AttachmentFiles
 import Gateway
 import Identity
 import SyncEngine
@@ -29,6 +30,10 @@ extension SyncSettings {
         heartbeat = values.duration("sync.live.heartbeat")
         longestPoll = values.duration("sync.live.longestPoll")
         largestAttachment = values.size("sync.limits.attachment")
+        attachments = values.size("sync.limits.attachments")
+        uploads = values.integer("sync.limits.uploads")
+        attachmentWindow = values.duration("sync.attachments.window")
+        keptCopies = values.duration("sync.keptCopies")
         offlineWindow = values.duration("sync.offlineWindow")
         livePage = values.integer("sync.live.page")
     }
@@ -42,6 +47,19 @@ extension FeedSettings {
         replay = values.integer("live.limits.replay")
         presenceListeners = values.integer("live.limits.presence")
         presenceGrace = values.duration("live.presenceGrace")
+    }
+}
+
+extension AttachmentLimits {
+    init(_ settings: SyncSettings) {
+        self.init(
+            each: Int64(settings.largestAttachment), total: Int64(settings.attachments), uploads: settings.uploads)
+    }
+}
+
+extension UpkeepWindows {
+    init(_ settings: SyncSettings) {
+        self.init(offline: settings.offlineWindow / .seconds(1), kept: settings.keptCopies / .seconds(1))
     }
 }
 

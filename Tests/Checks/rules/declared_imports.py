@@ -41,7 +41,7 @@ def _in_target(path, imports, target, modules):
                 continue
             if attribute in _REFUSED:
                 yield Finding(path, found.line, "imports", f"{attribute} is refused: {_REFUSED[attribute]}")
-    outside = set(room.get("outside", [])) & {"Testing"}  # comes with the toolchain
+    outside = set(room.get("outside", [])) & {"Testing", "FoundationNetworking", "Security", "Network"}  # come along
     allowed = modules.declared_by(target) | modules.ground_of(target) | outside
     yield from _undeclared(path, imports, allowed, f"target {target.name}")
 
