@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "1a8154db9222cde039b7e39923cd92456e9ca1ec53ae679371dea1c30cc04edb"
+#define ADAPTERKIT_SDK_HASH "58ce32ec38e738407707e8633cd41dce37d068526b534aafd4ecaf8dda632100"

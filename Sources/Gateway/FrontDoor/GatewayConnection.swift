@@ -123,9 +123,13 @@ struct GatewayConnection: Sendable {
     ) async throws {
         defer { stream.end() }
         channel.closeFuture.whenComplete { _ in stream.end() }
+        let hangUp = carriesStreams ? nil : HangUpHandler()
+        if let hangUp { try await channel.pipeline.addHandler(hangUp) }
         var body = try await writer.writeHead(head)
+        stream.begin(on: channel)
         while let piece = try await stream.next() { try await body.write(piece) }
         try await body.finish(nil)
+        if let hangUp { try await channel.pipeline.removeHandler(hangUp) }
     }
 
     func logAccess(

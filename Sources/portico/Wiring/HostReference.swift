@@ -7,7 +7,8 @@ enum HostReference {
         let adapters = modules.flatMap { module in
             adapterKeys(module.name, module.options)
         }
-        return ConfigurationReference(http + limits + sync + other + identity + ProviderReference.keys + adapters)
+        return ConfigurationReference(
+            http + limits + sync + live + other + identity + ProviderReference.keys + adapters)
     }
 
     private static let http = [
@@ -101,6 +102,21 @@ enum HostReference {
         ConfigurationKey(
             "limits.streamsPerPrincipal", .integer(1...1_000_000), default: "32",
             "Live streams and long polls of one account at once."),
+    ]
+
+    private static let live = [
+        ConfigurationKey(
+            "live.limits.page", .integer(10...10_000), default: "500",
+            "Log entries that a stream of an adapter's looks at for one piece."),
+        ConfigurationKey("live.limits.piece", .size, default: "256KiB", "Bytes after which such a piece ends."),
+        ConfigurationKey(
+            "live.limits.replay", .integer(100...10_000_000), default: "20000",
+            "Operations that such a stream may have missed; with more its client starts over."),
+        ConfigurationKey(
+            "live.limits.presence", .integer(0...1_000_000), default: "200",
+            "Listeners of a group; with more nobody is told who comes and goes."),
+        ConfigurationKey(
+            "live.presenceGrace", .duration, default: "5s", "How long somebody is away before others are told."),
     ]
 
     private static let other = [

@@ -15,6 +15,7 @@ extension GatewaySettings {
         version = Portico.version
         sync = SyncSettings(values)
         pages = BrowserFiles.all
+        feeds = FeedSettings(values)
     }
 }
 
@@ -37,6 +38,17 @@ extension SyncSettings {
         keptCopies = values.duration("sync.keptCopies")
         offlineWindow = values.duration("sync.offlineWindow")
         livePage = values.integer("sync.live.page")
+    }
+}
+
+extension FeedSettings {
+    init(_ values: Values) {
+        self.init()
+        page = values.integer("live.limits.page")
+        pieceBytes = values.size("live.limits.piece")
+        replay = values.integer("live.limits.replay")
+        presenceListeners = values.integer("live.limits.presence")
+        presenceGrace = values.duration("live.presenceGrace")
     }
 }
 

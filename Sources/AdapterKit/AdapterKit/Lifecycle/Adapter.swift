@@ -43,12 +43,21 @@ public struct AdapterContext: Sendable {
     public let accounts: any AccountList
     public let log: Log
     public let clock: any WallClock
+    /// To those who listen to the adapter's feeds.
+    public let live: any LiveSignals
+    /// To people's devices.
+    public let push: any PushSender
 
-    public init(records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock) {
+    public init(
+        records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock,
+        live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender()
+    ) {
         self.records = records
         self.accounts = accounts
         self.log = log
         self.clock = clock
+        self.live = live
+        self.push = push
     }
 }
 
