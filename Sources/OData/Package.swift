@@ -18,6 +18,7 @@ let package = Package(
     products: [
         .library(name: "ODataModel", targets: ["ODataModel"]),
         .library(name: "ODataLanguage", targets: ["ODataLanguage"]),
+        .library(name: "ODataRecords", targets: ["ODataRecords"]),
     ],
     dependencies: [
         .package(path: "../AdapterKit"),
@@ -29,6 +30,12 @@ let package = Package(
         .target(
             name: "ODataLanguage", dependencies: ["ODataModel", adapterKit], path: "ODataLanguage",
             swiftSettings: strict),
+        .target(
+            name: "ODataRecords", dependencies: ["ODataModel", adapterKit], path: "ODataRecords",
+            swiftSettings: strict),
+        .testTarget(
+            name: "ODataRecordsTests", dependencies: ["ODataRecords", "ODataModel", adapterKit],
+            path: "Tests/ODataRecordsTests", swiftSettings: strict),
         .testTarget(
             name: "ODataModelTests", dependencies: ["ODataModel", adapterKit, wireFormats],
             path: "Tests/ODataModelTests", swiftSettings: strict),
