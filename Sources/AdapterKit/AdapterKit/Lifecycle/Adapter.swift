@@ -8,6 +8,13 @@ public protocol Adapter: Sendable {
     /// error is logged and told as `server.internal`.
     func handle(_ call: Call) async throws -> Answer
 
+    /// Answers a request at a declared door. Throws as ``handle(_:)`` does.
+    func answer(_ request: DoorRequest) async throws -> DoorAnswer
+
+    /// A failure in the shape of the door's contract, whoever raised it: the gateway asks for its own failures too. The
+    /// status goes by the error's code unless the answer has one of its own. Nil: the gateway's own shape.
+    func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer?
+
     /// What a person finds on the front page. Shown to everybody, so it names nothing that needs a login to know.
     func listings() async throws -> [Listing]
 
@@ -20,6 +27,10 @@ public protocol Adapter: Sendable {
 
 extension Adapter {
     public func start(_ context: AdapterContext) async throws {}
+    public func answer(_ request: DoorRequest) async throws -> DoorAnswer {
+        throw PorticoError(.routeNotFound, "There is nothing at this path.")
+    }
+    public func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer? { nil }
     public func listings() async throws -> [Listing] { [] }
     public func sampleRecords() throws -> [SampleRecords] { [] }
     public func stop() async {}

@@ -3,25 +3,27 @@ import ODataModel
 
 extension ServiceTables {
     /// The declarations of the service's records. `reading` restricts which rows are seen, `writers` who changes them;
-    /// `policies` says for sets by name how conflicts are settled.
+    /// `searched` and `unique` name properties by set.
     public func entities(
-        rows: RowRules = .everyone, writers: Access?, policies: [String: ConflictPolicy] = [:],
-        searched: [String: [String]] = [:]
+        rows: RowRules = .everyone, writers: Access?, policy: ConflictPolicy = .merge,
+        searched: [String: [String]] = [:], unique: [String: [String]] = [:]
     ) -> [Entity] {
         sources.compactMap { tables[$0] }.map { table in
             entity(
-                table, rows: rows, writers: writers, policy: policies[table.source] ?? .merge,
-                searched: searched[table.source] ?? [])
+                table, rows: rows, writers: writers, policy: policy, searched: searched[table.source] ?? [],
+                unique: unique[table.source] ?? [])
         } + links.map { link(declaration: $0, rows: rows, writers: writers) }
     }
 
     private func entity(
-        _ table: RecordTable, rows: RowRules, writers: Access?, policy: ConflictPolicy, searched: [String]
+        _ table: RecordTable, rows: RowRules, writers: Access?, policy: ConflictPolicy, searched: [String],
+        unique: [String]
     ) -> Entity {
         let description = table.type.annotations[CoreTerm.description]?.stringValue
         return Entity(
             table.entity, summary: description ?? "\(table.source) of the service \(service).",
-            key: EntityKey(table.keyField, chosenBy: chooser(table)), fields: fields(table), indexes: indexes(table),
+            key: EntityKey(table.keyField, chosenBy: chooser(table)), fields: fields(table),
+            indexes: indexes(table) + unique.compactMap { table.columns[$0].map { Index([$0.field], isUnique: true) } },
             searchFields: searched.compactMap { table.columns[$0]?.field }, attachments: [], rows: rows,
             writers: writers, conflictPolicy: policy)
     }
