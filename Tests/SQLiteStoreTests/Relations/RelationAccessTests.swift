@@ -19,7 +19,7 @@ import Testing
         let joined = Relation(
             .records("authors", as: 2), joins: [Join(.left, books, on: related)],
             columns: [.field(2, "id"), .field(1, "id")], order: [RowOrder(.field(2, "id")), RowOrder(.field(1, "id"))])
-        #expect(try await library.rows(joined) == [[1, nil], [2, 2], [2, 3], [3, nil]])
+        #expect(try await library.rows(joined) == [[1, .null], [2, 2], [2, 3], [3, .null]])
         let count = RowExpression.first(Relation(books, columns: [.aggregate(.count, nil, isDistinct: false)]))
         #expect(try await library.value(count) == 2)
         let nested = Relation(

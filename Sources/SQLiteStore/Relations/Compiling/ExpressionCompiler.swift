@@ -68,7 +68,7 @@ struct ExpressionCompiler {
     private func first(_ relation: Relation) throws(PorticoError) -> TypedSQL {
         let compiled = try relations.compile(relation)
         guard compiled.kinds.count == 1 else { throw Self.invalid("A relation in place of a value has one column.") }
-        return TypedSQL(.build("(SELECT c0 FROM ($) LIMIT 1)", [compiled.fragment]), compiled.kinds[0])
+        return TypedSQL(.build("($)", [compiled.fragment]), compiled.kinds[0])
     }
 
     private func choose(
