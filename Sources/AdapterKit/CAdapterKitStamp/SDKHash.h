@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "58ce32ec38e738407707e8633cd41dce37d068526b534aafd4ecaf8dda632100"
+#define ADAPTERKIT_SDK_HASH "03500c9768c44db6b84aa4788e324dbdae1e821025b9a1faaa7f9b8f01a94a40"

@@ -142,6 +142,8 @@ enum HostReference {
         ConfigurationKey("identity.tokens.refreshLifetime", .duration, default: "30d", "A refresh token's life."),
         ConfigurationKey("identity.basic.enabled", .flag, default: "false", "Whether HTTP Basic is taken."),
         ConfigurationKey(
+            "identity.audit.retention", .duration, "How long audit entries are kept; left out: for ever."),
+        ConfigurationKey(
             "identity.login.backoff", .duration, default: "1s",
             "The first wait after too many failed sign-ins; it doubles."),
         ConfigurationKey(
@@ -163,6 +165,9 @@ enum HostReference {
     private static func adapterKeys(_ name: AdapterName, _ options: [ConfigurationOption]) -> [ConfigurationKey] {
         [
             ConfigurationKey("adapters.\(name).enabled", .flag, default: "true", "Whether it is served."),
+            ConfigurationKey(
+                "adapters.\(name).portal", .text,
+                "Of `identity.providers`, the portal whose systems it calls in its callers' names."),
             ConfigurationKey("adapters.\(name).access", .access, "Who may call it."),
         ] + options.map { ConfigurationKey("adapters.\(name).\($0.path)", $0.kind, $0.summary) }
     }

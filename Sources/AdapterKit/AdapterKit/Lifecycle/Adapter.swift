@@ -47,10 +47,13 @@ public struct AdapterContext: Sendable {
     public let live: any LiveSignals
     /// To people's devices.
     public let push: any PushSender
+    /// The portal of `adapters.{name}.portal`; nil: none is configured, and the adapter has no such upstream.
+    public let portal: (any CallerUpstream)?
 
     public init(
         records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock,
-        live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender()
+        live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender(),
+        portal: (any CallerUpstream)? = nil
     ) {
         self.records = records
         self.accounts = accounts
@@ -58,6 +61,7 @@ public struct AdapterContext: Sendable {
         self.clock = clock
         self.live = live
         self.push = push
+        self.portal = portal
     }
 }
 
