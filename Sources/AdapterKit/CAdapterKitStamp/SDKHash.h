@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "42a626531a6b0ae32e4865938c4b1295bd2f663c56863548db397eec7cbb4d72"
+#define ADAPTERKIT_SDK_HASH "0421a1a7cfdba44780afe233047fd5e18e7a57a59bf968185292222d2cc1c1b1"

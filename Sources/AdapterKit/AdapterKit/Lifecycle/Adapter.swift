@@ -8,6 +8,14 @@ public protocol Adapter: Sendable {
     /// error is logged and told as `server.internal`.
     func handle(_ call: Call) async throws -> Answer
 
+    /// Settles a conflict of an entity whose policy is ``ConflictPolicy/adapterDecides``. Called before anything is
+    /// written, and again where the record changes meanwhile, so it changes nothing itself and answers the same for the
+    /// same conflict.
+    ///
+    /// Throws ``PorticoError``: what passes (`upstream.failed`, `upstream.timeout`, `adapter.unavailable`,
+    /// `server.overloaded`) has the device send the change again later, anything else rejects it.
+    func settle(_ conflict: RecordConflict) async throws -> ConflictDecision
+
     /// What a person finds on the front page. Shown to everybody, so it names nothing that needs a login to know.
     func listings() async throws -> [Listing]
 
@@ -20,6 +28,7 @@ public protocol Adapter: Sendable {
 
 extension Adapter {
     public func start(_ context: AdapterContext) async throws {}
+    public func settle(_ conflict: RecordConflict) async throws -> ConflictDecision { .keep }
     public func listings() async throws -> [Listing] { [] }
     public func sampleRecords() throws -> [SampleRecords] { [] }
     public func stop() async {}
