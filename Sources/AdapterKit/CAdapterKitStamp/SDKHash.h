@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "03500c9768c44db6b84aa4788e324dbdae1e821025b9a1faaa7f9b8f01a94a40"
+#define ADAPTERKIT_SDK_HASH "3c9d725c8cadb7888bc75f6e5e5bb68fc76ea24bdbfe72992457d16990ca4732"

@@ -15,6 +15,14 @@ public protocol Adapter: Sendable {
     /// status goes by the error's code unless the answer has one of its own. Nil: the gateway's own shape.
     func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer?
 
+    /// Settles a conflict of an entity whose policy is ``ConflictPolicy/adapterDecides``. Called before anything is
+    /// written, and again where the record changes meanwhile, so it changes nothing itself and answers the same for the
+    /// same conflict.
+    ///
+    /// Throws ``PorticoError``: what passes (`upstream.failed`, `upstream.timeout`, `adapter.unavailable`,
+    /// `server.overloaded`) has the device send the change again later, anything else rejects it.
+    func settle(_ conflict: RecordConflict) async throws -> ConflictDecision
+
     /// What a person finds on the front page. Shown to everybody, so it names nothing that needs a login to know.
     func listings() async throws -> [Listing]
 
@@ -31,6 +39,8 @@ extension Adapter {
         throw PorticoError(.routeNotFound, "There is nothing at this path.")
     }
     public func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer? { nil }
+
+    public func settle(_ conflict: RecordConflict) async throws -> ConflictDecision { .keep }
     public func listings() async throws -> [Listing] { [] }
     public func sampleRecords() throws -> [SampleRecords] { [] }
     public func stop() async {}
