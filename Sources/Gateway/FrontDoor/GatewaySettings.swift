@@ -12,6 +12,8 @@ public struct GatewaySettings: Sendable {
     public var version = ""
     public var sync = SyncSettings()
     public var feeds = FeedSettings()
+    /// Files for browsers, each at its path.
+    public var pages: [PageFile] = []
 
     public init() {}
 }

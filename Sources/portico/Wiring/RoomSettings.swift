@@ -1,4 +1,5 @@
 import AttachmentFiles
+import BrowserClient
 import Gateway
 import Identity
 import SyncEngine
@@ -14,6 +15,7 @@ extension GatewaySettings {
         version = Portico.version
         sync = SyncSettings(values)
         feeds = FeedSettings(values)
+        pages = BrowserFiles.all
     }
 }
 
