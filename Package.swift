@@ -12,6 +12,7 @@ let strict: [SwiftSetting] = [
 let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "AdapterKit")
 let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireFormats")
 let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
+let client = Target.Dependency.product(name: "Client", package: "Client")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 func room(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency], resources: [Resource] = [])
@@ -42,10 +43,12 @@ let package = Package(
     products: [
         .executable(name: "portico", targets: ["portico"]),
         .executable(name: "porticoctl", targets: ["porticoctl"]),
+        .executable(name: "portico-client-demo", targets: ["portico-client-demo"]),
     ],
     dependencies: [
         .package(path: "Sources/AdapterKit"),
         .package(path: "Sources/AdapterTesting"),
+        .package(path: "Sources/Client"),
         .package(path: "Sources/WireFormats"),
         .package(path: "Sources/SyncEngine"),
         // Exact versions, because Package.resolved is not committed.
@@ -156,6 +159,10 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             path: "Sources/porticoctl", swiftSettings: strict),
+        .executableTarget(
+            name: "portico-client-demo", dependencies: [client], path: "Sources/portico-client-demo",
+            swiftSettings: strict),
+        driver("client-kill-driver", path: "Tests/Drivers/ClientKill", [client]),
         driver("store-kill-driver", path: "Tests/Drivers/StoreKill", ["SQLiteStore", syncEngine, adapterKit]),
         driver("store-speed", path: "Tests/Drivers/StoreSpeed", ["SQLiteStore", syncEngine, adapterKit]),
         tests(
