@@ -41,7 +41,7 @@ check-deploy: need-check
 
 bench: need-formats need-servers build .build/bench-venv/done ## the gateway, the formats and the client against their peers; Benchmarks/RESULTS.md
 	@swift build -c release --package-path Benchmarks/Formats -j $(JOBS)
-	@swift build -c release --package-path Benchmarks/Client -j $(JOBS)
+	@swift build -c release --package-path Benchmarks/Replica -j $(JOBS)
 	@Benchmarks/run
 
 instructions: need-build need-test ## instructions a byte of the wire formats, held against the recorded ones
@@ -83,7 +83,7 @@ install: need-install build ## PREFIX=… gets bin/ lib/ plugins/ that run witho
 	@Deploy/install-tree "$(PREFIX)"
 
 clean: ## remove what was built
-	rm -rf .build Benchmarks/Formats/.build Benchmarks/Client/.build $(patsubst %,%/.build,$(shell grep -v '^\#' .ci/packages))
+	rm -rf .build Benchmarks/Formats/.build Benchmarks/Replica/.build $(patsubst %,%/.build,$(shell grep -v '^\#' .ci/packages))
 
 .build/bench-venv/done: Benchmarks/Gateway/fastapi_peer/requirements.txt
 	@python3 -m venv .build/bench-venv
