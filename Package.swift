@@ -13,6 +13,7 @@ let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "Adapter
 let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireFormats")
 let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
 let client = Target.Dependency.product(name: "Client", package: "Client")
+func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 func room(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency], resources: [Resource] = [])
@@ -49,6 +50,7 @@ let package = Package(
         .package(path: "Sources/AdapterKit"),
         .package(path: "Sources/AdapterTesting"),
         .package(path: "Sources/Client"),
+        .package(path: "Sources/OData"),
         .package(path: "Sources/WireFormats"),
         .package(path: "Sources/SyncEngine"),
         // Exact versions, because Package.resolved is not committed.
@@ -130,6 +132,8 @@ let package = Package(
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
+        room(
+            "BrowserClient", ["Gateway", adapterKit], resources: [.embedInCode("Client"), .embedInCode("Demonstration")]),
         adapter("PlistFeeds"),
         adapter("EmployeeSearch"),
         adapter("XMLUsers"),
@@ -140,7 +144,7 @@ let package = Package(
                 adapterKit, wireFormats, syncEngine, logging, "Gateway", "Identity", "Upstream", "SQLiteStore",
                 "AttachmentFiles",
                 "PluginHost",
-                "HostConfiguration", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat",
+                "HostConfiguration", "BrowserClient", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -152,7 +156,7 @@ let package = Package(
         .executableTarget(
             name: "porticoctl",
             dependencies: [
-                adapterKit, wireFormats, syncEngine, "SQLiteStore",
+                adapterKit, wireFormats, syncEngine, "SQLiteStore", "AttachmentFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -170,6 +174,13 @@ let package = Package(
             [
                 "SQLiteStore", syncEngine, adapterKit, .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "StoreConformance", package: "SyncEngine"),
+            ]),
+        tests(
+            "ODataQueryTests",
+            [
+                odata("ODataQueries"), odata("ODataLanguage"), odata("ODataRecords"), odata("ODataModel"),
+                "SQLiteStore",
+                syncEngine, adapterKit,
             ]),
         tests(
             "IdentityTests",
