@@ -12,6 +12,7 @@ let strict: [SwiftSetting] = [
 let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "AdapterKit")
 let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireFormats")
 let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
+let client = Target.Dependency.product(name: "Client", package: "Client")
 func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
@@ -43,10 +44,12 @@ let package = Package(
     products: [
         .executable(name: "portico", targets: ["portico"]),
         .executable(name: "porticoctl", targets: ["porticoctl"]),
+        .executable(name: "portico-client-demo", targets: ["portico-client-demo"]),
     ],
     dependencies: [
         .package(path: "Sources/AdapterKit"),
         .package(path: "Sources/AdapterTesting"),
+        .package(path: "Sources/Client"),
         .package(path: "Sources/OData"),
         .package(path: "Sources/WireFormats"),
         .package(path: "Sources/SyncEngine"),
@@ -160,6 +163,10 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             path: "Sources/porticoctl", swiftSettings: strict),
+        .executableTarget(
+            name: "portico-client-demo", dependencies: [client], path: "Sources/portico-client-demo",
+            swiftSettings: strict),
+        driver("client-kill-driver", path: "Tests/Drivers/ClientKill", [client]),
         driver("store-kill-driver", path: "Tests/Drivers/StoreKill", ["SQLiteStore", syncEngine, adapterKit]),
         driver("store-speed", path: "Tests/Drivers/StoreSpeed", ["SQLiteStore", syncEngine, adapterKit]),
         tests(

@@ -21,7 +21,7 @@ public enum ClientError: Error, Sendable, Equatable {
     case recordExists
     /// A record is to be changed that there is not.
     case recordNotFound
-    /// As many edits wait for the server as may wait at once (`DeviceLimits.pendingEdits`).
+    /// As many edits wait for the server as may wait at once (``SyncLimits/waitingEdits``).
     case outboxFull
     /// The replica was closed.
     case closed

@@ -10,7 +10,8 @@ public struct PorticoSettings: Sendable {
 
     public init(
         transport: any Transport = URLSessionTransport(), credentials: (any CredentialStorage)? = nil,
-        replica: ReplicaSettings = ReplicaSettings(), reachability: (any Reachability)? = nil, startsByItself: Bool = true
+        replica: ReplicaSettings = ReplicaSettings(), reachability: (any Reachability)? = nil,
+        startsByItself: Bool = true
     ) {
         self.transport = transport
         self.credentials = credentials

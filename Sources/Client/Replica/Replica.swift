@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import SyncDevice
 
 /// The records of one account on this device: read and edited without a network, and brought together with the server's
@@ -27,13 +28,13 @@ public final class Replica: Sendable {
             return (try ReplicaDatabase(path: path, coding: coding, indexes: settings.indexes), lock)
         }
         let files = folder.appendingPathComponent("attachments", isDirectory: true)
-        let (database, exchange) = (database, settings.exchange)
-        attachments = try storing { try AttachmentStore(files, database, session, exchange) }
+        let (database, limits) = (database, settings.limits)
+        attachments = try storing { try AttachmentStore(files, database, session, limits) }
         signals = ChangeSignals()
         makeID = settings.makeID
         runner = try SyncRunner(
-            database, SyncServer(session: session, limits: exchange), attachments, signals, settings.device,
-            clock: settings.clock, makeClientID: settings.makeID)
+            database, SyncServer(session: session, limits: limits), attachments, signals,
+            limits.device(settings.collections), clock: settings.clock, makeClientID: settings.makeID)
     }
 }
 
@@ -158,8 +159,11 @@ extension Replica {
         await runner.signedIn()
     }
 
-    /// Ends everything that the replica does. Observations and ``statuses`` end.
+    /// Ends everything that the replica does, and lets go of its folder. Observations and ``statuses`` end; nothing can be
+    /// read any more.
     public func close() async {
         await runner.close()
+        try? database.pool.close()
+        lock.release()
     }
 }

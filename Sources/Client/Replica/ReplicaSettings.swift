@@ -1,11 +1,10 @@
 import Foundation
-import SyncDevice
 
 /// What an app decides about its replica.
 public struct ReplicaSettings: Sendable {
-    /// Collections, page and batch sizes, how many edits may wait, pauses between tries.
-    public var device: DeviceLimits
-    public var exchange: SyncLimits
+    /// Nil: every collection that the account may see.
+    public var collections: [String]?
+    public var limits: SyncLimits
     /// Fields by collection that the app orders or filters by: each gets an index. Changing them costs one pass over the
     /// collection at the next start.
     public var indexes: [String: [String]]
@@ -18,13 +17,13 @@ public struct ReplicaSettings: Sendable {
     public var makeID: @Sendable () -> String
 
     public init(
-        device: DeviceLimits = DeviceLimits(pageOperations: 2_000), exchange: SyncLimits = SyncLimits(),
+        collections: [String]? = nil, limits: SyncLimits = SyncLimits(),
         indexes: [String: [String]] = [:], sensitiveFields: [String: Set<String>] = [:],
         cipher: (any FieldCipher)? = nil, clock: any Clock<Duration> = ContinuousClock(),
         makeID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }
     ) {
-        self.device = device
-        self.exchange = exchange
+        self.collections = collections
+        self.limits = limits
         self.indexes = indexes
         self.sensitiveFields = sensitiveFields
         self.cipher = cipher

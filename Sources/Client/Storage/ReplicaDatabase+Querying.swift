@@ -31,7 +31,8 @@ extension ReplicaDatabase {
             isWaiting: row["waiting"])
     }
 
-    private func asked<Result: Sendable>(_ work: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
+    private func asked<Result: Sendable>(_ work: @escaping @Sendable (Database) throws -> Result) async throws -> Result
+    {
         do {
             return try await pool.read(work)
         } catch let error as CancellationError {

@@ -9,8 +9,11 @@ extension ReplicaDatabase {
     ///
     /// - Parameter newClientID: for a replica that has none yet.
     func state(newClientID: () -> String) throws -> DeviceState {
-        if let found = try pool.read({ try self.stored($0) }) { return found }
-        let state = DeviceState(clientID: newClientID(), outbox: Outbox(), rows: ReplicaRows(keptBy: self), checkpoint: nil)
+        // They ask the database themselves, so they cannot be made while it is read.
+        let rows = ReplicaRows(keptBy: self)
+        if let failure = takeFailure() { throw failure }
+        if let found = try pool.read({ try self.stored($0, rows) }) { return found }
+        let state = DeviceState(clientID: newClientID(), outbox: Outbox(), rows: rows, checkpoint: nil)
         try save(state)
         return state
     }
@@ -19,14 +22,16 @@ extension ReplicaDatabase {
         try pool.write { try self.writeSnapshot(state, $0) }
     }
 
-    private func stored(_ database: Database) throws -> DeviceState? {
-        guard let blob = try Data.fetchOne(database, sql: "SELECT value FROM device WHERE name = 'state'") else { return nil }
+    private func stored(_ database: Database, _ rows: ReplicaRows) throws -> DeviceState? {
+        guard let blob = try Data.fetchOne(database, sql: "SELECT value FROM device WHERE name = 'state'") else {
+            return nil
+        }
         let value = try coding.value(blob, as: "state")
         guard let clientID = value["clientID"]?.stringValue, let outbox = value["outbox"] else {
             throw StorageFailure("the replica has no device")
         }
         var state = DeviceState(
-            clientID: clientID, outbox: try Outbox(from: outbox), rows: ReplicaRows(keptBy: self),
+            clientID: clientID, outbox: try Outbox(from: outbox), rows: rows,
             checkpoint: value["checkpoint"]?.stringValue)
         let entries = try Data.fetchCursor(database, sql: "SELECT entry FROM journal ORDER BY number")
         while let entry = try entries.next() {

@@ -56,7 +56,8 @@ struct RowWriting {
 
     private func uncover(_ key: RecordKey, _ arguments: StatementArguments) throws {
         let isCovered = try Bool.fetchOne(
-            database, sql: "SELECT EXISTS (SELECT * FROM beneath WHERE collection = ? AND id = ?)", arguments: arguments)
+            database, sql: "SELECT EXISTS (SELECT * FROM beneath WHERE collection = ? AND id = ?)", arguments: arguments
+        )
         guard isCovered == true else { return }
         try setRecord(key, nil, isWaiting: false)
         try run(

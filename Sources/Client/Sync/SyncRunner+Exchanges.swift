@@ -83,7 +83,8 @@ extension SyncRunner {
 
     /// One alarm at a time, the earliest: whatever waits is tried again when it rings.
     func setAlarm(after pause: Duration) {
-        guard alarm == nil, isRunning else { return }
+        isResting = true
+        guard alarm == nil, isRunning, !isBounded else { return }
         alarm = Task { [clock] in
             guard (try? await clock.sleep(for: pause)) != nil else { return }
             self.ring()
@@ -92,6 +93,7 @@ extension SyncRunner {
 
     private func ring() {
         alarm = nil
+        isResting = false
         quietly { $0.wake() }
     }
 }

@@ -4,15 +4,15 @@ import SyncDevice
 extension SyncRunner {
     /// From now on everything happens by itself.
     func start(isLive: Bool) {
-        guard !isRunning, !isClosed else { return }
-        isRunning = true
+        guard !isRunning || isBounded, !isClosed else { return }
+        (isRunning, isBounded) = (true, false)
         retry()
         if isLive { startLive() }
     }
 
     /// From now on nothing is sent. Edits are taken all the same.
     func pause() {
-        isRunning = false
+        (isRunning, isBounded) = (false, false)
         live?.cancel()
         live = nil
         cancelExchanges()
@@ -23,6 +23,7 @@ extension SyncRunner {
     func retry() {
         alarm?.cancel()
         alarm = nil
+        isResting = false
         quietly { $0.wake() }
         quietly { $0.sync() }
     }
@@ -46,12 +47,14 @@ extension SyncRunner {
     /// Runs until there is nothing more to do, the last try got no answer, or the time is over.
     func run(within time: Duration) async -> SyncStatus {
         let wasRunning = isRunning
+        // What fails is not tried again in the time that there is: whoever asks decides.
+        isBounded = !wasRunning
         isRunning = true
         retry()
         _ = try? await withDeadline(time, clock: clock) { [status] in
             for await present in status.follow() where present.phase != .working { return }
         }
-        if !wasRunning { pause() }
+        if isBounded { pause() }
         return status.value
     }
 }

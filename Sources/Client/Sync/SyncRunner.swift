@@ -25,6 +25,10 @@ actor SyncRunner {
     private(set) var generation = 0
     private var broken: ClientError?
     var isRunning = false
+    /// Running for a time that is given, without alarms.
+    var isBounded = false
+    /// The machine waits to be woken.
+    var isResting = false
     var isClosed = false
     var hasNewClientID = false
     var exchanges: [RequestNumber: Task<Void, Never>] = [:]
@@ -170,7 +174,7 @@ extension SyncRunner {
         if isClosed { return .closed }
         if device.isPaused { return .signInNeeded }
         if !exchanges.isEmpty { return .working }
-        return alarm == nil && isRunning ? .idle : .waiting
+        return isResting ? .waiting : .idle
     }
 
     private static func summary(_ status: SyncStatus, _ state: DeviceState) -> SyncStatus {

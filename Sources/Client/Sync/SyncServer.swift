@@ -65,21 +65,6 @@ struct SyncServer: Sendable {
     }
 }
 
-/// How much one exchange with the server may take.
-public struct SyncLimits: Sendable, Equatable {
-    /// For one page or one batch.
-    public var deadline: Duration = .seconds(60)
-    /// Bytes of one page.
-    public var largestAnswer = 64 << 20
-    /// How long one question for news is left open.
-    public var livePoll: Duration = .seconds(25)
-    /// Bytes of one attachment, and of one piece of it on its way.
-    public var largestAttachment = 256 << 20
-    public var attachmentPiece = 1 << 20
-
-    public init() {}
-}
-
 extension ClientError {
     /// Any error of an exchange; a cancelled one got no answer.
     init(meaning error: any Error) {

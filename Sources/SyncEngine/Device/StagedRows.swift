@@ -53,7 +53,10 @@ public struct StagedRows: Sendable, Equatable {
 
     /// Lays later changes over these.
     mutating func add(_ later: StagedRows) {
-        guard !isEmpty else { return self = later }
+        guard !isEmpty else {
+            self = later
+            return
+        }
         for collection in later.cleared { clear(collection) }
         changes.merge(later.changes) { $1 }
         checksums.merge(later.checksums) { $1 }

@@ -63,7 +63,9 @@ extension WireValue {
         }
     }
 
-    package func list<Item>(_ name: String, _ read: (WireValue) throws(MessageError) -> Item) throws(MessageError) -> [Item] {
+    package func list<Item>(_ name: String, _ read: (WireValue) throws(MessageError) -> Item) throws(MessageError)
+        -> [Item]
+    {
         guard let values = member(name)?.arrayValue else { throw MessageError(name, expected: "a list") }
         var items: [Item] = []
         items.reserveCapacity(values.count)
