@@ -32,15 +32,15 @@ struct HostPlan {
             secrets: secrets
         ).get()
         settings = try HostSettings(resolved, data: data)
-        adapters = try modules.compactMap { try Self.plan($0, resolved) }
+        adapters = try modules.compactMap { try Self.plan($0, resolved, directory: directory) }
     }
 
     private static func plan(
-        _ module: any AdapterModule.Type, _ resolved: ResolvedConfiguration
+        _ module: any AdapterModule.Type, _ resolved: ResolvedConfiguration, directory: String
     ) throws -> PlannedAdapter? {
         let path = "adapters.\(module.name)"
         guard resolved["\(path).enabled"]?.flag ?? true else { return nil }
-        let configuration = AdapterConfiguration(options(below: path, resolved))
+        let configuration = AdapterConfiguration(options(below: path, resolved), directory: directory)
         do {
             return PlannedAdapter(
                 module: module, configuration: configuration, declaration: try module.declare(configuration),
