@@ -11,6 +11,7 @@ let strict: [SwiftSetting] = [
 
 let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "AdapterKit")
 let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireFormats")
+let odataLanguage = Target.Dependency.product(name: "ODataLanguage", package: "OData")
 let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
 func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -49,6 +50,7 @@ let package = Package(
         .package(path: "Sources/AdapterTesting"),
         .package(path: "Sources/OData"),
         .package(path: "Sources/WireFormats"),
+        .package(path: "Sources/OData"),
         .package(path: "Sources/SyncEngine"),
         // Exact versions, because Package.resolved is not committed.
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -151,7 +153,7 @@ let package = Package(
         .executableTarget(
             name: "porticoctl",
             dependencies: [
-                adapterKit, wireFormats, syncEngine, "SQLiteStore",
+                adapterKit, wireFormats, syncEngine, odataLanguage, "SQLiteStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),

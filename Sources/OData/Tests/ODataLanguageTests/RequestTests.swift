@@ -68,4 +68,20 @@ import Testing
         #expect(first.grouped == "(Name eq 'a b')")
         #expect(second.grouped == "(Name eq 'a+b')")
     }
+
+    @Test func `queries that forms encode are read as forms mean them`() throws {
+        let target = try RequestTarget(
+            "Products?%24filter=contains%28Name%2C%27a+b%27%29+or+Category%2FName+eq+%27c%2Bd%27&%24expand=Parts%28%24top%3D1%3B%24skip%3D2%29"
+        )
+        guard case .filter(let filter)? = target.options.first?.form,
+            case .binary(.or, let left, let right) = filter.form, case .call(.contains, let arguments) = left.form,
+            case .expand(let items)? = target.options.last?.form
+        else {
+            Issue.record("not the filter that was meant")
+            return
+        }
+        #expect(arguments.last?.form == .literal(.string("a b")))
+        #expect(right.grouped == "(Category/Name eq 'c+d')")
+        #expect(items.first?.options.count == 2)
+    }
 }
