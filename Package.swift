@@ -13,6 +13,7 @@ let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "Adapter
 let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireFormats")
 let odataLanguage = Target.Dependency.product(name: "ODataLanguage", package: "OData")
 let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
+func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 func room(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency], resources: [Resource] = [])
@@ -47,6 +48,7 @@ let package = Package(
     dependencies: [
         .package(path: "Sources/AdapterKit"),
         .package(path: "Sources/AdapterTesting"),
+        .package(path: "Sources/OData"),
         .package(path: "Sources/WireFormats"),
         .package(path: "Sources/OData"),
         .package(path: "Sources/SyncEngine"),
@@ -165,6 +167,13 @@ let package = Package(
             [
                 "SQLiteStore", syncEngine, adapterKit, .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "StoreConformance", package: "SyncEngine"),
+            ]),
+        tests(
+            "ODataQueryTests",
+            [
+                odata("ODataQueries"), odata("ODataLanguage"), odata("ODataRecords"), odata("ODataModel"),
+                "SQLiteStore",
+                syncEngine, adapterKit,
             ]),
         tests(
             "IdentityTests",

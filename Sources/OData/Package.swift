@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "ODataModel", targets: ["ODataModel"]),
         .library(name: "ODataLanguage", targets: ["ODataLanguage"]),
         .library(name: "ODataRecords", targets: ["ODataRecords"]),
+        .library(name: "ODataQueries", targets: ["ODataQueries"]),
     ],
     dependencies: [
         .package(path: "../AdapterKit"),
@@ -33,6 +34,13 @@ let package = Package(
         .target(
             name: "ODataRecords", dependencies: ["ODataModel", adapterKit], path: "ODataRecords",
             swiftSettings: strict),
+        .target(
+            name: "ODataQueries", dependencies: ["ODataLanguage", "ODataRecords", "ODataModel", adapterKit],
+            path: "ODataQueries", swiftSettings: strict),
+        .testTarget(
+            name: "ODataQueriesTests",
+            dependencies: ["ODataQueries", "ODataLanguage", "ODataRecords", "ODataModel", adapterKit],
+            path: "Tests/ODataQueriesTests", swiftSettings: strict),
         .testTarget(
             name: "ODataRecordsTests", dependencies: ["ODataRecords", "ODataModel", adapterKit],
             path: "Tests/ODataRecordsTests", swiftSettings: strict),

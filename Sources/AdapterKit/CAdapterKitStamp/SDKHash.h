@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "1a8154db9222cde039b7e39923cd92456e9ca1ec53ae679371dea1c30cc04edb"
+#define ADAPTERKIT_SDK_HASH "714833b8816a3006cc03f2bf328ec3fc7bca0bea11669fbd7a33010f99b35be2"

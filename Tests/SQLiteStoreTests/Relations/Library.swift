@@ -37,9 +37,13 @@ struct Library {
         store = try directory.store()
         try await store.install(
             Self.declaration.entities.map { CollectionDeclaration(adapter: "library", entity: $0) })
-        everything = AdapterRecords(store: store, declaration: Self.declaration)
-        records =
-            principal.map { AdapterRecords(store: store, declaration: Self.declaration, principal: $0) } ?? everything
+        let all = AdapterRecords(store: store, declaration: Self.declaration)
+        everything = all
+        if let principal {
+            records = AdapterRecords(store: store, declaration: Self.declaration, principal: principal)
+        } else {
+            records = all
+        }
         let changes =
             Self.someAuthors.map { RecordChange("authors", .create(nil, $0)) }
             + books.map { RecordChange("books", .create(nil, $0)) }
@@ -65,7 +69,7 @@ struct Library {
     static let someAuthors: [WireDictionary] = [
         ["id": 1, "name": "Ada", "born": "1815-12-10", "home": ["city": "London", "zip": [1, 2]]],
         ["id": 2, "name": "Émile", "born": "1840-04-02", "home": ["city": "Paris"]],
-        ["id": 3, "name": "Nobody", "born": "2000-02-29", "home": nil],
+        ["id": 3, "name": "Nobody", "born": "2000-02-29", "home": .null],
     ]
 
     static let someBooks: [WireDictionary] = [
@@ -79,11 +83,12 @@ struct Library {
         ],
         [
             "id": 3, "title": "La Bête humaine", "author": 2, "price": .decimal(WireDecimal("12345678901234567890.5")!),
-            "weight": nil, "stock": -3, "out": nil, "tags": [], "owner": "emile",
+            "weight": .null, "stock": -3, "out": .null, "tags": [], "owner": "emile",
         ],
         [
-            "id": 4, "title": nil, "author": nil, "price": nil, "weight": 0, "stock": nil, "out": true, "tags": nil,
-            "owner": nil,
+            "id": 4, "title": .null, "author": .null, "price": .null, "weight": 0, "stock": .null, "out": true,
+            "tags": .null,
+            "owner": .null,
         ],
     ]
 }

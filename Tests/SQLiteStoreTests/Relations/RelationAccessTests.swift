@@ -19,7 +19,7 @@ import Testing
         let joined = Relation(
             .records("authors", as: 2), joins: [Join(.left, books, on: related)],
             columns: [.field(2, "id"), .field(1, "id")], order: [RowOrder(.field(2, "id")), RowOrder(.field(1, "id"))])
-        #expect(try await library.rows(joined) == [[1, nil], [2, 2], [2, 3], [3, nil]])
+        #expect(try await library.rows(joined) == [[1, .null], [2, 2], [2, 3], [3, .null]])
         let count = RowExpression.first(Relation(books, columns: [.aggregate(.count, nil, isDistinct: false)]))
         #expect(try await library.value(count) == 2)
         let nested = Relation(
@@ -65,10 +65,18 @@ import Testing
         }
     }
 
+    @Test func `what is too deep for the database is refused in the same way`() async throws {
+        let library = try await Library()
+        var deep = RowExpression.value(true)
+        for _ in 0..<(RelationLimits.standard.depth - 4) { deep = .not(deep) }
+        let error = await #expect(throws: PorticoError.self) { try await library.books(where: deep) }
+        #expect(error?.code == .requestLimitExceeded)
+    }
+
     @Test func `the largest that is let through is answered`() async throws {
         let library = try await Library()
         var deep = RowExpression.value(true)
-        for _ in 0..<(RelationLimits.standard.depth - 6) { deep = .not(deep) }
+        for _ in 0..<32 { deep = .not(deep) }
         #expect(try await library.books(where: deep) == [1, 2, 3, 4])
         let parts = Array(
             repeating: RowExpression.isNull(.field(1, "id")), count: RelationLimits.standard.nodes / 2 - 10)

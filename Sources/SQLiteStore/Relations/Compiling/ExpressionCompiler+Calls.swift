@@ -10,6 +10,9 @@ extension ExpressionCompiler {
         if function == .startsWith, case .value(.string(let prefix)) = arguments[1] {
             return TypedSQL(Self.hasPrefix(prefix, values[0].fragment), .bool)
         }
+        if function == .matches, case .value(.string(let pattern)) = arguments[1], Pattern.compiled(pattern) == nil {
+            throw Self.invalid("The pattern is none that can be searched for.")
+        }
         let kind = signature.result ?? values[0].kind
         let parts = values.map(\.fragment)
         switch function {

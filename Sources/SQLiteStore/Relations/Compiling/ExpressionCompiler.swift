@@ -33,6 +33,7 @@ struct ExpressionCompiler {
         case .choose(let branches, let otherwise): return try choose(branches, otherwise)
         case .aggregate(let aggregate, let operand, let isDistinct):
             return try self.aggregate(aggregate, operand, isDistinct)
+        case .sumBefore(let operand, let order): return try sumBefore(operand, order)
         case .first(let relation): return try first(relation)
         default: return TypedSQL(try logic(expression, nullIsFalse: false), .bool)
         }
@@ -68,7 +69,7 @@ struct ExpressionCompiler {
     private func first(_ relation: Relation) throws(PorticoError) -> TypedSQL {
         let compiled = try relations.compile(relation)
         guard compiled.kinds.count == 1 else { throw Self.invalid("A relation in place of a value has one column.") }
-        return TypedSQL(.build("(SELECT c0 FROM ($) LIMIT 1)", [compiled.fragment]), compiled.kinds[0])
+        return TypedSQL(.build("($)", [compiled.fragment]), compiled.kinds[0])
     }
 
     private func choose(
