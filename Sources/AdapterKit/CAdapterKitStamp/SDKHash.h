@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "3c9d725c8cadb7888bc75f6e5e5bb68fc76ea24bdbfe72992457d16990ca4732"
+#define ADAPTERKIT_SDK_HASH "c84782ef077cf5adb8c0ac50568db82d2af1b9ca376f97de25e6b466b91aaee7"
