@@ -22,7 +22,8 @@ extension Gateway {
         let routes =
             RouteCatalogue(adapters: adapters, services: services).routes() + Self.accountRoutes(accounts)
             + SyncRoutes(sync: sync, services: services, identity: identity).routes()
-            + feeds.routes(services, identity) + Self.providerRoutes(accounts)
+            + feeds.routes(services, identity)
+            + Self.providerRoutes(accounts)
             + settings.pages.map { Route(.get, $0.path, PageFileEndpoint($0)) }
             + Self.ownRoutes(adapters, services, settings, readiness, description, itself)
         self.init(

@@ -14,8 +14,8 @@ extension GatewaySettings {
         preflightMaxAge = Int(values.duration("http.corsMaxAge").components.seconds)
         version = Portico.version
         sync = SyncSettings(values)
-        pages = BrowserFiles.all
         feeds = FeedSettings(values)
+        pages = BrowserFiles.all
     }
 }
 
