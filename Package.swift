@@ -128,7 +128,8 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         room(
-            "BrowserClient", ["Gateway", adapterKit], resources: [.embedInCode("Client"), .embedInCode("Demonstration")]),
+            "BrowserClient", ["Gateway", adapterKit],
+            resources: [.embedInCode("Client"), .embedInCode("Demonstration")]),
         adapter("PlistFeeds"),
         adapter("EmployeeSearch"),
         adapter("XMLUsers"),
@@ -148,10 +149,11 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates"),
             ],
             path: "Sources/portico", swiftSettings: strict),
+        room("ClientGeneration", [adapterKit]),
         .executableTarget(
             name: "porticoctl",
             dependencies: [
-                adapterKit, wireFormats, syncEngine, "SQLiteStore",
+                adapterKit, "ClientGeneration", wireFormats, syncEngine, "SQLiteStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -13,7 +13,7 @@ struct PorticoControl: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             Status.self, Adapters.self, Accounts.self, Roles.self, SessionCommands.self, Keys.self, Audit.self,
-            Feeds.self, Employees.self, Users.self, Sync.self, Backup.self, Restore.self,
+            Feeds.self, Employees.self, Users.self, Sync.self, Backup.self, Restore.self, ClientCommands.self,
         ])
 
     static func main() async {
