@@ -61,7 +61,7 @@ public struct Gateway: Sendable {
             trace.caller = caller.principal.name
             standing = services.admission.count(caller, of: request)
             if let standing, standing.isExceeded { throw PorticoError.tooMany(standing) }
-            try admit(caller, request, properties)
+            try admit(caller, request, properties, effect: endpoint.effect(of: request))
             let place = try services.admission.take(caller, of: request, properties.adapter)
             defer { services.admission.leave(place) }
             let authenticated = AuthenticatedRequest(request: request, caller: caller, parameters: parameters)
@@ -69,17 +69,19 @@ public struct Gateway: Sendable {
         } catch {
             let known = PorticoError(unexpected: error)
             failure = known
-            response = fail(known, request, properties.presentation)
+            response = fail(known, request, properties.presentation, at: endpoint)
         }
         guardian.label(&response, for: request, caller: caller, error: failure)
         standing?.label(&response)
         return response
     }
 
-    func admit(_ caller: Caller, _ request: GatewayRequest, _ properties: EndpointProperties) throws(PorticoError) {
-        try properties.access.require(caller.principal, effect: properties.effect)
-        try caller.requireScope(properties.effect, in: properties.adapter)
-        try guardian.check(request, caller: caller, effect: properties.effect)
+    func admit(
+        _ caller: Caller, _ request: GatewayRequest, _ properties: EndpointProperties, effect: Effect
+    ) throws(PorticoError) {
+        try properties.access.require(caller.principal, effect: effect)
+        try caller.requireScope(effect, in: properties.adapter)
+        try guardian.check(request, caller: caller, effect: effect)
     }
 
     private func otherMethod(_ allowed: [HTTPRequest.Method], _ request: GatewayRequest) -> GatewayResponse {
@@ -88,13 +90,19 @@ public struct Gateway: Sendable {
             return GatewayResponse(.noContent, headers: [.allow: methods])
         }
         let error = PorticoError(.methodNotAllowed, "This path does not take \(request.method.rawValue).")
-        var response = fail(error, request, routes.presentation(request.target.segments))
+        let segments = request.target.segments
+        var response = fail(error, request, routes.presentation(segments), at: routes.endpoint(segments))
         response.headers[.allow] = methods
         return response
     }
 
-    func fail(_ error: PorticoError, _ request: GatewayRequest, _ presentation: Presentation) -> GatewayResponse {
-        var response = errors.write(error, for: request, presentation: presentation)
+    func fail(
+        _ error: PorticoError, _ request: GatewayRequest, _ presentation: Presentation,
+        at endpoint: (any Endpoint)? = nil
+    ) -> GatewayResponse {
+        var response =
+            endpoint?.errorResponse(error, for: request)
+            ?? errors.write(error, for: request, presentation: presentation)
         if error.code.status == .unauthorized { authenticator.challenge(&response) }
         if error.code == .unsupportedMediaType { response.headers[.accept] = services.bodies.acceptedTypes }
         if error.code == .requestTooLarge { response.closesConnection = true }

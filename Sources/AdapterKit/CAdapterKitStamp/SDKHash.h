@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "42a626531a6b0ae32e4865938c4b1295bd2f663c56863548db397eec7cbb4d72"
+#define ADAPTERKIT_SDK_HASH "3c9d725c8cadb7888bc75f6e5e5bb68fc76ea24bdbfe72992457d16990ca4732"

@@ -100,7 +100,7 @@ extension AnswerWriter {
         return response
     }
 
-    private func compress(_ bytes: [UInt8], _ coding: ContentCoding?, into response: inout GatewayResponse) {
+    func compress(_ bytes: [UInt8], _ coding: ContentCoding?, into response: inout GatewayResponse) {
         guard let coding, bytes.count >= ContentCoding.minimumSize, let encoded = coding.encode(bytes) else {
             response.body = bytes
             return

@@ -13,6 +13,7 @@ public struct GatewaySettings: Sendable {
     public var sync = SyncSettings()
     /// Files for browsers, each at its path.
     public var pages: [PageFile] = []
+    public var feeds = FeedSettings()
 
     public init() {}
 }

@@ -18,8 +18,6 @@ struct HostSettings {
     let dataDirectory: URL
     let storePath: URL
     let loadsSampleData: Bool
-    /// In seconds.
-    let offlineWindow: Double
     let logLevel: LogLevel
     let logsAccess: Bool
     let stopDeadline: Duration
@@ -38,7 +36,6 @@ struct HostSettings {
         dataDirectory = URL(fileURLWithPath: data, isDirectory: true)
         storePath = URL(fileURLWithPath: values.text("store.path"), relativeTo: dataDirectory).absoluteURL
         loadsSampleData = values.flag("store.sampleData")
-        offlineWindow = values.duration("sync.offlineWindow") / .seconds(1)
         logLevel = LogLevel(rawValue: values.text("log.level")) ?? .info
         logsAccess = values.flag("log.access")
         stopDeadline = values.duration("http.deadlines.stop")

@@ -1,3 +1,4 @@
+import AttachmentFiles
 import BrowserClient
 import Gateway
 import Identity
@@ -14,6 +15,7 @@ extension GatewaySettings {
         version = Portico.version
         sync = SyncSettings(values)
         pages = BrowserFiles.all
+        feeds = FeedSettings(values)
     }
 }
 
@@ -30,8 +32,36 @@ extension SyncSettings {
         heartbeat = values.duration("sync.live.heartbeat")
         longestPoll = values.duration("sync.live.longestPoll")
         largestAttachment = values.size("sync.limits.attachment")
+        attachments = values.size("sync.limits.attachments")
+        uploads = values.integer("sync.limits.uploads")
+        attachmentWindow = values.duration("sync.attachments.window")
+        keptCopies = values.duration("sync.keptCopies")
         offlineWindow = values.duration("sync.offlineWindow")
         livePage = values.integer("sync.live.page")
+    }
+}
+
+extension FeedSettings {
+    init(_ values: Values) {
+        self.init()
+        page = values.integer("live.limits.page")
+        pieceBytes = values.size("live.limits.piece")
+        replay = values.integer("live.limits.replay")
+        presenceListeners = values.integer("live.limits.presence")
+        presenceGrace = values.duration("live.presenceGrace")
+    }
+}
+
+extension AttachmentLimits {
+    init(_ settings: SyncSettings) {
+        self.init(
+            each: Int64(settings.largestAttachment), total: Int64(settings.attachments), uploads: settings.uploads)
+    }
+}
+
+extension UpkeepWindows {
+    init(_ settings: SyncSettings) {
+        self.init(offline: settings.offlineWindow / .seconds(1), kept: settings.keptCopies / .seconds(1))
     }
 }
 
@@ -68,6 +98,7 @@ extension IdentityConfiguration {
         tokens.accessLifetime = values.duration("identity.tokens.accessLifetime")
         tokens.refreshLifetime = values.duration("identity.tokens.refreshLifetime")
         basic.enabled = values.flag("identity.basic.enabled")
+        auditRetention = values.optionalDuration("identity.audit.retention")
         let first = values.duration("identity.login.backoff")
         backoff.pair.first = first
         backoff.account.first = first

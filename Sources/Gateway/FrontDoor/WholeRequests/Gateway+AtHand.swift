@@ -10,7 +10,7 @@ extension Gateway {
             endpoint.mayAnswerAtHand, let caller = authenticator.callerAtHand(of: request)
         else { return nil }
         let properties = endpoint.properties
-        guard (try? admit(caller, request, properties)) != nil,
+        guard (try? admit(caller, request, properties, effect: properties.effect)) != nil,
             let kept = endpoint.answerAtHand(
                 to: AuthenticatedRequest(request: request, caller: caller, parameters: parameters))
         else { return nil }
