@@ -192,6 +192,7 @@ let package = Package(
             ]),
         tests("UpstreamTests", ["Upstream", "UpstreamStandIn", adapterKit]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
+        tests("ClientGenerationTests", ["ClientGeneration", adapterKit]),
         tests("HostConfigurationTests", ["HostConfiguration", adapterKit]),
         tests(
             "GatewayTests",

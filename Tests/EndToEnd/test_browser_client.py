@@ -148,6 +148,44 @@ class Online(BrowserTest):
         self.assertEqual(number, "1423499cbf817be5")
 
 
+# A hundred and fifty edits, while every fourth request is lost on its way and every fourth answer on its way back.
+BAD_NETWORK = """void (async () => {
+    let seed = 20261121;
+    const random = (bound) => (seed = (seed * 48271) % 2147483647) % bound;
+    const requests = replica.synchronizer.pushing.requests;
+    const real = requests.fetcher;
+    let lost = 0;
+    const lose = () => { lost += 1; throw new TypeError('lost'); };
+    requests.fetcher = async (...call) => {
+        if (random(4) === 0) lose();
+        const answer = await real(...call);
+        if (random(4) === 0) lose(await answer.body?.cancel());
+        return answer;
+    };
+    // What a browser that finds a network says; pauses end with it.
+    const hints = setInterval(() => dispatchEvent(new Event('online')), 10);
+    const wanted = {};
+    for (let step = 0; step < 150; step += 1) {
+        const ids = Object.keys(wanted);
+        const id = ids[random(ids.length || 1)];
+        const action = id ? random(4) : 0;
+        if (action < 2) {
+            wanted[await replica.create('notes', { title: `made ${step}`, text: '' })] = `made ${step}`;
+        } else if (action === 2) {
+            await replica.update('notes', id, { title: wanted[id] = `changed ${step}` });
+        } else {
+            await replica.delete('notes', id);
+            delete wanted[id];
+        }
+        if (random(5) === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    while ((await replica.pending()) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    requests.fetcher = real;
+    clearInterval(hints);
+    globalThis.told = { wanted, lost, problems: await replica.problems() };
+})()"""
+
+
 class Replica(BrowserTest):
     def test_a_change_elsewhere_arrives_by_itself(self):
         self.replica()
@@ -217,6 +255,25 @@ class Replica(BrowserTest):
         self.server.pull()
         outcomes = self.page.run("heard.filter((one) => one.type === 'settled').map((one) => one.outcome.outcome)")
         self.assertEqual(outcomes, ["applied"])
+
+    def test_many_edits_over_a_bad_network_are_each_made_once(self):
+        self.replica()
+        self.live()
+        before = self.titles()
+        self.page.run(BAD_NETWORK)
+        self.page.until("!!globalThis.told")
+        told = self.page.run("told")
+        self.assertGreater(told["lost"], 10)
+        self.assertEqual(told["problems"], [])
+        after = self.titles()
+        self.assertEqual({note: title for note, title in after.items() if note not in before}, told["wanted"])
+        self.page.until(f"(await replica.records('notes')).length === {len(after)}")
+        shown = self.page.run("(await replica.records('notes')).map((one) => [one.id, one.fields.title])")
+        self.assertEqual(dict(map(tuple, shown)), after)
+
+    def titles(self):
+        self.server.pull()
+        return {identifier: fields["title"] for (_, identifier), (_, fields) in self.server.rows.items()}
 
     def test_a_conflict_is_told_with_both_copies_and_blocks_nothing(self):
         self.replica()

@@ -5,8 +5,9 @@ import unittest
 
 from harness import ROOT
 
-STEPS = ROOT / "Sources" / "Client" / "Client.docc" / "Resources"
-MODULES = ROOT / "Sources" / "Client" / ".build" / "debug" / "Modules"
+CLIENT = ROOT / "Sources" / "Client"
+STEPS = CLIENT / "Client.docc" / "Resources"
+MODULES = CLIENT / ".build" / "debug" / "Modules"
 
 
 @unittest.skipUnless(MODULES.exists(), "the client library is not built")
@@ -15,13 +16,16 @@ class Tutorial(unittest.TestCase):
         programs = sorted(path for path in STEPS.glob("*.swift") if "package" not in path.name)
         self.assertGreaterEqual(len(programs), 6)
         for program in programs:
-            # A module map for each C library that the client's modules name.
-            maps = ["-I", str(ROOT / "Sources" / "AdapterKit" / "CAdapterKitStamp")] + [
-                part for path in sorted((ROOT / "Sources" / "Client" / ".build").glob("checkouts/*/Sources/*/include"))
-                    for part in ("-I", str(path))]
             done = subprocess.run(
-                ["swiftc", "-typecheck", "-swift-version", "6", "-I", str(MODULES), *maps, str(program)], capture_output=True, text=True, timeout=300)
+                ["swiftc", "-typecheck", "-swift-version", "6", *includes(), str(program)], capture_output=True,
+                text=True, timeout=300)
             self.assertEqual(done.returncode, 0, f"{program.name}\n{done.stderr}")
+
+
+def includes():
+    """Where the modules are, and the maps of the C libraries that they name."""
+    maps = sorted((CLIENT / ".build").glob("checkouts/*/Sources/*/include"))
+    return [part for path in [MODULES, ROOT / "Sources" / "AdapterKit" / "CAdapterKitStamp", *maps] for part in ("-I", str(path))]
 
 
 if __name__ == "__main__":
