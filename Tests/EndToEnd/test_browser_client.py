@@ -1,13 +1,16 @@
 """The JavaScript client in a real browser: sign-in, resources, live streams, and work without a network."""
 
-import pathlib
+import functools
+import http.server
+import threading
 import unittest
 import uuid
 
 import browser
 from device import Device
-from harness import GatewayTest
+from harness import ROOT, Gateway, GatewayTest
 
+CLIENT = ROOT / "Sources" / "BrowserClient" / "Client"
 WITHOUT_BROWSER = "this machine has no Chromium"
 
 
@@ -368,9 +371,51 @@ class Demonstration(BrowserTest):
                     uploadThroughput=-1)
 
 
+@unittest.skipUnless(browser.program(), WITHOUT_BROWSER)
+class HybridApp(unittest.TestCase):
+    """An app that brings the modules along and talks to a gateway of another origin, with tokens."""
+
+    @classmethod
+    def setUpClass(cls):
+        serve = functools.partial(Quiet, directory=CLIENT)
+        cls.pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve)
+        cls.addClassCleanup(cls.pages.server_close)
+        threading.Thread(target=cls.pages.serve_forever, daemon=True).start()
+        cls.addClassCleanup(cls.pages.shutdown)
+        cls.origin = f"http://127.0.0.1:{cls.pages.server_port}"
+        cls.gateway = Gateway("--set", f"http.cors.origins=[{cls.origin}]")
+        cls.addClassCleanup(cls.gateway.remove)
+        cls.browser = browser.Browser()
+        cls.addClassCleanup(cls.browser.close)
+
+    def test_it_signs_in_reads_follows_and_works_offline(self):
+        page = self.browser.person().page(f"{self.origin}/errors.js")
+        page.run(f"""await (async () => {{
+            const {{ connect, MemoryStorage }} = await import('{self.origin}/portico.js');
+            globalThis.portico = connect({{ url: 'http://127.0.0.1:{self.gateway.port}', tokens: new MemoryStorage() }});
+            await portico.signIn('carol', 'portico-demo');
+            globalThis.replica = await portico.replica(['notes']);
+        }})()""")
+        page.until("replica.phase === 'live'")
+        server = Device(self.gateway, "carol", collections=["notes"])
+        note = str(uuid.uuid4())
+        server.change("create", note, {"title": "from elsewhere"})
+        page.until(f"!!(await replica.record('notes', '{note}'))")
+        page.run(f"await replica.update('notes', '{note}', {{ title: 'by the app' }})")
+        page.until("(await replica.pending()) === 0")
+        server.pull()
+        self.assertEqual(server.rows["notes", note][1]["title"], "by the app")
+        self.assertEqual(page.run("document.cookie"), "")
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *parts):
+        pass
+
+
 class Files(GatewayTest):
     def test_every_module_is_kept_by_the_worker_and_served_with_a_policy_and_a_tag(self):
-        folder = pathlib.Path(__file__).resolve().parents[2] / "Sources" / "BrowserClient"
+        folder = CLIENT.parent
         worker = self.gateway.get("/client/worker.js").text()
         for path in sorted(folder.glob("*/*.*s")):
             answer = self.expect(self.gateway.get(f"/client/{path.name}"), 200)

@@ -24,7 +24,8 @@ class Tutorial(unittest.TestCase):
 
 def includes():
     """Where the modules are, and the maps of the C libraries that they name."""
-    maps = sorted((CLIENT / ".build").glob("checkouts/*/Sources/*/include"))
+    checkouts = CLIENT / ".build" / "checkouts"
+    maps = [path.parent for depth in ("*", "*/include") for path in sorted(checkouts.glob(f"*/Sources/{depth}/module.modulemap"))]
     return [part for path in [MODULES, ROOT / "Sources" / "AdapterKit" / "CAdapterKitStamp", *maps] for part in ("-I", str(path))]
 
 
