@@ -135,7 +135,8 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         room(
-            "BrowserClient", ["Gateway", adapterKit], resources: [.embedInCode("Client"), .embedInCode("Demonstration")]),
+            "BrowserClient", ["Gateway", adapterKit],
+            resources: [.embedInCode("Client"), .embedInCode("Demonstration")]),
         adapter("PlistFeeds"),
         adapter("EmployeeSearch"),
         adapter("XMLUsers"),
@@ -155,11 +156,13 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates"),
             ],
             path: "Sources/portico", swiftSettings: strict),
+        room("ClientGeneration", [adapterKit]),
         .executableTarget(
             name: "porticoctl",
             dependencies: [
                 adapterKit, wireFormats, syncEngine, "SQLiteStore", "AttachmentFiles",
                 adapterKit, wireFormats, syncEngine, odataLanguage, "SQLiteStore",
+                adapterKit, "ClientGeneration", wireFormats, syncEngine, "SQLiteStore", "AttachmentFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -200,6 +203,7 @@ let package = Package(
             ]),
         tests("UpstreamTests", ["Upstream", "UpstreamStandIn", adapterKit]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
+        tests("ClientGenerationTests", ["ClientGeneration", adapterKit]),
         tests("HostConfigurationTests", ["HostConfiguration", adapterKit]),
         tests(
             "GatewayTests",
