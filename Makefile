@@ -9,7 +9,7 @@ export SWIFT_BACKTRACE := enable=no
 
 JOBS ?= 2
 PREFIX ?=
-# For each of five readers, transcoding, and conversion in pieces.
+# For each of five readers, transcoding, and conversion in pieces and out of mapped memory.
 FUZZ_SECONDS ?= 600
 SOAK_SECONDS ?= 1800
 # The plugins that are built with the host, folders of Plugins/.

@@ -14,7 +14,7 @@ struct GatewayConnection: Sendable {
     let logger: Logger
     let ids: RequestIDs
     let dates = DateField()
-    private let places: RequestPlaces
+    let places: RequestPlaces
     /// Whether a request is a stream among others, which ends without its connection (HTTP/2).
     private var carriesStreams = false
     let peers: PeerAddress

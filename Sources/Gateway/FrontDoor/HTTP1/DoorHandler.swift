@@ -23,6 +23,7 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var thrownAway = 0
     private var hasAsked = false
     private var isStopping = false
+    private var context: ChannelHandlerContext?
     /// Closes the connection after the answer, whatever the layers behind do.
     private var lingers: Scheduled<Void>?
 
@@ -97,13 +98,21 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.close(mode: mode, promise: promise)
     }
 
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
     func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
         lingers?.cancel()
         lingers = nil
     }
 
-    /// The only request under way was answered past this handler, by ``AtHandHandler``.
-    func noteAnswered() { order.answered() }
+    /// The only request under way was answered past this handler, by ``WholeRequestHandler``.
+    func noteAnswered() {
+        guard let context else { return }
+        act(order.responseEnded(), context)
+    }
 
     private func act(_ action: DoorOrder.Action, _ context: ChannelHandlerContext) {
         switch action {

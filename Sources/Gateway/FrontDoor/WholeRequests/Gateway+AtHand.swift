@@ -3,11 +3,11 @@ import HTTPTypes
 
 extension Gateway {
     /// The answer where nothing has to be waited for: the caller is known from memory and the answer is kept or
-    /// constant. Nil for everything else and for everything that fails, which ``respond(to:)`` then settles: it takes
-    /// the same steps in the same order.
-    func answerAtHand(to request: GatewayRequest) -> AnswerAtHand? {
+    /// constant. Nil for everything else and for everything that fails, which ``respond(to:from:)`` then settles: it
+    /// takes the same steps in the same order.
+    func answerAtHand(to request: GatewayRequest, from caller: Caller) -> AnswerAtHand? {
         guard case .endpoint(let endpoint, let parameters) = routes.match(request.method, request.target.segments),
-            endpoint.mayAnswerAtHand, let caller = authenticator.callerAtHand(of: request)
+            endpoint.mayAnswerAtHand
         else { return nil }
         let properties = endpoint.properties
         guard (try? admit(caller, request, properties, effect: properties.effect)) != nil,

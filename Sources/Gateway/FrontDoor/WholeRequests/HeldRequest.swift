@@ -18,7 +18,7 @@ struct HeldRequest {
             case 10 where name.isEqualCaseInsensitive("connection"):
                 guard value.isEqualCaseInsensitive("keep-alive") else { return nil }
             case 14 where name.isEqualCaseInsensitive("content-length"):
-                guard let length = Int(value), length <= AtHandHandler.longestBody else { return nil }
+                guard let length = Int(value), length <= WholeRequestHandler.longestBody else { return nil }
             case 16 where name.isEqualCaseInsensitive("content-encoding"): return nil
             case 17 where name.isEqualCaseInsensitive("transfer-encoding"): return nil
             default: continue

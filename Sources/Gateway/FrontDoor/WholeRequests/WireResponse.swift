@@ -1,7 +1,7 @@
 import HTTPTypes
 import NIOCore
 
-/// A whole response as it goes out on an HTTP/1.1 connection: a kept answer, with what is this sending's own.
+/// A whole response as it goes out on an HTTP/1.1 connection.
 struct WireResponse {
     /// Bodies up to this are copied behind their heads, so that one write carries both.
     static let longestCopy = 16 << 10
@@ -9,7 +9,23 @@ struct WireResponse {
     let bytes: ByteBuffer
     /// Nil where `bytes` hold it, or there is none.
     let body: ByteBuffer?
+    /// The connection ends with it.
+    let isLast: Bool
 
+    /// A response that says all about itself already.
+    init(_ response: GatewayResponse) {
+        let body = response.buffer
+        let isCopied = body.readableBytes <= Self.longestCopy
+        var bytes = ByteBufferAllocator().buffer(capacity: 512 + (isCopied ? body.readableBytes : 0))
+        response.writeHead(to: &bytes)
+        bytes.writeStaticString("\r\n")
+        if isCopied { bytes.writeImmutableBuffer(body) }
+        self.bytes = bytes
+        self.body = isCopied ? nil : body
+        isLast = response.closesConnection
+    }
+
+    /// A kept answer, with what is this sending's own.
     init(_ answer: AnswerAtHand, date: String, id: String) {
         let body = answer.sendsBody ? answer.kept.response.buffer : ByteBuffer()
         let isCopied = body.readableBytes <= Self.longestCopy
@@ -23,5 +39,6 @@ struct WireResponse {
         if isCopied { bytes.writeImmutableBuffer(body) }
         self.bytes = bytes
         self.body = isCopied ? nil : body
+        isLast = false
     }
 }
