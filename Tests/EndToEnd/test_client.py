@@ -1,12 +1,14 @@
 """The client library against a running gateway: an app's sessions that end by SIGKILL, and the demonstration.
 
 The driver keeps a ledger of what it was told is done; the gateway's own log says what was done, and how often.
+PORTICO_CLIENT_SESSIONS says how many sessions (50 where it is not set), PORTICO_CLIENT_SEED where they end.
 """
 
 import collections
 import json
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import tempfile
@@ -17,6 +19,7 @@ from device import Device
 from harness import BUILD, ROOT, GatewayTest, run_portico
 
 SESSIONS = int(os.environ.get("PORTICO_CLIENT_SESSIONS", 50))
+SEED = int(os.environ.get("PORTICO_CLIENT_SEED") or random.randrange(1 << 32))
 KILLED = -9
 
 
@@ -50,11 +53,11 @@ class Sessions(GatewayTest):
         killed = 0
         for session in range(SESSIONS):
             self.elsewhere.change("create", str(uuid.uuid4()), {"title": f"from bob {session}", "sharedWith": ["alice"]})
-            done = self.run_driver("--session", session)
-            self.assertIn(done.returncode, (0, KILLED), f"session {session}: {done.stderr}")
+            done = self.run_driver("--session", session, "--seed", SEED)
+            self.assertIn(done.returncode, (0, KILLED), f"seed {SEED}, session {session}: {done.stderr}")
             killed += done.returncode == KILLED
         settled = self.run_driver("--settle", "yes")
-        self.assertEqual(settled.returncode, 0, settled.stderr)
+        self.assertEqual(settled.returncode, 0, f"seed {SEED}: {settled.stderr}")
         self.assertGreater(killed, SESSIONS // 2, "too few sessions were killed to show anything")
 
         lines = [line.split(" ", 3) for line in settled.stdout.splitlines()]
@@ -70,7 +73,7 @@ class Sessions(GatewayTest):
                 found = server.rows["notes", note][1]["text"] if note in server.ids() else "-"
                 self.assertEqual((found, on_device.get(note, "-")), (text, text), "nothing is lost")
                 self.assertEqual(changes[note], edits, "nothing is done twice")
-        print(f"    {SESSIONS} sessions, {killed} killed, {sum(edits for _, edits in ledger.values())} edits", flush=True)
+        print(f"    seed {SEED}: {SESSIONS} sessions, {killed} killed, {sum(edits for _, edits in ledger.values())} edits", flush=True)
 
 
 class Demonstration(GatewayTest):

@@ -50,6 +50,25 @@ import Testing
             try await rows("Students?$apply=compute(ID mul 2 as Twice)/aggregate(Twice with sum as Sum)") == [[20]])
     }
 
+    @Test func `the largest that reach a sum or a share, and rows that come twice`() async throws {
+        let school = try await School()
+        for (step, expected) in [
+            ("topsum(6,ID)", [3, 4]), ("topsum(4,ID)", [4]), ("bottomsum(3,ID)", [1, 2]),
+            ("toppercent(50,ID)", [3, 4]),
+            ("toppercent(100,ID)", [1, 2, 3, 4]), ("bottompercent(10,ID)", [1]),
+            ("concat(filter(ID gt 2),filter(ID gt 3))", [3, 4, 4]), ("skip(1)/top(2)", [2, 3]),
+            ("orderby(ID desc)/skip(1)/top(2)", [2, 3]),
+        ] as [(String, [Int64])] {
+            #expect(
+                try await school.column("ID", "Students?$apply=\(step)&$orderby=ID") == expected.map { .int64($0) },
+                "\(step)")
+        }
+        #expect(
+            try await rows("Students?$apply=groupby((Active),aggregate($count as N)/filter(N gt 1)/top(2))") == [
+                [true, 2]
+            ])
+    }
+
     @Test func `what cannot be aggregated is refused`() async throws {
         let school = try await School()
         for apply in [

@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "775c39cc53bd9eab4efb53294a3dd668c4f3e3522a27e6f09db6bc4db3ce1ba6"
+#define ADAPTERKIT_SDK_HASH "1bd42920403db0e18834af3c82d6d2ee1aedbe8fabd59a5ad16e72722dda73fa"

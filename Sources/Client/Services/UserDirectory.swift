@@ -13,14 +13,14 @@ public struct UserDirectory: Sendable {
     /// - Throws: ``ClientError``.
     public func list() async throws -> [Entry] {
         try await session.call(ServerCall(path: ["v2", "list"]), returning: List.self).entry.map {
-            Entry(id: $0.UserId, name: $0.UserName)
+            Entry(id: $0.id, name: $0.name)
         }
     }
 
     /// - Throws: ``ClientError``: `refused` with `record.notFound` where there is nobody of that number.
     public func user(_ id: Int) async throws -> User {
         let told: Detail = try await session.call(ServerCall(path: ["v2", String(id)]))
-        return User(id: told.UserId, name: told.UserName, shoeSize: told.ShoeSize)
+        return User(id: told.id, name: told.name, shoeSize: told.shoeSize)
     }
 
     public struct Entry: Sendable, Equatable, Identifiable {
@@ -35,15 +35,28 @@ public struct UserDirectory: Sendable {
         public let shoeSize: String
     }
 
-    // As the contract names its elements.
+    // With the contract's names of the elements.
     private struct List: Codable { let entry: [Listed] }
+
     private struct Listed: Codable {
-        let UserId: Int
-        let UserName: String
+        let id: Int
+        let name: String
+
+        enum CodingKeys: String, CodingKey {
+            case id = "UserId"
+            case name = "UserName"
+        }
     }
+
     private struct Detail: Codable {
-        let UserId: Int
-        let UserName: String
-        let ShoeSize: String
+        let id: Int
+        let name: String
+        let shoeSize: String
+
+        enum CodingKeys: String, CodingKey {
+            case id = "UserId"
+            case name = "UserName"
+            case shoeSize = "ShoeSize"
+        }
     }
 }

@@ -8,12 +8,11 @@ struct RelationReader {
     let database: Database
     let catalogue: LayoutCatalogue
 
-    /// Not over GRDB's cache of statements, which keeps every text for ever: callers' questions have any shape.
     func rows(
         _ relation: Relation, _ visible: VisibleRows, _ receive: (any RowValues) throws -> Void
     ) throws {
         let compiled = try RelationCompiler.statement(relation, catalogue, visible)
-        let statement = try database.makeStatement(sql: compiled.fragment.sql)
+        let statement = try prepare(compiled.fragment.sql)
         guard sqlite3_stmt_readonly(statement.sqliteStatement) != 0 else {
             throw PorticoError(.serverInternal, "The store made a mistake.", logDetail: "a relation would write")
         }
@@ -21,6 +20,27 @@ struct RelationReader {
         let row = StatementRow(reader: execution.row, kinds: compiled.kinds)
         while try execution.step() { try receive(row) }
     }
+
+    /// SQLite has limits of its own for how deep a statement goes, which depend on how it was built.
+    private func prepare(_ sql: String) throws -> Statement {
+        do {
+            guard catalogue.admission.admits(sql) else { return try database.makeStatement(sql: sql) }
+            let kept = try database.cachedStatement(sql: sql)
+            // Whoever receives rows may ask the same again before they are at an end.
+            return sqlite3_stmt_busy(kept.sqliteStatement) == 0 ? kept : try database.makeStatement(sql: sql)
+        } catch let error as DatabaseError where Self.isTooLarge(error) {
+            throw PorticoError(
+                .requestLimitExceeded, "The query is nested too deeply.", logDetail: error.message ?? "")
+        }
+    }
+
+    private static func isTooLarge(_ error: DatabaseError) -> Bool {
+        tooLarge.contains { error.message?.contains($0) ?? false }
+    }
+
+    private static let tooLarge = [
+        "parser stack overflow", "Expression tree is too large", "tables in a join", "too many",
+    ]
 }
 
 /// The current row of a relation's statement.

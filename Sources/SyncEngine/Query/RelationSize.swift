@@ -104,6 +104,7 @@ extension RowExpression {
         case .all(let parts), .any(let parts), .call(_, let parts): parts
         case .choose(let branches, let otherwise): branches.flatMap { [$0.condition, $0.value] } + [otherwise]
         case .aggregate(_, let operand, _): operand.map { [$0] } ?? []
+        case .sumBefore(let inner, let order): [inner] + order.map(\.expression)
         }
     }
 }

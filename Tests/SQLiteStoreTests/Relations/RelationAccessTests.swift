@@ -65,10 +65,18 @@ import Testing
         }
     }
 
+    @Test func `what is too deep for the database is refused in the same way`() async throws {
+        let library = try await Library()
+        var deep = RowExpression.value(true)
+        for _ in 0..<(RelationLimits.standard.depth - 4) { deep = .not(deep) }
+        let error = await #expect(throws: PorticoError.self) { try await library.books(where: deep) }
+        #expect(error?.code == .requestLimitExceeded)
+    }
+
     @Test func `the largest that is let through is answered`() async throws {
         let library = try await Library()
         var deep = RowExpression.value(true)
-        for _ in 0..<(RelationLimits.standard.depth - 6) { deep = .not(deep) }
+        for _ in 0..<32 { deep = .not(deep) }
         #expect(try await library.books(where: deep) == [1, 2, 3, 4])
         let parts = Array(
             repeating: RowExpression.isNull(.field(1, "id")), count: RelationLimits.standard.nodes / 2 - 10)

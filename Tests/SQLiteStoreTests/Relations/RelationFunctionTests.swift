@@ -63,6 +63,10 @@ import Testing
         let square: WireValue = ["type": "Polygon", "coordinates": [[[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]]]
         #expect(try await library.value(.call(.intersects, [point(1, 1), .value(square)])) == true)
         #expect(try await library.value(.call(.intersects, [point(5, 1), .value(square)])) == false)
+        let other: WireValue = ["type": "Polygon", "coordinates": [[[3, -1], [9, -1], [9, 9], [3, 9], [3, -1]]]]
+        let far: WireValue = ["type": "Polygon", "coordinates": [[[5, 5], [6, 5], [6, 6], [5, 5]]]]
+        #expect(try await library.value(.call(.intersects, [.value(other), .value(square)])) == true)
+        #expect(try await library.value(.call(.intersects, [.value(far), .value(square)])) == false)
     }
 
     @Test func `a pattern that would make backtracking explode is answered`() async throws {

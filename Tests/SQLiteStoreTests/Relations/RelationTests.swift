@@ -137,6 +137,20 @@ import Testing
         #expect(try await library.rows(relation) == [[.decimal("2.5")], [.decimal("1")]])
     }
 
+    @Test func `one question may be asked while its rows are received`() async throws {
+        let library = try await Library()
+        let relation = Relation(
+            .records("books", as: 1), columns: [.field(1, "id")], order: [RowOrder(.field(1, "id"))])
+        for _ in 0..<3 {
+            let counts = try await library.records.atOneMoment { moment in
+                var counts: [Int] = []
+                try moment.rows(relation) { _ in counts.append(try moment.rows(relation).count) }
+                return counts
+            }
+            #expect(counts == [4, 4, 4, 4])
+        }
+    }
+
     @Test func `whole words are searched, alone or combined`() async throws {
         let library = try await Library()
         #expect(try await library.books(where: .found(1, .word("BETE"))) == [3])

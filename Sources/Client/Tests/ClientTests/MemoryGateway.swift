@@ -86,6 +86,7 @@ extension MemoryGateway {
         let user = Principal(kind: .user, id: "id-\(name)", name: name, roles: [], attributes: [:])
         if path.hasSuffix("/pull") { return try await pull(PullRequest(from: request.value), user) }
         if path.hasSuffix("/push") { return try await push(PushRequest(from: request.value), user) }
+        if path.hasSuffix("/live") { return try await news(request, user) }
         if path.contains("/attachments/") { return try attachment(request, String(path.suffix(64))) }
         return try .refused(404, "route.notFound")
     }
@@ -100,11 +101,24 @@ extension MemoryGateway {
         }
     }
 
+    /// A long poll: looks again and again until there is something.
+    private func news(_ request: TransportRequest, _ user: Principal) async throws -> TransportResponse {
+        let checkpoint = request.url.split(separator: "checkpoint=").last.map { String($0.prefix { $0 != "&" }) }
+        let pull = PullRequest(checkpoint: checkpoint, limit: 1)
+        while true {
+            let answer = try await self.pull(pull, user)
+            guard answer.status == 200, try answer.value()["operations"] == [] else { return answer }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+    }
+
     private func push(_ request: PushRequest, _ user: Principal) async throws -> TransportResponse {
         let pushes = pushes
-        let plan = try pushes.plan(request, for: SyncCaller(user))
-        let outcomes = try await store.transact(weight: 1) { try pushes.perform(plan, in: $0) }
-        return try .value(PushAnswer(outcomes: outcomes, checkpoint: "none").wireValue)
+        var run = PushRun(try pushes.plan(request, for: SyncCaller(user)))
+        while let part = run.next {
+            run.made(try await store.transact(weight: 1) { try pushes.perform(part, in: $0) })
+        }
+        return try .value(PushAnswer(outcomes: run.outcomes, checkpoint: "none").wireValue)
     }
 
     private func attachment(_ request: TransportRequest, _ digest: String) throws -> TransportResponse {

@@ -144,6 +144,29 @@ struct ReplicaTests {
         while try await notes.next() != nil {}
     }
 
+    @Test("that was started syncs by itself: after edits, after failures, and when something changes elsewhere")
+    func byItself() async throws {
+        let gateway = try await MemoryGateway()
+        let (alice, other) = (try await Device("alice", at: gateway), try await Device("alice", at: gateway))
+        await alice.replica.start()
+        await other.replica.start()
+        var notes = alice.replica.observe(RecordQuery("notes")).makeAsyncIterator()
+        while alice.replica.status.hasSynced == false { try await Task.sleep(for: .milliseconds(1)) }
+        try await other.note("from elsewhere")
+        while try await notes.next()?.map({ $0["title"] }) != ["from elsewhere"] {}
+        gateway.isOnline = false
+        try await alice.note("held up")
+        for await status in alice.replica.statuses where status.lastError != nil { break }
+        gateway.isOnline = true
+        for await status in alice.replica.statuses where status.waiting == 0 { break }
+        #expect(alice.replica.status.problems.isEmpty)
+        await alice.replica.pause()
+        try await alice.note("paused")
+        #expect(alice.replica.status.waiting == 1)
+        await other.replica.close()
+        await alice.replica.close()
+    }
+
     @Test("takes no edit that cannot be made")
     func impossibleEdits() async throws {
         let alice = try await Device("alice", at: try await MemoryGateway())

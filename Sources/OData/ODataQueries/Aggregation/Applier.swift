@@ -54,20 +54,7 @@ struct Applier {
     func settled(_ rows: AppliedRows) -> AppliedRows {
         guard rows.isRestricted else { return rows }
         guard case .entities(let place) = rows.content else { return nested(rows) }
-        // Entities stay entities: those with the keys that are left.
-        let key = RowExpression.field(place.source, place.table.keyField)
-        let outer = EntityPlace(source: reader.numbering.next(), table: place.table, type: place.type)
-        var result = AppliedRows(
-            source: .records(place.table.entity, as: outer.source),
-            condition: .among(.field(outer.source, place.table.keyField), rows.relation([key])),
-            content: .entities(outer))
-        result.computed = rows.computed.map { column in
-            AppliedRows.Column(path: column.path, meaning: column.meaning.moved(from: place.source, to: outer.source))
-        }
-        result.order = rows.order.map { order in
-            RowOrder(order.expression.moved(from: place.source, to: outer.source), descending: order.isDescending)
-        }
-        return result
+        return rows.among(rows.relation([.field(place.source, place.table.keyField)]), reader)
     }
 
     /// The columns as those of a nested relation.
@@ -79,7 +66,14 @@ struct Applier {
             AppliedRows.Column(
                 path: column.path, meaning: Meaning(.output(name, position), column.meaning.type))
         }
-        return AppliedRows(source: .rows(relation, as: name), content: .columns(outputs))
+        var result = AppliedRows(source: .rows(relation, as: name), content: .columns(outputs))
+        // As far as it goes by what is told.
+        result.order = rows.order.compactMap { order in
+            columns.firstIndex { $0.meaning.expression == order.expression }.map {
+                RowOrder(.output(name, $0), descending: order.isDescending)
+            }
+        }
+        return result
     }
 
     private func limited(_ rows: AppliedRows, to count: Int) -> AppliedRows {
@@ -103,6 +97,24 @@ struct Applier {
         for item in items {
             let meaning = try reader.read(item.expression, on: result.ground)
             result.computed.append(AppliedRows.Column(path: [item.name], meaning: meaning))
+        }
+        return result
+    }
+}
+
+extension AppliedRows {
+    /// Entities stay entities: those whose keys are left, as rows of a source of their own.
+    func among(_ keys: Relation, _ reader: ExpressionReader) -> AppliedRows {
+        guard case .entities(let place) = content else { return self }
+        let outer = EntityPlace(source: reader.numbering.next(), table: place.table, type: place.type)
+        var result = AppliedRows(
+            source: .records(place.table.entity, as: outer.source),
+            condition: .among(.field(outer.source, place.table.keyField), keys), content: .entities(outer))
+        result.computed = computed.map { column in
+            Column(path: column.path, meaning: column.meaning.moved(from: place.source, to: outer.source))
+        }
+        result.order = order.map { order in
+            RowOrder(order.expression.moved(from: place.source, to: outer.source), descending: order.isDescending)
         }
         return result
     }

@@ -74,7 +74,11 @@ struct Grouping {
             return Meaning(.aggregate(.count, value.expression, isDistinct: true), .int64)
         case "sum", "average", "min", "max":
             throw QueryProblem("Values of the type \(type) have no \(method).", at: range)
-        default: throw QueryProblem("\(method) is not supported.", at: range, kind: .notSupported)
+        default:
+            // Methods of their own have a namespace.
+            throw QueryProblem(
+                "There is no aggregation method \(method).", at: range,
+                kind: method.namespace == nil ? .invalid : .notSupported)
         }
     }
 }
@@ -99,34 +103,59 @@ extension Applier {
         return results.count == 1 ? results[0] : united(results)
     }
 
-    /// `then` may narrow the rows before it aggregates them.
+    /// `then` is applied to each group: what narrows it, an aggregate that makes one row of it, and what may follow one row.
     private func grouped(
         _ rows: AppliedRows, by properties: [MemberPath], _ then: [Transformation]
     ) throws(QueryProblem) -> AppliedRows {
-        guard let last = then.last else { return try Grouping(applier: self, rows: rows).grouped(properties, []) }
-        guard case .aggregate(let aggregates) = last else {
-            throw QueryProblem("In groupby only an aggregate can come last.", kind: .notSupported)
-        }
-        for step in then.dropLast() {
+        guard !then.isEmpty else { return try Grouping(applier: self, rows: rows).grouped(properties, []) }
+        guard let place = then.firstIndex(where: { if case .aggregate = $0 { true } else { false } }),
+            case .aggregate(let aggregates) = then[place]
+        else { throw QueryProblem("In groupby an aggregate is needed.", kind: .notSupported) }
+        for step in then[..<place] {
             switch step {
             case .filter, .search, .compute, .identity: continue
             default: throw QueryProblem("This cannot come before groupby's aggregate.", kind: .notSupported)
             }
         }
-        let narrowed = try apply(Array(then.dropLast()), to: rows)
-        return try Grouping(applier: self, rows: narrowed).grouped(properties, aggregates)
+        let narrowed = try apply(Array(then[..<place]), to: rows)
+        var result = try Grouping(applier: self, rows: narrowed).grouped(properties, aggregates)
+        for step in then[(place + 1)...] { result = try afterAggregate(step, result) }
+        return result
+    }
+
+    /// A group is one row then: an order leaves it as it is, and so does a `top` that is not 0.
+    private func afterAggregate(_ step: Transformation, _ rows: AppliedRows) throws(QueryProblem) -> AppliedRows {
+        switch step {
+        case .identity, .orderBy: return rows
+        case .filter, .compute: return try apply([step], to: rows)
+        case .top(let digits) where Int(digits) != 0: return rows
+        case .skip(let digits) where Int(digits) == 0: return rows
+        case .top, .skip: return try apply([.top("0")], to: rows)
+        default: throw QueryProblem("This cannot come after groupby's aggregate.", kind: .notSupported)
+        }
     }
 
     func concatenated(_ rows: AppliedRows, _ branches: [[Transformation]]) throws(QueryProblem) -> AppliedRows {
         var results: [AppliedRows] = []
         for branch in branches {
-            let made = settled(try apply(branch, to: rows))
-            guard case .columns = made.content else {
-                throw QueryProblem("concat joins what was aggregated.", kind: .notSupported)
-            }
-            results.append(made)
+            results.append(flattened(settled(try apply(branch, to: rows))))
         }
         return united(results)
+    }
+
+    /// Entities as the columns of their properties: in a concat one may come twice.
+    private func flattened(_ rows: AppliedRows) -> AppliedRows {
+        guard case .entities(let place) = rows.content else { return rows }
+        var columns: [AppliedRows.Column] = []
+        for property in reader.model.structured(place.type)?.properties ?? [] {
+            guard let column = place.table.columns[property.name] else { continue }
+            columns.append(
+                AppliedRows.Column(
+                    path: [property.name], meaning: Meaning(.field(place.source, column.field), property.type)))
+        }
+        var result = rows
+        result.content = .columns(columns)
+        return result
     }
 
     /// All rows, each with every column that one of them has; null where it lacks it.

@@ -33,6 +33,9 @@ extension RowExpression {
         case .choose(let branches, let otherwise):
             return .choose(
                 branches.map { Branch(when: moved($0.condition), then: moved($0.value)) }, otherwise: moved(otherwise))
+        case .sumBefore(let inner, let order):
+            return .sumBefore(
+                moved(inner), order: order.map { RowOrder(moved($0.expression), descending: $0.isDescending) })
         case .aggregate(let aggregate, let operand, let isDistinct):
             return .aggregate(aggregate, operand.map(moved), isDistinct: isDistinct)
         }

@@ -68,4 +68,36 @@ import Testing
         #expect(first.grouped == "(Name eq 'a b')")
         #expect(second.grouped == "(Name eq 'a+b')")
     }
+
+    @Test func `queries that forms encode are read as forms mean them`() throws {
+        let target = try RequestTarget(
+            "Products?%24filter=contains%28Name%2C%27a+b%27%29+or+Category%2FName+eq+%27c%2Bd%27&%24expand=Parts%28%24top%3D1%3B%24skip%3D2%29"
+        )
+        guard case .filter(let filter)? = target.options.first?.form,
+            case .binary(.or, let left, let right) = filter.form, case .call(.contains, let arguments) = left.form,
+            case .expand(let items)? = target.options.last?.form
+        else {
+            Issue.record("not the filter that was meant")
+            return
+        }
+        #expect(arguments.last?.form == .literal(.string("a b")))
+        #expect(right.grouped == "(Category/Name eq 'c+d')")
+        #expect(items.first?.options.count == 2)
+    }
+
+    @Test func `in OData 4.0 case matters and options need their dollar`() throws {
+        let target = try RequestTarget("Products?filter=true", version: .v40)
+        #expect(target.options.first?.form == .custom(name: "filter", value: "true", valueRange: SourceRange(16, 20)))
+        for text in ["A?$Filter=true", "A?$filter=B%20GT%201", "A?$filter=TRIM(B)%20eq%201"] {
+            #expect(throws: SyntaxError.self) { try RequestTarget(text, version: .v40) }
+            #expect(throws: Never.self) { try RequestTarget(text) }
+        }
+    }
+
+    @Test func `a count that is no boolean is a parameter of that name`() throws {
+        let target = try RequestTarget("GetTop()?count=5")
+        #expect(target.options.first?.form == .custom(name: "count", value: "5", valueRange: SourceRange(15, 16)))
+        #expect(try RequestTarget("Products?count=true").options.first?.form == .count(true))
+        #expect(throws: SyntaxError.self) { try RequestTarget("Products?$count=5") }
+    }
 }

@@ -33,12 +33,13 @@ struct ClauseCompiler {
     }
 
     private func ordered() throws(PorticoError) -> SQLFragment {
-        relation.order.isEmpty ? SQLFragment() : .build(" ORDER BY $", [try order()])
+        relation.order.isEmpty
+            ? SQLFragment() : .build(" ORDER BY $", [try Self.order(relation.order, expressions)])
     }
 
-    private func order() throws(PorticoError) -> SQLFragment {
+    static func order(_ order: [RowOrder], _ expressions: ExpressionCompiler) throws(PorticoError) -> SQLFragment {
         var criteria: [SQLFragment] = []
-        for criterion in relation.order {
+        for criterion in order {
             let value = try expressions.comparable(criterion.expression)
             criteria.append(criterion.isDescending ? .build("$ DESC", [value.fragment]) : value.fragment)
         }

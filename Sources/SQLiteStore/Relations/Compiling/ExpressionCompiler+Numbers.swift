@@ -55,6 +55,16 @@ extension ExpressionCompiler {
         }
     }
 
+    func sumBefore(_ operand: RowExpression, _ order: [RowOrder]) throws(PorticoError) -> TypedSQL {
+        let value = try value(operand)
+        guard value.kind.map(\.isNumber) ?? true else { throw Self.invalid("Only numbers are summed.") }
+        let criteria = try ClauseCompiler.order(order, self)
+        return TypedSQL(
+            .build(
+                "ifnull(sum($) OVER (ORDER BY $ ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0.0)",
+                [value.converted(to: .double).fragment, criteria]), .double)
+    }
+
     private func total(
         _ aggregate: RowExpression.Aggregate, _ value: TypedSQL, _ distinct: String
     ) throws(PorticoError) -> TypedSQL {

@@ -71,12 +71,15 @@ extension SQLFragment {
         return result
     }
 
-    /// Balanced, because SQLite's parser has a limit of its own for the depth of a chain.
+    /// A chain in parentheses; a long one in parts, because SQLite limits how deep an expression goes, which a chain's
+    /// length is.
     static func balanced(_ parts: [SQLFragment], _ connective: String) -> SQLFragment {
-        guard parts.count > 2 else { return .build("($)", [list(parts, separator: connective)]) }
-        let middle = parts.count / 2
-        return .build(
-            "($\(connective)$)",
-            [balanced(Array(parts[..<middle]), connective), balanced(Array(parts[middle...]), connective)])
+        guard parts.count > longestChain else { return .build("($)", [list(parts, separator: connective)]) }
+        let chains = stride(from: 0, to: parts.count, by: longestChain).map {
+            balanced(Array(parts[$0..<min($0 + longestChain, parts.count)]), connective)
+        }
+        return balanced(chains, connective)
     }
+
+    private static let longestChain = 128
 }

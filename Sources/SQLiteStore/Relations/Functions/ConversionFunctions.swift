@@ -41,7 +41,8 @@ enum ConversionFunctions {
         },
     ]
 
-    private static func conversion(_ kind: String, _ body: @escaping @Sendable (WireValue) -> WireValue?) -> SQLFunction {
+    private static func conversion(_ kind: String, _ body: @escaping @Sendable (WireValue) -> WireValue?) -> SQLFunction
+    {
         .strict("to_\(kind)", 2) { arguments in
             guard let from = RowKind(rawValue: arguments.text(0)), let to = RowKind(rawValue: kind),
                 let value = try from.value(arguments, 1), let converted = body(value)

@@ -29,7 +29,8 @@ final class DecimalAggregate {
     ) throws {
         let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY
         let code = sqlite3_create_function_v2(
-            database.sqliteConnection, name, 1, flags, nil, nil, { context, _, values in DecimalAggregate.step(context, values) },
+            database.sqliteConnection, name, 1, flags, nil, nil,
+            { context, _, values in DecimalAggregate.step(context, values) },
             finish,
             nil)
         guard code == SQLITE_OK else { throw SQLiteFailure(code: code, message: "cannot register \(name)") }

@@ -30,7 +30,8 @@ enum DecimalFunctions {
         }
     }
 
-    private static func unary(_ name: String, _ body: @escaping @Sendable (ExactDecimal) -> ExactDecimal) -> SQLFunction {
+    private static func unary(_ name: String, _ body: @escaping @Sendable (ExactDecimal) -> ExactDecimal) -> SQLFunction
+    {
         .strict(name, 1) { arguments in arguments.decimal(0).map { .blob(body($0).key) } ?? .null }
     }
 }

@@ -14,10 +14,8 @@ enum PlaceFunctions {
             return .real(zip(places, places.dropFirst()).reduce(0) { $0 + $1.0.distance(to: $1.1) })
         },
         .strict("intersects", 2) { arguments in
-            guard let place = try place(arguments, 0),
-                let rings = try geometry(arguments, 1)?["coordinates"]?.arrayValue
-            else { return .null }
-            return .flag(place.isInside(rings.map { ($0.arrayValue ?? []).compactMap { Place($0) } }))
+            guard let left = try geometry(arguments, 0), let right = try geometry(arguments, 1) else { return .null }
+            return .flag(Figure(left).intersects(Figure(right)))
         },
     ]
 
@@ -49,36 +47,6 @@ struct Place: Equatable {
         let turn = (other.longitude - longitude) * .pi / 180
         let half = pow(sin((b - a) / 2), 2) + cos(a) * cos(b) * pow(sin(turn / 2), 2)
         return 2 * Self.earthRadius * asin(min(1, half.squareRoot()))
-    }
-
-    /// Within the first ring and in no other, which are holes; what is on an edge is within. Edges are straight in
-    /// longitude and latitude, as on a map.
-    func isInside(_ rings: [[Place]]) -> Bool {
-        guard let outer = rings.first, isInside(ring: outer) else { return false }
-        return !rings.dropFirst().contains { isInside(ring: $0) && !isOnEdge(of: $0) }
-    }
-
-    private func isInside(ring: [Place]) -> Bool {
-        if isOnEdge(of: ring) { return true }
-        var isInside = false
-        for (a, b) in zip(ring, ring.dropFirst() + ring.prefix(1))
-        where (a.latitude > latitude) != (b.latitude > latitude) {
-            let crossing =
-                (b.longitude - a.longitude) * (latitude - a.latitude) / (b.latitude - a.latitude) + a.longitude
-            if longitude < crossing { isInside.toggle() }
-        }
-        return isInside
-    }
-
-    private func isOnEdge(of ring: [Place]) -> Bool {
-        zip(ring, ring.dropFirst()).contains { a, b in
-            let cross =
-                (longitude - a.longitude) * (b.latitude - a.latitude)
-                - (latitude - a.latitude) * (b.longitude - a.longitude)
-            return cross == 0 && min(a.longitude, b.longitude) <= longitude
-                && longitude <= max(a.longitude, b.longitude)
-                && min(a.latitude, b.latitude) <= latitude && latitude <= max(a.latitude, b.latitude)
-        }
     }
 
     /// Metres; the mean radius of WGS 84.

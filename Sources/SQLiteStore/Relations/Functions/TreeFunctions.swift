@@ -55,7 +55,9 @@ enum TreeFunctions {
         return position >= 0 && position < list.count ? list[Int(position)] : nil
     }
 
-    private static func lists(_ name: String, _ body: @escaping @Sendable ([WireValue], [WireValue]) -> Bool) -> SQLFunction {
+    private static func lists(_ name: String, _ body: @escaping @Sendable ([WireValue], [WireValue]) -> Bool)
+        -> SQLFunction
+    {
         .strict(name, 2) { arguments in
             guard let left = try EncodedValue.decode(arguments.blob(0)).arrayValue,
                 let right = try EncodedValue.decode(arguments.blob(1)).arrayValue

@@ -4,8 +4,7 @@ extension Parser {
         let first = at
         var segments: [PathSegment] = []
         let start = try pathStart(&segments)
-        while peek() == UInt8(ascii: "/"), current?.isEncoded == false {
-            at += 1
+        while skip("/") {
             try memberSegment(into: &segments)
         }
         note("`/`", at: at)

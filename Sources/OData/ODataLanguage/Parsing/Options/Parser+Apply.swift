@@ -4,7 +4,7 @@ extension Parser {
     mutating func transformations() throws(Mismatch) -> [Transformation] {
         try nested { parser throws(Mismatch) in
             var steps = [try parser.transformation()]
-            while parser.skipRaw("/") { steps.append(try parser.transformation()) }
+            while parser.skip("/") { steps.append(try parser.transformation()) }
             parser.note("`/`", at: parser.at)
             return steps
         }
@@ -112,7 +112,7 @@ extension Parser {
             let segment = at
             try countNode()
             segments.append(PathSegment(.name(try optionallyQualifiedName()), range(from: segment)))
-        } while skipRaw("/")
+        } while skip("/")
         if !endingInType, segments.last?.name?.namespace != nil { throw mismatch("`/`") }
         note("`/`", at: at)
         return MemberPath(segments, range(from: start))

@@ -44,7 +44,7 @@ extension Parser {
 
     private mutating func skipSlash() -> Bool {
         note("`/`", at: at)
-        return skipRaw("/")
+        return skip("/")
     }
 
     mutating func expandItem() throws(Mismatch) -> ExpandItem {
