@@ -53,7 +53,6 @@ let package = Package(
         .package(path: "Sources/Client"),
         .package(path: "Sources/OData"),
         .package(path: "Sources/WireFormats"),
-        .package(path: "Sources/OData"),
         .package(path: "Sources/SyncEngine"),
         // Exact versions, because Package.resolved is not committed.
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
