@@ -11,7 +11,6 @@ let strict: [SwiftSetting] = [
 
 let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "AdapterKit")
 let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireFormats")
-let odataLanguage = Target.Dependency.product(name: "ODataLanguage", package: "OData")
 let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
 let client = Target.Dependency.product(name: "Client", package: "Client")
 func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
@@ -140,13 +139,19 @@ let package = Package(
         adapter("EmployeeSearch"),
         adapter("XMLUsers"),
         adapter("Chat"),
+        room(
+            "ODataAdapter", path: "Sources/Adapters/OData",
+            [
+                adapterKit, wireFormats, odata("ODataModel"), odata("ODataLanguage"), odata("ODataRecords"),
+                odata("ODataQueries"),
+            ]),
         .executableTarget(
             name: "portico",
             dependencies: [
                 adapterKit, wireFormats, syncEngine, logging, "Gateway", "Identity", "Upstream", "SQLiteStore",
                 "AttachmentFiles",
                 "PluginHost",
-                "HostConfiguration", "BrowserClient", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat",
+                "HostConfiguration", "BrowserClient", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", "ODataAdapter",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -159,9 +164,8 @@ let package = Package(
         .executableTarget(
             name: "porticoctl",
             dependencies: [
-                adapterKit, wireFormats, syncEngine, "SQLiteStore", "AttachmentFiles",
-                adapterKit, wireFormats, syncEngine, odataLanguage, "SQLiteStore",
-                adapterKit, "ClientGeneration", wireFormats, syncEngine, "SQLiteStore", "AttachmentFiles",
+                adapterKit, "ClientGeneration", wireFormats, syncEngine, odata("ODataLanguage"), "SQLiteStore",
+                "AttachmentFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),

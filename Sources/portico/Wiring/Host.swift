@@ -66,7 +66,8 @@ struct Host {
             try await served.start(
                 in: store, accounts: identity.accounts, clock: SystemClock(),
                 live: feeds.signals(of: served.declaration.name), push: NoPushSender(),
-                portal: portal.flatMap { identity.callerUpstream($0) })
+                portal: portal.flatMap { identity.callerUpstream($0) },
+                serviceOperations: adapters.flatMap(\.adapter.serviceOperations))
         }
     }
 
