@@ -11,7 +11,6 @@ let strict: [SwiftSetting] = [
 
 let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "AdapterKit")
 let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireFormats")
-let odataLanguage = Target.Dependency.product(name: "ODataLanguage", package: "OData")
 let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
 func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -50,7 +49,6 @@ let package = Package(
         .package(path: "Sources/AdapterTesting"),
         .package(path: "Sources/OData"),
         .package(path: "Sources/WireFormats"),
-        .package(path: "Sources/OData"),
         .package(path: "Sources/SyncEngine"),
         // Exact versions, because Package.resolved is not committed.
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -135,13 +133,19 @@ let package = Package(
         adapter("EmployeeSearch"),
         adapter("XMLUsers"),
         adapter("Chat"),
+        room(
+            "ODataAdapter", path: "Sources/Adapters/OData",
+            [
+                adapterKit, wireFormats, odata("ODataModel"), odata("ODataLanguage"), odata("ODataRecords"),
+                odata("ODataQueries"),
+            ]),
         .executableTarget(
             name: "portico",
             dependencies: [
                 adapterKit, wireFormats, syncEngine, logging, "Gateway", "Identity", "Upstream", "SQLiteStore",
                 "AttachmentFiles",
                 "PluginHost",
-                "HostConfiguration", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat",
+                "HostConfiguration", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", "ODataAdapter",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -153,7 +157,7 @@ let package = Package(
         .executableTarget(
             name: "porticoctl",
             dependencies: [
-                adapterKit, wireFormats, syncEngine, odataLanguage, "SQLiteStore",
+                adapterKit, wireFormats, syncEngine, odata("ODataLanguage"), "SQLiteStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -55,7 +55,9 @@ struct Host {
     private func start(loadingSamples: Bool) async throws {
         for served in adapters {
             if loadingSamples { try await SampleData(served, store: store).load() }
-            try await served.start(in: store, accounts: identity.accounts, clock: SystemClock())
+            try await served.start(
+                in: store, accounts: identity.accounts, clock: SystemClock(),
+                serviceOperations: adapters.flatMap(\.adapter.serviceOperations))
         }
     }
 

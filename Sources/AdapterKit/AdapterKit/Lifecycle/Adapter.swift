@@ -15,6 +15,9 @@ public protocol Adapter: Sendable {
     /// status goes by the error's code unless the answer has one of its own. Nil: the gateway's own shape.
     func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer?
 
+    /// What it adds to services of other adapters.
+    var serviceOperations: [any ServiceOperations] { get }
+
     /// What a person finds on the front page. Shown to everybody, so it names nothing that needs a login to know.
     func listings() async throws -> [Listing]
 
@@ -31,6 +34,7 @@ extension Adapter {
         throw PorticoError(.routeNotFound, "There is nothing at this path.")
     }
     public func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer? { nil }
+    public var serviceOperations: [any ServiceOperations] { [] }
     public func listings() async throws -> [Listing] { [] }
     public func sampleRecords() throws -> [SampleRecords] { [] }
     public func stop() async {}
@@ -43,12 +47,18 @@ public struct AdapterContext: Sendable {
     public let accounts: any AccountList
     public let log: Log
     public let clock: any WallClock
+    /// What all adapters together add to services.
+    public let serviceOperations: [any ServiceOperations]
 
-    public init(records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock) {
+    public init(
+        records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock,
+        serviceOperations: [any ServiceOperations] = []
+    ) {
         self.records = records
         self.accounts = accounts
         self.log = log
         self.clock = clock
+        self.serviceOperations = serviceOperations
     }
 }
 
