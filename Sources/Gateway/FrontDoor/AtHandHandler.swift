@@ -81,7 +81,7 @@ final class AtHandHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard let response = connection.responseAtHand(to: request, peer) else { return false }
         encoder.write(NIOAny(IOData.byteBuffer(response.bytes)), promise: nil)
         if let body = response.body { encoder.write(NIOAny(IOData.byteBuffer(body)), promise: nil) }
-        door.noteAnswered()
+        door.noteAnswered(context)
         mustFlush = true
         return true
     }
