@@ -7,7 +7,7 @@ import Testing
     private let ann = SyncWorld.user("ann")
 
     private func concerned(
-        _ world: SyncWorld, _ names: [String]? = nil, _ user: String, by change: () async throws -> Void
+        _ world: SyncWorld, in names: [String]? = nil, _ user: String, by change: () async throws -> Void
     ) async throws -> Bool {
         let before = world.store.position
         try await change()
@@ -34,10 +34,10 @@ import Testing
     @Test func `other collections concern nobody, and groups everybody who follows what they open`() async throws {
         let world = try await SyncWorld()
         let change = { _ = try await world.own.create(["members": ["ann"]], in: "rooms") }
-        #expect(!(try await concerned(world, ["notes"], "ben", by: { try await change() })))
-        #expect(try await concerned(world, ["messages"], "ben", by: { try await change() }))
+        #expect(!(try await concerned(world, in: ["notes"], "ben", by: { try await change() })))
+        #expect(try await concerned(world, in: ["messages"], "ben", by: { try await change() }))
         #expect(
-            try await concerned(world, ["messages"], "ben") {
+            try await concerned(world, in: ["messages"], "ben") {
                 try await world.own.create(["room": "r", "author": "ann"], in: "messages")
             })
     }
