@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "c327da96dd5573d6c92eeb6aef34b58b0d4f41c079920cd2eb53886ee7e52754"
+#define ADAPTERKIT_SDK_HASH "ee0a914f61393e64544c630e9dbb878baf9dfce029ecb9b588928a11c1d693fb"

@@ -31,7 +31,8 @@ struct WholeRequestChannel: Sendable {
         defer { stream.end() }
         do {
             try await write(.head(head))
-            while let piece = await stream.next() { try await write(.body(.byteBuffer(piece))) }
+            stream.begin(on: place.value.context.channel)
+            while let piece = try await stream.next() { try await write(.body(.byteBuffer(piece))) }
             try await write(.end(nil))
             try await loop.submit { place.value.handler.resume(place.value.context, closes: isLast) }.get()
         } catch {
