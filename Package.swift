@@ -106,6 +106,7 @@ let package = Package(
             ]),
         room(
             "AttachmentFiles", [adapterKit, syncEngine, .product(name: "Crypto", package: "swift-crypto")]),
+        room("Push", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
         room("PluginHost", [adapterKit]),
         room("HostConfiguration", [adapterKit, .product(name: "Yams", package: "Yams")]),
         room(
@@ -128,7 +129,9 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
         room(
-            "BrowserClient", ["Gateway", adapterKit], resources: [.embedInCode("Client"), .embedInCode("Demonstration")]),
+            "BrowserClient", ["Gateway", adapterKit],
+            resources: [.embedInCode("Client"), .embedInCode("Demonstration")]),
+        room("ChatPage", ["Gateway", adapterKit], resources: [.embedInCode("Files")]),
         adapter("PlistFeeds"),
         adapter("EmployeeSearch"),
         adapter("XMLUsers"),
@@ -139,7 +142,8 @@ let package = Package(
                 adapterKit, wireFormats, syncEngine, logging, "Gateway", "Identity", "Upstream", "SQLiteStore",
                 "AttachmentFiles",
                 "PluginHost",
-                "HostConfiguration", "BrowserClient", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat",
+                "HostConfiguration", "BrowserClient", "ChatPage", "Push", "PlistFeeds", "EmployeeSearch", "XMLUsers",
+                "Chat",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -180,6 +184,7 @@ let package = Package(
                 .product(name: "WireFormatTesting", package: "WireFormats"),
             ]),
         tests("UpstreamTests", ["Upstream", "UpstreamStandIn", adapterKit]),
+        tests("PushTests", ["Push", adapterKit]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
         tests("HostConfigurationTests", ["HostConfiguration", adapterKit]),
         tests(
@@ -187,6 +192,7 @@ let package = Package(
             [
                 "Gateway", adapterKit, wireFormats, syncEngine,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
             ]),
         tests(
             "AdapterTests",
