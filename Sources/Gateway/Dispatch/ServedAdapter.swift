@@ -28,7 +28,8 @@ public struct ServedAdapter: Sendable {
     ) async throws {
         try await adapter.start(
             AdapterContext(
-                records: ownRecords(in: store), accounts: accounts, log: log, clock: clock, live: live, push: push))
+                records: ownRecords(in: store), accounts: accounts, log: log, clock: clock, live: live, push: push,
+                changes: StoreChanges(store: store, adapter: declaration.name)))
     }
 
     /// The records as `principal` may see and change them.

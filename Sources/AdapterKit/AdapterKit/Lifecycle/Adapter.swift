@@ -36,10 +36,12 @@ public struct AdapterContext: Sendable {
     public let live: any LiveSignals
     /// To people's devices.
     public let push: any PushSender
+    public let changes: any RecordChanges
 
     public init(
         records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock,
-        live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender()
+        live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender(),
+        changes: any RecordChanges = NoRecordChanges()
     ) {
         self.records = records
         self.accounts = accounts
@@ -47,6 +49,7 @@ public struct AdapterContext: Sendable {
         self.clock = clock
         self.live = live
         self.push = push
+        self.changes = changes
     }
 }
 
