@@ -1,5 +1,6 @@
 import AttachmentFiles
 import BrowserClient
+import ChatPage
 import Gateway
 import Identity
 import SyncEngine
@@ -15,7 +16,7 @@ extension GatewaySettings {
         version = Portico.version
         sync = SyncSettings(values)
         feeds = FeedSettings(values)
-        pages = BrowserFiles.all
+        pages = BrowserFiles.all + (values.flag("adapters.chat.enabled") ? ChatPageFiles.all : [])
     }
 }
 
