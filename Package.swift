@@ -111,6 +111,7 @@ let package = Package(
             ]),
         room(
             "AttachmentFiles", [adapterKit, syncEngine, .product(name: "Crypto", package: "swift-crypto")]),
+        room("Push", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
         room("PluginHost", [adapterKit]),
         room("HostConfiguration", [adapterKit, .product(name: "Yams", package: "Yams")]),
         room(
@@ -135,6 +136,7 @@ let package = Package(
         room(
             "BrowserClient", ["Gateway", adapterKit],
             resources: [.embedInCode("Client"), .embedInCode("Demonstration")]),
+        room("ChatPage", ["Gateway", adapterKit], resources: [.embedInCode("Files")]),
         adapter("PlistFeeds"),
         adapter("EmployeeSearch"),
         adapter("XMLUsers"),
@@ -151,7 +153,8 @@ let package = Package(
                 adapterKit, wireFormats, syncEngine, logging, "Gateway", "Identity", "Upstream", "SQLiteStore",
                 "AttachmentFiles",
                 "PluginHost",
-                "HostConfiguration", "BrowserClient", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", "ODataAdapter",
+                "HostConfiguration", "BrowserClient", "ChatPage", "Push", "PlistFeeds", "EmployeeSearch", "XMLUsers",
+                "Chat", "ODataAdapter",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -205,6 +208,7 @@ let package = Package(
                 .product(name: "WireFormatTesting", package: "WireFormats"),
             ]),
         tests("UpstreamTests", ["Upstream", "UpstreamStandIn", adapterKit]),
+        tests("PushTests", ["Push", adapterKit]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
         tests("ClientGenerationTests", ["ClientGeneration", adapterKit]),
         tests("HostConfigurationTests", ["HostConfiguration", adapterKit]),
@@ -213,6 +217,7 @@ let package = Package(
             [
                 "Gateway", adapterKit, wireFormats, syncEngine,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
             ]),
         tests(
             "AdapterTests",

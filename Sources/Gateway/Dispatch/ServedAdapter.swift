@@ -29,7 +29,8 @@ public struct ServedAdapter: Sendable {
         try await adapter.start(
             AdapterContext(
                 records: ownRecords(in: store), accounts: accounts, log: log, clock: clock, live: live, push: push,
-                portal: portal, serviceOperations: serviceOperations))
+                portal: portal, serviceOperations: serviceOperations,
+                changes: StoreChanges(store: store, adapter: declaration.name)))
     }
 
     /// The records as `principal` may see and change them.

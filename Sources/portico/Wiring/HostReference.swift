@@ -8,7 +8,7 @@ enum HostReference {
             adapterKeys(module.name, module.options)
         }
         return ConfigurationReference(
-            http + limits + sync + live + other + identity + ProviderReference.keys + adapters)
+            http + limits + sync + live + other + identity + ProviderReference.keys + PushReference.keys + adapters)
     }
 
     private static let http = [

@@ -1,5 +1,6 @@
 import AttachmentFiles
 import BrowserClient
+import ChatPage
 import Gateway
 import HostConfiguration
 import Identity
@@ -16,7 +17,7 @@ extension GatewaySettings {
         version = Portico.version
         sync = SyncSettings(values)
         feeds = FeedSettings(values)
-        pages = BrowserFiles.all
+        pages = BrowserFiles.all + (values.flag("adapters.chat.enabled") ? ChatPageFiles.all : [])
     }
 }
 

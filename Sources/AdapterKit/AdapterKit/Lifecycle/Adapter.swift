@@ -65,11 +65,13 @@ public struct AdapterContext: Sendable {
     public let portal: (any CallerUpstream)?
     /// What all adapters together add to services.
     public let serviceOperations: [any ServiceOperations]
+    public let changes: any RecordChanges
 
     public init(
         records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock,
         live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender(),
-        portal: (any CallerUpstream)? = nil, serviceOperations: [any ServiceOperations] = []
+        portal: (any CallerUpstream)? = nil, serviceOperations: [any ServiceOperations] = [],
+        changes: any RecordChanges = NoRecordChanges()
     ) {
         self.records = records
         self.accounts = accounts
@@ -79,6 +81,7 @@ public struct AdapterContext: Sendable {
         self.push = push
         self.portal = portal
         self.serviceOperations = serviceOperations
+        self.changes = changes
     }
 }
 
