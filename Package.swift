@@ -139,6 +139,7 @@ let package = Package(
                 adapterKit, wireFormats, odata("ODataModel"), odata("ODataLanguage"), odata("ODataRecords"),
                 odata("ODataQueries"),
             ]),
+        adapter("ODataReference", [wireFormats]),
         .executableTarget(
             name: "portico",
             dependencies: [
@@ -146,6 +147,7 @@ let package = Package(
                 "AttachmentFiles",
                 "PluginHost",
                 "HostConfiguration", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", "ODataAdapter",
+                "ODataReference",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
