@@ -43,6 +43,10 @@ class Operations(ReferenceTest):
         self.assertEqual(self.value("Convert(input='x')"), "String: x")
         self.assertEqual(self.value("Convert(number=5)"), "Number: 5")
         self.call("GET", "Calculate(a=3)", status=400)
+        self.assertEqual(self.value("Calculate()?a=3&b=4"), 7)
+        self.call("GET", "Convert()?input=x&number=5", status=400)
+        self.assertEqual(len(self.value("GetTopProducts()?count=2")), 2)
+        self.assertIn("in json format", self.value(f"Products({self.product('Laptop')['ID']})/GetInfo?format=json"))
 
     def test_functions_and_actions_of_one_product(self):
         laptop = self.product("Laptop")
