@@ -147,6 +147,7 @@ let package = Package(
                 adapterKit, wireFormats, odata("ODataModel"), odata("ODataLanguage"), odata("ODataRecords"),
                 odata("ODataQueries"),
             ]),
+        adapter("ODataReference", [wireFormats]),
         .executableTarget(
             name: "portico",
             dependencies: [
@@ -154,7 +155,7 @@ let package = Package(
                 "AttachmentFiles",
                 "PluginHost",
                 "HostConfiguration", "BrowserClient", "ChatPage", "Push", "PlistFeeds", "EmployeeSearch", "XMLUsers",
-                "Chat", "ODataAdapter",
+                "Chat", "ODataAdapter", "ODataReference",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -18,6 +18,11 @@ struct ODataService: Sendable {
 
     func answer(_ request: DoorRequest) async throws -> DoorAnswer {
         let inner = try self.request(request)
+        if case .batch = inner.target.resource {
+            return try await BatchDesk(
+                service: self, request: request, root: inner.root, version: inner.format.version
+            ).answer()
+        }
         try configuration.access.admit(request.caller, effect: inner.method == "GET" ? .reads : .writes)
         return try await dispatch(inner)
     }
@@ -29,7 +34,7 @@ struct ODataService: Sendable {
             relative: String(request.target.dropFirst(rootPath.utf8.count).drop { $0 == "/" }),
             headers: request.headers, body: request.body
         ).plain()
-        let target = try TargetReader.target(relative)
+        let target = try TargetReader.target(relative, version: version)
         var format = ResponseFormat()
         if !isRaw(target) {
             format = try ResponseFormat.negotiate(format: target.formatOption, accept: request.headers["Accept"])
@@ -69,7 +74,7 @@ struct ODataService: Sendable {
             let reader = AddressReader(tables: tables, options: request.target.options)
             return try await ResourceDesk(service: self, request: request).answer(try reader.address(segments))
         case .entity: return try await ResourceDesk(service: self, request: request).byID()
-        case .batch: throw ODataError.notImplemented("$batch")
+        case .batch: throw ODataError.notImplemented("A batch in a batch")
         case .crossJoin: throw ODataError.notImplemented("$crossjoin")
         case .all: throw ODataError.notImplemented("$all")
         }

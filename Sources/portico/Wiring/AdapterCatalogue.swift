@@ -2,6 +2,7 @@ import AdapterKit
 import Chat
 import EmployeeSearch
 import ODataAdapter
+import ODataReference
 import PlistFeeds
 import XMLUsers
 
@@ -13,5 +14,6 @@ enum AdapterCatalogue {
         XMLUsersModule.self,
         ChatModule.self,
         ODataModule.self,
+        ODataReferenceModule.self,
     ]
 }

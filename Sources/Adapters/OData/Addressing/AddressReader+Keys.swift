@@ -85,7 +85,9 @@ extension AddressReader {
             guard case .named(let parts) = arguments else { throw noOverload(overloads) }
             for part in parts { given[part.name] = part.value }
         }
-        for overload in overloads where fits(overload, Set(given.keys), isExplicit: isExplicit) {
+        // Options named like a parameter of any overload are meant as parameters, so that they tell overloads apart.
+        let implicit = isExplicit && !given.isEmpty ? [] : implicitNames(overloads)
+        for overload in overloads where fits(overload, implicit.union(given.keys)) {
             if let values = try values(of: overload, given) {
                 return OperationCall(overloads: [overload], binding: binding, arguments: values, importedSet: set)
             }
@@ -93,12 +95,14 @@ extension AddressReader {
         throw noOverload(overloads)
     }
 
-    private func fits(_ overload: SchemaOperation, _ given: Set<String>, isExplicit: Bool) -> Bool {
+    private func implicitNames(_ overloads: [SchemaOperation]) -> Set<String> {
+        Set(customOptions.keys).intersection(overloads.flatMap { $0.callParameters.map(\.name) })
+    }
+
+    private func fits(_ overload: SchemaOperation, _ given: Set<String>) -> Bool {
         let names = Set(overload.callParameters.map(\.name))
         let required = Set(overload.callParameters.filter { !$0.isOptional }.map(\.name))
-        let implicit = isExplicit && !given.isEmpty ? [] : Set(customOptions.keys).intersection(names)
-        let all = given.union(implicit)
-        return all.isSubset(of: names) && required.isSubset(of: all)
+        return given.isSubset(of: names) && required.isSubset(of: given)
     }
 
     private func values(

@@ -18,6 +18,12 @@ struct AddressReader {
         for option in options {
             if case .alias(let name, let value) = option.form { aliases[name] = value }
             if case .custom(let name, let value?, _) = option.form { custom[name] = value }
+            // Without its `$`, `format` may as well be a parameter's name.
+            if case .format(let value) = option.form,
+                option.nameRange.end - option.nameRange.start == "format".utf8.count
+            {
+                custom["format"] = value
+            }
         }
         self.aliases = aliases
         customOptions = custom

@@ -1,0 +1,143 @@
+import AdapterKit
+
+/// Where the requests of one change set wait for each other: each runs until it writes, then is held; when all have got
+/// that far their changes are made in one transaction, and all go on as if each had written alone.
+///
+/// So every kind of request can be in a change set without knowing of it, what one creates the next ones see, and nothing
+/// is written unless all can be.
+actor ChangeSetStage {
+    private enum State {
+        case collecting
+        case decided(Result<WriteReceipt, PorticoError>)
+    }
+
+    private var state = State.collecting
+    private var changes: [RecordChange] = []
+    private var created: [EntityName: [RecordID: WireDictionary]] = [:]
+    private var held: [CheckedContinuation<Void, Never>] = []
+    private var arrivals: [CheckedContinuation<Void, Never>] = []
+    private var hasArrived = false
+
+    /// Holds the changes until all are decided; gives what became of them. After that later changes of a request go by
+    /// themselves: nil.
+    func hold(_ more: [RecordChange]) async throws(PorticoError) -> WriteReceipt? {
+        if case .decided(let result) = state {
+            // Who tries again after a failure must not write alone what was to happen together.
+            _ = try result.get()
+            return nil
+        }
+        let range = changes.count..<(changes.count + more.count)
+        changes += more
+        for change in more { remember(change) }
+        arrive()
+        await withCheckedContinuation { held.append($0) }
+        guard case .decided(let result) = state else { return nil }
+        let receipt = try result.get()
+        return WriteReceipt(position: receipt.position, records: Array(receipt.records[range]))
+    }
+
+    /// Waits until the request that was let in holds or has ended.
+    func waitForArrival() async {
+        if !hasArrived { await withCheckedContinuation { arrivals.append($0) } }
+        hasArrived = false
+    }
+
+    /// The request holds changes, or has ended without.
+    func arrive() {
+        hasArrived = true
+        let waiting = arrivals
+        arrivals = []
+        for one in waiting { one.resume() }
+    }
+
+    /// All changes in one transaction, or none of them; then everybody goes on.
+    func commit(to records: any RecordStore) async {
+        let result: Result<WriteReceipt, PorticoError>
+        do {
+            result = .success(
+                changes.isEmpty
+                    ? WriteReceipt(position: Revision(0), records: []) : try await records.apply(changes))
+        } catch let error as PorticoError {
+            result = .failure(error)
+        } catch {
+            result = .failure(PorticoError(.serverInternal, "The change set failed.", logDetail: "\(error)"))
+        }
+        decide(result)
+    }
+
+    func abandon() {
+        decide(.failure(PorticoError(.requestInvalid, "Another request of the change set failed.")))
+    }
+
+    private func decide(_ result: Result<WriteReceipt, PorticoError>) {
+        state = .decided(result)
+        let waiting = held
+        held = []
+        for one in waiting { one.resume() }
+    }
+
+    // MARK: What is held
+
+    private func remember(_ change: RecordChange) {
+        switch change.action {
+        case .create(let id?, let fields), .replace(let id, let fields, _):
+            created[change.entity, default: [:]][id] = fields
+        case .create(nil, _): break
+        case .update(let id, let fields):
+            guard var current = created[change.entity]?[id] else { return }
+            for member in fields { current[member.key] = member.value }
+            created[change.entity]?[id] = current
+        case .delete(let id): created[change.entity]?[id] = nil
+        }
+    }
+
+    /// A record that the change set creates, before it is there.
+    func record(_ id: RecordID, in entity: EntityName) -> Record? {
+        guard case .collecting = state, let fields = created[entity]?[id] else { return nil }
+        return Record(id: id, revision: Revision(0), fields: fields)
+    }
+
+    /// The first record of an entity that was created since so many changes.
+    func created(in entity: EntityName, since count: Int) -> (RecordID, WireDictionary)? {
+        for change in changes.dropFirst(count) where change.entity == entity {
+            if case .create(let id?, let fields) = change.action { return (id, fields) }
+        }
+        return nil
+    }
+
+    var count: Int { changes.count }
+}
+
+/// The records as one request of a change set has them.
+struct StagedRecords: RecordStore {
+    let base: any RecordStore
+    let stage: ChangeSetStage
+
+    func record(_ id: RecordID, in entity: EntityName) async throws -> Record? {
+        if let staged = await stage.record(id, in: entity) { return staged }
+        return try await base.record(id, in: entity)
+    }
+
+    func query(_ query: Query, in entity: EntityName) async throws -> RecordPage {
+        try await base.query(query, in: entity)
+    }
+
+    func count(_ filter: Filter?, in entity: EntityName) async throws -> Int {
+        try await base.count(filter, in: entity)
+    }
+
+    func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
+        let free = changes.map { change in
+            // A record of this change set has no revision yet that anybody could have read.
+            change.condition == .revision(Revision(0)) ? RecordChange(change.entity, change.action) : change
+        }
+        if let receipt = try await stage.hold(free) { return receipt }
+        return try await base.apply(changes)
+    }
+
+    func atOneMoment<Result: Sendable>(
+        _ body: @escaping @Sendable (any RecordMoment) throws -> Result
+    ) async throws -> Result {
+        try await base.atOneMoment(body)
+    }
+}

@@ -1,0 +1,131 @@
+import AdapterKit
+
+/// A batch as `multipart/mixed` (Protocol 4.01, section 11.7.7; RFC 2046, section 5.1): parts are requests in HTTP's form,
+/// or change sets, which are multipart again. Lines may end with a line feed alone.
+struct MultipartReader {
+    private let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Throws `request.malformed`.
+    func steps(contentType: String) throws(PorticoError) -> [BatchStep] {
+        var steps: [BatchStep] = []
+        var calls = 0
+        for part in try parts(of: bytes[...], contentType: contentType) {
+            let (headers, content) = Self.head(part)
+            let type = headers["Content-Type"] ?? ""
+            if type.lowercased().hasPrefix("multipart/mixed") {
+                let inner = try parts(of: content, contentType: type).map { part throws(PorticoError) in
+                    try Self.call(part)
+                }
+                steps.append(.changeSet(nil, inner))
+                calls += inner.count
+            } else {
+                steps.append(.call(try Self.call(part)))
+                calls += 1
+            }
+            guard calls <= BatchLimits.calls else {
+                throw PorticoError(.requestLimitExceeded, "A batch has at most \(BatchLimits.calls) requests.")
+            }
+        }
+        return steps
+    }
+
+    /// What stands between the boundary's lines.
+    private func parts(
+        of content: ArraySlice<UInt8>, contentType: String
+    ) throws(PorticoError) -> [ArraySlice<UInt8>] {
+        guard let boundary = Self.boundary(contentType) else {
+            throw Self.malformed("A multipart body names its boundary in Content-Type.")
+        }
+        let separator = Array("--\(boundary)".utf8)
+        var parts: [ArraySlice<UInt8>] = []
+        var start: Int?
+        var isClosed = false
+        for line in Lines(content) where !isClosed {
+            guard line.content.starts(with: separator) else { continue }
+            let rest = String(decoding: line.content.dropFirst(separator.count), as: UTF8.self)
+            let tail = rest.drop { $0 == " " || $0 == "\t" }
+            guard tail.isEmpty || rest.hasPrefix("--") else { continue }
+            if let start { parts.append(Self.withoutLastLineEnd(content[start..<line.content.startIndex])) }
+            start = line.end
+            isClosed = rest.hasPrefix("--")
+        }
+        guard isClosed else { throw Self.malformed("The body does not end with its boundary.") }
+        return parts
+    }
+
+    /// RFC 2046: the line end before a boundary belongs to the boundary.
+    private static func withoutLastLineEnd(_ part: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        guard part.last == 0x0A else { return part }
+        let shorter = part.dropLast()
+        return shorter.last == 0x0D ? shorter.dropLast() : shorter
+    }
+
+    static func boundary(_ contentType: String) -> String? {
+        for piece in contentType.split(separator: ";").dropFirst() {
+            let pair = piece.split(separator: "=", maxSplits: 1)
+            guard pair.count == 2, pair[0].filter({ $0 != " " }).lowercased() == "boundary" else { continue }
+            let value = pair[1].filter { $0 != "\"" && $0 != " " }
+            return value.isEmpty || value.utf8.count > 70 ? nil : value
+        }
+        return nil
+    }
+
+    /// Header fields up to an empty line, and what is behind it.
+    private static func head(_ part: ArraySlice<UInt8>) -> (DoorHeaders, ArraySlice<UInt8>) {
+        var fields: [DoorHeaders.Field] = []
+        for line in Lines(part) {
+            if line.content.isEmpty { return (DoorHeaders(fields), part[line.end...]) }
+            let text = String(decoding: line.content, as: UTF8.self)
+            guard let colon = text.firstIndex(of: ":") else {
+                return (DoorHeaders(fields), part[line.content.startIndex...])
+            }
+            let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+            fields.append(DoorHeaders.Field(String(text[..<colon]), String(value)))
+        }
+        return (DoorHeaders(fields), part[part.endIndex...])
+    }
+
+    private static func call(_ part: ArraySlice<UInt8>) throws(PorticoError) -> BatchCall {
+        let (outer, content) = head(part)
+        guard (outer["Content-Type"] ?? "").lowercased().hasPrefix("application/http") else {
+            throw malformed("A part is application/http, or multipart/mixed for a change set.")
+        }
+        guard let first = Lines(content).first(where: { !$0.content.isEmpty }) else {
+            throw malformed("A part has no request in it.")
+        }
+        let words = String(decoding: first.content, as: UTF8.self).split(separator: " ")
+        guard words.count >= 2, words.count == 2 || words.last?.hasPrefix("HTTP/") == true else {
+            throw malformed("A part begins with a request line.")
+        }
+        let (headers, body) = head(content[first.end...])
+        // Spaces inside of an address are forgiven: many clients forget to encode them there.
+        let url = words.dropFirst().prefix(max(words.count - 2, 1)).joined(separator: "%20")
+        return BatchCall(
+            id: outer["Content-ID"] ?? headers["Content-ID"], method: String(words[0]), url: url, headers: headers,
+            body: Array(body))
+    }
+
+    private static func malformed(_ message: String) -> PorticoError { PorticoError(.requestMalformed, message) }
+}
+
+/// Lines, without their ends, one after the other.
+private struct Lines: Sequence, IteratorProtocol {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        rest = bytes
+    }
+
+    mutating func next() -> (content: ArraySlice<UInt8>, end: Int)? {
+        guard !rest.isEmpty else { return nil }
+        let feed = rest.firstIndex(of: 0x0A)
+        let line = rest[..<(feed ?? rest.endIndex)]
+        let end = feed.map { $0 + 1 } ?? rest.endIndex
+        rest = rest[end...]
+        return (line.last == 0x0D ? line.dropLast() : line, end)
+    }
+}

@@ -1,0 +1,88 @@
+import AdapterKit
+
+/// A batch's answers as `multipart/mixed` (Protocol 4.01, section 11.7.7.5).
+struct MultipartWriter {
+    private let boundary: String
+    private var bytes: [UInt8] = []
+
+    /// The token makes boundaries that no answer contains.
+    init(token: String) {
+        boundary = "batchresponse_\(token)"
+    }
+
+    static func answer(_ outcomes: [BatchOutcome], token: String, version: String) -> DoorAnswer {
+        var writer = MultipartWriter(token: token)
+        for outcome in outcomes { writer.write(outcome, token: token) }
+        writer.line("--\(writer.boundary)--")
+        return DoorAnswer(
+            200,
+            headers: ["Content-Type": "multipart/mixed; boundary=\(writer.boundary)", "OData-Version": version],
+            body: writer.bytes)
+    }
+
+    private mutating func write(_ outcome: BatchOutcome, token: String) {
+        switch outcome {
+        case .reply(let reply): write(reply, boundary: boundary)
+        case .failedSet(let replies, let failed): write(replies[failed], boundary: boundary)
+        case .changeSet(let replies):
+            let inner = "changesetresponse_\(token)"
+            line("--\(boundary)")
+            line("Content-Type: multipart/mixed; boundary=\(inner)")
+            line("")
+            for reply in replies { write(reply, boundary: inner) }
+            line("--\(inner)--")
+        }
+    }
+
+    private mutating func write(_ reply: BatchReply, boundary: String) {
+        line("--\(boundary)")
+        line("Content-Type: application/http")
+        line("Content-Transfer-Encoding: binary")
+        if let id = reply.id { line("Content-ID: \(id)") }
+        line("")
+        line("HTTP/1.1 \(reply.answer.status) \(StatusPhrase.of(reply.answer.status))")
+        for field in reply.answer.headers.fields { line("\(field.name): \(field.value)") }
+        let body = reply.answer.wholeBody
+        if !body.isEmpty { line("Content-Length: \(body.count)") }
+        line("")
+        bytes += body
+        line("")
+    }
+
+    private mutating func line(_ text: String) { bytes += Array(text.utf8) + [0x0D, 0x0A] }
+}
+
+extension DoorAnswer {
+    /// Answers inside of a batch are made at once.
+    var wholeBody: [UInt8] {
+        if case .bytes(let bytes) = body { bytes } else { [] }
+    }
+}
+
+/// Reason phrases of those statuses that services answer (RFC 9110, section 15).
+enum StatusPhrase {
+    static func of(_ status: Int) -> String {
+        switch status {
+        case 200: "OK"
+        case 201: "Created"
+        case 202: "Accepted"
+        case 204: "No Content"
+        case 304: "Not Modified"
+        case 400: "Bad Request"
+        case 401: "Unauthorized"
+        case 403: "Forbidden"
+        case 404: "Not Found"
+        case 405: "Method Not Allowed"
+        case 406: "Not Acceptable"
+        case 409: "Conflict"
+        case 410: "Gone"
+        case 412: "Precondition Failed"
+        case 415: "Unsupported Media Type"
+        case 424: "Failed Dependency"
+        case 500: "Internal Server Error"
+        case 501: "Not Implemented"
+        case 503: "Service Unavailable"
+        default: "Status"
+        }
+    }
+}
