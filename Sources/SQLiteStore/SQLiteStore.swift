@@ -127,13 +127,20 @@ extension SQLiteStore {
             bound, dryRun: dryRun)
     }
 
-    public func backUp(to directory: String) async throws -> BackupSummary {
+    public func forgetCopies(keptBefore instant: WireDate, dryRun: Bool) async throws -> Int {
+        _ = try catalogue.open()
+        return try await CopyRemoval(readers: readers, writer: writer).run(keptBefore: instant, dryRun: dryRun)
+    }
+
+    public func backUp(
+        to directory: String, adding: @escaping @Sendable (String) throws -> Void
+    ) async throws -> BackupSummary {
         _ = try catalogue.open()
         let file = file
         return try await OwnThread.run(label: "store.backup") {
             let source = try file.openSlowReader()
             defer { try? source.close() }
-            return try StoreBackup(directory: URL(filePath: directory)).make(from: source)
+            return try StoreBackup(directory: URL(filePath: directory)).make(from: source, adding: adding)
         }
     }
 
@@ -154,6 +161,14 @@ extension SQLiteStore {
         let page = try PageCompiler(query, in: layout, FilterCompiler(catalogue: catalogue)).page()
         return try await readers.read {
             try $0.rows(SQLFragment("EXPLAIN QUERY PLAN " + page.sql, page.values)) { $0.text(3) }
+        }
+    }
+
+    /// The same of a relation.
+    package func plan(of relation: Relation, seen visible: VisibleRows) async throws -> [String] {
+        let statement = try RelationCompiler.statement(relation, try catalogue.open(), visible).fragment
+        return try await readers.read {
+            try $0.rows(SQLFragment("EXPLAIN QUERY PLAN " + statement.sql, statement.values)) { $0.text(3) }
         }
     }
 }

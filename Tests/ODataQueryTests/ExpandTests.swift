@@ -51,6 +51,14 @@ import Testing
         #expect(throws: QueryProblem.self) { try school.plan("Schools?$expand=Above($levels=1000)") }
     }
 
+    @Test func `everything, two levels deep, and not without end`() async throws {
+        let school = try await School()
+        let page = try await school.page("Schools?$expand=*($levels=2)")
+        let students = try #require(page.rows[0].expanded("Students", page.shape))
+        #expect(students.shape.expansions.map(\.property) == ["School", "Friends"])
+        #expect(throws: QueryProblem.self) { try school.plan("Schools?$expand=*($levels=max)") }
+    }
+
     @Test func `references and counts are less than entities`() async throws {
         let school = try await School()
         let page = try await school.page("Schools?$expand=Students/$count")

@@ -35,6 +35,8 @@ import Testing
             ("isof(S.Guest)", [3]), ("S.Guest/Country eq 'Fiji'", [3]), ("cast(ID,Edm.String) eq '2'", [2]),
             ("case(ID lt 2:'low',true:'high') eq 'low'", [1]), ("ID eq 1 or ID eq 2 and Active", [1]),
             ("now() gt 2001-01-01T00:00:00Z", [1, 2, 3, 4]), ("ID in (1,2,3,4,1,2,3,4,1,2,3,4)", [1, 2, 3, 4]),
+            ("Height eq NaN", []), ("Height ne NaN", [1, 2, 3, 4]), ("Height lt INF", [1, 2, 4]), ("State eq 2", [3]),
+            ("GPA eq 31e-1", [1, 2]), ("ID lt 99999999999999999999", [1, 2, 3, 4]), ("ID ne 2.5", [1, 2, 3, 4]),
             ("@a eq ID&@a=2", [2]), ("Name eq @b", [3]),
         ] as [(String, [Int64])])
     func `finds what the specification says`(filter: String, expected: [Int64]) async throws {

@@ -8,7 +8,6 @@ struct RelationReader {
     let database: Database
     let catalogue: LayoutCatalogue
 
-    /// Not over GRDB's cache of statements, which keeps every text for ever: callers' questions have any shape.
     func rows(
         _ relation: Relation, _ visible: VisibleRows, _ receive: (any RowValues) throws -> Void
     ) throws {
@@ -19,13 +18,25 @@ struct RelationReader {
         }
         let execution = try Execution(statement, compiled.fragment.values)
         let row = StatementRow(reader: execution.row, kinds: compiled.kinds)
-        while try execution.step() { try receive(row) }
+        while try Self.step(execution) { try receive(row) }
+    }
+
+    /// A sum of integers that is none any more is the question's fault, not the store's.
+    private static func step(_ execution: borrowing Execution) throws -> Bool {
+        do {
+            return try execution.step()
+        } catch let failure as SQLiteFailure where failure.message == "integer overflow" {
+            throw PorticoError(.requestInvalid, "A sum is larger than an integer can be.")
+        }
     }
 
     /// SQLite has limits of its own for how deep a statement goes, which depend on how it was built.
     private func prepare(_ sql: String) throws -> Statement {
         do {
-            return try database.makeStatement(sql: sql)
+            guard catalogue.admission.admits(sql) else { return try database.makeStatement(sql: sql) }
+            let kept = try database.cachedStatement(sql: sql)
+            // Whoever receives rows may ask the same again before they are at an end.
+            return sqlite3_stmt_busy(kept.sqliteStatement) == 0 ? kept : try database.makeStatement(sql: sql)
         } catch let error as DatabaseError where Self.isTooLarge(error) {
             throw PorticoError(
                 .requestLimitExceeded, "The query is nested too deeply.", logDetail: error.message ?? "")

@@ -16,7 +16,8 @@ extension ExpressionReader {
         case .null: return .null
         case .boolean(let flag): return Meaning(.value(.bool(flag)), .boolean, literal: literal)
         case .number(let digits, let suffix): return try text(digits, Self.type(of: digits, suffix))
-        case .notANumber: return Meaning(.value(.double(.nan)), .double, literal: literal)
+        // SQL has none: whatever is computed with it is null, and `compare` knows it.
+        case .notANumber: return Meaning(.value(.null), .double, literal: literal)
         case .infinity(let isNegative):
             return Meaning(.value(.double(isNegative ? -.infinity : .infinity)), .double, literal: literal)
         case .string(let value): return Meaning(.value(.string(value)), .string, literal: literal)

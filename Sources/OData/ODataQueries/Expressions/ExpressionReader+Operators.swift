@@ -24,6 +24,7 @@ extension ExpressionReader {
         _ operation: BinaryOperator, _ left: Meaning, _ right: Meaning, _ range: SourceRange
     ) throws(QueryProblem) -> RowExpression {
         let (a, b) = try pair(left, right, range)
+        if left.literal == .notANumber || right.literal == .notANumber { return .value(.bool(operation == .notEqual)) }
         switch operation {
         case .equal: return .same(a, b)
         case .notEqual: return .not(.same(a, b))
@@ -56,19 +57,25 @@ extension ExpressionReader {
         let families = (model.family(of: a), model.family(of: b))
         let isFitted = first != left.expression || second != right.expression
         guard
-            isFitted || families.0 == families.1 || families.0 == .untyped || families.1 == .untyped
-                || Self.isUntypedList(a, families.0, b, families.1)
+            isFitted || Self.areComparable(families.0, families.1) || isUntyped(a, families.1)
+                || isUntyped(b, families.0)
         else {
             throw QueryProblem("\(a) and \(b) cannot be compared.", at: range)
         }
         return (first, second)
     }
 
-    private static func isUntypedList(
-        _ a: TypeReference, _ first: TypeFamily, _ b: TypeReference, _ second: TypeFamily
-    ) -> Bool {
-        a.type == .abstract("Untyped") && !a.isCollection && second == .structured
-            || b.type == .abstract("Untyped") && !b.isCollection && first == .structured
+    /// Version 2 knows enumerations as numbers.
+    private static func areComparable(_ left: TypeFamily, _ right: TypeFamily) -> Bool {
+        switch (left, right) {
+        case (.enumeration, .number), (.number, .enumeration), (.untyped, _), (_, .untyped): true
+        default: left == right
+        }
+    }
+
+    /// An object in JSON, beside what is structured.
+    private func isUntyped(_ type: TypeReference, _ other: TypeFamily) -> Bool {
+        type.type == .abstract("Untyped") && !type.isCollection && other == .structured
     }
 
     private func has(_ left: Meaning, _ right: Meaning, _ range: SourceRange) throws(QueryProblem) -> Meaning {

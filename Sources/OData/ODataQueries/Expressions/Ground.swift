@@ -36,9 +36,11 @@ struct EntityPlace {
     var type: QualifiedName
 }
 
-/// Gives every source of one query a name of its own.
+/// Gives every source of one query a name of its own, and counts what one query may have so many of.
 final class SourceNumbering {
     private var last = 0
+    /// Expanded navigation properties so far, at all levels.
+    var expansions = 0
 
     func next() -> SourceName {
         last += 1

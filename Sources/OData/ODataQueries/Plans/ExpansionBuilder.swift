@@ -64,6 +64,11 @@ struct ExpansionBuilder {
             throw QueryProblem(
                 "$expand goes at most \(outer.limits.expandDepth) levels deep.", at: range, kind: .limitExceeded)
         }
+        outer.reader.numbering.expansions += 1
+        guard outer.reader.numbering.expansions <= outer.limits.expansions else {
+            throw QueryProblem(
+                "A query expands at most \(outer.limits.expansions) properties.", at: range, kind: .limitExceeded)
+        }
         let navigation = written.navigation
         let options = try options()
         var linked = try outer.reader.linked(navigation, from: outer.place, range)
@@ -145,14 +150,17 @@ struct ExpansionBuilder {
             }
             left = number
         }
-        let target = written.cast ?? written.navigation.target
-        guard left > 1, outer.reader.model.structured(target)?.navigation(written.navigation.name) != nil else {
-            return nil
-        }
+        let target = outer.reader.model.structured(written.cast ?? written.navigation.target)
+        let goesOn = isStar ? target?.navigation.isEmpty == false : target?.navigation(written.navigation.name) != nil
+        guard left > 1, goesOn else { return nil }
         let others = written.item.options.filter { if case .levels = $0.form { false } else { true } }
         let option = QueryOption(.levels(.number(String(left - 1))), nameRange: range, range: range)
-        let path = MemberPath(
-            .current, written.item.path.segments.filter { $0.name?.name == written.navigation.name }, range)
+        let own = written.item.path.segments.filter { $0.name?.name == written.navigation.name }
+        let path = MemberPath(.current, isStar ? written.item.path.segments : own, range)
         return ExpandItem(path, options: others + [option])
+    }
+
+    private var isStar: Bool {
+        written.item.path.segments.contains { if case .star = $0.form { true } else { false } }
     }
 }

@@ -60,13 +60,16 @@ extension RelationCompiler {
         guard let first = relations.first else {
             throw PorticoError(.requestInvalid, "A union has at least one relation.")
         }
-        var kinds = try compile(first).kinds
-        for relation in relations.dropFirst() {
-            kinds = try Self.common(kinds, try compile(relation).kinds)
-        }
+        var compiled = [try compile(first)]
+        for relation in relations.dropFirst() { compiled.append(try compile(relation)) }
+        var kinds = compiled[0].kinds
+        for other in compiled.dropFirst() { kinds = try Self.common(kinds, other.kinds) }
         var parts: [SQLFragment] = []
-        for relation in relations {
-            parts.append(.build("SELECT * FROM ($)", [try compile(relation, as: kinds).fragment]))
+        for (relation, own) in zip(relations, compiled) {
+            // Once more only where numbers widen, or unions within unions would take time without end.
+            let fits = zip(own.kinds, kinds).allSatisfy { $0 == nil || $0 == $1 }
+            let fragment = fits ? own.fragment : try compile(relation, as: kinds).fragment
+            parts.append(.build("SELECT * FROM ($)", [fragment]))
         }
         return Compiled(fragment: .list(parts, separator: " UNION ALL "), kinds: kinds)
     }
