@@ -11,8 +11,8 @@ let strict: [SwiftSetting] = [
 
 let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "AdapterKit")
 let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireFormats")
-let odataLanguage = Target.Dependency.product(name: "ODataLanguage", package: "OData")
 let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
+let client = Target.Dependency.product(name: "Client", package: "Client")
 func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
@@ -44,13 +44,14 @@ let package = Package(
     products: [
         .executable(name: "portico", targets: ["portico"]),
         .executable(name: "porticoctl", targets: ["porticoctl"]),
+        .executable(name: "portico-client-demo", targets: ["portico-client-demo"]),
     ],
     dependencies: [
         .package(path: "Sources/AdapterKit"),
         .package(path: "Sources/AdapterTesting"),
+        .package(path: "Sources/Client"),
         .package(path: "Sources/OData"),
         .package(path: "Sources/WireFormats"),
-        .package(path: "Sources/OData"),
         .package(path: "Sources/SyncEngine"),
         // Exact versions, because Package.resolved is not committed.
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -110,6 +111,7 @@ let package = Package(
             ]),
         room(
             "AttachmentFiles", [adapterKit, syncEngine, .product(name: "Crypto", package: "swift-crypto")]),
+        room("Push", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
         room("PluginHost", [adapterKit]),
         room("HostConfiguration", [adapterKit, .product(name: "Yams", package: "Yams")]),
         room(
@@ -131,17 +133,28 @@ let package = Package(
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
+        room(
+            "BrowserClient", ["Gateway", adapterKit],
+            resources: [.embedInCode("Client"), .embedInCode("Demonstration")]),
+        room("ChatPage", ["Gateway", adapterKit], resources: [.embedInCode("Files")]),
         adapter("PlistFeeds"),
         adapter("EmployeeSearch"),
         adapter("XMLUsers"),
         adapter("Chat"),
+        room(
+            "ODataAdapter", path: "Sources/Adapters/OData",
+            [
+                adapterKit, wireFormats, odata("ODataModel"), odata("ODataLanguage"), odata("ODataRecords"),
+                odata("ODataQueries"),
+            ]),
         .executableTarget(
             name: "portico",
             dependencies: [
                 adapterKit, wireFormats, syncEngine, logging, "Gateway", "Identity", "Upstream", "SQLiteStore",
                 "AttachmentFiles",
                 "PluginHost",
-                "HostConfiguration", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat",
+                "HostConfiguration", "BrowserClient", "ChatPage", "Push", "PlistFeeds", "EmployeeSearch", "XMLUsers",
+                "Chat", "ODataAdapter",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -150,16 +163,22 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates"),
             ],
             path: "Sources/portico", swiftSettings: strict),
+        room("ClientGeneration", [adapterKit]),
         .executableTarget(
             name: "porticoctl",
             dependencies: [
-                adapterKit, wireFormats, syncEngine, odataLanguage, "SQLiteStore",
+                adapterKit, "ClientGeneration", wireFormats, syncEngine, odata("ODataLanguage"), "SQLiteStore",
+                "AttachmentFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             path: "Sources/porticoctl", swiftSettings: strict),
+        .executableTarget(
+            name: "portico-client-demo", dependencies: [client], path: "Sources/portico-client-demo",
+            swiftSettings: strict),
+        driver("client-kill-driver", path: "Tests/Drivers/ClientKill", [client]),
         driver("store-kill-driver", path: "Tests/Drivers/StoreKill", ["SQLiteStore", syncEngine, adapterKit]),
         driver("store-speed", path: "Tests/Drivers/StoreSpeed", ["SQLiteStore", syncEngine, adapterKit]),
         tests(
@@ -189,13 +208,16 @@ let package = Package(
                 .product(name: "WireFormatTesting", package: "WireFormats"),
             ]),
         tests("UpstreamTests", ["Upstream", "UpstreamStandIn", adapterKit]),
+        tests("PushTests", ["Push", adapterKit]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
+        tests("ClientGenerationTests", ["ClientGeneration", adapterKit]),
         tests("HostConfigurationTests", ["HostConfiguration", adapterKit]),
         tests(
             "GatewayTests",
             [
                 "Gateway", adapterKit, wireFormats, syncEngine,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
             ]),
         tests(
             "AdapterTests",

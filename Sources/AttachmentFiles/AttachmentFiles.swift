@@ -1,92 +1,85 @@
 import AdapterKit
-import Crypto
 import Foundation
 import SyncEngine
-import Synchronization
 
 /// Attachments as files: `complete/ab/abcd…`, and `partial/OWNER-abcd…` while they are uploaded.
 ///
 /// A file gets its final name only when its bytes are on the disk and are what the name says, so a crash leaves a partial
-/// upload, which goes on, and never a wrong attachment.
+/// upload, which goes on, and never a wrong attachment. A file's time of modification is when it was last in use. What
+/// changes files waits for its turn on a thread of its own: nobody who serves others waits for the disk.
 public final class AttachmentFiles: AttachmentStore {
-    private let complete: URL
-    private let partial: URL
-    private let largest: Int64
-    /// One upload is written at a time.
-    private let turn = Mutex(())
+    /// In the data directory.
+    public static let folderName = "attachments"
 
-    /// `largest`: bytes that one attachment may have.
-    public init(in directory: URL, largest: Int) throws {
-        complete = directory.appendingPathComponent("complete")
-        partial = directory.appendingPathComponent("partial")
-        self.largest = Int64(largest)
-        for folder in [complete, partial] {
-            try FileManager.default.createDirectory(
-                at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        }
+    let layout: AttachmentLayout
+    let limits: AttachmentLimits
+    let turns: AttachmentTurns
+
+    /// Takes in what a restore has laid beside it.
+    public init(in directory: URL, limits: AttachmentLimits, clock: any WallClock) throws {
+        layout = AttachmentLayout(directory)
+        self.limits = limits
+        try layout.make()
+        try AttachmentRestore(into: directory).finish()
+        turns = AttachmentTurns(layout, clock)
     }
 
-    public func size(of digest: AttachmentDigest) async throws -> Int64? { Self.size(of: place(of: digest)) }
+    public func size(of digest: AttachmentDigest) async throws -> Int64? { layout.place(of: digest).fileSize }
 
     public func progress(of digest: AttachmentDigest, from owner: String) async throws -> AttachmentProgress {
-        if Self.size(of: place(of: digest)) != nil { return .complete }
-        return .received(Self.size(of: place(of: digest, from: owner)) ?? 0)
+        let (place, partial) = (layout.place(of: digest), layout.place(of: digest, from: owner))
+        return try await turns.take { turn in
+            guard place.fileSize != nil else { return .received(partial.fileSize ?? 0) }
+            try turn.touch(place)
+            return .complete
+        }
     }
 
     public func append(
         _ bytes: [UInt8], at offset: Int64, of total: Int64, to digest: AttachmentDigest, from owner: String
     ) async throws -> AttachmentProgress {
-        guard (0...largest).contains(total), offset >= 0, offset + Int64(bytes.count) <= total else {
-            throw PorticoError(.requestTooLarge, "An attachment has at most \(largest) bytes.")
+        guard (0...limits.each).contains(total), offset >= 0, offset + Int64(bytes.count) <= total else {
+            throw PorticoError(.requestTooLarge, "An attachment has at most \(limits.each) bytes.")
         }
-        return try turn.withLock { _ in
-            try Self.asStoreErrors {
-                let upload = AttachmentUpload(
-                    place: place(of: digest, from: owner), goal: place(of: digest), digest: digest, total: total)
-                return try upload.append(bytes, at: offset)
-            }
+        let upload = AttachmentUpload(
+            place: layout.place(of: digest, from: owner), goal: layout.place(of: digest), digest: digest, total: total)
+        let limits = limits
+        return try await turns.take { turn in
+            try turn.admit(Int64(bytes.count), isNew: upload.place.fileSize == nil, within: limits)
+            let before = upload.taken
+            defer { turn.note(before, upload.taken) }
+            return try upload.append(bytes, at: offset)
         }
     }
 
     public func read(_ digest: AttachmentDigest, from offset: Int64, count: Int) async throws -> [UInt8] {
-        try Self.asStoreErrors {
-            let file = try FileHandle(forReadingFrom: place(of: digest))
+        try asStoreErrors {
+            let file = try FileHandle(forReadingFrom: layout.place(of: digest))
             defer { try? file.close() }
             try file.seek(toOffset: UInt64(offset))
             return Array(try file.read(upToCount: count) ?? Data())
         }
     }
 
-    private func place(of digest: AttachmentDigest) -> URL {
-        complete.appendingPathComponent(String(digest.text.prefix(2))).appendingPathComponent(digest.text)
-    }
-
-    /// An owner's id may be anything, its digest is a file name.
-    private func place(of digest: AttachmentDigest, from owner: String) -> URL {
-        let name = SHA256.hash(data: Array(owner.utf8)).prefix(16).hexadecimal
-        return partial.appendingPathComponent("\(name)-\(digest.text)")
-    }
-
-    static func size(of place: URL) -> Int64? {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: place.path)
-        return (attributes?[.size] as? NSNumber)?.int64Value
-    }
-
-    private static func asStoreErrors<Result>(_ body: () throws -> Result) throws -> Result {
-        do { return try body() } catch let error as PorticoError { throw error } catch {
-            let isFull = (error as? CocoaError)?.code == .fileWriteOutOfSpace
-            throw PorticoError(
-                isFull ? .storeFull : .storeUnavailable, "The attachment cannot be stored or read.",
-                logDetail: "\(error)")
+    public func copyAll(into directory: String) throws -> AttachmentCopies {
+        try asStoreErrors {
+            try AttachmentCopy(into: URL(filePath: directory).appending(path: Self.folderName)).run(layout.complete())
         }
     }
 }
 
-extension Sequence<UInt8> {
-    var hexadecimal: String {
-        reduce(into: "") { text, byte in
-            let digits = String(byte, radix: 16)
-            text += digits.utf8.count == 1 ? "0\(digits)" : digits
-        }
+/// How much there may be.
+public struct AttachmentLimits: Sendable, Equatable {
+    /// `sync.limits.attachment`: bytes of one.
+    public var each: Int64
+    /// `sync.limits.attachments`: bytes of all, uploads under way too.
+    public var total: Int64
+    /// `sync.limits.uploads`: uploads under way.
+    public var uploads: Int
+
+    public init(each: Int64 = 256 << 20, total: Int64 = 64 << 30, uploads: Int = 10_000) {
+        self.each = each
+        self.total = total
+        self.uploads = uploads
     }
 }

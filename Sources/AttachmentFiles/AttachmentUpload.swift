@@ -1,5 +1,4 @@
 import AdapterKit
-import Crypto
 import Foundation
 import SyncEngine
 
@@ -10,9 +9,15 @@ struct AttachmentUpload {
     let digest: AttachmentDigest
     let total: Int64
 
+    /// What it takes now, whole or in part.
+    var taken: AttachmentRoom {
+        let part = place.fileSize
+        return AttachmentRoom(bytes: (part ?? 0) + (goal.fileSize ?? 0), uploads: part == nil ? 0 : 1)
+    }
+
     func append(_ bytes: [UInt8], at offset: Int64) throws -> AttachmentProgress {
-        guard AttachmentFiles.size(of: goal) == nil else { return .complete }
-        let received = AttachmentFiles.size(of: place) ?? 0
+        guard goal.fileSize == nil else { return .complete }
+        let received = place.fileSize ?? 0
         guard offset <= received else {
             throw PorticoError(.recordConflict, "The first \(received) bytes are here; go on from there.")
         }
@@ -37,21 +42,13 @@ struct AttachmentUpload {
     }
 
     private func finish() throws {
-        guard try digestOfPlace() == digest.text else {
+        guard try FileDigest.of(place) == digest.text else {
             try FileManager.default.removeItem(at: place)
             throw PorticoError(.requestInvalid, "The bytes are not what the digest says.", target: "sha256")
         }
-        try FileManager.default.createDirectory(
-            at: goal.deletingLastPathComponent(), withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700])
-        try FileManager.default.moveItem(at: place, to: goal)
-    }
-
-    private func digestOfPlace() throws -> String {
-        let file = try FileHandle(forReadingFrom: place)
-        defer { try? file.close() }
-        var hash = SHA256()
-        while let piece = try file.read(upToCount: 256 << 10), !piece.isEmpty { hash.update(data: piece) }
-        return hash.finalize().hexadecimal
+        let folder = goal.deletingLastPathComponent()
+        try folder.makeDirectory()
+        try DurableNames.flush(folder.deletingLastPathComponent())
+        try DurableNames.move(place, to: goal)
     }
 }

@@ -24,12 +24,15 @@ public struct Gateway: Sendable {
         await services.deadlines.sweep()
     }
 
-    func respond(to request: GatewayRequest) async -> (response: GatewayResponse, trace: RequestTrace) {
+    /// `known`: the caller, where memory has told already who it is.
+    func respond(to request: GatewayRequest, from known: Caller? = nil) async
+        -> (response: GatewayResponse, trace: RequestTrace)
+    {
         var trace = RequestTrace()
         var response: GatewayResponse
         switch routes.match(request.method, request.target.segments) {
         case .endpoint(let endpoint, let parameters):
-            response = await respond(to: request, at: endpoint, parameters, &trace)
+            response = await respond(to: request, from: known, at: endpoint, parameters, &trace)
         case .otherMethod(let allowed):
             response = otherMethod(allowed, request)
         case .unknown:
@@ -46,7 +49,7 @@ public struct Gateway: Sendable {
     }
 
     private func respond(
-        to request: GatewayRequest, at endpoint: any Endpoint, _ parameters: [FieldName: String],
+        to request: GatewayRequest, from known: Caller?, at endpoint: any Endpoint, _ parameters: [FieldName: String],
         _ trace: inout RequestTrace
     ) async -> GatewayResponse {
         let properties = endpoint.properties
@@ -57,12 +60,12 @@ public struct Gateway: Sendable {
         var standing: RateStanding?
         do {
             try services.admission.countAddress(of: request)
-            caller = try await authenticator.caller(of: request)
+            if let known { caller = known } else { caller = try await authenticator.caller(of: request) }
             trace.caller = caller.principal.name
             standing = services.admission.count(caller, of: request)
             if let standing, standing.isExceeded { throw PorticoError.tooMany(standing) }
             try admit(caller, request, properties, effect: endpoint.effect(of: request))
-            let place = try services.admission.take(caller, of: request, properties.adapter)
+            let place = try await services.admission.take(caller, of: request, properties.adapter)
             defer { services.admission.leave(place) }
             let authenticated = AuthenticatedRequest(request: request, caller: caller, parameters: parameters)
             response = services.answers.revalidated(try await endpoint.respond(to: authenticated), for: request)

@@ -127,13 +127,20 @@ extension SQLiteStore {
             bound, dryRun: dryRun)
     }
 
-    public func backUp(to directory: String) async throws -> BackupSummary {
+    public func forgetCopies(keptBefore instant: WireDate, dryRun: Bool) async throws -> Int {
+        _ = try catalogue.open()
+        return try await CopyRemoval(readers: readers, writer: writer).run(keptBefore: instant, dryRun: dryRun)
+    }
+
+    public func backUp(
+        to directory: String, adding: @escaping @Sendable (String) throws -> Void
+    ) async throws -> BackupSummary {
         _ = try catalogue.open()
         let file = file
         return try await OwnThread.run(label: "store.backup") {
             let source = try file.openSlowReader()
             defer { try? source.close() }
-            return try StoreBackup(directory: URL(filePath: directory)).make(from: source)
+            return try StoreBackup(directory: URL(filePath: directory)).make(from: source, adding: adding)
         }
     }
 

@@ -14,6 +14,7 @@ struct PorticoControl: AsyncParsableCommand {
         subcommands: [
             Status.self, Adapters.self, Accounts.self, Roles.self, SessionCommands.self, Keys.self, Audit.self,
             Feeds.self, Employees.self, Users.self, ODataCommands.self, Sync.self, Backup.self, Restore.self,
+            ClientCommands.self,
         ])
 
     static func main() async {

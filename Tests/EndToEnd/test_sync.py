@@ -4,7 +4,7 @@ import unittest
 import uuid
 
 from device import CODECS, JSON, Device, Refused
-from harness import GatewayTest
+from harness import XML, GatewayTest
 
 
 class Pulling(GatewayTest):
@@ -45,6 +45,15 @@ class Pulling(GatewayTest):
         self.assertEqual([(o["id"], o["operation"]) for o in page["operations"]], [(made, "remove")])
         self.pull(self.alice)
         self.assertEqual(self.alice.ask(self.alice.checkpoint)["operations"], [])
+
+    def test_a_list_is_no_message_in_any_format(self):
+        written = {media: write(["notes"]) for media, (write, _) in CODECS.items()}
+        written[XML] = b"<array><item>notes</item></array>"
+        written["application/x-www-form-urlencoded"] = b"notes"
+        for media, body in written.items():
+            headers = {"Content-Type": media, "Accept": JSON}
+            answer = self.gateway.request("POST", "/sync/v1/pull", body=body, headers=headers, user="alice")
+            self.expect(answer, 400, "request.invalid")
 
     def test_pages_of_one_are_the_same_as_one_page(self):
         for _ in range(5):

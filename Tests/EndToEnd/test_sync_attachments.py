@@ -78,5 +78,23 @@ class Attachments(GatewayTest):
         self.assertEqual(self.gateway.request("PUT", path(data).upper(), body=data, user="alice").status, 404)
 
 
+class AttachmentRoom(GatewayTest):
+    settings = ("--set", "sync.limits.attachments=1KiB", "--set", "sync.limits.uploads=2")
+
+    def test_all_attachments_together_have_a_limit_and_so_have_uploads(self):
+        def put(data, field=None, piece=None):
+            headers = {"Content-Range": field} if field else {}
+            return self.gateway.request("PUT", path(data), body=piece or data, headers=headers, user="alice")
+
+        self.expect(put(b"a" * 600), 201)
+        self.expect(put(b"b" * 600), 507, "store.full")
+        self.expect(put(b"a" * 600), 201)
+        for name in (b"c", b"d"):
+            self.expect(put(name * 50, "bytes 0-9/50", name * 10), 202)
+        self.expect(put(b"e" * 50, "bytes 0-9/50", b"e" * 10), 503, "server.overloaded")
+        self.expect(put(b"c" * 50, "bytes 10-49/50", b"c" * 40), 201)
+        self.expect(put(b"e" * 50, "bytes 0-9/50", b"e" * 10), 202)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "714833b8816a3006cc03f2bf328ec3fc7bca0bea11669fbd7a33010f99b35be2"
+#define ADAPTERKIT_SDK_HASH "6c1ec8fe00d58654a838696078eab6639e84485096a2cb87b8b85c4b5b1c384a"

@@ -19,6 +19,15 @@ public struct SyncSettings: Sendable, Equatable {
 
     /// `sync.limits.attachment`: bytes of an attachment.
     public var largestAttachment = 256 << 20
+    /// `sync.limits.attachments`: bytes of all of them.
+    public var attachments = 64 << 30
+    /// `sync.limits.uploads`: uploads under way.
+    public var uploads = 10_000
+    /// `sync.attachments.window`: how long an attachment stays that no record names, and an upload that nobody goes on
+    /// with.
+    public var attachmentWindow = Duration.seconds(7 * 86_400)
+    /// `sync.keptCopies`: how long what lost a conflict or was rejected is kept.
+    public var keptCopies = Duration.seconds(90 * 86_400)
     /// `sync.offlineWindow`: how long the log reaches back.
     public var offlineWindow = Duration.seconds(30 * 86_400)
 

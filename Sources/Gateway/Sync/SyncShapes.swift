@@ -102,6 +102,11 @@ extension BodyReader {
         guard let members = body.value.dictionaryValue else {
             throw PorticoError(.requestInvalid, "The message is a dictionary of its members.")
         }
+        // A list as XML, or text that is no form, reads as members of other names: to pass all of it over would answer
+        // another question than was asked.
+        guard members.isEmpty || shape.members.contains(where: { members[$0.name.text] != nil }) else {
+            throw PorticoError(.requestInvalid, "None of the message's members is known.")
+        }
         return Body(value: .dictionary(body.coercion.coerce(members, to: shape)), coercion: body.coercion)
     }
 }

@@ -16,20 +16,22 @@ struct StoreBackup {
         directory.deletingLastPathComponent().appending(path: ".\(directory.lastPathComponent).unfinished")
     }
 
+    /// `adding` may put further files into the directory that it is called with, durably.
+    ///
     /// Throws ``PorticoError``: `record.exists` where something is there already, `store.full` without room.
-    func make(from source: DatabaseQueue) throws -> BackupSummary {
+    func make(from source: DatabaseQueue, adding: (String) throws -> Void) throws -> BackupSummary {
         guard !FileManager.default.fileExists(atPath: directory.path) else {
             throw PorticoError(.recordExists, "There is something at the backup's place already.", target: "directory")
         }
         do {
-            return try copy(from: source)
+            return try copy(from: source, adding: adding)
         } catch {
             try? FileManager.default.removeItem(at: unfinished)
             throw PorticoError.ofFiles(error, "The backup cannot be written.")
         }
     }
 
-    private func copy(from source: DatabaseQueue) throws -> BackupSummary {
+    private func copy(from source: DatabaseQueue, adding: (String) throws -> Void) throws -> BackupSummary {
         try? FileManager.default.removeItem(at: unfinished)
         try FileManager.default.createDirectory(
             at: unfinished, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -41,6 +43,7 @@ struct StoreBackup {
                 .storeUnavailable, "The backup is not what the store was.", logDetail: "\(found), \(expected)")
         }
         try DurableFiles.flush(path)
+        try adding(unfinished.path)
         try DurableFiles.flush(unfinished.path)
         try DurableFiles.move(unfinished.path, to: directory.path)
         return found

@@ -22,17 +22,54 @@ public protocol AttachmentStore: Sendable {
     /// Nil where they are not there, or not whole.
     func size(of digest: AttachmentDigest) async throws -> Int64?
 
+    /// How far an owner's upload is. Where all are there already, the question counts as an upload: they are in use.
     func progress(of digest: AttachmentDigest, from owner: String) async throws -> AttachmentProgress
 
     /// Adds bytes to an owner's upload and returns when they are durable. What was received already is passed over, so
     /// a piece may be sent twice. Nobody else sees anything before all are there and are what the digest says.
     ///
     /// Throws `record.conflict` for a piece that leaves a gap, `request.invalid` where the whole is something else than
-    /// the digest says (the upload is gone then), `request.tooLarge` beyond the largest size.
+    /// the digest says (the upload is gone then), `request.tooLarge` beyond the largest size, `store.full` where all
+    /// attachments together have their room, `server.overloaded` where too many uploads are under way.
     func append(
         _ bytes: [UInt8], at offset: Int64, of total: Int64, to digest: AttachmentDigest, from owner: String
     ) async throws -> AttachmentProgress
 
     /// At most `count` bytes; fewer at the end.
     func read(_ digest: AttachmentDigest, from offset: Int64, count: Int) async throws -> [UInt8]
+
+    /// Whole attachments that were last in use before that instant: neither uploaded nor ``keep(_:)``-ed since.
+    func unused(since instant: WireDate) async throws -> Set<AttachmentDigest>
+
+    /// Says that these are in use now.
+    func keep(_ digests: Set<AttachmentDigest>) async throws
+
+    /// Removes those of the attachments that are still unused since that instant, and uploads that nobody went on with
+    /// since. Does nothing while ``withoutRemoval(_:)`` runs.
+    func remove(_ digests: Set<AttachmentDigest>, unusedSince instant: WireDate) async throws -> AttachmentRemoval
+
+    /// Nothing is removed before `body` has ended: for whoever copies records first, and then what they refer to.
+    func withoutRemoval<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result
+
+    /// Copies every whole attachment into `directory`, durable and read back. It waits for the disk.
+    func copyAll(into directory: String) throws -> AttachmentCopies
+}
+
+/// What a clean-up removed, or would remove.
+public struct AttachmentRemoval: Sendable, Equatable {
+    public var attachments = 0
+    public var uploads = 0
+    public var bytes: Int64 = 0
+
+    public init() {}
+}
+
+/// Attachments that were copied.
+public struct AttachmentCopies: Sendable, Equatable {
+    public var count = 0
+    public var bytes: Int64 = 0
+    /// Those whose bytes are not what their names say any more. They are left out of the copy.
+    public var damaged: [AttachmentDigest] = []
+
+    public init() {}
 }

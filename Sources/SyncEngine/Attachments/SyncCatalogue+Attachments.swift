@@ -7,10 +7,7 @@ extension SyncCatalogue {
             let scope = Scope(collection, for: caller)
             guard scope.visible != .never else { return false }
             return try collection.entity.attachments.contains { field in
-                let isList = if case .list = collection.entity.field(field)?.shape { true } else { false }
-                let value = WireValue.string(digest.text)
-                let names = isList ? Filter.listContains(field, value) : .compare(field, .equal, value)
-                let query = Query(.both(names, scope.visible), limit: 1)
+                let query = Query(.both(collection.entity.names(digest, in: field), scope.visible), limit: 1)
                 return try !moment.query(query, in: collection.id).records.isEmpty
             }
         }

@@ -88,6 +88,17 @@ extension MemoryStore {
         return try change { $0.compact(bound) }
     }
 
+    public func forgetCopies(keptBefore instant: WireDate, dryRun: Bool) async throws -> Int {
+        let isOld = { (copy: KeptCopy) in
+            copy.time.secondsSinceReferenceDate < instant.secondsSinceReferenceDate
+        }
+        if dryRun { return try image.kept.count(where: isOld) }
+        return try change { tables in
+            defer { tables.kept.removeAll(where: isOld) }
+            return tables.kept.count(where: isOld)
+        }
+    }
+
     public var position: Revision { state.withLock { $0?.position ?? Revision(0) } }
 
     public var floor: Revision { state.withLock { $0?.floor ?? Revision(0) } }

@@ -44,6 +44,10 @@ public protocol Store: Sendable {
     /// its own; what is below goes bit by bit, so that writers do not wait for it.
     func compact(_ bound: CompactionBound, dryRun: Bool) async throws -> Compaction
 
+    /// Removes losing copies that were kept before that instant, or with `dryRun` only counts them. Bit by bit, so that
+    /// writers do not wait for it.
+    func forgetCopies(keptBefore instant: WireDate, dryRun: Bool) async throws -> Int
+
     /// The log holds every entry after this operation id.
     var floor: Revision { get }
 

@@ -9,6 +9,8 @@ public struct UpstreamSettings: Sendable {
     public var privateNetworks: [AddressRange] = []
     /// Files of further certificates (PEM) that are trusted beside the system's.
     public var trustedCertificates: [String] = []
+    /// HTTP/2 where the server agrees to it (ALPN); otherwise HTTP/1.1 alone.
+    public var speaksHTTP2 = false
     public var limits = UpstreamLimits()
 
     public init(name: UpstreamName, origins: Set<UpstreamOrigin>) {
@@ -39,6 +41,11 @@ public struct UpstreamLimits: Sendable, Equatable {
     public var tries = 3
     /// Before the second try; it doubles.
     public var pause = Duration.milliseconds(100)
+    /// After so many failures in a row a server is not asked for a while.
+    public var failures = 5
+    /// How long it is not asked; it doubles with every try that fails after it.
+    public var rest = Duration.seconds(5)
+    public var longestRest = Duration.seconds(120)
     /// How many of a name's addresses are tried.
     public var addresses = 4
     /// How long a name's addresses are believed.

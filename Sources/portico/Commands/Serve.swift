@@ -12,6 +12,7 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
+        let restart = await Restart()
         DescriptorLimit.raise()
         let plan = try options.load()
         let output = LogOutput(.standardError)
@@ -22,7 +23,6 @@ struct Serve: AsyncParsableCommand {
         GatewayServer.limitEventLoops(to: ProcessInfo.processInfo.activeProcessorCount)
         let host = try await Host(plan, logger: logger)
         let listener = try Listener(plan.settings)
-        let restart = Restart()
         let configuration = services(host, plan.settings, listener, restart, output, logger)
         let group = ServiceGroup(configuration: configuration)
         try await restart.onSignal(stopping: group) { try await group.run() }
@@ -56,7 +56,7 @@ struct Serve: AsyncParsableCommand {
                 named("maintenance", MaintenanceService(host: host, logger: logger)),
                 named("compaction", CompactionService(upkeep: host.upkeep, logger: logger)),
                 named("administration", administration), named("front door", front),
-                named("live streams", LiveService(sync: host.sync)),
+                named("live streams", LiveService(sync: host.sync, feeds: host.feeds)),
                 // The last to start is the first to stop.
                 named("listener", listener.releaseOnShutdown(unless: restart)),
             ] + certificates.map { named("certificate", $0) }, gracefulShutdownSignals: [.sigterm, .sigint],

@@ -1,6 +1,7 @@
 import AdapterKit
 import Foundation
 import HostConfiguration
+import Identity
 import PluginHost
 import ValueTree
 
@@ -13,6 +14,8 @@ struct HostPlan {
         let declaration: AdapterDeclaration
         /// As configured; nil: the declaration's.
         let access: Access?
+        /// The portal that it calls in its callers' names.
+        let portal: ProviderName?
     }
 
     let settings: HostSettings
@@ -41,7 +44,7 @@ struct HostPlan {
         do {
             return PlannedAdapter(
                 module: module, configuration: configuration, declaration: try module.declare(configuration),
-                access: resolved["\(path).access"]?.access)
+                access: resolved["\(path).access"]?.access, portal: try portal("\(path).portal", resolved))
         } catch let problem as ConfigurationProblem {
             let name = "\(path).\(problem.path)"
             throw ConfigurationErrors([
@@ -50,10 +53,21 @@ struct HostPlan {
         }
     }
 
+    private static func portal(_ key: String, _ resolved: ResolvedConfiguration) throws -> ProviderName? {
+        guard let text = resolved[key]?.text else { return nil }
+        guard let name = ProviderName(text), resolved["identity.providers.\(name).kind"]?.text == "portal" else {
+            throw ConfigurationErrors([
+                ConfigurationError(
+                    "identity.providers has no portal of this name.", at: resolved.place(of: key) ?? .commandLine(key))
+            ])
+        }
+        return name
+    }
+
     /// The adapter's own options as nested dictionaries.
     private static func options(below path: String, _ resolved: ResolvedConfiguration) -> WireDictionary {
         var options = WireDictionary()
-        for (names, value) in resolved.settings(below: path) where names != ["enabled"] {
+        for (names, value) in resolved.settings(below: path) where names != ["enabled"] && names != ["portal"] {
             options.set(value.wireValue, at: names[...])
         }
         return options

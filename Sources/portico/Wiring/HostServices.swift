@@ -20,10 +20,16 @@ struct DeadlineService: Service {
 /// Wakes live streams. The first to stop: the front door waits for their connections.
 struct LiveService: Service {
     let sync: SyncServices
+    let feeds: FeedServices
 
     func run() async throws {
         await withGracefulShutdownHandler {
-            await cancelWhenGracefulShutdown { await sync.run() }
+            await cancelWhenGracefulShutdown {
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask { await sync.run() }
+                    group.addTask { await feeds.run() }
+                }
+            }
         } onGracefulShutdown: {
             sync.stop()
         }
@@ -49,7 +55,7 @@ struct MaintenanceService: Service {
     }
 }
 
-/// Removes the log as far as it is older than the offline window, every hour.
+/// Removes what is older than its window, every hour: the log's beginning, losing copies, attachments that nothing names.
 struct CompactionService: Service {
     let upkeep: StoreUpkeep
     let logger: Logger
@@ -58,13 +64,28 @@ struct CompactionService: Service {
         try? await cancelWhenGracefulShutdown {
             while true {
                 try await Task.sleep(for: .seconds(3600))
-                do {
+                await attempt("log compaction failed") {
                     let done = try await upkeep.compact(dryRun: false)
                     logger.info("log compacted", metadata: ["floor": "\(done.floor)", "entries": "\(done.entries)"])
-                } catch {
-                    logger.warning("log compaction failed", metadata: ["detail": "\(error)"])
+                }
+                await attempt("the removal of losing copies failed") {
+                    let count = try await upkeep.forgetKeptCopies(dryRun: false)
+                    logger.info("losing copies removed", metadata: ["count": "\(count)"])
+                }
+                await attempt("the removal of attachments failed") {
+                    let done = try await upkeep.sweepAttachments()
+                    logger.info(
+                        "attachments removed",
+                        metadata: [
+                            "attachments": "\(done.attachments)", "uploads": "\(done.uploads)",
+                            "bytes": "\(done.bytes)",
+                        ])
                 }
             }
         }
+    }
+
+    private func attempt(_ failure: Logger.Message, _ body: () async throws -> Void) async {
+        do { try await body() } catch { logger.warning(failure, metadata: ["detail": "\(error)"]) }
     }
 }

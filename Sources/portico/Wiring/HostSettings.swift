@@ -18,8 +18,6 @@ struct HostSettings {
     let dataDirectory: URL
     let storePath: URL
     let loadsSampleData: Bool
-    /// In seconds.
-    let offlineWindow: Double
     let logLevel: LogLevel
     let logsAccess: Bool
     let stopDeadline: Duration
@@ -27,6 +25,7 @@ struct HostSettings {
     let identity: IdentityConfiguration
     let demoAccounts: [DemoAccount]
     let providers: [ProviderPlan]
+    let push: PushPlan
     private let idle: Duration
     private let request: Duration
     let door: FrontDoorSettings
@@ -38,7 +37,6 @@ struct HostSettings {
         dataDirectory = URL(fileURLWithPath: data, isDirectory: true)
         storePath = URL(fileURLWithPath: values.text("store.path"), relativeTo: dataDirectory).absoluteURL
         loadsSampleData = values.flag("store.sampleData")
-        offlineWindow = values.duration("sync.offlineWindow") / .seconds(1)
         logLevel = LogLevel(rawValue: values.text("log.level")) ?? .info
         logsAccess = values.flag("log.access")
         stopDeadline = values.duration("http.deadlines.stop")
@@ -49,6 +47,7 @@ struct HostSettings {
         identity = IdentityConfiguration(values)
         demoAccounts = try Self.demoAccounts(resolved)
         providers = try ProviderPlan.all(resolved)
+        push = try PushPlan(resolved)
         try refuseDemoBeyondLoopback()
         try refuseLongSocketPath()
     }

@@ -1,4 +1,8 @@
+import AttachmentFiles
+import BrowserClient
+import ChatPage
 import Gateway
+import HostConfiguration
 import Identity
 import SyncEngine
 
@@ -12,6 +16,8 @@ extension GatewaySettings {
         preflightMaxAge = Int(values.duration("http.corsMaxAge").components.seconds)
         version = Portico.version
         sync = SyncSettings(values)
+        feeds = FeedSettings(values)
+        pages = BrowserFiles.all + (values.flag("adapters.chat.enabled") ? ChatPageFiles.all : [])
     }
 }
 
@@ -28,8 +34,36 @@ extension SyncSettings {
         heartbeat = values.duration("sync.live.heartbeat")
         longestPoll = values.duration("sync.live.longestPoll")
         largestAttachment = values.size("sync.limits.attachment")
+        attachments = values.size("sync.limits.attachments")
+        uploads = values.integer("sync.limits.uploads")
+        attachmentWindow = values.duration("sync.attachments.window")
+        keptCopies = values.duration("sync.keptCopies")
         offlineWindow = values.duration("sync.offlineWindow")
         livePage = values.integer("sync.live.page")
+    }
+}
+
+extension FeedSettings {
+    init(_ values: Values) {
+        self.init()
+        page = values.integer("live.limits.page")
+        pieceBytes = values.size("live.limits.piece")
+        replay = values.integer("live.limits.replay")
+        presenceListeners = values.integer("live.limits.presence")
+        presenceGrace = values.duration("live.presenceGrace")
+    }
+}
+
+extension AttachmentLimits {
+    init(_ settings: SyncSettings) {
+        self.init(
+            each: Int64(settings.largestAttachment), total: Int64(settings.attachments), uploads: settings.uploads)
+    }
+}
+
+extension UpkeepWindows {
+    init(_ settings: SyncSettings) {
+        self.init(offline: settings.offlineWindow / .seconds(1), kept: settings.keptCopies / .seconds(1))
     }
 }
 
@@ -53,6 +87,13 @@ extension GatewayLimits {
         inFlight = values.integer("http.limits.inFlight")
         inFlightPerCaller = values.integer("http.limits.inFlightPerCaller")
         inFlightPerAdapter = values.integer("http.limits.inFlightPerAdapter")
+        urgent = values.integer("http.limits.urgent")
+        queuePerCaller = values.integer("http.limits.queuePerCaller")
+        queuePerAdapter = values.integer("http.limits.queuePerAdapter")
+        routes = values.list("limits.routes").compactMap { entry in
+            guard let path = entry["path"]?.text, let limit = entry["requestsPerMinute"]?.integer else { return nil }
+            return RouteRate(path: path, requestsPerMinute: limit)
+        }
         requestsPerMinute = values.integer("limits.requestsPerMinute")
         addressRequestsPerMinute = values.integer("limits.addressRequestsPerMinute")
     }
@@ -66,6 +107,7 @@ extension IdentityConfiguration {
         tokens.accessLifetime = values.duration("identity.tokens.accessLifetime")
         tokens.refreshLifetime = values.duration("identity.tokens.refreshLifetime")
         basic.enabled = values.flag("identity.basic.enabled")
+        auditRetention = values.optionalDuration("identity.audit.retention")
         let first = values.duration("identity.login.backoff")
         backoff.pair.first = first
         backoff.account.first = first

@@ -1,5 +1,6 @@
 import AdapterKit
 import ArgumentParser
+import AttachmentFiles
 import Foundation
 import SQLiteStore
 import SyncEngine
@@ -7,7 +8,7 @@ import ValueTree
 
 struct Backup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Copies the store into a new directory while it is used, and checks the copy.")
+        abstract: "Copies the store and the attachments into a new directory while they are used, and checks the copy.")
 
     @OptionGroup var options: ConnectionOptions
     @Argument(help: "A directory that is not there yet, on the gateway's machine.") var directory: String
@@ -25,7 +26,7 @@ struct Restore: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Checks a backup and puts it in the store's place when the gateway is started next.",
         discussion: """
-            What is there is kept beside it, as portico.sqlite.replaced. The restored store has a new epoch, so every \
+            What is there is kept beside it, as portico.sqlite.replaced; attachments join those that are there. The restored store has a new epoch, so every \
             device starts over. A gateway that runs goes on with what it has until it is started again.
             """)
 
@@ -39,11 +40,18 @@ struct Restore: AsyncParsableCommand {
         try FileManager.default.createDirectory(
             at: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let restore = StoreRestore(path: URL(fileURLWithPath: store, relativeTo: data).absoluteURL.path)
+        let backup = URL(fileURLWithPath: directory).path
+        let attachments = AttachmentRestore(into: data.appendingPathComponent(AttachmentFiles.folderName))
         do {
-            let summary = try restore.prepare(from: URL(fileURLWithPath: directory).path)
+            let copies = try attachments.prepare(from: backup)
+            let summary = try restore.prepare(from: backup)
             try Printer(style: options.output).show([
                 "takesEffect": "at the gateway's next start", "position": .int64(summary.position.number),
                 "floor": .int64(summary.floor.number), "bytes": .int64(summary.size),
+                "attachments": [
+                    "count": .int64(Int64(copies.count)), "bytes": .int64(copies.bytes),
+                    "damaged": .array(copies.damaged.map { .string($0.text) }),
+                ],
             ])
         } catch let error as PorticoError {
             throw Failure(error.message)

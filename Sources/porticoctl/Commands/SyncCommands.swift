@@ -4,7 +4,7 @@ import ValueTree
 struct Sync: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Offline sync: how far the log is, what changed, who has what.",
-        subcommands: [State.self, Changes.self, Explain.self, SyncCompact.self])
+        subcommands: [State.self, Changes.self, Explain.self, SyncCompact.self, SyncSweep.self])
 
     struct State: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -9,10 +9,11 @@ public struct AdapterDeclaration: Sendable, Equatable {
     public let entities: [Entity]
     public let operations: [Operation]
     public let doors: [Door]
+    public let feeds: [LiveFeed]
 
     public init(
         name: AdapterName, title: String, summary: String, version: String, access: Access = .login,
-        entities: [Entity] = [], operations: [Operation] = [], doors: [Door] = []
+        entities: [Entity] = [], operations: [Operation] = [], doors: [Door] = [], feeds: [LiveFeed] = []
     ) {
         self.name = name
         self.title = title
@@ -22,6 +23,7 @@ public struct AdapterDeclaration: Sendable, Equatable {
         self.entities = entities
         self.operations = operations
         self.doors = doors
+        self.feeds = feeds
     }
 
     public func entity(_ name: EntityName) -> Entity? {

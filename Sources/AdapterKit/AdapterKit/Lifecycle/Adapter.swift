@@ -15,6 +15,17 @@ public protocol Adapter: Sendable {
     /// status goes by the error's code unless the answer has one of its own. Nil: the gateway's own shape.
     func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer?
 
+    /// Settles a conflict of an entity whose policy is ``ConflictPolicy/adapterDecides``. Called before anything is
+    /// written, and again where the record changes meanwhile, so it changes nothing itself and answers the same for the
+    /// same conflict.
+    ///
+    /// Throws ``PorticoError``: what passes (`upstream.failed`, `upstream.timeout`, `adapter.unavailable`,
+    /// `server.overloaded`) has the device send the change again later, anything else rejects it.
+    func settle(_ conflict: RecordConflict) async throws -> ConflictDecision
+
+    /// What it adds to services of other adapters.
+    var serviceOperations: [any ServiceOperations] { get }
+
     /// What a person finds on the front page. Shown to everybody, so it names nothing that needs a login to know.
     func listings() async throws -> [Listing]
 
@@ -31,6 +42,9 @@ extension Adapter {
         throw PorticoError(.routeNotFound, "There is nothing at this path.")
     }
     public func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer? { nil }
+
+    public func settle(_ conflict: RecordConflict) async throws -> ConflictDecision { .keep }
+    public var serviceOperations: [any ServiceOperations] { [] }
     public func listings() async throws -> [Listing] { [] }
     public func sampleRecords() throws -> [SampleRecords] { [] }
     public func stop() async {}
@@ -43,12 +57,31 @@ public struct AdapterContext: Sendable {
     public let accounts: any AccountList
     public let log: Log
     public let clock: any WallClock
+    /// To those who listen to the adapter's feeds.
+    public let live: any LiveSignals
+    /// To people's devices.
+    public let push: any PushSender
+    /// The portal of `adapters.{name}.portal`; nil: none is configured, and the adapter has no such upstream.
+    public let portal: (any CallerUpstream)?
+    /// What all adapters together add to services.
+    public let serviceOperations: [any ServiceOperations]
+    public let changes: any RecordChanges
 
-    public init(records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock) {
+    public init(
+        records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock,
+        live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender(),
+        portal: (any CallerUpstream)? = nil, serviceOperations: [any ServiceOperations] = [],
+        changes: any RecordChanges = NoRecordChanges()
+    ) {
         self.records = records
         self.accounts = accounts
         self.log = log
         self.clock = clock
+        self.live = live
+        self.push = push
+        self.portal = portal
+        self.serviceOperations = serviceOperations
+        self.changes = changes
     }
 }
 

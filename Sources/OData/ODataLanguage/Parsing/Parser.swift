@@ -15,6 +15,8 @@ struct Parser {
     var end: Int
     /// In a path a `/` ends the segment, even inside quotes.
     var isInPath = false
+    /// OData 4.0: the case of options, operators and functions matters, and options need their `$`.
+    var isStrict = false
     /// In `aggregate` a path may be a type's name alone.
     var allowsBareType = false
     private(set) var failure = (at: 0, expected: "", kind: SyntaxError.Kind.syntax)

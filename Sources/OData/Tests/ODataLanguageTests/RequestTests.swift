@@ -84,4 +84,20 @@ import Testing
         #expect(right.grouped == "(Category/Name eq 'c+d')")
         #expect(items.first?.options.count == 2)
     }
+
+    @Test func `in OData 4.0 case matters and options need their dollar`() throws {
+        let target = try RequestTarget("Products?filter=true", version: .v40)
+        #expect(target.options.first?.form == .custom(name: "filter", value: "true", valueRange: SourceRange(16, 20)))
+        for text in ["A?$Filter=true", "A?$filter=B%20GT%201", "A?$filter=TRIM(B)%20eq%201"] {
+            #expect(throws: SyntaxError.self) { try RequestTarget(text, version: .v40) }
+            #expect(throws: Never.self) { try RequestTarget(text) }
+        }
+    }
+
+    @Test func `a count that is no boolean is a parameter of that name`() throws {
+        let target = try RequestTarget("GetTop()?count=5")
+        #expect(target.options.first?.form == .custom(name: "count", value: "5", valueRange: SourceRange(15, 16)))
+        #expect(try RequestTarget("Products?count=true").options.first?.form == .count(true))
+        #expect(throws: SyntaxError.self) { try RequestTarget("Products?$count=5") }
+    }
 }

@@ -80,5 +80,19 @@ extension StoreConformance {
                 try expectEqual(try moment.keptCopies(.all, before: nil, limit: 9).count, 1, "kept copies")
             }
         },
+        ConformanceCase("losing copies go where they were kept before an instant, and no others") { store in
+            try await store.transact(weight: 1) { transaction in
+                for sequence: Int64 in 1...3 { try transaction.keep(losing("x", sequence)) }
+            }
+            let time = try await store.atOneMoment { try $0.keptCopies(.all, before: nil, limit: 9) }[0].time
+            let later = WireDate(secondsSinceReferenceDate: time.secondsSinceReferenceDate + 1)
+            try expectEqual(try await store.forgetCopies(keptBefore: time, dryRun: false), 0, "at their instant")
+            try expectEqual(try await store.forgetCopies(keptBefore: later, dryRun: true), 3, "a dry run")
+            try expectEqual(try await store.forgetCopies(keptBefore: later, dryRun: false), 3, "after it")
+            try expectEqual(try await store.forgetCopies(keptBefore: later, dryRun: false), 0, "again")
+            try await store.transact(weight: 1) { try $0.keep(losing("x", 4)) }
+            let left = try await store.atOneMoment { try $0.keptCopies(.all, before: nil, limit: 9) }
+            try expectEqual(left.map(\.copy.sequence), [4], "what is left")
+        },
     ]
 }

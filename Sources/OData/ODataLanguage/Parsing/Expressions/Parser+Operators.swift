@@ -28,7 +28,9 @@ extension Parser {
         skipSpace()
         let word = at
         while let byte = peek(), byte.isLetter { at += 1 }
-        let name = source.characters[word..<at].map { Character(Unicode.Scalar($0.byte.lowercased)) }
+        let name = source.characters[word..<at].map {
+            Character(Unicode.Scalar(isStrict ? $0.byte : $0.byte.lowercased))
+        }
         guard let found = BinaryOperator(rawValue: String(name)) else {
             note("an operator", at: word)
             at = start

@@ -36,9 +36,25 @@ extension Parser {
                 at = start
                 throw mismatch("an option that may stand here")
             }
+            if name == .count, place.allowsCustom, source.characters[start].byte != UInt8(ascii: "$") {
+                return try countOrCustom(from: start)
+            }
             return try systemOption(name, from: start)
         }
         guard place.allowsCustom else { throw mismatch("an option") }
+        return try customOption()
+    }
+
+    /// `count` is a likely name of a function's parameter, and one with a number is no `$count`: `nameAndValue`.
+    private mutating func countOrCustom(from start: Int) throws(Mismatch) -> QueryOption {
+        if let count = try attempt({ parser throws(Mismatch) in
+            let option = try parser.systemOption(.count, from: start)
+            guard parser.isAtEnd else { throw parser.mismatch("`&`") }
+            return option
+        }) {
+            return count
+        }
+        at = start
         return try customOption()
     }
 
@@ -69,7 +85,9 @@ extension Parser {
         let hasDollar = skip("$")
         let first = at
         while let byte = peek(), byte.isIdentifier { at += 1 }
-        if let name = OptionName(rawValue: (text(first, at) ?? "").lowercased()) {
+        let written = text(first, at) ?? ""
+        let isWanted = !isStrict || (hasDollar && written == written.lowercased())
+        if isWanted, let name = OptionName(rawValue: written.lowercased()) {
             // Tokens are the server's own and have no name without `$`.
             if hasDollar || ![.skiptoken, .deltatoken].contains(name) { return name }
         }

@@ -1,0 +1,86 @@
+import AdapterKit
+import Crypto
+import Foundation
+import SyncEngine
+
+/// Where attachments lie.
+struct AttachmentLayout: Sendable {
+    struct Found {
+        let digest: AttachmentDigest
+        let place: URL
+        let size: Int64
+        /// When it was last in use.
+        let used: Date
+    }
+
+    private let whole: URL
+    private let parts: URL
+
+    init(_ directory: URL) {
+        whole = directory.appending(path: "complete")
+        parts = directory.appending(path: "partial")
+    }
+
+    /// Of a directory that holds whole ones alone, as a backup's does.
+    init(complete: URL) {
+        whole = complete
+        parts = complete.appending(path: "partial")
+    }
+
+    func make() throws {
+        for folder in [whole, parts] { try folder.makeDirectory() }
+    }
+
+    func place(of digest: AttachmentDigest) -> URL {
+        whole.appending(path: String(digest.text.prefix(2))).appending(path: digest.text)
+    }
+
+    /// An owner's id may be anything, its digest is a file name.
+    func place(of digest: AttachmentDigest, from owner: String) -> URL {
+        let name = SHA256.hash(data: Array(owner.utf8)).prefix(16).hexadecimal
+        return parts.appending(path: "\(name)-\(digest.text)")
+    }
+
+    func complete() -> [Found] {
+        whole.namesWithin.filter { $0.utf8.count == 2 }.flatMap { found(in: whole.appending(path: $0)) { $0[...] } }
+    }
+
+    func partial() -> [Found] {
+        found(in: parts) { $0.split(separator: "-", maxSplits: 1).last ?? "" }
+    }
+
+    private func found(in folder: URL, _ digest: (String) -> Substring) -> [Found] {
+        folder.namesWithin.compactMap { name in
+            let place = folder.appending(path: name)
+            guard let digest = AttachmentDigest(String(digest(name))),
+                let attributes = try? FileManager.default.attributesOfItem(atPath: place.path),
+                let size = attributes[.size] as? NSNumber, let used = attributes[.modificationDate] as? Date
+            else { return nil }
+            return Found(digest: digest, place: place, size: size.int64Value, used: used)
+        }
+    }
+}
+
+extension URL {
+    /// Nil where there is no file.
+    var fileSize: Int64? {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return (attributes?[.size] as? NSNumber)?.int64Value
+    }
+
+    var namesWithin: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
+
+    func makeDirectory() throws {
+        try FileManager.default.createDirectory(
+            at: self, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+}
+
+extension Sequence<UInt8> {
+    var hexadecimal: String {
+        reduce(into: "") { text, byte in
+            let digits = String(byte, radix: 16)
+            text += digits.utf8.count == 1 ? "0\(digits)" : digits
+        }
+    }
+}
