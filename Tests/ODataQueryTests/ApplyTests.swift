@@ -63,6 +63,7 @@ import Testing
                 try await school.column("ID", "Students?$apply=\(step)&$orderby=ID") == expected.map { .int64($0) },
                 "\(step)")
         }
+        #expect(try await rows("Students?$apply=groupby((rollup(Active)))") == [[.null], [.null], [false], [true]])
         #expect(
             try await rows("Students?$apply=groupby((Active),aggregate($count as N)/filter(N gt 1)/top(2))") == [
                 [true, 2]

@@ -19,8 +19,19 @@ struct ContextFragment: Sendable {
 
     /// Of rows that `$apply` made.
     func applied(_ shape: ResultShape, _ source: String) -> String {
-        let names = shape.columns.filter(\.isVisible).map(\.name)
-        return "\(source)(\(names.joined(separator: ",")))"
+        "\(source)(\(Self.nested(shape.columns.filter(\.isVisible).map { $0.path[...] })))"
+    }
+
+    /// `Category(Name),Total`: paths with one beginning stand in its parentheses.
+    private static func nested(_ paths: [ArraySlice<String>]) -> String {
+        var names: [String] = []
+        var done: Set<String> = []
+        for path in paths {
+            guard let first = path.first, done.insert(first).inserted else { continue }
+            let inner = paths.filter { $0.first == first && $0.count > 1 }.map { $0.dropFirst() }
+            names.append(inner.isEmpty ? first : "\(first)(\(nested(inner)))")
+        }
+        return names.joined(separator: ",")
     }
 
     private func base(_ table: RecordTable, _ type: StructuredType) -> String {

@@ -50,10 +50,30 @@ struct AppliedRows {
 
     var isRestricted: Bool { limit != nil || skip > 0 }
 
-    /// These rows with those columns; without an order where nothing is counted from it.
+    /// What makes an order total: the key, or all columns.
+    var tieBreak: [RowOrder] {
+        switch content {
+        case .entities(let place): [RowOrder(.field(place.source, place.table.keyField))]
+        case .columns(let columns):
+            columns.filter { $0.meaning.type?.hasOrder ?? true }.map { RowOrder($0.meaning.expression) }
+        }
+    }
+
+    /// These rows with those columns; in a total order where a part of them is taken, otherwise in none.
     func relation(_ columns: [RowExpression], groups: [RowExpression]? = nil) -> Relation {
         Relation(
-            source, where: condition, columns: columns, groups: groups, order: isRestricted ? order : [],
+            source, where: condition, columns: columns, groups: groups, order: isRestricted ? order + tieBreak : [],
             start: skip > 0 ? .offset(skip) : .first, limit: limit)
+    }
+}
+
+extension TypeReference {
+    /// Whether values of it can be ordered.
+    fileprivate var hasOrder: Bool {
+        switch type {
+        case .enumeration, .definition: !isCollection
+        case .primitive(let primitive): !isCollection && !primitive.isSpatial
+        case .complex, .entity, .abstract: false
+        }
     }
 }

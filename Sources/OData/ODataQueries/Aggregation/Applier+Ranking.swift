@@ -15,7 +15,7 @@ extension Applier {
             throw QueryProblem("A number is expected.", at: value.range)
         }
         let isTop = [.topcount, .topsum, .toppercent].contains(ranking)
-        result.order = [RowOrder(measure.expression, descending: isTop)] + tieBreak(result)
+        result.order = [RowOrder(measure.expression, descending: isTop)] + result.tieBreak
         switch ranking {
         case .topcount, .bottomcount:
             guard let count = number.int64Value else {
@@ -58,13 +58,6 @@ extension Applier {
         let inner = rows.relation([.field(place.source, place.table.keyField), before])
         let keys = Relation(.rows(inner, as: name), where: isWithin(1), columns: [.output(name, 0)])
         return rows.among(keys, reader)
-    }
-
-    private func tieBreak(_ rows: AppliedRows) -> [RowOrder] {
-        switch rows.content {
-        case .entities(let place): [RowOrder(.field(place.source, place.table.keyField))]
-        case .columns(let columns): columns.map { RowOrder($0.meaning.expression) }
-        }
     }
 }
 

@@ -61,7 +61,9 @@ struct Applier {
     func nested(_ rows: AppliedRows, groups: [RowExpression]? = nil) -> AppliedRows {
         let columns = rows.columns
         let name = reader.numbering.next()
-        let relation = rows.relation(columns.map(\.meaning.expression), groups: groups)
+        // Without columns, as the last level of a rollup may be, it is one row of nothing.
+        let told = columns.isEmpty ? [.aggregate(.count, nil, isDistinct: false)] : columns.map(\.meaning.expression)
+        let relation = rows.relation(told, groups: groups)
         let outputs = columns.enumerated().map { position, column in
             AppliedRows.Column(
                 path: column.path, meaning: Meaning(.output(name, position), column.meaning.type))
