@@ -11,7 +11,6 @@ let strict: [SwiftSetting] = [
 
 let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "AdapterKit")
 let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireFormats")
-let odataLanguage = Target.Dependency.product(name: "ODataLanguage", package: "OData")
 let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
 let client = Target.Dependency.product(name: "Client", package: "Client")
 func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
@@ -53,7 +52,6 @@ let package = Package(
         .package(path: "Sources/Client"),
         .package(path: "Sources/OData"),
         .package(path: "Sources/WireFormats"),
-        .package(path: "Sources/OData"),
         .package(path: "Sources/SyncEngine"),
         // Exact versions, because Package.resolved is not committed.
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -113,6 +111,7 @@ let package = Package(
             ]),
         room(
             "AttachmentFiles", [adapterKit, syncEngine, .product(name: "Crypto", package: "swift-crypto")]),
+        room("Push", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
         room("PluginHost", [adapterKit]),
         room("HostConfiguration", [adapterKit, .product(name: "Yams", package: "Yams")]),
         room(
@@ -137,17 +136,25 @@ let package = Package(
         room(
             "BrowserClient", ["Gateway", adapterKit],
             resources: [.embedInCode("Client"), .embedInCode("Demonstration")]),
+        room("ChatPage", ["Gateway", adapterKit], resources: [.embedInCode("Files")]),
         adapter("PlistFeeds"),
         adapter("EmployeeSearch"),
         adapter("XMLUsers"),
         adapter("Chat"),
+        room(
+            "ODataAdapter", path: "Sources/Adapters/OData",
+            [
+                adapterKit, wireFormats, odata("ODataModel"), odata("ODataLanguage"), odata("ODataRecords"),
+                odata("ODataQueries"),
+            ]),
         .executableTarget(
             name: "portico",
             dependencies: [
                 adapterKit, wireFormats, syncEngine, logging, "Gateway", "Identity", "Upstream", "SQLiteStore",
                 "AttachmentFiles",
                 "PluginHost",
-                "HostConfiguration", "BrowserClient", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat",
+                "HostConfiguration", "BrowserClient", "ChatPage", "Push", "PlistFeeds", "EmployeeSearch", "XMLUsers",
+                "Chat", "ODataAdapter",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -160,9 +167,8 @@ let package = Package(
         .executableTarget(
             name: "porticoctl",
             dependencies: [
-                adapterKit, wireFormats, syncEngine, "SQLiteStore", "AttachmentFiles",
-                adapterKit, wireFormats, syncEngine, odataLanguage, "SQLiteStore",
-                adapterKit, "ClientGeneration", wireFormats, syncEngine, "SQLiteStore", "AttachmentFiles",
+                adapterKit, "ClientGeneration", wireFormats, syncEngine, odata("ODataLanguage"), "SQLiteStore",
+                "AttachmentFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -202,6 +208,7 @@ let package = Package(
                 .product(name: "WireFormatTesting", package: "WireFormats"),
             ]),
         tests("UpstreamTests", ["Upstream", "UpstreamStandIn", adapterKit]),
+        tests("PushTests", ["Push", adapterKit]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
         tests("ClientGenerationTests", ["ClientGeneration", adapterKit]),
         tests("HostConfigurationTests", ["HostConfiguration", adapterKit]),
@@ -210,6 +217,7 @@ let package = Package(
             [
                 "Gateway", adapterKit, wireFormats, syncEngine,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
             ]),
         tests(
             "AdapterTests",

@@ -65,7 +65,7 @@ public struct Gateway: Sendable {
             standing = services.admission.count(caller, of: request)
             if let standing, standing.isExceeded { throw PorticoError.tooMany(standing) }
             try admit(caller, request, properties, effect: endpoint.effect(of: request))
-            let place = try services.admission.take(caller, of: request, properties.adapter)
+            let place = try await services.admission.take(caller, of: request, properties.adapter)
             defer { services.admission.leave(place) }
             let authenticated = AuthenticatedRequest(request: request, caller: caller, parameters: parameters)
             response = services.answers.revalidated(try await endpoint.respond(to: authenticated), for: request)

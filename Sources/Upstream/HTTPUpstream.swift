@@ -72,13 +72,11 @@ extension HTTPUpstream {
         -> UpstreamResponse
     {
         var plan = CallPlan(request, settings)
+        // Who gave up says nothing about the server; the deadline does.
+        let failed = { (_: any Error) in ContinuousClock.now >= end ? CircuitBreaker.Outcome.failed : .unknown }
         while true {
             let asked = plan.request
-            let outcome = try await circuits.through(
-                asked.address.origin, judge: CallPlan.judge,
-                // Who gave up says nothing about the server; the deadline does.
-                failed: { _ in ContinuousClock.now >= end ? .failed : .unknown }
-            ) {
+            let outcome = try await circuits.through(asked.address.origin, judge: CallPlan.judge, failed: failed) {
                 try await self.outcome(of: asked)
             }
             switch plan.next(after: outcome) {

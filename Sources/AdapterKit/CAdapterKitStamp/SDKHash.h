@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "1bd42920403db0e18834af3c82d6d2ee1aedbe8fabd59a5ad16e72722dda73fa"
+#define ADAPTERKIT_SDK_HASH "6c1ec8fe00d58654a838696078eab6639e84485096a2cb87b8b85c4b5b1c384a"

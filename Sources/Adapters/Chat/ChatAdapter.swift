@@ -6,6 +6,8 @@ final class ChatAdapter: Adapter {
     private let settings: ChatSettings
     /// Set once, before the first call.
     private let context = Mutex<AdapterContext?>(nil)
+    /// What goes on beside the calls, from the start to the stop.
+    private let work = Mutex<[Task<Void, Never>]>([])
 
     init(_ settings: ChatSettings) {
         self.settings = settings
@@ -13,6 +15,19 @@ final class ChatAdapter: Adapter {
 
     func start(_ context: AdapterContext) async throws {
         self.context.withLock { $0 = context }
+        let (pushes, retention) = (
+            MessagePushes(context: context, settings: settings), Retention(context: context, settings: settings)
+        )
+        work.withLock { $0 = [Task { await pushes.run() }, Task { await retention.run() }] }
+    }
+
+    func stop() async {
+        let tasks = work.withLock { tasks in
+            defer { tasks = [] }
+            return tasks
+        }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
     }
 
     func handle(_ call: Call) async throws -> Answer {

@@ -18,12 +18,18 @@ public enum ChatModule: AdapterModule {
         ConfigurationOption(
             "limits.rooms", .integer(IntegerRange(1...10_000)), defaultValue: 500,
             summary: "In how many rooms one account may be."),
+        ConfigurationOption(
+            "limits.pushes", .integer(IntegerRange(1...1000)), defaultValue: 32,
+            summary: "Devices that are told at once."),
+        ConfigurationOption(
+            "retention.interval", .integer(IntegerRange(1...86_400)), defaultValue: 3600,
+            summary: "Seconds from one look for messages that are too old to the next."),
     ]
 
     public static func declare(_ configuration: AdapterConfiguration) -> AdapterDeclaration {
         AdapterDeclaration(
             name: name, title: "Chat", summary: "Rooms, their members and their messages.", version: "1.0",
-            entities: [Rooms.entity, Messages.entity, ReadMarks.entity, Devices.entity],
+            entities: [Rooms.entity, Messages.entity, ReadMarks.entity, Devices.entity, PushProgress.entity],
             operations: [Twaddle.operation] + ChatFunction.all.map(\.operation), feeds: [ChatFeed.declaration])
     }
 
@@ -38,6 +44,9 @@ struct ChatSettings: Sendable {
     let moderators: Set<RoleName>
     let maximumMembers: Int
     let maximumRooms: Int
+    let pushesAtOnce: Int
+    /// Seconds.
+    let retentionInterval: Int
 
     init(_ configuration: AdapterConfiguration) {
         echoes = configuration["echo"]?.boolValue ?? false
@@ -45,5 +54,7 @@ struct ChatSettings: Sendable {
         moderators = Set(roles.compactMap(\.stringValue).compactMap { RoleName($0) })
         maximumMembers = configuration["limits", "members"]?.int64Value.map(Int.init) ?? 2000
         maximumRooms = configuration["limits", "rooms"]?.int64Value.map(Int.init) ?? 500
+        pushesAtOnce = configuration["limits", "pushes"]?.int64Value.map(Int.init) ?? 32
+        retentionInterval = configuration["retention", "interval"]?.int64Value.map(Int.init) ?? 3600
     }
 }

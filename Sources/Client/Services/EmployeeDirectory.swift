@@ -55,4 +55,12 @@ public struct Employee: Codable, Sendable, Equatable {
     public let email: String
     /// Empty without one.
     public let phoneNumber: String
+
+    public init(firstName: String, lastName: String, division: String, email: String = "", phoneNumber: String = "") {
+        self.firstName = firstName
+        self.lastName = lastName
+        self.division = division
+        self.email = email
+        self.phoneNumber = phoneNumber
+    }
 }

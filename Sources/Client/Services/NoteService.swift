@@ -67,4 +67,17 @@ public struct Note: Codable, Sendable, Equatable, Identifiable {
     public let modified: Date
     /// SHA-256 digests, 64 hexadecimal digits each.
     public let attachments: [String]
+
+    public init(
+        id: String, title: String, text: String, owner: String, sharedWith: [String] = [], modified: Date,
+        attachments: [String] = []
+    ) {
+        self.id = id
+        self.title = title
+        self.text = text
+        self.owner = owner
+        self.sharedWith = sharedWith
+        self.modified = modified
+        self.attachments = attachments
+    }
 }

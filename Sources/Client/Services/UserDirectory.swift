@@ -26,6 +26,11 @@ public struct UserDirectory: Sendable {
     public struct Entry: Sendable, Equatable, Identifiable {
         public let id: Int
         public let name: String
+
+        public init(id: Int, name: String) {
+            self.id = id
+            self.name = name
+        }
     }
 
     public struct User: Sendable, Equatable, Identifiable {
@@ -33,6 +38,12 @@ public struct UserDirectory: Sendable {
         public let name: String
         /// Size and width, such as `8.5M`.
         public let shoeSize: String
+
+        public init(id: Int, name: String, shoeSize: String) {
+            self.id = id
+            self.name = name
+            self.shoeSize = shoeSize
+        }
     }
 
     // With the contract's names of the elements.

@@ -24,12 +24,13 @@ public struct ServedAdapter: Sendable {
     /// To be called once, before the first request.
     public func start(
         in store: any Store, accounts: any AccountList, clock: any WallClock, live: any LiveSignals,
-        push: any PushSender, portal: (any CallerUpstream)?
+        push: any PushSender, portal: (any CallerUpstream)?, serviceOperations: [any ServiceOperations]
     ) async throws {
         try await adapter.start(
             AdapterContext(
                 records: ownRecords(in: store), accounts: accounts, log: log, clock: clock, live: live, push: push,
-                portal: portal))
+                portal: portal, serviceOperations: serviceOperations,
+                changes: StoreChanges(store: store, adapter: declaration.name)))
     }
 
     /// The records as `principal` may see and change them.

@@ -25,7 +25,8 @@ struct GatewayConnection: Sendable {
         self.logger = logger
         var generator = SystemRandomNumberGenerator()
         ids = RequestIDs(random: generator.next())
-        places = RequestPlaces(limit: gateway.services.limits.inFlight)
+        places = RequestPlaces(
+            limit: gateway.services.limits.inFlight, reserve: gateway.services.limits.urgent)
         peers = PeerAddress(proxies: settings.trustedProxies)
     }
 
@@ -39,7 +40,7 @@ struct GatewayConnection: Sendable {
     func respond(to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
         let began = ContinuousClock.now
         let id = ids.next()
-        let intake = BodyIntake(request, isStream: carriesStreams)
+        let intake = BodyIntake(request, isStream: carriesStreams, pace: UploadPace(rate: settings.readRate))
         if request.headers[.expect]?.lowercased() == "100-continue", intake.isWithin(gateway.services.limits.body) {
             try await writer.writeInformationalHead(HTTPResponse(status: .continue))
         }

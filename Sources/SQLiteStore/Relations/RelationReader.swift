@@ -18,7 +18,16 @@ struct RelationReader {
         }
         let execution = try Execution(statement, compiled.fragment.values)
         let row = StatementRow(reader: execution.row, kinds: compiled.kinds)
-        while try execution.step() { try receive(row) }
+        while try Self.step(execution) { try receive(row) }
+    }
+
+    /// A sum of integers that is none any more is the question's fault, not the store's.
+    private static func step(_ execution: borrowing Execution) throws -> Bool {
+        do {
+            return try execution.step()
+        } catch let failure as SQLiteFailure where failure.message == "integer overflow" {
+            throw PorticoError(.requestInvalid, "A sum is larger than an integer can be.")
+        }
     }
 
     /// SQLite has limits of its own for how deep a statement goes, which depend on how it was built.

@@ -9,6 +9,8 @@ public struct UpstreamSettings: Sendable {
     public var privateNetworks: [AddressRange] = []
     /// Files of further certificates (PEM) that are trusted beside the system's.
     public var trustedCertificates: [String] = []
+    /// HTTP/2 where the server agrees to it (ALPN); otherwise HTTP/1.1 alone.
+    public var speaksHTTP2 = false
     public var limits = UpstreamLimits()
 
     public init(name: UpstreamName, origins: Set<UpstreamOrigin>) {

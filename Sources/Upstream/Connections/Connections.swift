@@ -36,12 +36,14 @@ final class Connections: Sendable {
     private func make(_ host: String, _ address: IPAddress) -> HTTPClient {
         var configuration = HTTPClient.Configuration()
         configuration.dnsOverride = [host: address.description]
-        configuration.http1_1ConnectionDebugInitializer = { channel in
+        let check: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
             let isRight = channel.remoteAddress?.ipAddress.flatMap(IPAddress.init) == address
             return isRight
                 ? channel.eventLoop.makeSucceededVoidFuture() : channel.eventLoop.makeFailedFuture(OtherAddress())
         }
-        configuration.httpVersion = .http1Only
+        configuration.http1_1ConnectionDebugInitializer = check
+        configuration.http2ConnectionDebugInitializer = check
+        configuration.httpVersion = settings.speaksHTTP2 ? .automatic : .http1Only
         configuration.redirectConfiguration = .disallow
         configuration.timeout.connect = TimeAmount(settings.limits.connect)
         configuration.connectionPool.idleTimeout = TimeAmount(settings.limits.idle)

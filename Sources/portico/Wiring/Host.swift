@@ -21,6 +21,7 @@ struct Host {
     let administration: Gateway
     let readiness = Readiness()
     private let upstreams: [HTTPUpstream]
+    private let push: PushWiring
 
     init(_ plan: HostPlan, logger: Logger) async throws {
         let settings = plan.settings
@@ -30,6 +31,7 @@ struct Host {
         let store = try SQLiteStore(SQLiteStoreSettings(path: settings.storePath.path, clock: SystemClock()))
         self.store = store
         try await store.install(plan.collections)
+        push = try PushWiring(settings.push, logger: logger)
         upstreams = settings.providers.map { HTTPUpstream($0.upstream, log: Log(logger, label: "upstream")) }
         identity = try await Identity(
             store: store, configuration: settings.identity, clock: SystemClock(),
@@ -65,15 +67,16 @@ struct Host {
             if loadingSamples { try await SampleData(served, store: store).load() }
             try await served.start(
                 in: store, accounts: identity.accounts, clock: SystemClock(),
-                live: feeds.signals(of: served.declaration.name), push: NoPushSender(),
-                portal: portal.flatMap { identity.callerUpstream($0) })
+                live: feeds.signals(of: served.declaration.name), push: push.sender,
+                portal: portal.flatMap { identity.callerUpstream($0) },
+                serviceOperations: adapters.flatMap(\.adapter.serviceOperations))
         }
     }
 
     /// After the last request.
     func stop() async {
         for served in adapters { await served.adapter.stop() }
-        for upstream in upstreams { await upstream.stop() }
+        for upstream in upstreams + push.upstreams { await upstream.stop() }
         await store.close()
     }
 }

@@ -8,7 +8,7 @@ enum HostReference {
             adapterKeys(module.name, module.options)
         }
         return ConfigurationReference(
-            http + limits + sync + live + other + identity + ProviderReference.keys + adapters)
+            http + limits + sync + live + other + identity + ProviderReference.keys + PushReference.keys + adapters)
     }
 
     private static let http = [
@@ -41,6 +41,8 @@ enum HostReference {
         ConfigurationKey(
             "http.limits.writeRate", .size, default: "1KiB", "Bytes a second that a caller takes of an answer at least."
         ),
+        ConfigurationKey(
+            "http.limits.readRate", .size, default: "512", "Bytes a second that a request's body comes with at least."),
         ConfigurationKey("http.limits.body", .size, default: "8MiB", "A request's body, inflated too."),
         ConfigurationKey(
             "http.limits.expansion", .integer(1...10_000), default: "100", "How many times a body may inflate."),
@@ -63,6 +65,18 @@ enum HostReference {
         ConfigurationKey(
             "http.limits.inFlightPerAdapter", .integer(1...100_000), default: "768",
             "Requests to one adapter under way at once."),
+        ConfigurationKey(
+            "http.limits.urgent", .integer(0...100_000), default: "64",
+            "Requests beyond `inFlight` for what is cheap and urgent: refreshing and ending a sign-in."),
+        ConfigurationKey(
+            "http.limits.queuePerCaller", .integer(0...10_000), default: "32",
+            "Requests of one caller that wait for a place at most."),
+        ConfigurationKey(
+            "http.limits.queuePerAdapter", .integer(0...10_000), default: "128",
+            "Requests to one adapter that wait for a place at most."),
+        ConfigurationKey(
+            "limits.routes", .list(of: .mapping(routeKeys)), default: "[]",
+            "Requests of one account, or of one address without one, to a path and what is below it."),
         ConfigurationKey(
             "limits.requestsPerMinute", .integer(0...10_000_000), default: "0",
             "Requests of one account, or of one address without one; 0: any number."),
@@ -149,6 +163,11 @@ enum HostReference {
         ConfigurationKey(
             "identity.demoAccounts", .list(of: .mapping(accountKeys)), default: "[]",
             "Accounts made at the first start, for trying out; they forbid listening beyond loopback."),
+    ]
+
+    private static let routeKeys = [
+        ConfigurationKey("path", .text, "The path, such as `/auth/login`."),
+        ConfigurationKey("requestsPerMinute", .integer(1...10_000_000), "Requests in a minute."),
     ]
 
     private static let accountKeys = [

@@ -25,6 +25,7 @@ struct HostSettings {
     let identity: IdentityConfiguration
     let demoAccounts: [DemoAccount]
     let providers: [ProviderPlan]
+    let push: PushPlan
     private let idle: Duration
     private let request: Duration
     let door: FrontDoorSettings
@@ -46,6 +47,7 @@ struct HostSettings {
         identity = IdentityConfiguration(values)
         demoAccounts = try Self.demoAccounts(resolved)
         providers = try ProviderPlan.all(resolved)
+        push = try PushPlan(resolved)
         try refuseDemoBeyondLoopback()
         try refuseLongSocketPath()
     }

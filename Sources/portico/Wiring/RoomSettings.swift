@@ -1,6 +1,8 @@
 import AttachmentFiles
 import BrowserClient
+import ChatPage
 import Gateway
+import HostConfiguration
 import Identity
 import SyncEngine
 
@@ -15,7 +17,7 @@ extension GatewaySettings {
         version = Portico.version
         sync = SyncSettings(values)
         feeds = FeedSettings(values)
-        pages = BrowserFiles.all
+        pages = BrowserFiles.all + (values.flag("adapters.chat.enabled") ? ChatPageFiles.all : [])
     }
 }
 
@@ -85,6 +87,13 @@ extension GatewayLimits {
         inFlight = values.integer("http.limits.inFlight")
         inFlightPerCaller = values.integer("http.limits.inFlightPerCaller")
         inFlightPerAdapter = values.integer("http.limits.inFlightPerAdapter")
+        urgent = values.integer("http.limits.urgent")
+        queuePerCaller = values.integer("http.limits.queuePerCaller")
+        queuePerAdapter = values.integer("http.limits.queuePerAdapter")
+        routes = values.list("limits.routes").compactMap { entry in
+            guard let path = entry["path"]?.text, let limit = entry["requestsPerMinute"]?.integer else { return nil }
+            return RouteRate(path: path, requestsPerMinute: limit)
+        }
         requestsPerMinute = values.integer("limits.requestsPerMinute")
         addressRequestsPerMinute = values.integer("limits.addressRequestsPerMinute")
     }

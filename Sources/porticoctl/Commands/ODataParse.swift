@@ -5,7 +5,7 @@ import ValueTree
 
 struct ODataCommands: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "odata", abstract: "Administers OData services.", subcommands: [ODataParse.self])
+        commandName: "odata", abstract: "Administers OData services.", subcommands: [ODataImport.self, ODataParse.self])
 }
 
 /// Shows how a text is understood under a rule of the OASIS grammar; nothing is asked of a gateway.

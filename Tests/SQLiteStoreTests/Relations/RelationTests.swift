@@ -37,6 +37,20 @@ import Testing
         #expect(try await library.value(rest) == .decimal("-1.5"))
     }
 
+    @Test func `numbers without measure cost neither memory nor the process`() async throws {
+        let library = try await Library(books: [])
+        var large = RowExpression.value(.decimal("1e999999"))
+        for _ in 0..<10 { large = .arithmetic(.multiply, large, large) }
+        #expect(try await library.value(large) == .null)
+        let apart = RowExpression.arithmetic(.add, .value(.decimal("1e5000")), .value(.decimal("1e-5000")))
+        #expect(try await library.value(apart) == .null)
+        let sum = Relation(
+            .union([.max, 1].map { Relation(.one, columns: [.value(.int64($0))]) }, as: 1),
+            columns: [.aggregate(.sum, .output(1, 0), isDistinct: false)])
+        let error = await #expect(throws: PorticoError.self) { try await library.rows(sum) }
+        #expect(error?.code == .requestInvalid)
+    }
+
     @Test func `a field of decimals keeps the zeros that were written`() async throws {
         let library = try await Library()
         let rows = try await library.rows(

@@ -23,6 +23,9 @@ public protocol Adapter: Sendable {
     /// `server.overloaded`) has the device send the change again later, anything else rejects it.
     func settle(_ conflict: RecordConflict) async throws -> ConflictDecision
 
+    /// What it adds to services of other adapters.
+    var serviceOperations: [any ServiceOperations] { get }
+
     /// What a person finds on the front page. Shown to everybody, so it names nothing that needs a login to know.
     func listings() async throws -> [Listing]
 
@@ -41,6 +44,7 @@ extension Adapter {
     public func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer? { nil }
 
     public func settle(_ conflict: RecordConflict) async throws -> ConflictDecision { .keep }
+    public var serviceOperations: [any ServiceOperations] { [] }
     public func listings() async throws -> [Listing] { [] }
     public func sampleRecords() throws -> [SampleRecords] { [] }
     public func stop() async {}
@@ -59,11 +63,15 @@ public struct AdapterContext: Sendable {
     public let push: any PushSender
     /// The portal of `adapters.{name}.portal`; nil: none is configured, and the adapter has no such upstream.
     public let portal: (any CallerUpstream)?
+    /// What all adapters together add to services.
+    public let serviceOperations: [any ServiceOperations]
+    public let changes: any RecordChanges
 
     public init(
         records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock,
         live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender(),
-        portal: (any CallerUpstream)? = nil
+        portal: (any CallerUpstream)? = nil, serviceOperations: [any ServiceOperations] = [],
+        changes: any RecordChanges = NoRecordChanges()
     ) {
         self.records = records
         self.accounts = accounts
@@ -72,6 +80,8 @@ public struct AdapterContext: Sendable {
         self.live = live
         self.push = push
         self.portal = portal
+        self.serviceOperations = serviceOperations
+        self.changes = changes
     }
 }
 

@@ -21,7 +21,7 @@ struct ChatFunction: Sendable {
     }
 
     static let all: [ChatFunction] =
-        [users, rooms, publicRooms, createRoom, join, leave, members, invite, remove, ban]
+        [users, rooms, publicRooms, createRoom, join, leave, retention, members, invite, remove, ban]
         + [messages, post, edit, delete, search] + [markRead, unread] + [typing, presence] + [
             registerDevice, unregisterDevice,
         ]

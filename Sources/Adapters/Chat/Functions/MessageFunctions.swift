@@ -22,6 +22,7 @@ extension ChatFunction {
         input: [
             Inputs.roomMember, Member("text", Limits.text, isRequired: true),
             Member("id", Limits.recordID, summary: "Chosen by the client, a UUID for example."),
+            Member(Messages.attachments, .list(of: Limits.digest), summary: "Digests of what was uploaded before."),
         ],
         output: [messageAnswer], at: [.chat(.post, "/chat/v1/rooms/{room}/messages")]
     ) { call in

@@ -39,10 +39,18 @@ struct Posting {
     }
 
     func run() async throws -> Record {
+        let attachments = call[Messages.attachments].arrayValue ?? []
+        guard attachments.count <= Limits.attachments else {
+            throw PorticoError(
+                .requestLimitExceeded, "A message has at most \(Limits.attachments) attachments.",
+                target: Messages.attachments.text)
+        }
         let id = call.text("id") == nil ? nil : try call.id("id")
         do {
             return try await call.records.create(
-                ["room": .string(room.id.text), "text": call[Messages.text]], id: id, in: Messages.entity.name)
+                [
+                    "room": .string(room.id.text), "text": call[Messages.text], "attachments": .array(attachments),
+                ], id: id, in: Messages.entity.name)
         } catch let error as PorticoError where error.code == .recordExists {
             return try await posted(id, error)
         }

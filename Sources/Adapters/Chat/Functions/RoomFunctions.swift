@@ -75,6 +75,25 @@ extension ChatFunction {
         return ["done": true]
     }
 
+    static let retention = ChatFunction(
+        "setretention", "How long a room keeps its messages; the owner's right.", .writes, isIdempotent: true,
+        input: [
+            Inputs.roomMember,
+            Member(
+                "seconds", .integer(IntegerRange(0...Limits.longestRetention)), isRequired: true, acceptsText: true,
+                summary: "0: for ever."),
+        ],
+        output: [Inputs.done], at: [.chat(.put, "/chat/v1/rooms/{room}/retention")]
+    ) { call in
+        let room = try await call.moderatedRoom()
+        guard call.moderates(room) else {
+            throw PorticoError(.accessDenied, "Only the room's owner may do this.")
+        }
+        let seconds = call["seconds"]
+        _ = try await call.changeRoom(room.id) { $0[Rooms.retention] == seconds ? nil : ["retention": seconds] }
+        return ["done": true]
+    }
+
     private static let roomList = Member("rooms", .list(of: .object(Rooms.shape)), isRequired: true)
 }
 

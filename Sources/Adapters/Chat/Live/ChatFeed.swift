@@ -14,7 +14,8 @@ enum ChatFeed {
             LiveFeed.Source(
                 Messages.entity.name, group: Messages.room, created: "message", changed: "edit", removed: "removal",
                 tells: [
-                    Messages.id, Messages.room, Messages.sequence, Messages.user, Messages.text, Messages.sent,
+                    Messages.id, Messages.room, Messages.sequence, Messages.user, Messages.text, Messages.attachments,
+                    Messages.sent,
                     Messages.edited,
                 ]),
             LiveFeed.Source(

@@ -33,7 +33,7 @@ enum Devices {
         ],
         indexes: [Index([token], isUnique: true), Index([user])], exposure: .adapterOnly)
 
-    static let platforms = ["apns", "webhook"]
+    static let platforms = ["apns", "webhook", "log"]
     /// How many devices one account may register; the oldest goes when another comes.
     static let maximum = 20
 

@@ -12,6 +12,9 @@ enum Rooms {
             Field(members, .list(of: Limits.accountName), defaultValue: [], summary: "Account names."),
             Field(banned, .list(of: Limits.accountName), defaultValue: [], summary: "Who may not come back."),
             Field(isPublic, .bool, defaultValue: false, summary: "Whether everybody may join."),
+            Field(
+                retention, .integer(IntegerRange(0...Limits.longestRetention)),
+                summary: "Seconds that messages are kept; nothing or 0: for ever."),
             Field(created, .date, source: .createdAt),
         ],
         indexes: [Index([isPublic, name])],
@@ -23,6 +26,7 @@ enum Rooms {
     static let members: FieldName = "members"
     static let banned: FieldName = "banned"
     static let isPublic: FieldName = "isPublic"
+    static let retention: FieldName = "retention"
     static let created: FieldName = "created"
 
     /// A room as the functions tell it; the members are asked for on their own, since there may be thousands.

@@ -5,13 +5,12 @@ import ValueTree
 
 /// The services against the gateway that `PORTICO_GATEWAY` names, with the demo's accounts and sample data: the
 /// end-to-end tests start one and run these.
-@Suite("A gateway's services", .enabled(if: GatewayServicesTests.address != nil))
+@Suite("A gateway's services", .enabled(if: RunningGateway.address != nil))
 struct GatewayServicesTests {
-    nonisolated static let address = ProcessInfo.processInfo.environment["PORTICO_GATEWAY"].flatMap(ServerAddress.init)
-
     func signedIn() async throws -> Session {
         let session = Session(
-            server: try #require(Self.address), transport: URLSessionTransport(), storage: CredentialsInMemory())
+            server: try #require(RunningGateway.address), transport: URLSessionTransport(),
+            storage: CredentialsInMemory())
         try await session.signIn(name: "alice", password: "portico-demo")
         return session
     }
@@ -40,11 +39,13 @@ struct GatewayServicesTests {
     @MainActor
     func feeds() async throws {
         let session = Session(
-            server: try #require(Self.address), transport: URLSessionTransport(), storage: CredentialsInMemory())
+            server: try #require(RunningGateway.address), transport: URLSessionTransport(),
+            storage: CredentialsInMemory())
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("feed-\(UUID().uuidString)")
         let feed = session.feeds.controller("sonnets", cache: PlistFeedCache(folder: folder), needsSignIn: false)
         let first = try await feed.refresh()
-        #expect(first.data["verses"]?.arrayValue?.count == 154 && first.isChanged)
+        let verses = try #require(first.data["verses"]?.arrayValue)
+        #expect(verses.first?.arrayValue?.count == 2 && first.isChanged)
         let again = session.feeds.controller("sonnets", cache: PlistFeedCache(folder: folder), needsSignIn: false)
         #expect(try await again.refresh().data == first.data)
         #expect(try await session.feeds.document("sonnets", needsSignIn: false) == first.data)
@@ -75,7 +76,11 @@ struct GatewayServicesTests {
         let page = try await service.listNotes(filter: "id eq '\(id)'", limit: 1)
         #expect(page.items.map(\.id) == [id] && page.items.first?.modified != nil)
         try await service.deleteNote(id)
-        let found = try await EmployeesService(session).employeeSearch(.init(fullName: "John Doe", order: .asc))
+        let found = try await EmployeesService(session).employeeSearch(.init(order: .asc, fullName: "John Doe"))
         #expect(Set(found.employees.map(\.lastName)) == ["Doe"])
     }
+}
+
+enum RunningGateway {
+    static let address = ProcessInfo.processInfo.environment["PORTICO_GATEWAY"].flatMap(ServerAddress.init)
 }

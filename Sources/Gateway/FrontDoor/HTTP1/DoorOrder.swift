@@ -21,11 +21,21 @@ struct DoorOrder {
     /// The request that was to be the last has arrived: nothing behind it is meant for us.
     private(set) var isComplete = false
 
+    /// Requests that were let in.
+    private(set) var heads = 0
+
+    /// Nothing is asked that was not answered.
+    var isIdle: Bool { unanswered == 0 && waiting == nil }
+
+    /// The response under way is to the only request that is.
+    var isAnsweringLast: Bool { unanswered == 1 && !isReading }
+
     /// Whether what arrives is still let in.
     var isReadingOn: Bool { waiting == nil && !isShut && !isComplete }
 
     mutating func headArrived(isLast: Bool) {
         unanswered += 1
+        heads += 1
         isReading = true
         self.isLast = isLast
     }

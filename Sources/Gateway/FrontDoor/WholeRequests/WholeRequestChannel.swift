@@ -5,10 +5,12 @@ import NIOHTTP1
 struct WholeRequestChannel: Sendable {
     private let place: NIOLoopBound<(handler: WholeRequestHandler, context: ChannelHandlerContext)>
     private let loop: any EventLoop
+    private let channel: any Channel
 
     /// On the event loop.
     init(_ handler: WholeRequestHandler, _ context: ChannelHandlerContext) {
         loop = context.eventLoop
+        channel = context.channel
         place = NIOLoopBound((handler, context), eventLoop: loop)
     }
 
@@ -31,7 +33,8 @@ struct WholeRequestChannel: Sendable {
         defer { stream.end() }
         do {
             try await write(.head(head))
-            while let piece = await stream.next() { try await write(.body(.byteBuffer(piece))) }
+            stream.begin(on: channel)
+            while let piece = try await stream.next() { try await write(.body(.byteBuffer(piece))) }
             try await write(.end(nil))
             try await loop.submit { place.value.handler.resume(place.value.context, closes: isLast) }.get()
         } catch {

@@ -214,8 +214,10 @@ extension WholeRequestHandler {
         writing = nil
     }
 
-    /// What ends a connection (a stop, the peer's last byte) waits for the answer that is under way.
+    /// What ends a connection (a stop, the peer's last byte) waits for the answer that is under way. A stream may have
+    /// no end, and who follows one does not close half a connection: it ends at once, as ``HangUpHandler`` has it.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if writing != nil, case .some(.inputClosed) = event as? ChannelEvent { return context.close(promise: nil) }
         if isAnswering { return arrivals.keep(.event(event)) }
         release(context)
         context.fireUserInboundEventTriggered(event)

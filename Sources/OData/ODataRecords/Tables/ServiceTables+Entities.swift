@@ -19,6 +19,7 @@ extension ServiceTables {
         _ table: RecordTable, rows: RowRules, writers: Access?, policy: ConflictPolicy, searched: [String],
         unique: [String]
     ) -> Entity {
+        let rows = isReadOnly(table) ? RowRules(read: rows.read, write: .nobody) : rows
         let description = table.type.annotations[CoreTerm.description]?.stringValue
         return Entity(
             table.entity, summary: description ?? "\(table.source) of the service \(service).",
@@ -26,6 +27,16 @@ extension ServiceTables {
             indexes: indexes(table) + unique.compactMap { table.columns[$0].map { Index([$0.field], isUnique: true) } },
             searchFields: searched.compactMap { table.columns[$0]?.field }, attachments: [], rows: rows,
             writers: writers, conflictPolicy: policy)
+    }
+
+    /// Whether the model's capabilities exclude every change of the set.
+    private func isReadOnly(_ table: RecordTable) -> Bool {
+        let annotations = model.container.entitySet(table.source)?.annotations
+        let restrictions = [
+            (CoreTerm.insertRestrictions, "Insertable"), (CoreTerm.updateRestrictions, "Updatable"),
+            (CoreTerm.deleteRestrictions, "Deletable"),
+        ]
+        return restrictions.allSatisfy { annotations?[$0]?[$1]?.boolValue == false }
     }
 
     /// Only a text can be made up.

@@ -41,7 +41,9 @@ enum CalendarFunctions {
     private static func shifted(_ name: String, _ sign: Double) -> SQLFunction {
         .strict(name, 2) { arguments in
             guard let seconds = arguments.decimal(1)?.double else { return .null }
-            return .real(((arguments.real(0) + sign * seconds) * 1e6).rounded() / 1e6)
+            let instant = ((arguments.real(0) + sign * seconds) * 1e6).rounded() / 1e6
+            // Beyond the calendar there is none.
+            return WireDate(secondsSinceReferenceDate: instant).rfc3339 == nil ? .null : .real(instant)
         }
     }
 

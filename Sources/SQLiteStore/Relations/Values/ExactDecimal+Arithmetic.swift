@@ -25,12 +25,13 @@ extension ExactDecimal {
         guard left.digits.count + right.digits.count <= maximumDigits else { return nil }
         return ExactDecimal(
             isNegative: left.isNegative != right.isNegative, digits: Digits.product(left.digits, right.digits),
-            exponent: left.exponent + right.exponent)
+            exponent: left.exponent + right.exponent
+        ).withinLimits
     }
 
     /// With at most so many significant digits, the last one rounded half away from zero. Nil for a division by zero.
     static func quotient(_ left: ExactDecimal, _ right: ExactDecimal, digits: Int) -> ExactDecimal? {
-        guard !right.digits.isEmpty else { return nil }
+        guard !right.digits.isEmpty, right.digits.count <= maximumDigits else { return nil }
         guard !left.digits.isEmpty else { return .zero }
         let padding = max(0, digits + 1 + right.digits.count - left.digits.count)
         let dividend = left.digits + [UInt8](repeating: 0, count: padding)
@@ -40,7 +41,7 @@ extension ExactDecimal {
         return ExactDecimal(
             isNegative: left.isNegative != right.isNegative, digits: marked,
             exponent: left.exponent - padding - right.exponent - 1
-        ).rounded(toDigits: digits)
+        ).rounded(toDigits: digits).withinLimits
     }
 
     /// Of the division towards zero, with the dividend's sign.

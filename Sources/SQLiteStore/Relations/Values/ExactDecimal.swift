@@ -7,8 +7,13 @@ struct ExactDecimal: Equatable {
     private(set) var digits: [UInt8]
     private(set) var exponent: Int
 
-    /// Results with more digits are null: nothing that is stored has as many, and a hostile exponent would cost memory.
-    static let maximumDigits = WireDecimal.maximumDigits
+    /// Results with more digits are null, so that hostile exponents cost no memory and hostile quotients no time.
+    static let maximumDigits = 1024
+
+    /// Nil for what is too long, or beyond the exponents that ``WireDecimal`` takes.
+    var withinLimits: ExactDecimal? {
+        digits.count <= Self.maximumDigits && abs(exponent) + digits.count <= WireDecimal.maximumExponent ? self : nil
+    }
 
     static let zero = ExactDecimal(isNegative: false, digits: [], exponent: 0)
 

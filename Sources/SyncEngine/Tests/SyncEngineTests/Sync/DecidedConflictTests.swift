@@ -45,7 +45,9 @@ import Testing
     }
 
     @Test func `it may keep the record or delete it, whatever the change was`() async throws {
-        for change in [mutation(1, .create, "x"), mutation(1, .update, "x", base: 1), mutation(1, .delete, "x", base: 1)] {
+        for change in [
+            mutation(1, .create, "x"), mutation(1, .update, "x", base: 1), mutation(1, .delete, "x", base: 1),
+        ] {
             var world = try await world()
             #expect(try await world.push([change], from: "one", of: ann).map(\.verdict) == [.conflict])
             let kept = try await world.store.atOneMoment { try $0.keptCopies(.all, before: nil, limit: 9) }

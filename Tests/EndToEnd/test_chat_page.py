@@ -1,0 +1,167 @@
+"""The chat's page in a real browser: two people who talk, by keyboard, on a wide screen and on a phone's."""
+
+import base64
+import json
+import os
+import pathlib
+import time
+import unittest
+import uuid
+
+import browser
+from harness import GatewayTest
+
+#: Where screenshots go, for somebody to look at.
+PICTURES = os.environ.get("PORTICO_SCREENSHOTS")
+
+TEXTS = "[...document.querySelectorAll('#messages .text')].map((text) => text.textContent)"
+ACCESSIBLE = """[...document.querySelectorAll('input, textarea, button')]
+    .filter((control) => control.checkVisibility() && !(control.labels?.length || control.textContent.trim() ||
+        control.getAttribute('aria-label'))).map((control) => control.outerHTML)"""
+
+
+@unittest.skipUnless(browser.program(), "this machine has no Chromium")
+class ChatPage(GatewayTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.address = f"http://127.0.0.1:{cls.gateway.port}/chat/"
+        cls.browser = browser.Browser()
+        cls.addClassCleanup(cls.browser.close)
+
+    def sign_in(self, user):
+        person = self.browser.person()
+        self.addCleanup(person.leave)
+        page = person.page(self.address)
+        page.until("!document.querySelector('#sign-in').hidden")
+        page.run(f"document.querySelector('#username').value = '{user}'")
+        page.run("document.querySelector('#password').value = 'portico-demo'")
+        page.run("document.querySelector('#sign-in form').requestSubmit()")
+        page.until("!document.querySelector('#work').hidden")
+        return page
+
+    def room(self, *members, **fields):
+        name = f"Room {uuid.uuid4()}"
+        made = self.gateway.send("POST", "/chat/v1/rooms", {"name": name, "members": members, **fields}, user="alice")
+        return self.expect(made, 200).json()["room"]
+
+    def say(self, room, text, user="alice"):
+        path = f"/chat/v1/rooms/{room['id']}/messages"
+        return self.expect(self.gateway.send("POST", path, {"text": text}, user=user), 200).json()["message"]
+
+    def enter(self, page, room):
+        page.until(f"document.querySelector('[data-room=\"{room['id']}\"]')")
+        page.run(f"document.querySelector('[data-room=\"{room['id']}\"]').click()")
+        page.until(f"document.querySelector('#room-title').textContent === {json.dumps(room['name'])}")
+        page.until("document.activeElement.id === 'text'")
+
+    def type(self, page, text):
+        page.call("Input.insertText", text=text)
+
+    def press(self, page, key):
+        codes = {"Enter": (13, "\r"), "Tab": (9, ""), "Escape": (27, "")}
+        code, text = codes[key]
+        named = {"key": key, "code": key, "windowsVirtualKeyCode": code}
+        page.call("Input.dispatchKeyEvent", type="keyDown", text=text, **named)
+        page.call("Input.dispatchKeyEvent", type="keyUp", **named)
+
+    def shows(self, page, *texts):
+        page.until(f"JSON.stringify({TEXTS}) === {json.dumps(json.dumps(texts, separators=(',', ':'), ensure_ascii=False))}")
+
+    def picture(self, page, name, width, height):
+        data = base64.b64decode(page.screenshot(width, height))
+        self.assertTrue(data.startswith(b"\x89PNG"))
+        if PICTURES:
+            pathlib.Path(PICTURES, f"{name}.png").write_bytes(data)
+
+    def test_two_people_talk_by_keyboard(self):
+        room = self.room("bob")
+        self.say(room, "Lunch at twelve? <b>not bold</b>")
+        alice, bob = self.sign_in("alice"), self.sign_in("bob")
+        self.enter(alice, room)
+        self.enter(bob, room)
+        self.shows(bob, "Lunch at twelve? <b>not bold</b>")
+        self.type(bob, "Half past")
+        alice.until("document.querySelector('#typing').textContent === 'bob is typing…'")
+        self.press(bob, "Enter")
+        for page in (alice, bob):
+            self.shows(page, "Lunch at twelve? <b>not bold</b>", "Half past")
+        bob.until("document.querySelector('#text').value === ''")
+        alice.until("document.querySelector('#members').textContent.includes('bob (online)')")
+        self.picture(alice, "wide", 1100, 700)
+        self.assertEqual(alice.run(ACCESSIBLE), [])
+
+    def test_what_is_unread_is_counted_until_it_is_read(self):
+        room = self.room("bob")
+        bob = self.sign_in("bob")
+        button = f"document.querySelector('[data-room=\"{room['id']}\"]')"
+        bob.until(button)
+        for n in range(3):
+            self.say(room, f"news {n}")
+        bob.until(f"{button}.getAttribute('aria-label')?.endsWith(', 3 unread')")
+        self.enter(bob, room)
+        bob.until(f"!{button}.getAttribute('aria-label')")
+        end = time.monotonic() + 30
+        while True:
+            unread = {r["room"]: r["unread"] for r in self.gateway.get("/chat/v1/unread", user="bob").json()["rooms"]}
+            if unread[room["id"]] == 0:
+                break
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
+
+    def test_history_goes_back_page_after_page(self):
+        room = self.room()
+        for n in range(60):
+            self.say(room, f"line {n}")
+        alice = self.sign_in("alice")
+        self.enter(alice, room)
+        self.shows(alice, *[f"line {n}" for n in range(10, 60)])
+        alice.run("document.querySelector('#earlier').click()")
+        self.shows(alice, *[f"line {n}" for n in range(60)])
+        alice.until("document.querySelector('#earlier').hidden")
+
+    def test_a_lost_connection_comes_back_with_what_was_missed(self):
+        room = self.room("bob")
+        bob = self.sign_in("bob")
+        self.enter(bob, room)
+        self.say(room, "before")
+        self.shows(bob, "before")
+        bob.has_network(False)
+        bob.until("document.querySelector('#state').textContent.startsWith('The connection is lost')")
+        self.say(room, "meanwhile")
+        bob.has_network(True)
+        self.shows(bob, "before", "meanwhile")
+
+    def test_who_is_sent_away_sees_the_room_no_more(self):
+        room = self.room("bob")
+        bob = self.sign_in("bob")
+        self.enter(bob, room)
+        self.gateway.request("DELETE", f"/chat/v1/rooms/{room['id']}/members/bob", user="alice")
+        bob.until("document.querySelector('#conversation').hidden")
+        bob.until(f"!document.querySelector('[data-room=\"{room['id']}\"]')")
+
+    def test_on_a_phone_there_is_one_thing_at_a_time(self):
+        room = self.room("bob")
+        self.say(room, "A word that is too long for a phone: " + "x" * 200)
+        bob = self.sign_in("bob")
+        bob.screenshot(360, 640)
+        visible = "document.querySelector('{}').checkVisibility()"
+        bob.until(f"document.querySelector('[data-room=\"{room['id']}\"]')")
+        self.assertTrue(bob.run(visible.format("nav")))
+        self.picture(bob, "phone-rooms", 360, 640)
+        self.enter(bob, room)
+        self.assertFalse(bob.run(visible.format("nav")))
+        bob.until("document.querySelectorAll('#messages li').length === 1")
+        self.assertLessEqual(bob.run("document.documentElement.scrollWidth"), 360)
+        self.picture(bob, "phone-room", 360, 640)
+        self.press(bob, "Escape")
+        self.assertTrue(bob.run(visible.format("nav")))
+
+    def test_the_files_are_for_everybody_and_allow_nothing_else(self):
+        for name in ("", "chat.js", "chat.css", "service.js"):
+            answer = self.expect(self.gateway.get(f"/chat/{name}"), 200)
+            self.assertIn("default-src 'none'", answer.headers["content-security-policy"])
+
+
+if __name__ == "__main__":
+    unittest.main()

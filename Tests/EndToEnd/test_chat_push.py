@@ -1,0 +1,253 @@
+"""Pushes: Apple's service as a stand-in that speaks HTTP/2 and checks tokens, a webhook, and what goes wrong with them."""
+
+import base64
+import hashlib
+import hmac
+import http.server
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import apns_stand
+
+from harness import Gateway, GatewayTest
+
+PATIENCE = 60
+TOPIC, TEAM, KEY = "com.example.chat", "TEAM123456", "KEY1234567"
+
+
+def openssl(*arguments):
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+
+
+def certificate(folder):
+    """For 127.0.0.1, signed by itself: the certificate's and the key's paths."""
+    key, pem = folder / "server.key", folder / "server.pem"
+    openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key,
+            "-out", pem, "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1")
+    return pem, key
+
+
+class Webhook:
+    """Answers with the statuses it is given, then 204; keeps what came."""
+
+    def __init__(self):
+        self.statuses, self.posts, self.lock = [], [], threading.Lock()
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                with outer.lock:
+                    outer.posts.append((dict(self.headers), body))
+                    status = outer.statuses.pop(0) if outer.statuses else 204
+                self.send_response(status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class Pushes(GatewayTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-push-"))
+        pem, key = certificate(cls.folder)
+        openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", cls.folder / "sec1.pem")
+        openssl("pkcs8", "-topk8", "-nocrypt", "-in", cls.folder / "sec1.pem", "-out", cls.folder / "apns.p8")
+        openssl("ec", "-in", cls.folder / "sec1.pem", "-pubout", "-out", cls.folder / "apns.pub")
+        cls.apple, cls.webhook = apns_stand.Stand(pem, key), Webhook()
+        config = cls.folder / "push.yaml"
+        demo = pathlib.Path(__file__).resolve().parents[2] / "Config/demo.yaml"
+        config.write_text(demo.read_text() + f"""
+push:
+  log: true
+  limits: {{ pause: 20ms }}
+  apns:
+    server: https://localhost:{cls.apple.port}
+    topic: {TOPIC}
+    team: {TEAM}
+    keyID: {KEY}
+    key: {{ file: {cls.folder / "apns.p8"} }}
+    certificates: [{pem}]
+    networks: [127.0.0.0/8, "::1/128"]
+  webhook:
+    address: http://127.0.0.1:{cls.webhook.port}/pushes
+    secret: {{ env: WEBHOOK_SECRET }}
+    networks: [127.0.0.0/8]
+""")
+        cls.gateway = Gateway(config=str(config), environment={"WEBHOOK_SECRET": "a secret"})
+        cls.addClassCleanup(cls.apple.close)
+        cls.addClassCleanup(cls.webhook.close)
+
+    def call(self, method, path, value, user="alice"):
+        return self.expect(self.gateway.send(method, path, value, user=user), 200).json()
+
+    def setUp(self):
+        self.apple.forget()
+        with self.webhook.lock:
+            self.webhook.posts.clear()
+        self.room = self.call("POST", "/chat/v1/rooms", {"name": "Lunch", "members": ["bob", "carol"]})["room"]["id"]
+        self.token = os.urandom(32).hex()
+
+    def register(self, user="bob", platform="apns", token=None):
+        self.call("POST", "/chat/v1/devices", {"token": token or self.token, "platform": platform}, user)
+
+    def say(self, text, user="alice"):
+        return self.call("POST", f"/chat/v1/rooms/{self.room}/messages", {"text": text}, user)["message"]
+
+    def wait(self, condition):
+        end = time.monotonic() + PATIENCE
+        while not (found := condition()):
+            self.assertLess(time.monotonic(), end, "it did not come")
+            time.sleep(0.02)
+        return found
+
+    def pushed(self, count=1):
+        return self.wait(lambda: (to := self.apple.to(self.token)) and len(to) >= count and to)
+
+    def test_a_message_is_pushed_to_the_others_devices(self):
+        self.register()
+        own = os.urandom(32).hex()
+        self.register("alice", token=own)
+        message = self.say("Salt & pepper?")
+        push = self.pushed()[0]
+        self.assertEqual(push.headers["apns-topic"], TOPIC)
+        self.assertEqual(push.headers["apns-push-type"], "alert")
+        payload = json.loads(push.body)
+        self.assertEqual(payload["aps"]["alert"], {"title": "Lunch", "body": "alice: Salt & pepper?"})
+        self.assertEqual((payload["aps"]["thread-id"], payload["room"], payload["message"]), (self.room, self.room, message["id"]))
+        self.assertEqual(self.apple.to(own), [])
+
+    def test_the_provider_token_is_signed_and_used_again(self):
+        self.register()
+        self.say("one")
+        self.say("two")
+        first, second = self.pushed(2)[:2]
+        self.assertEqual(first.headers["authorization"], second.headers["authorization"])
+        scheme, token = first.headers["authorization"].split(" ")
+        self.assertEqual(scheme.lower(), "bearer")
+        header, claims, signature = token.split(".")
+        decode = lambda text: base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        self.assertEqual(json.loads(decode(header)), {"alg": "ES256", "kid": KEY})
+        told = json.loads(decode(claims))
+        self.assertEqual(told["iss"], TEAM)
+        self.assertLess(abs(told["iat"] - time.time()), 3600)
+        self.verify(f"{header}.{claims}".encode(), decode(signature))
+
+    def verify(self, signed, signature):
+        def integer(number):
+            text = number.to_bytes(33, "big").lstrip(b"\0") or b"\0"
+            return b"\x02" + bytes([len(text) + (text[0] >> 7)]) + b"\0" * (text[0] >> 7) + text
+        self.assertEqual(len(signature), 64)
+        parts = b"".join(integer(int.from_bytes(half, "big")) for half in (signature[:32], signature[32:]))
+        place = self.folder / "signature"
+        place.write_bytes(b"\x30" + bytes([len(parts)]) + parts)
+        (self.folder / "signed").write_bytes(signed)
+        openssl("dgst", "-sha256", "-verify", self.folder / "apns.pub", "-signature", place, self.folder / "signed")
+
+    def test_what_fails_for_a_moment_is_tried_again_with_the_same_id(self):
+        self.register()
+        self.apple.answers(self.token, (503, "ServiceUnavailable"), (429, "TooManyRequests"), (500, "InternalServerError"))
+        self.say("again and again")
+        ids = {push.headers["apns-id"] for push in self.pushed(4)}
+        self.assertEqual(len(ids), 1)
+
+    def test_a_token_that_expired_is_signed_anew(self):
+        self.register()
+        self.apple.answers(self.token, (403, "ExpiredProviderToken"))
+        self.say("with a new token")
+        self.assertEqual(len(self.pushed(2)), 2)
+
+    def test_a_device_that_is_gone_is_forgotten(self):
+        for status, reason in ((410, "Unregistered"), (400, "BadDeviceToken")):
+            self.token = os.urandom(32).hex()
+            self.register()
+            self.apple.answers(self.token, (status, reason))
+            self.say("to nobody")
+            self.pushed()
+            other = os.urandom(32).hex()
+            self.register("carol", token=other)
+            self.say("to carol alone")
+            self.wait(lambda: self.apple.to(other))
+            self.assertEqual(len(self.apple.to(self.token)), 1)
+
+    def test_what_is_refused_for_good_is_not_tried_again(self):
+        self.register()
+        self.apple.answers(self.token, (403, "InvalidProviderToken"))
+        self.say("refused")
+        self.say("the next")
+        self.assertEqual(len(self.pushed(2)), 2)
+
+    def test_a_connection_that_breaks_is_opened_again(self):
+        self.register()
+        self.say("before")
+        self.pushed()
+        self.apple.hang_up()
+        self.say("after")
+        self.pushed(2)
+
+    def test_long_messages_fit_into_what_the_service_takes(self):
+        self.register()
+        self.say("\u00e4\U0001f600" * 4000)
+        push = self.pushed()[0]
+        self.assertLessEqual(len(push.body), 4096)
+        self.assertTrue(json.loads(push.body)["aps"]["alert"]["body"].startswith("alice: \u00e4"))
+
+    def test_a_webhook_gets_signed_notes(self):
+        self.register(platform="webhook", token="device-7")
+        self.webhook.statuses[:] = [500, 429]
+        self.say("by webhook")
+        posts = self.wait(lambda: len(self.webhook.posts) >= 3 and list(self.webhook.posts))
+        headers, body = posts[-1]
+        note = json.loads(body)
+        self.assertEqual((note["token"], note["title"], note["body"]), ("device-7", "Lunch", "alice: by webhook"))
+        expected = hmac.new(b"a secret", body, hashlib.sha256).hexdigest()
+        self.assertEqual(headers["Portico-Signature"], f"sha256={expected}")
+        self.assertEqual(len({json.loads(body)["id"] for _, body in posts}), 1)
+
+    def test_messages_that_come_by_sync_are_pushed_too(self):
+        from device import Device
+        self.register()
+        device = Device(self.gateway, "alice")
+        outcome = device.change("create", os.urandom(8).hex(), {"room": self.room, "text": "from the train"}, collection="messages")
+        self.assertEqual(outcome["outcome"], "applied")
+        self.assertIn("from the train", self.pushed()[0].body.decode())
+
+    def test_no_token_is_in_the_log(self):
+        self.register()
+        self.say("quiet")
+        self.pushed()
+        self.assertNotIn(self.token, self.gateway.log())
+
+    def test_a_push_that_a_crash_left_out_is_sent_after_it(self):
+        self.register()
+        self.apple.pause()
+        self.say("before the crash")
+        self.say("right before the crash")
+        self.gateway.kill()
+        self.apple.go_on()
+        type(self).gateway = Gateway(
+            config=str(self.folder / "push.yaml"), data=self.gateway.data, environment={"WEBHOOK_SECRET": "a secret"})
+        texts = lambda: " ".join(push.body.decode() for push in self.apple.to(self.token))
+        self.wait(lambda: "right before the crash" in texts())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+import AdapterKit
+import NIOCore
+import SyncEngine
+import Testing
+
+@testable import Gateway
+
+@Suite struct FeedRosterTests {
+    private let lunch: RecordID = "lunch"
+
+    private func news(
+        _ position: Int64, _ group: RecordID, joined: [String] = [], left: [String] = []
+    ) -> FeedNews {
+        let membership = FeedNews.Membership(joined: joined, left: left, farewell: ByteBuffer(string: "bye"))
+        return FeedNews(
+            position: Revision(position), group: group, event: ByteBuffer(string: "\(position)"),
+            membership: joined.isEmpty && left.isEmpty ? nil : membership)
+    }
+
+    private func page(_ news: FeedNews...) -> FeedPage {
+        FeedPage(news: news, through: news.last?.position ?? Revision(0), isComplete: true)
+    }
+
+    /// Who is told what, in order.
+    private func told(_ deliveries: [FeedRoster<String>.Delivery]) -> [String] {
+        deliveries.flatMap { delivery in
+            delivery.sinks.sorted().map { "\($0): \(String(buffer: delivery.event))" }
+        }
+    }
+
+    @Test func `a group's listeners are told, and nobody else`() {
+        var roster = FeedRoster<String>()
+        #expect(roster.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A"))
+        #expect(roster.attach(2, "bob", hearing: ["other"], knowing: Revision(5), "B"))
+        #expect(told(roster.take(page(news(6, lunch), news(7, "other")))) == ["A: 6", "B: 7"])
+    }
+
+    @Test func `who knows less than was read has to look again`() {
+        var roster = FeedRoster<String>()
+        #expect(roster.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A"))
+        _ = roster.take(page(news(8, lunch)))
+        #expect(!roster.attach(2, "bob", hearing: [lunch], knowing: Revision(7), "B"))
+        #expect(roster.attach(2, "bob", hearing: [lunch], knowing: Revision(8), "B"))
+    }
+
+    @Test func `who comes hears from then on and who goes hears the farewell alone`() {
+        var roster = FeedRoster<String>()
+        _ = roster.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A")
+        _ = roster.attach(2, "bob", hearing: [], knowing: Revision(5), "B")
+        let first = roster.take(page(news(6, lunch), news(7, lunch, joined: ["bob"]), news(8, lunch)))
+        #expect(told(first) == ["A: 6", "A: 7", "B: 7", "A: 8", "B: 8"])
+        let second = roster.take(page(news(9, lunch, left: ["bob"]), news(10, lunch)))
+        #expect(told(second) == ["A: 9", "B: bye", "A: 10"])
+    }
+
+    @Test func `a change that a stream found out for itself is not applied to it again`() {
+        var roster = FeedRoster<String>()
+        _ = roster.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A")
+        // Bob joined at 6 and left at 7 before his stream looked, at 8.
+        _ = roster.attach(2, "bob", hearing: [], knowing: Revision(8), "B")
+        let deliveries = roster.take(
+            page(news(6, lunch, joined: ["bob"]), news(7, lunch, left: ["bob"]), news(9, lunch)))
+        #expect(told(deliveries) == ["A: 6", "A: 7", "A: 9"])
+    }
+
+    @Test func `without listeners the log is not followed`() {
+        var roster = FeedRoster<String>()
+        _ = roster.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A")
+        roster.detach(1)
+        #expect(roster.position == nil)
+        #expect(roster.take(page(news(6, lunch))).isEmpty)
+    }
+
+    @Test func `who is back within the grace was never away`() {
+        var list = PresenceList(grace: .seconds(5))
+        let now = ContinuousClock.now
+        #expect(list.arrive("alice", 1))
+        #expect(!list.arrive("alice", 2))
+        list.leave("alice", 1, [lunch], at: now)
+        list.leave("alice", 2, [lunch], at: now)
+        #expect(list.departed(at: now + .seconds(4)).isEmpty)
+        #expect(!list.arrive("alice", 3))
+        list.leave("alice", 3, [lunch], at: now)
+        #expect(list.departed(at: now + .seconds(6)).map(\.name) == ["alice"])
+        #expect(list.departed(at: now + .seconds(7)).isEmpty)
+        #expect(list.arrive("alice", 4))
+    }
+}
