@@ -19,6 +19,8 @@ struct SimulatedDevice {
     /// The server refuses its credentials.
     var isSignedOut = false
     var editsMade = 0
+    /// Every other device has its rows elsewhere, as an app has.
+    private let shelf: Shelf?
 
     init(_ number: Int, person: String, format: any WireFormat, limits: DeviceLimits) {
         self.person = person
@@ -27,11 +29,33 @@ struct SimulatedDevice {
         clientID = "d\(number)"
         durable = DeviceState(clientID: clientID)
         machine = Device(restoring: durable, limits: limits)
+        shelf = number.isMultiple(of: 2) ? Shelf() : nil
+        machine = Device(restoring: kept, limits: limits)
+    }
+
+    /// What a process finds at its start.
+    private var kept: DeviceState {
+        guard let shelf else { return durable }
+        return DeviceState(
+            clientID: clientID, outbox: durable.outbox, rows: ReplicaRows(keptBy: shelf), checkpoint: durable.checkpoint
+        )
+    }
+
+    /// Whether what a crash would leave is what the device has.
+    var isDurable: Bool {
+        guard shelf != nil else { return machine.state == durable }
+        let state = machine.state
+        return state.outbox == durable.outbox && state.checkpoint == durable.checkpoint
+            && state.rows.collections == durable.rows.collections
+            && state.rows.collections.allSatisfy { state.records(of: $0) == durable.records(of: $0) }
     }
 
     /// By way of its written form, where it has one: what is stored is bytes.
     mutating func persist(_ entry: JournalEntry) {
         durable.apply(entry.wireValue.map { read(JournalEntry.init(from:), $0) } ?? entry)
+        guard case .pulled = entry, let shelf else { return }
+        shelf.store(durable.rows)
+        machine.rowsAreStored()
     }
 
     mutating func restart() {
@@ -39,7 +63,7 @@ struct SimulatedDevice {
         durable = DeviceState(
             clientID: clientID, outbox: read(Outbox.init(from:), durable.outbox.wireValue), rows: durable.rows,
             checkpoint: durable.checkpoint)
-        machine = Device(restoring: durable, limits: limits)
+        machine = Device(restoring: kept, limits: limits)
     }
 
     /// A device that cannot read what it wrote itself ends the run: there is nothing to go on with.

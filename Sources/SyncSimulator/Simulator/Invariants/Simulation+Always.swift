@@ -4,7 +4,7 @@ import ValueTree
 extension Simulation {
     /// What a crash would leave is what the device has: nothing changes but by the journal.
     func checkJournal(_ device: Int) throws {
-        guard devices[device].machine.state == devices[device].durable else {
+        guard devices[device].isDurable else {
             throw Violation(1, "d\(device) has something that its journal does not have")
         }
     }
