@@ -55,3 +55,7 @@ class Imports(SabotageCase):
     def test_a_file_of_no_target_is_refused(self):
         self.house.write("Sources/Stray.swift", "")
         self.assert_refused("Sources/Stray.swift: [imports] belongs to no target, so nothing compiles or tests it")
+
+    def test_a_step_of_a_tutorial_needs_no_target(self):
+        self.house.write("Sources/Parlour/Parlour.docc/Resources/01-step.swift", "import Cellar\n")
+        self.assert_accepted()
