@@ -50,7 +50,7 @@ class ChatPage(GatewayTest):
         return self.expect(self.gateway.send("POST", path, {"text": text}, user=user), 200).json()["message"]
 
     def enter(self, page, room):
-        page.until(f"document.querySelector('[data-room=\"{room['id']}\"]')")
+        page.until(f"!!document.querySelector('[data-room=\"{room['id']}\"]')")
         page.run(f"document.querySelector('[data-room=\"{room['id']}\"]').click()")
         page.until(f"document.querySelector('#room-title').textContent === {json.dumps(room['name'])}")
         page.until("document.activeElement.id === 'text'")
@@ -95,7 +95,7 @@ class ChatPage(GatewayTest):
         room = self.room("bob")
         bob = self.sign_in("bob")
         button = f"document.querySelector('[data-room=\"{room['id']}\"]')"
-        bob.until(button)
+        bob.until(f"!!{button}")
         for n in range(3):
             self.say(room, f"news {n}")
         bob.until(f"{button}.getAttribute('aria-label')?.endsWith(', 3 unread')")
@@ -146,7 +146,7 @@ class ChatPage(GatewayTest):
         bob = self.sign_in("bob")
         bob.screenshot(360, 640)
         visible = "document.querySelector('{}').checkVisibility()"
-        bob.until(f"document.querySelector('[data-room=\"{room['id']}\"]')")
+        bob.until(f"!!document.querySelector('[data-room=\"{room['id']}\"]')")
         self.assertTrue(bob.run(visible.format("nav")))
         self.picture(bob, "phone-rooms", 360, 640)
         self.enter(bob, room)
