@@ -12,6 +12,8 @@ let strict: [SwiftSetting] = [
 let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "AdapterKit")
 let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireFormats")
 let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
+let client = Target.Dependency.product(name: "Client", package: "Client")
+func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 func room(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency], resources: [Resource] = [])
@@ -42,10 +44,13 @@ let package = Package(
     products: [
         .executable(name: "portico", targets: ["portico"]),
         .executable(name: "porticoctl", targets: ["porticoctl"]),
+        .executable(name: "portico-client-demo", targets: ["portico-client-demo"]),
     ],
     dependencies: [
         .package(path: "Sources/AdapterKit"),
         .package(path: "Sources/AdapterTesting"),
+        .package(path: "Sources/Client"),
+        .package(path: "Sources/OData"),
         .package(path: "Sources/WireFormats"),
         .package(path: "Sources/SyncEngine"),
         // Exact versions, because Package.resolved is not committed.
@@ -136,6 +141,12 @@ let package = Package(
         adapter("EmployeeSearch"),
         adapter("XMLUsers"),
         adapter("Chat"),
+        room(
+            "ODataAdapter", path: "Sources/Adapters/OData",
+            [
+                adapterKit, wireFormats, odata("ODataModel"), odata("ODataLanguage"), odata("ODataRecords"),
+                odata("ODataQueries"),
+            ]),
         .executableTarget(
             name: "portico",
             dependencies: [
@@ -143,7 +154,7 @@ let package = Package(
                 "AttachmentFiles",
                 "PluginHost",
                 "HostConfiguration", "BrowserClient", "ChatPage", "Push", "PlistFeeds", "EmployeeSearch", "XMLUsers",
-                "Chat",
+                "Chat", "ODataAdapter",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -152,16 +163,22 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates"),
             ],
             path: "Sources/portico", swiftSettings: strict),
+        room("ClientGeneration", [adapterKit]),
         .executableTarget(
             name: "porticoctl",
             dependencies: [
-                adapterKit, wireFormats, syncEngine, "SQLiteStore", "AttachmentFiles",
+                adapterKit, "ClientGeneration", wireFormats, syncEngine, odata("ODataLanguage"), "SQLiteStore",
+                "AttachmentFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             path: "Sources/porticoctl", swiftSettings: strict),
+        .executableTarget(
+            name: "portico-client-demo", dependencies: [client], path: "Sources/portico-client-demo",
+            swiftSettings: strict),
+        driver("client-kill-driver", path: "Tests/Drivers/ClientKill", [client]),
         driver("store-kill-driver", path: "Tests/Drivers/StoreKill", ["SQLiteStore", syncEngine, adapterKit]),
         driver("store-speed", path: "Tests/Drivers/StoreSpeed", ["SQLiteStore", syncEngine, adapterKit]),
         tests(
@@ -169,6 +186,13 @@ let package = Package(
             [
                 "SQLiteStore", syncEngine, adapterKit, .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "StoreConformance", package: "SyncEngine"),
+            ]),
+        tests(
+            "ODataQueryTests",
+            [
+                odata("ODataQueries"), odata("ODataLanguage"), odata("ODataRecords"), odata("ODataModel"),
+                "SQLiteStore",
+                syncEngine, adapterKit,
             ]),
         tests(
             "IdentityTests",
@@ -186,6 +210,7 @@ let package = Package(
         tests("UpstreamTests", ["Upstream", "UpstreamStandIn", adapterKit]),
         tests("PushTests", ["Push", adapterKit]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
+        tests("ClientGenerationTests", ["ClientGeneration", adapterKit]),
         tests("HostConfigurationTests", ["HostConfiguration", adapterKit]),
         tests(
             "GatewayTests",

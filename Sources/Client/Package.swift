@@ -38,7 +38,12 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ClientTests",
-            dependencies: ["Client", valueTree, wireFormats, syncMessages, syncDevice, grdb, crypto],
+            dependencies: [
+                "Client", valueTree, wireFormats, syncMessages, syncDevice,
+                // The gateway's own machines, in memory.
+                .product(name: "SyncEngine", package: "SyncEngine"),
+                .product(name: "MemoryStore", package: "SyncEngine"),
+            ],
             path: "Tests/ClientTests", swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

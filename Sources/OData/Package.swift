@@ -18,6 +18,8 @@ let package = Package(
     products: [
         .library(name: "ODataModel", targets: ["ODataModel"]),
         .library(name: "ODataLanguage", targets: ["ODataLanguage"]),
+        .library(name: "ODataRecords", targets: ["ODataRecords"]),
+        .library(name: "ODataQueries", targets: ["ODataQueries"]),
     ],
     dependencies: [
         .package(path: "../AdapterKit"),
@@ -29,6 +31,19 @@ let package = Package(
         .target(
             name: "ODataLanguage", dependencies: ["ODataModel", adapterKit], path: "ODataLanguage",
             swiftSettings: strict),
+        .target(
+            name: "ODataRecords", dependencies: ["ODataModel", adapterKit], path: "ODataRecords",
+            swiftSettings: strict),
+        .target(
+            name: "ODataQueries", dependencies: ["ODataLanguage", "ODataRecords", "ODataModel", adapterKit],
+            path: "ODataQueries", swiftSettings: strict),
+        .testTarget(
+            name: "ODataQueriesTests",
+            dependencies: ["ODataQueries", "ODataLanguage", "ODataRecords", "ODataModel", adapterKit],
+            path: "Tests/ODataQueriesTests", swiftSettings: strict),
+        .testTarget(
+            name: "ODataRecordsTests", dependencies: ["ODataRecords", "ODataModel", adapterKit],
+            path: "Tests/ODataRecordsTests", swiftSettings: strict),
         .testTarget(
             name: "ODataModelTests", dependencies: ["ODataModel", adapterKit, wireFormats],
             path: "Tests/ODataModelTests", swiftSettings: strict),

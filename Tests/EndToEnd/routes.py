@@ -51,10 +51,11 @@ class Route:
 
 
 def routes(gateway):
+    """All but the doors, whose paths are a language of their own: test_odata.py."""
     document = gateway.get("/openapi.json").json()
     return [
         Route(method, path, operation, document)
         for path, operations in document["paths"].items()
         for method, operation in operations.items()
-        if method in METHODS
+        if method in METHODS and not path.startswith("/odata/")
     ]

@@ -1,13 +1,16 @@
 """The JavaScript client in a real browser: sign-in, resources, live streams, and work without a network."""
 
-import pathlib
+import functools
+import http.server
+import threading
 import unittest
 import uuid
 
 import browser
 from device import Device
-from harness import GatewayTest
+from harness import ROOT, Gateway, GatewayTest
 
+CLIENT = ROOT / "Sources" / "BrowserClient" / "Client"
 WITHOUT_BROWSER = "this machine has no Chromium"
 
 
@@ -148,6 +151,44 @@ class Online(BrowserTest):
         self.assertEqual(number, "1423499cbf817be5")
 
 
+# A hundred and fifty edits, while every fourth request is lost on its way and every fourth answer on its way back.
+BAD_NETWORK = """void (async () => {
+    let seed = 20261121;
+    const random = (bound) => (seed = (seed * 48271) % 2147483647) % bound;
+    const requests = replica.synchronizer.pushing.requests;
+    const real = requests.fetcher;
+    let lost = 0;
+    const lose = () => { lost += 1; throw new TypeError('lost'); };
+    requests.fetcher = async (...call) => {
+        if (random(4) === 0) lose();
+        const answer = await real(...call);
+        if (random(4) === 0) lose(await answer.body?.cancel());
+        return answer;
+    };
+    // What a browser that finds a network says; pauses end with it.
+    const hints = setInterval(() => dispatchEvent(new Event('online')), 10);
+    const wanted = {};
+    for (let step = 0; step < 150; step += 1) {
+        const ids = Object.keys(wanted);
+        const id = ids[random(ids.length || 1)];
+        const action = id ? random(4) : 0;
+        if (action < 2) {
+            wanted[await replica.create('notes', { title: `made ${step}`, text: '' })] = `made ${step}`;
+        } else if (action === 2) {
+            await replica.update('notes', id, { title: wanted[id] = `changed ${step}` });
+        } else {
+            await replica.delete('notes', id);
+            delete wanted[id];
+        }
+        if (random(5) === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    while ((await replica.pending()) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    requests.fetcher = real;
+    clearInterval(hints);
+    globalThis.told = { wanted, lost, problems: await replica.problems() };
+})()"""
+
+
 class Replica(BrowserTest):
     def test_a_change_elsewhere_arrives_by_itself(self):
         self.replica()
@@ -217,6 +258,25 @@ class Replica(BrowserTest):
         self.server.pull()
         outcomes = self.page.run("heard.filter((one) => one.type === 'settled').map((one) => one.outcome.outcome)")
         self.assertEqual(outcomes, ["applied"])
+
+    def test_many_edits_over_a_bad_network_are_each_made_once(self):
+        self.replica()
+        self.live()
+        before = self.titles()
+        self.page.run(BAD_NETWORK)
+        self.page.until("!!globalThis.told")
+        told = self.page.run("told")
+        self.assertGreater(told["lost"], 10)
+        self.assertEqual(told["problems"], [])
+        after = self.titles()
+        self.assertEqual({note: title for note, title in after.items() if note not in before}, told["wanted"])
+        self.page.until(f"(await replica.records('notes')).length === {len(after)}")
+        shown = self.page.run("(await replica.records('notes')).map((one) => [one.id, one.fields.title])")
+        self.assertEqual(dict(map(tuple, shown)), after)
+
+    def titles(self):
+        self.server.pull()
+        return {identifier: fields["title"] for (_, identifier), (_, fields) in self.server.rows.items()}
 
     def test_a_conflict_is_told_with_both_copies_and_blocks_nothing(self):
         self.replica()
@@ -311,9 +371,51 @@ class Demonstration(BrowserTest):
                     uploadThroughput=-1)
 
 
+@unittest.skipUnless(browser.program(), WITHOUT_BROWSER)
+class HybridApp(unittest.TestCase):
+    """An app that brings the modules along and talks to a gateway of another origin, with tokens."""
+
+    @classmethod
+    def setUpClass(cls):
+        serve = functools.partial(Quiet, directory=CLIENT)
+        cls.pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve)
+        cls.addClassCleanup(cls.pages.server_close)
+        threading.Thread(target=cls.pages.serve_forever, daemon=True).start()
+        cls.addClassCleanup(cls.pages.shutdown)
+        cls.origin = f"http://127.0.0.1:{cls.pages.server_port}"
+        cls.gateway = Gateway("--set", f"http.cors.origins=[{cls.origin}]")
+        cls.addClassCleanup(cls.gateway.remove)
+        cls.browser = browser.Browser()
+        cls.addClassCleanup(cls.browser.close)
+
+    def test_it_signs_in_reads_follows_and_works_offline(self):
+        page = self.browser.person().page(f"{self.origin}/errors.js")
+        page.run(f"""await (async () => {{
+            const {{ connect, MemoryStorage }} = await import('{self.origin}/portico.js');
+            globalThis.portico = connect({{ url: 'http://127.0.0.1:{self.gateway.port}', tokens: new MemoryStorage() }});
+            await portico.signIn('carol', 'portico-demo');
+            globalThis.replica = await portico.replica(['notes']);
+        }})()""")
+        page.until("replica.phase === 'live'")
+        server = Device(self.gateway, "carol", collections=["notes"])
+        note = str(uuid.uuid4())
+        server.change("create", note, {"title": "from elsewhere"})
+        page.until(f"!!(await replica.record('notes', '{note}'))")
+        page.run(f"await replica.update('notes', '{note}', {{ title: 'by the app' }})")
+        page.until("(await replica.pending()) === 0")
+        server.pull()
+        self.assertEqual(server.rows["notes", note][1]["title"], "by the app")
+        self.assertEqual(page.run("document.cookie"), "")
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *parts):
+        pass
+
+
 class Files(GatewayTest):
     def test_every_module_is_kept_by_the_worker_and_served_with_a_policy_and_a_tag(self):
-        folder = pathlib.Path(__file__).resolve().parents[2] / "Sources" / "BrowserClient"
+        folder = CLIENT.parent
         worker = self.gateway.get("/client/worker.js").text()
         for path in sorted(folder.glob("*/*.*s")):
             answer = self.expect(self.gateway.get(f"/client/{path.name}"), 200)

@@ -1,7 +1,10 @@
 """The listener outlives the process, handed on by itself or kept by whoever started it."""
 
+import asyncio
+import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -20,6 +23,69 @@ class HandingOver(unittest.TestCase):
         self.assertEqual(gateway._wait_for_port(), gateway.port)
         self.assertEqual(gateway.get("/health/ready").status, 200)
         self.assertEqual(gateway.stop(), 0)
+
+
+class Restarting(unittest.TestCase):
+    """Callers that go on asking while the gateway is replaced: whoever is told that a connection ends opens another."""
+
+    CALLS = [{"id": str(number), "method": "GET", "path": "/api/v1/users/users?limit=20"} for number in range(5)]
+
+    def setUp(self):
+        self.gateway = Gateway()
+        self.addCleanup(self.gateway.remove)
+
+    def request(self, *fields):
+        body = json.dumps({"calls": self.CALLS}).encode()
+        head = ["POST /batch HTTP/1.1", "Host: a", "Content-Type: application/json", f"Content-Length: {len(body)}", *fields]
+        return "\r\n".join(head).encode() + b"\r\n\r\n" + body
+
+    async def answer(self, reader):
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(re.search(rb"content-length: (\d+)", head, re.I).group(1))
+        await reader.readexactly(length)
+        return int(head.split()[1]), b"connection: close" in head.lower()
+
+    async def in_flight(self, count):
+        connections = [await asyncio.open_connection("127.0.0.1", self.gateway.port) for _ in range(count)]
+        for _, writer in connections:
+            writer.write(self.request())
+            await writer.drain()
+        os.kill(self.gateway.process.pid, signal.SIGUSR2)
+        answers = await asyncio.gather(*[self.answer(reader) for reader, _ in connections])
+        for _, writer in connections:
+            writer.close()
+        return [status for status, _ in answers]
+
+    def test_two_hundred_requests_under_way_are_all_answered(self):
+        self.assertEqual(set(asyncio.run(self.in_flight(200))), {200})
+        self.assertEqual(self.gateway._wait_for_port(), self.gateway.port)
+
+    async def go_on(self, done, statuses):
+        while not done.is_set():
+            reader, writer = await asyncio.open_connection("127.0.0.1", self.gateway.port)
+            is_last = False
+            while not is_last and not done.is_set():
+                writer.write(self.request())
+                status, is_last = await self.answer(reader)
+                statuses.append(status)
+            writer.close()
+
+    async def across_a_restart(self, callers):
+        done, statuses = asyncio.Event(), []
+        asking = [asyncio.create_task(self.go_on(done, statuses)) for _ in range(callers)]
+        while len(statuses) < 5 * callers:
+            await asyncio.sleep(0.01)
+        os.kill(self.gateway.process.pid, signal.SIGUSR2)
+        await asyncio.to_thread(self.gateway._wait_for_port)
+        before = len(statuses)
+        while len(statuses) < before + 5 * callers:
+            await asyncio.sleep(0.01)
+        done.set()
+        await asyncio.gather(*asking)
+        return statuses
+
+    def test_callers_that_keep_their_connections_notice_nothing(self):
+        self.assertEqual(set(asyncio.run(self.across_a_restart(50))), {200})
 
 
 class Activation(unittest.TestCase):

@@ -173,6 +173,24 @@ class Abuse(Streams):
                 connection = self.connect()
                 self.ended(connection, [data])
 
+    def test_frames_that_ask_for_nothing_keep_no_connection(self):
+        connection = self.connect()
+        connection.send(HEADERS, request(), WHOLE, 1)
+        self.assertEqual(connection.answer(1)[0], 200)
+        connection.socket.settimeout(1)
+        ended = False
+        for _ in range(60):
+            try:
+                connection.send(PING, b"12345678")
+                while True:
+                    connection.receive()
+            except TimeoutError:
+                continue
+            except (Ended, OSError):
+                ended = True
+                break
+        self.assertTrue(ended)
+
     def test_silence_ends_a_connection(self):
         connection = self.connect()
         connection.send(SETTINGS, flags=ACK)

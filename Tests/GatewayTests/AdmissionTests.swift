@@ -30,16 +30,38 @@ import Testing
         #expect(!table.count("e", now: 61 * Self.second).isExceeded)
     }
 
+    private func place(_ caller: String, _ adapter: String) -> Shares.Place { .init(caller: caller, adapter: adapter) }
+
     @Test func oneCallerOrAdapterTakesNoMoreThanItsShare() {
         var shares = Shares(perCaller: 2, perAdapter: 3)
-        func place(_ caller: String, _ adapter: String) -> Shares.Place { .init(caller: caller, adapter: adapter) }
-        #expect(shares.take(place("a", "slow")) && shares.take(place("a", "slow")))
-        #expect(shares.take(place("a", "quick")) == false)
-        #expect(shares.take(place("b", "slow")) == true)
-        #expect(shares.take(place("c", "slow")) == false)
-        #expect(shares.take(place("c", "quick")) == true)
-        shares.leave(place("a", "slow"))
-        #expect(shares.take(place("c", "slow")) == true)
+        #expect(shares.take(place("a", "slow")) == .taken && shares.take(place("a", "slow")) == .taken)
+        #expect(shares.take(place("a", "quick")) == .refused)
+        #expect(shares.take(place("b", "slow")) == .taken)
+        #expect(shares.take(place("c", "slow")) == .refused)
+        #expect(shares.take(place("c", "quick")) == .taken)
+        #expect(shares.leave(place("a", "slow")) == [])
+        #expect(shares.take(place("c", "slow")) == .taken)
+    }
+
+    @Test func whoWaitsGetsThePlaceThatIsLeft() {
+        var shares = Shares(perCaller: 2, perAdapter: 3, queuePerCaller: 2, queuePerAdapter: 3)
+        for _ in 0..<2 { #expect(shares.take(place("noisy", "x")) == .taken) }
+        #expect(shares.take(place("other", "x")) == .taken)
+        #expect(shares.take(place("noisy", "x")) == .waits(1))
+        #expect(shares.take(place("noisy", "x")) == .waits(2))
+        #expect(shares.take(place("noisy", "x")) == .refused)
+        #expect(shares.take(place("quiet", "x")) == .waits(3))
+        #expect(shares.take(place("quiet", "x")) == .refused)
+        #expect(shares.leave(place("noisy", "x")) == [3])
+        #expect(shares.giveUp(1) && !shares.giveUp(1))
+        #expect(shares.leave(place("other", "x")) == [2])
+    }
+
+    @Test func aRouteCoversItsPathAndWhatIsBelow() {
+        let rate = RouteRate(path: "/api/v1/users", requestsPerMinute: 1)
+        #expect(rate.covers("/api/v1/users") && rate.covers("/api/v1/users/users"))
+        #expect(!rate.covers("/api/v1/usersX") && !rate.covers("/api/v1"))
+        #expect(RouteRate(path: "/", requestsPerMinute: 1).covers("/health"))
     }
 
     @Test func whatIsTakenBySomebodySlowIsSeenInSpans() {

@@ -17,6 +17,14 @@ public enum ClientError: Error, Sendable, Equatable {
     case server(String)
     /// What is kept on the device cannot be read or written. The text is for a log.
     case storage(String)
+    /// A record is to be created that there is already.
+    case recordExists
+    /// A record is to be changed that there is not.
+    case recordNotFound
+    /// As many edits wait for the server as may wait at once (``SyncLimits/waitingEdits``).
+    case outboxFull
+    /// The replica was closed.
+    case closed
 }
 
 /// The server's answer to a call that it did not carry out.

@@ -24,12 +24,13 @@ public struct ServedAdapter: Sendable {
     /// To be called once, before the first request.
     public func start(
         in store: any Store, accounts: any AccountList, clock: any WallClock, live: any LiveSignals,
-        push: any PushSender
+        push: any PushSender, portal: (any CallerUpstream)?, serviceOperations: [any ServiceOperations]
     ) async throws {
         try await adapter.start(
             AdapterContext(
                 records: ownRecords(in: store), accounts: accounts, log: log, clock: clock, live: live, push: push,
-                changes: StoreChanges(store: store, adapter: declaration.name)))
+                changes: StoreChanges(store: store, adapter: declaration.name),
+                portal: portal, serviceOperations: serviceOperations))
     }
 
     /// The records as `principal` may see and change them.

@@ -12,6 +12,9 @@ extension ErrorCode {
         case .requestURITooLong: .uriTooLong
         case .requestHeadersTooLarge: .requestHeaderFieldsTooLarge
         case .requestTimeout: .requestTimeout
+        case .expectationFailed: .expectationFailed
+        case .transferCodingUnknown: .notImplemented
+        case .versionUnsupported: .httpVersionNotSupported
         case .unsupportedMediaType, .unsupportedEncoding: .unsupportedMediaType
         case .notAcceptable, .notRepresentable: .notAcceptable
         case .routeNotFound, .recordNotFound: .notFound

@@ -6,8 +6,9 @@ protocol ResponseStream: Sendable {
     /// two calls of ``next()``'s caller.
     func begin(on channel: any Channel)
 
-    /// The next piece, when there is one; nil at the end. One caller at a time.
-    func next() async -> ByteBuffer?
+    /// The next piece, when there is one; nil at the end. One caller at a time. Throwing breaks the connection off, so
+    /// that nobody takes what was sent for the whole.
+    func next() async throws -> ByteBuffer?
 
     /// Nobody will ask again: the body was written, or the connection is gone. May be called twice and from any thread,
     /// and makes a ``next()`` under way return.

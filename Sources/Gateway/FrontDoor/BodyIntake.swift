@@ -12,6 +12,8 @@ import Synchronization
 final class BodyIntake: Sendable {
     /// What is read and thrown away to keep a connection, and before one is closed so that the peer sees the answer.
     static let discardable = 256 << 10
+    /// So long at most: a peer may send a little for ever.
+    static let lingering = Duration.seconds(2)
 
     private enum State {
         case unread
@@ -27,9 +29,11 @@ final class BodyIntake: Sendable {
 
     /// Whether a request is a stream among others, whose body needs no announcement and no reuse.
     private let isStream: Bool
+    private let pace: UploadPace
 
-    init(_ request: Request, isStream: Bool) {
+    init(_ request: Request, isStream: Bool, pace: UploadPace) {
         self.isStream = isStream
+        self.pace = pace
         pieces = BodyPieces(request.body)
         announced = request.headers[.contentLength].flatMap { Int($0) }
         let hasBody =
@@ -46,10 +50,12 @@ final class BodyIntake: Sendable {
         guard beginReading() else { throw PorticoError(.requestMalformed, "The body was read already.") }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(min(announced ?? 0, limit))
+        let began = ContinuousClock.now
         do {
             while let piece = try await pieces.next() {
                 guard bytes.count + piece.readableBytes <= limit else { throw PorticoError.bodyTooLarge(limit: limit) }
                 bytes.append(contentsOf: piece.readableBytesView)
+                try pace.check(bytes.count, of: announced, after: .now - began)
             }
             // A connection that breaks off ends the pieces like a complete body does.
             guard bytes.count == announced ?? bytes.count else { throw PorticoError.brokenOff }
@@ -77,7 +83,10 @@ final class BodyIntake: Sendable {
     func discardSome() async {
         guard beginReading() else { return }
         var discarded = 0
-        while discarded <= Self.discardable, let piece = try? await pieces.next() { discarded += piece.readableBytes }
+        let end = ContinuousClock.now + Self.lingering
+        while discarded <= Self.discardable, .now < end, let piece = try? await pieces.next() {
+            discarded += piece.readableBytes
+        }
     }
 
     private func beginReading() -> Bool {

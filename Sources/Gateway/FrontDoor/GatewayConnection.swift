@@ -14,7 +14,7 @@ struct GatewayConnection: Sendable {
     let logger: Logger
     let ids: RequestIDs
     let dates = DateField()
-    private let places: RequestPlaces
+    let places: RequestPlaces
     /// Whether a request is a stream among others, which ends without its connection (HTTP/2).
     private var carriesStreams = false
     let peers: PeerAddress
@@ -25,7 +25,8 @@ struct GatewayConnection: Sendable {
         self.logger = logger
         var generator = SystemRandomNumberGenerator()
         ids = RequestIDs(random: generator.next())
-        places = RequestPlaces(limit: gateway.services.limits.inFlight)
+        places = RequestPlaces(
+            limit: gateway.services.limits.inFlight, reserve: gateway.services.limits.urgent)
         peers = PeerAddress(proxies: settings.trustedProxies)
     }
 
@@ -39,7 +40,7 @@ struct GatewayConnection: Sendable {
     func respond(to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
         let began = ContinuousClock.now
         let id = ids.next()
-        let intake = BodyIntake(request, isStream: carriesStreams)
+        let intake = BodyIntake(request, isStream: carriesStreams, pace: UploadPace(rate: settings.readRate))
         if request.headers[.expect]?.lowercased() == "100-continue", intake.isWithin(gateway.services.limits.body) {
             try await writer.writeInformationalHead(HTTPResponse(status: .continue))
         }
@@ -88,7 +89,9 @@ struct GatewayConnection: Sendable {
         }
         return GatewayRequest(
             id: id, method: request.method, target: target, headers: request.headers,
-            peer: peers.peer(behind: channel.remoteAddress, request.headers), body: intake.source, deadline: deadline)
+            peer: peers.peer(behind: channel.remoteAddress, request.headers),
+            origin: peers.origin(of: request.head, behind: channel.remoteAddress), body: intake.source,
+            deadline: deadline)
     }
 
     func label(_ response: inout GatewayResponse, isLast: Bool) {
@@ -125,7 +128,7 @@ struct GatewayConnection: Sendable {
         if let hangUp { try await channel.pipeline.addHandler(hangUp) }
         var body = try await writer.writeHead(head)
         stream.begin(on: channel)
-        while let piece = await stream.next() { try await body.write(piece) }
+        while let piece = try await stream.next() { try await body.write(piece) }
         try await body.finish(nil)
         if let hangUp { try await channel.pipeline.removeHandler(hangUp) }
     }

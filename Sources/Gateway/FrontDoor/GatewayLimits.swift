@@ -30,6 +30,14 @@ public struct GatewayLimits: Sendable, Equatable {
     public var inFlightPerCaller = 256
     /// `http.limits.inFlightPerAdapter`: requests to one adapter under way at once.
     public var inFlightPerAdapter = 768
+    /// `http.limits.urgent`: places beyond ``inFlight`` for what is cheap and urgent.
+    public var urgent = 64
+    /// `http.limits.queuePerCaller`: requests of one caller that wait for a place at most.
+    public var queuePerCaller = 32
+    /// `http.limits.queuePerAdapter`: requests to one adapter that wait for a place at most.
+    public var queuePerAdapter = 128
+    /// `limits.routes`: of one caller to one path and what is below it.
+    public var routes: [RouteRate] = []
     /// `limits.requestsPerMinute`: of one caller, by its account or, without one, its address; 0: any number.
     public var requestsPerMinute = 0
     /// `limits.addressRequestsPerMinute`: from one address, whoever asks; 0: any number.

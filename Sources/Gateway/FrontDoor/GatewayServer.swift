@@ -34,6 +34,8 @@ public struct GatewayServer: Service {
         public var write = Duration.seconds(30)
         /// `http.limits.writeRate`
         public var writeRate = 1 << 10
+        /// `http.limits.readRate`: bytes a second that a body comes with at least.
+        public var readRate = 512
         /// nil: plain HTTP.
         public var certificate: ServerCertificate?
         /// `http.trustedProxies`: whose `X-Forwarded-For` is believed.
@@ -110,7 +112,7 @@ public struct GatewayServer: Service {
     private var channelConfiguration: HTTP1Channel.Configuration {
         let limits = gateway.services.limits
         return HTTP1Channel.Configuration(
-            idleTimeout: nil,  // kept by AtHandHandler
+            idleTimeout: nil,  // kept by WholeRequestHandler
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: limits.head, maxHeaderListSize: limits.head, maxHeaderFieldCount: limits.fields))
     }

@@ -5,18 +5,27 @@ import Synchronization
 /// overloaded gateway is not taken for a dead one.
 final class RequestPlaces: Sendable {
     private let limit: Int
+    private let reserve: Int
     private let taken = Atomic<Int>(0)
 
-    init(limit: Int) {
+    /// `reserve`: places beyond the limit for what is cheap and urgent (`http.limits.urgent`).
+    init(limit: Int, reserve: Int) {
         self.limit = limit
+        self.reserve = reserve
     }
 
     /// Throws `server.overloaded`; takes a place otherwise.
     func take(for path: String) throws(PorticoError) {
         let count = taken.wrappingAdd(1, ordering: .relaxed).newValue
         guard count > limit, !Self.isAlwaysAnswered(path) else { return }
+        guard count > limit + reserve || !Self.isUrgent(path) else { return }
         leave()
         throw PorticoError(.overloaded, "Too many requests are under way.", retryAfter: 1)
+    }
+
+    /// What keeps a sign-in going costs little, and one that ends for want of it costs a password's hash.
+    private static func isUrgent(_ path: String) -> Bool {
+        ["/auth/refresh", "/auth/logout", "/auth/me", "/auth/jwks.json"].contains(path)
     }
 
     static func isAlwaysAnswered(_ path: String) -> Bool { path.hasPrefix("/health/") }

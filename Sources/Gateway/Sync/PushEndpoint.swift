@@ -41,10 +41,21 @@ struct PushEndpoint: Endpoint {
 
     private func perform(_ plan: PushPlan, for caller: SyncCaller) async throws -> PushAnswer {
         let pushes = sync.pushes
-        let (outcomes, position) = try await services.store.transact(weight: max(1, plan.mutations.count)) {
-            (try pushes.perform(plan, in: $0), $0.position)
+        var run = PushRun(plan)
+        var position = services.store.position
+        while let part = run.next {
+            do {
+                let (progress, reached) = try await services.store.transact(weight: max(1, part.mutations.count)) {
+                    (try pushes.perform(part, in: $0), $0.position)
+                }
+                position = max(position, reached)
+                run.made(progress)
+            } catch {
+                try run.failed(error)
+            }
+            if let question = run.question { run.decided(await sync.judges.decide(question)) }
         }
         return PushAnswer(
-            outcomes: outcomes, checkpoint: sync.pulls.mark(position, for: caller), position: position.number)
+            outcomes: run.outcomes, checkpoint: sync.pulls.mark(position, for: caller), position: position.number)
     }
 }

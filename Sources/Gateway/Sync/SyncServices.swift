@@ -7,6 +7,7 @@ public struct SyncServices: Sendable {
     let catalogue: SyncCatalogue
     let pulls: PullMachine
     let pushes: PushMachine
+    let judges: ConflictJudges
     let live: LiveHub
     let attachments: any AttachmentStore
     let settings: SyncSettings
@@ -22,6 +23,7 @@ public struct SyncServices: Sendable {
         let key = try await CheckpointKey.load(from: store)
         catalogue = SyncCatalogue(adapters.map { (declaration: $0.declaration, access: $0.access) })
         pulls = PullMachine(catalogue: catalogue, epoch: store.epoch, seal: key, limits: settings.pages)
+        judges = ConflictJudges(adapters)
         pushes = PushMachine(catalogue: catalogue, epoch: store.epoch, seal: key)
         live = LiveHub(
             store: store,

@@ -16,21 +16,6 @@ public struct EntityDataModel: Sendable {
     public let container: EntityContainer
     /// Direct subtypes, in the order of the document.
     let subtypes: [QualifiedName: [QualifiedName]]
-
-    init(
-        document: CSDLElement, namespaces: [String], aliases: [String: String],
-        types: [QualifiedName: SchemaType], operations: [QualifiedName: [SchemaOperation]],
-        terms: Set<QualifiedName>, container: EntityContainer, subtypes: [QualifiedName: [QualifiedName]]
-    ) {
-        self.document = document
-        self.namespaces = namespaces
-        self.aliases = aliases
-        self.types = types
-        self.operations = operations
-        self.terms = terms
-        self.container = container
-        self.subtypes = subtypes
-    }
 }
 
 extension EntityDataModel {

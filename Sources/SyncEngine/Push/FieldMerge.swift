@@ -14,7 +14,7 @@ struct FieldMerge {
     func isPossible(
         _ fields: WireDictionary, _ current: Record, _ target: MutationTarget, base: Revision?
     ) throws -> Bool {
-        guard let base, let changed = try fieldsChanged(since: base, target) else { return false }
+        guard let changed = try fieldsChanged(since: base, target) else { return false }
         return fields.allSatisfy { entry in
             !changed.contains(entry.key) || current.fields[entry.key] == entry.value
                 || target.collection.entity.isFilledByServer(entry.key)
@@ -22,7 +22,8 @@ struct FieldMerge {
     }
 
     /// Nil where the record was made anew, or where the log does not reach back to that revision.
-    private func fieldsChanged(since base: Revision, _ target: MutationTarget) throws -> Set<String>? {
+    func fieldsChanged(since base: Revision?, _ target: MutationTarget) throws -> Set<String>? {
+        guard let base else { return nil }
         let entries = try RowHistory(moment: moment).entries(of: target.id, in: target.collection.id, since: base)
         guard entries.last?.previousRevision == base else { return nil }
         var names: Set<String> = []

@@ -7,8 +7,12 @@ extension MutationRun {
             throw PorticoError(
                 .requestInvalid, "The server chooses the ids of \(target.collection.name).", target: "id")
         }
-        if let existing = try visible(target) { return try conflict(existing) }
-        return try write(target, .create(target.id, mutation.fields ?? [:]), as: .applied)
+        let fields = mutation.fields ?? [:]
+        guard let existing = try visible(target) else {
+            return try write(target, .create(target.id, fields), as: .applied)
+        }
+        guard target.collection.entity.conflictPolicy == .adapterDecides else { return try conflict(existing) }
+        return try decided(.create(fields), existing, target)
     }
 
     func update(_ target: MutationTarget) throws -> MutationOutcome {
@@ -27,15 +31,37 @@ extension MutationRun {
                 return try conflict(current)
             }
             return try write(target, .update(target.id, fields), as: .merged)
+        case .adapterDecides: return try decided(.update(fields), current, target)
         }
     }
 
     func delete(_ target: MutationTarget) throws -> MutationOutcome {
         guard let current = try visible(target) else { return try missing(target) }
-        guard isBase(current.revision) || target.collection.entity.conflictPolicy == .lastWriterWins else {
-            return try conflict(current)
+        let policy = target.collection.entity.conflictPolicy
+        guard !isBase(current.revision), policy != .lastWriterWins else {
+            return try write(target, .delete(target.id), as: .applied)
         }
-        return try write(target, .delete(target.id), as: .applied)
+        return policy == .adapterDecides ? try decided(.delete, current, target) : try conflict(current)
+    }
+
+    /// What the adapter decided of the record as it is. Throws ``Undecided`` where it has not been asked about that.
+    private func decided(
+        _ change: RecordConflict.Change, _ current: Record, _ target: MutationTarget
+    ) throws -> MutationOutcome {
+        guard let decision = plan.decisions[mutation.sequence], decision.revision == current.revision else {
+            let changed = try FieldMerge(transaction).fieldsChanged(since: base, target)
+            throw Undecided(
+                question: ConflictQuestion(
+                    sequence: mutation.sequence, adapter: target.collection.id.adapter,
+                    conflict: RecordConflict(
+                        entity: target.collection.entity.name, change: change, current: current,
+                        changedSince: changed.map { Set($0.map { FieldName(unchecked: $0) }) }, caller: principal)))
+        }
+        switch try decision.result.get() {
+        case .keep: return try conflict(current)
+        case .change(let fields): return try write(target, .update(target.id, fields), as: .merged)
+        case .delete: return try write(target, .delete(target.id), as: .applied)
+        }
     }
 }
 

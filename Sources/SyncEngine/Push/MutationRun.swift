@@ -23,7 +23,7 @@ struct MutationRun {
     private func decide() throws -> MutationOutcome {
         do {
             return try make(try target())
-        } catch let error as PorticoError where error.code.isOfTheStore {
+        } catch let error as PorticoError where error.code.passes {
             throw error
         } catch let error as PorticoError {
             try keepLosing(.rejection)
@@ -69,15 +69,5 @@ struct MutationTarget {
         self.collection = collection
         self.id = id
         scope = try EntityScope(collection.entity.name, of: collection.declaration, for: principal)
-    }
-}
-
-extension ErrorCode {
-    /// Says nothing about the mutation: the whole push fails and is sent again.
-    fileprivate var isOfTheStore: Bool {
-        switch self {
-        case .storeUnavailable, .storeFull, .overloaded, .stopping, .serverInternal, .deadlineExceeded: true
-        default: false
-        }
     }
 }

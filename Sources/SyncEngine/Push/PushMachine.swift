@@ -1,8 +1,8 @@
 import AdapterKit
 import SyncMessages
 
-/// Makes a device's changes, each once, within one transaction of the store: the effect, the sequence number and the
-/// outcome become durable together.
+/// Makes a device's changes, each once, within transactions of the store: the effect, the sequence number and the
+/// outcome become durable together. ``PushRun`` says which transactions a push takes: one, where nobody has to be asked.
 ///
 /// What a change may do is what it may do at every other door: the step that ``EntityScope`` makes of it carries the row
 /// rules, the store checks the fields.
@@ -27,23 +27,35 @@ public struct PushMachine: Sendable {
             client: client, caller: caller, mutations: request.mutations, knowsHistory: knowsHistory)
     }
 
-    /// To be called within the transaction. Throws `access.denied` for a client of another identity, and errors of the
-    /// store itself, which end the whole push.
-    public func perform(_ plan: PushPlan, in transaction: any StoreTransaction) throws -> [MutationOutcome] {
+    /// To be called within the transaction; whatever it throws has to undo it. Throws `access.denied` for a client of
+    /// another identity, and what ``PushRun/failed(_:)`` understands.
+    public func perform(_ plan: PushPlan, in transaction: any StoreTransaction) throws -> PushProgress {
         if let known = try transaction.client(plan.client), known.identity != plan.caller.principal.id {
             throw PorticoError(.accessDenied, "This client belongs to somebody else.", target: "clientId")
         }
-        return try plan.mutations.map { mutation in
-            try MutationRun(plan: plan, mutation: mutation, catalogue: catalogue, transaction: transaction).outcome()
+        var outcomes: [MutationOutcome] = []
+        outcomes.reserveCapacity(plan.mutations.count)
+        for mutation in plan.mutations {
+            let run = MutationRun(plan: plan, mutation: mutation, catalogue: catalogue, transaction: transaction)
+            do {
+                outcomes.append(try run.outcome())
+            } catch let undecided as Undecided {
+                return PushProgress(outcomes: outcomes, question: undecided.question)
+            } catch let error as PorticoError where error.code.passes {
+                throw PushBrokenOff(made: outcomes.count, cause: error)
+            }
         }
+        return PushProgress(outcomes: outcomes, question: nil)
     }
 }
 
-/// A push, ready to be made.
+/// A push, or a part of it, ready to be made.
 public struct PushPlan: Sendable {
     let client: ClientID
     let caller: SyncCaller
-    public let mutations: [Mutation]
+    public internal(set) var mutations: [Mutation]
     /// Whether the base revisions are of the store's present history.
     let knowsHistory: Bool
+    /// What adapters decided, by sequence numbers.
+    var decisions: [Int64: Decision] = [:]
 }

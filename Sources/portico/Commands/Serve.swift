@@ -12,6 +12,7 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
+        let restart = await Restart()
         DescriptorLimit.raise()
         let plan = try options.load()
         let output = LogOutput(.standardError)
@@ -22,7 +23,6 @@ struct Serve: AsyncParsableCommand {
         GatewayServer.limitEventLoops(to: ProcessInfo.processInfo.activeProcessorCount)
         let host = try await Host(plan, logger: logger)
         let listener = try Listener(plan.settings)
-        let restart = Restart()
         let configuration = services(host, plan.settings, listener, restart, output, logger)
         let group = ServiceGroup(configuration: configuration)
         try await restart.onSignal(stopping: group) { try await group.run() }

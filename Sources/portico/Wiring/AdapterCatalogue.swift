@@ -1,6 +1,7 @@
 import AdapterKit
 import Chat
 import EmployeeSearch
+import ODataAdapter
 import PlistFeeds
 import XMLUsers
 
@@ -11,5 +12,6 @@ enum AdapterCatalogue {
         EmployeeSearchModule.self,
         XMLUsersModule.self,
         ChatModule.self,
+        ODataModule.self,
     ]
 }

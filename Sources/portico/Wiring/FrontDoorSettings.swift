@@ -6,6 +6,7 @@ struct FrontDoorSettings {
     private let connections: Int
     private let writeDeadline: Duration
     private let writeRate: Int
+    private let readRate: Int
     private let trustedProxies: [AddressRange]
     /// nil: plain HTTP.
     let certificate: ServerCertificate?
@@ -15,6 +16,7 @@ struct FrontDoorSettings {
         connections = values.integer("http.limits.connections")
         writeDeadline = values.duration("http.deadlines.write")
         writeRate = values.size("http.limits.writeRate")
+        readRate = values.size("http.limits.readRate")
         certificate = try Self.certificate(values, directory)
         trustedProxies = try values.texts("http.trustedProxies").map { text in
             guard let range = AddressRange(text) else {
@@ -46,6 +48,7 @@ struct FrontDoorSettings {
         settings.connections = connections
         settings.write = writeDeadline
         settings.writeRate = writeRate
+        settings.readRate = readRate
         settings.trustedProxies = trustedProxies
     }
 }

@@ -59,15 +59,17 @@ struct Host {
             settings: settings.gateway,
             readiness: readiness, clock: SystemClock(), log: log)
         try await DemoAccounts(settings.demoAccounts).create(in: identity)
-        try await start(loadingSamples: settings.loadsSampleData)
+        try await start(portals: plan.adapters.map(\.portal), loadingSamples: settings.loadsSampleData)
     }
 
-    private func start(loadingSamples: Bool) async throws {
-        for served in adapters {
+    private func start(portals: [ProviderName?], loadingSamples: Bool) async throws {
+        for (served, portal) in zip(adapters, portals) {
             if loadingSamples { try await SampleData(served, store: store).load() }
             try await served.start(
                 in: store, accounts: identity.accounts, clock: SystemClock(),
-                live: feeds.signals(of: served.declaration.name), push: push.sender)
+                live: feeds.signals(of: served.declaration.name), push: push.sender,
+                portal: portal.flatMap { identity.callerUpstream($0) },
+                serviceOperations: adapters.flatMap(\.adapter.serviceOperations))
         }
     }
 

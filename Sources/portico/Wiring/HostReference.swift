@@ -41,6 +41,8 @@ enum HostReference {
         ConfigurationKey(
             "http.limits.writeRate", .size, default: "1KiB", "Bytes a second that a caller takes of an answer at least."
         ),
+        ConfigurationKey(
+            "http.limits.readRate", .size, default: "512", "Bytes a second that a request's body comes with at least."),
         ConfigurationKey("http.limits.body", .size, default: "8MiB", "A request's body, inflated too."),
         ConfigurationKey(
             "http.limits.expansion", .integer(1...10_000), default: "100", "How many times a body may inflate."),
@@ -63,6 +65,18 @@ enum HostReference {
         ConfigurationKey(
             "http.limits.inFlightPerAdapter", .integer(1...100_000), default: "768",
             "Requests to one adapter under way at once."),
+        ConfigurationKey(
+            "http.limits.urgent", .integer(0...100_000), default: "64",
+            "Requests beyond `inFlight` for what is cheap and urgent: refreshing and ending a sign-in."),
+        ConfigurationKey(
+            "http.limits.queuePerCaller", .integer(0...10_000), default: "32",
+            "Requests of one caller that wait for a place at most."),
+        ConfigurationKey(
+            "http.limits.queuePerAdapter", .integer(0...10_000), default: "128",
+            "Requests to one adapter that wait for a place at most."),
+        ConfigurationKey(
+            "limits.routes", .list(of: .mapping(routeKeys)), default: "[]",
+            "Requests of one account, or of one address without one, to a path and what is below it."),
         ConfigurationKey(
             "limits.requestsPerMinute", .integer(0...10_000_000), default: "0",
             "Requests of one account, or of one address without one; 0: any number."),
@@ -142,11 +156,18 @@ enum HostReference {
         ConfigurationKey("identity.tokens.refreshLifetime", .duration, default: "30d", "A refresh token's life."),
         ConfigurationKey("identity.basic.enabled", .flag, default: "false", "Whether HTTP Basic is taken."),
         ConfigurationKey(
+            "identity.audit.retention", .duration, "How long audit entries are kept; left out: for ever."),
+        ConfigurationKey(
             "identity.login.backoff", .duration, default: "1s",
             "The first wait after too many failed sign-ins; it doubles."),
         ConfigurationKey(
             "identity.demoAccounts", .list(of: .mapping(accountKeys)), default: "[]",
             "Accounts made at the first start, for trying out; they forbid listening beyond loopback."),
+    ]
+
+    private static let routeKeys = [
+        ConfigurationKey("path", .text, "The path, such as `/auth/login`."),
+        ConfigurationKey("requestsPerMinute", .integer(1...10_000_000), "Requests in a minute."),
     ]
 
     private static let accountKeys = [
@@ -163,6 +184,9 @@ enum HostReference {
     private static func adapterKeys(_ name: AdapterName, _ options: [ConfigurationOption]) -> [ConfigurationKey] {
         [
             ConfigurationKey("adapters.\(name).enabled", .flag, default: "true", "Whether it is served."),
+            ConfigurationKey(
+                "adapters.\(name).portal", .text,
+                "Of `identity.providers`, the portal whose systems it calls in its callers' names."),
             ConfigurationKey("adapters.\(name).access", .access, "Who may call it."),
         ] + options.map { ConfigurationKey("adapters.\(name).\($0.path)", $0.kind, $0.summary) }
     }

@@ -2,6 +2,7 @@ import AttachmentFiles
 import BrowserClient
 import ChatPage
 import Gateway
+import HostConfiguration
 import Identity
 import SyncEngine
 
@@ -86,6 +87,13 @@ extension GatewayLimits {
         inFlight = values.integer("http.limits.inFlight")
         inFlightPerCaller = values.integer("http.limits.inFlightPerCaller")
         inFlightPerAdapter = values.integer("http.limits.inFlightPerAdapter")
+        urgent = values.integer("http.limits.urgent")
+        queuePerCaller = values.integer("http.limits.queuePerCaller")
+        queuePerAdapter = values.integer("http.limits.queuePerAdapter")
+        routes = values.list("limits.routes").compactMap { entry in
+            guard let path = entry["path"]?.text, let limit = entry["requestsPerMinute"]?.integer else { return nil }
+            return RouteRate(path: path, requestsPerMinute: limit)
+        }
         requestsPerMinute = values.integer("limits.requestsPerMinute")
         addressRequestsPerMinute = values.integer("limits.addressRequestsPerMinute")
     }
@@ -99,6 +107,7 @@ extension IdentityConfiguration {
         tokens.accessLifetime = values.duration("identity.tokens.accessLifetime")
         tokens.refreshLifetime = values.duration("identity.tokens.refreshLifetime")
         basic.enabled = values.flag("identity.basic.enabled")
+        auditRetention = values.optionalDuration("identity.audit.retention")
         let first = values.duration("identity.login.backoff")
         backoff.pair.first = first
         backoff.account.first = first

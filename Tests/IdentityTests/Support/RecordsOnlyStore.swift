@@ -23,6 +23,8 @@ extension RecordsOnlyStore {
 
     func compact(_ bound: CompactionBound, dryRun: Bool) async throws -> Compaction { throw Self.nothingOfThat }
 
+    func forgetCopies(keptBefore instant: WireDate, dryRun: Bool) async throws -> Int { throw Self.nothingOfThat }
+
     func observe(_ observer: @escaping @Sendable (Revision) -> Void) {}
 
     private static var nothingOfThat: PorticoError { PorticoError(.serverInternal, "Identity needs no such thing.") }

@@ -79,6 +79,8 @@ public enum ConflictPolicy: Sendable, Equatable {
     /// Field by field against the common ancestor; both changed one field: a conflict.
     case merge
     case lastWriterWins
+    /// ``Adapter/settle(_:)`` says what becomes of it.
+    case adapterDecides
 }
 
 /// Which doors an entity has.

@@ -8,6 +8,24 @@ public protocol Adapter: Sendable {
     /// error is logged and told as `server.internal`.
     func handle(_ call: Call) async throws -> Answer
 
+    /// Answers a request at a declared door. Throws as ``handle(_:)`` does.
+    func answer(_ request: DoorRequest) async throws -> DoorAnswer
+
+    /// A failure in the shape of the door's contract, whoever raised it: the gateway asks for its own failures too. The
+    /// status goes by the error's code unless the answer has one of its own. Nil: the gateway's own shape.
+    func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer?
+
+    /// Settles a conflict of an entity whose policy is ``ConflictPolicy/adapterDecides``. Called before anything is
+    /// written, and again where the record changes meanwhile, so it changes nothing itself and answers the same for the
+    /// same conflict.
+    ///
+    /// Throws ``PorticoError``: what passes (`upstream.failed`, `upstream.timeout`, `adapter.unavailable`,
+    /// `server.overloaded`) has the device send the change again later, anything else rejects it.
+    func settle(_ conflict: RecordConflict) async throws -> ConflictDecision
+
+    /// What it adds to services of other adapters.
+    var serviceOperations: [any ServiceOperations] { get }
+
     /// What a person finds on the front page. Shown to everybody, so it names nothing that needs a login to know.
     func listings() async throws -> [Listing]
 
@@ -20,6 +38,13 @@ public protocol Adapter: Sendable {
 
 extension Adapter {
     public func start(_ context: AdapterContext) async throws {}
+    public func answer(_ request: DoorRequest) async throws -> DoorAnswer {
+        throw PorticoError(.routeNotFound, "There is nothing at this path.")
+    }
+    public func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer? { nil }
+
+    public func settle(_ conflict: RecordConflict) async throws -> ConflictDecision { .keep }
+    public var serviceOperations: [any ServiceOperations] { [] }
     public func listings() async throws -> [Listing] { [] }
     public func sampleRecords() throws -> [SampleRecords] { [] }
     public func stop() async {}
@@ -37,11 +62,16 @@ public struct AdapterContext: Sendable {
     /// To people's devices.
     public let push: any PushSender
     public let changes: any RecordChanges
+    /// The portal of `adapters.{name}.portal`; nil: none is configured, and the adapter has no such upstream.
+    public let portal: (any CallerUpstream)?
+    /// What all adapters together add to services.
+    public let serviceOperations: [any ServiceOperations]
 
     public init(
         records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock,
         live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender(),
-        changes: any RecordChanges = NoRecordChanges()
+        changes: any RecordChanges = NoRecordChanges(),
+        portal: (any CallerUpstream)? = nil, serviceOperations: [any ServiceOperations] = []
     ) {
         self.records = records
         self.accounts = accounts
@@ -50,6 +80,8 @@ public struct AdapterContext: Sendable {
         self.live = live
         self.push = push
         self.changes = changes
+        self.portal = portal
+        self.serviceOperations = serviceOperations
     }
 }
 

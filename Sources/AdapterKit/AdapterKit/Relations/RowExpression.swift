@@ -44,6 +44,10 @@ public indirect enum RowExpression: Sendable, Equatable {
     /// Over the rows of a group. Without an expression: how many there are.
     case aggregate(Aggregate, RowExpression?, isDistinct: Bool)
 
+    /// The sum of a number over the rows before this one in that order, as a double; 0 for the first. For columns only,
+    /// not for conditions.
+    case sumBefore(RowExpression, order: [RowOrder])
+
     public struct Branch: Sendable, Equatable {
         public let condition: RowExpression
         public let value: RowExpression

@@ -53,6 +53,7 @@ public struct AdapterConformance {
             guard problems.isEmpty else { return problems }
             let host = try await TestHost(module, configuration, withSamples: true)
             problems += try await CallProblems(self, declaration, host).all()
+            problems += try await ConflictProblems(declaration: declaration, host: host).all()
             problems += await ListingProblems.all(of: host)
             await host.adapter.stop()
             return problems

@@ -9,40 +9,44 @@ public struct TestHost: Sendable {
     public let clock: SettableClock
     private let access: Access
     private let accounts: MemoryAccounts
+    private let portal: (any CallerUpstream)?
 
     /// Declares, makes and starts the adapter. `access` is what the configuration's `access` says; nil: nothing.
-    /// `accounts` are the names of those that the host knows.
+    /// `accounts` are the names of those that the host knows; `portal` is what `adapters.{name}.portal` leads to, such
+    /// as a ``ScriptedPortal``.
     public init(
         _ module: any AdapterModule.Type, _ configuration: AdapterConfiguration = AdapterConfiguration(),
         access: Access? = nil, withSamples: Bool = false, accounts: [String] = ["someone"],
-        clock: SettableClock = SettableClock(), log: Log = .discarding
+        portal: (any CallerUpstream)? = nil, clock: SettableClock = SettableClock(), log: Log = .discarding
     ) async throws {
         let adapter = try module.make(configuration)
         let declaration = try module.declare(configuration)
         let records = try MemoryRecords(declaration, clock: clock)
         if withSamples { try await records.load(adapter.sampleRecords()) }
         try await self.init(
-            adapter, declaration, access ?? declaration.access, records, MemoryAccounts(accounts), clock, log)
+            adapter, declaration, access ?? declaration.access, records, MemoryAccounts(accounts), portal, clock, log)
     }
 
     /// The same adapter made anew on a copy of this host's records: much faster than loading its samples again.
     func again(_ module: any AdapterModule.Type, _ configuration: AdapterConfiguration) async throws -> TestHost {
         try await TestHost(
-            module.make(configuration), declaration, access, records.copy(), accounts, clock, .discarding)
+            module.make(configuration), declaration, access, records.copy(), accounts, portal, clock, .discarding)
     }
 
     private init(
         _ adapter: any Adapter, _ declaration: AdapterDeclaration, _ access: Access, _ records: MemoryRecords,
-        _ accounts: MemoryAccounts, _ clock: SettableClock, _ log: Log
+        _ accounts: MemoryAccounts, _ portal: (any CallerUpstream)?, _ clock: SettableClock, _ log: Log
     ) async throws {
         self.adapter = adapter
         self.declaration = declaration
         self.access = access
         self.records = records
         self.accounts = accounts
+        self.portal = portal
         self.clock = clock
         try await adapter.start(
-            AdapterContext(records: records.everything, accounts: accounts, log: log, clock: clock))
+            AdapterContext(
+                records: records.everything, accounts: accounts, log: log, clock: clock, portal: portal))
     }
 
     /// Calls an operation with an input that a wire format could have been read into.

@@ -40,6 +40,9 @@ import Testing
             (.samplesMisfit, "a sample does not fit"),
             (.samplesTwice, "two samples of goods have the key tea"),
             (.listsNowhere, "does not begin with /"),
+            (.settlesVaryingly, "settles a conflict of goods differently the second time"),
+            (.settlesStrangely, "settles a conflict by what does not fit"),
+            (.settlesOddly, "settling throws what is not in the registry"),
         ] as [(Fault, String)])
     func `finds a fault in how an adapter runs`(fault: Fault, problem: String) async {
         await Fault.$current.withValue(fault) {

@@ -3,6 +3,7 @@ import AdapterKit
 /// What is wrong with a shop while it runs.
 enum Fault: Sendable {
     case none, answersText, throwsOddly, changes, varies, answersAnything, samplesMisfit, samplesTwice, listsNowhere
+    case settlesVaryingly, settlesStrangely, settlesOddly
 
     @TaskLocal static var current = Fault.none
 }
@@ -29,6 +30,15 @@ private struct FaultyAdapter: Adapter {
         default: break
         }
         return try await shop.handle(call)
+    }
+
+    func settle(_ conflict: RecordConflict) async throws -> ConflictDecision {
+        switch Fault.current {
+        case .settlesVaryingly: .change(["price": .int64(Int64.random(in: 0...1_000))])
+        case .settlesStrangely: .change(["colour": "green"])
+        case .settlesOddly: throw Odd()
+        default: try await shop.settle(conflict)
+        }
     }
 
     func sampleRecords() -> [SampleRecords] {

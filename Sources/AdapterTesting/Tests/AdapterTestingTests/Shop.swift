@@ -17,7 +17,8 @@ enum Shop: AdapterModule {
             Field("added", .date, source: .createdAt),
             Field("changed", .date, source: .modifiedAt),
         ], indexes: [Index(["price"]), Index(["code"], isUnique: true)], searchFields: ["title"],
-        rows: RowRules(read: .any([.owner("author"), .sharedWith("tags")]), write: .owner("author")))
+        rows: RowRules(read: .any([.owner("author"), .sharedWith("tags")]), write: .owner("author")),
+        conflictPolicy: .adapterDecides)
 
     static let shelves = Entity(
         "shelves", summary: "Where it stands.", key: EntityKey("number", chosenBy: .either),
@@ -46,6 +47,12 @@ struct ShopAdapter: Adapter {
             let record = try await call.records.record(id, in: Shop.goods.name)
         else { throw PorticoError(.recordNotFound, "There is no such thing.") }
         return .value(["price": record["price"]])
+    }
+
+    /// Whoever changes the title may; everything else waits for people.
+    func settle(_ conflict: RecordConflict) async throws -> ConflictDecision {
+        guard case .update(let fields) = conflict.change, let title = fields["title"] else { return .keep }
+        return .change(["title": title])
     }
 
     func sampleRecords() -> [SampleRecords] {

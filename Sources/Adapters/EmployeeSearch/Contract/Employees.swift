@@ -31,10 +31,13 @@ enum Employees {
             entity.field(field).map { Member(field, $0.shape, isRequired: true, summary: $0.summary) }
         })
 
+    /// Of a record, which has all of its fields in their declared order, those of the contract.
     static func told(_ record: Record) -> WireValue {
         .dictionary(
             WireDictionary(
-                uncheckedUniqueKeys: contractFields.map { .init(key: $0.text, value: record[$0]) }))
+                uncheckedUniqueKeys: record.fields.entries.filter { entry in
+                    contractFields.contains { $0.text == entry.key }
+                }))
     }
 
     private static let name = Shape.string(TextLimits(minimumLength: 1, maximumLength: 100))

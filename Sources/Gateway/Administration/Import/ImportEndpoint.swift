@@ -26,7 +26,10 @@ struct ImportEndpoint: Endpoint {
         let bytes = try await services.bodies.bytes(of: request.request, limit: services.limits.importFile)
         let rows = try ImportedRows(bytes, contentType: request.request.headers[.contentType], bodies: services.bodies)
         var input: WireDictionary = ["rows": .array(try rows.values(of: rowShape))]
-        if let mode = request.request.target["mode"] { input["mode"] = .string(mode) }
+        // What an adapter asks for beside the rows, such as which of its sets they are for.
+        for member in operation.input.members where member.name.text != "rows" {
+            if let text = request.request.target[member.name.text] { input[member.name.text] = .string(text) }
+        }
         input = Coercion.typed.coerce(input, to: operation.input)
         do {
             let answer = try await services.calls.answer(operation, of: served, input: input, request: request)

@@ -13,16 +13,19 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     static let lingering = TimeAmount.seconds(2)
-    /// What a stop gives a connection whose first request is on its way still.
+    /// What a stop gives a request that is on its way still.
     static let grace = TimeAmount.seconds(1)
+    static let secondLook = TimeAmount.milliseconds(200)
 
     private let connection: GatewayConnection
     /// What every request on this connection is told; nil: it is one of those that there is room for.
     private let turnedAway: PorticoError?
     private var order = DoorOrder()
     private var thrownAway = 0
-    private var hasAsked = false
     private var isStopping = false
+    private var context: ChannelHandlerContext?
+    /// Whether the response under way says that it is the connection's last.
+    private var saysClose = false
     /// Closes the connection after the answer, whatever the layers behind do.
     private var lingers: Scheduled<Void>?
 
@@ -47,7 +50,6 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
         do {
             if let turnedAway, !RequestPlaces.isAlwaysAnswered(head.uri) { throw turnedAway }
             let (admitted, isLast) = try HeadRules.admitted(head, asLast: isStopping)
-            hasAsked = true
             order.headArrived(isLast: isLast)
             context.fireChannelRead(wrapInboundOut(.head(admitted)))
         } catch {
@@ -66,15 +68,37 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireErrorCaught(error)
     }
 
-    /// A stop closes what is idle; whoever has just connected is answered first, so that a restart fails nobody.
+    /// A stop fails nobody: whatever is asked is answered, with the word that the connection ends; only one on which
+    /// nothing was asked for a while is closed. The layers behind, which would close at once, do not hear of it.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard event is ChannelShouldQuiesceEvent, !hasAsked else {
-            return context.fireUserInboundEventTriggered(event)
-        }
+        guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
         isStopping = true
-        context.eventLoop.assumeIsolated().scheduleTask(in: Self.grace) { [self] in
-            if !hasAsked { context.close(promise: nil) }
+        closeUnlessAsked(context)
+    }
+
+    /// Looks twice: after much work a loop's timers come before what has arrived meanwhile.
+    private func closeUnlessAsked(_ context: ChannelHandlerContext, in time: TimeAmount = grace) {
+        guard order.isIdle else { return }
+        let asked = order.heads
+        context.eventLoop.assumeIsolated().scheduleTask(in: time) { [self] in
+            guard order.isIdle, order.heads == asked else { return }
+            if time == Self.grace { return closeUnlessAsked(context, in: Self.secondLook) }
+            context.close(promise: nil)
         }
+    }
+
+    private func labelledForStop(_ part: HTTPServerResponsePart) -> HTTPServerResponsePart {
+        guard isStopping, order.isAnsweringLast, case .head(var head) = part, head.status.code >= 200 else {
+            return part
+        }
+        head.headers.replaceOrAdd(name: "connection", value: "close")
+        saysClose = true
+        return .head(head)
+    }
+
+    private func endedWhileStopping(_ context: ChannelHandlerContext) {
+        guard isStopping, order.isIdle else { return }
+        saysClose ? context.close(promise: nil) : closeUnlessAsked(context)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -83,10 +107,14 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
             promise?.succeed()
             return
         }
-        let part = unwrapOutboundIn(data)
+        let part = labelledForStop(unwrapOutboundIn(data))
         if case .head(let head) = part, head.status.code >= 200 { order.responseBegan() }
-        context.write(data, promise: promise)
-        if case .end = part { act(order.responseEnded(), context) }
+        guard case .end = part else { return context.write(wrapOutboundOut(part), promise: promise) }
+        isStopping
+            ? context.writeAndFlush(wrapOutboundOut(part), promise: promise)
+            : context.write(wrapOutboundOut(part), promise: promise)
+        act(order.responseEnded(), context)
+        endedWhileStopping(context)
     }
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
@@ -97,13 +125,22 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.close(mode: mode, promise: promise)
     }
 
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
     func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
         lingers?.cancel()
         lingers = nil
     }
 
-    /// The only request under way was answered past this handler, by ``AtHandHandler``.
-    func noteAnswered() { order.answered() }
+    /// The only request under way was answered past this handler, by ``WholeRequestHandler``.
+    func noteAnswered() {
+        guard let context else { return }
+        act(order.responseEnded(), context)
+        if isStopping { closeUnlessAsked(context) }
+    }
 
     private func act(_ action: DoorOrder.Action, _ context: ChannelHandlerContext) {
         switch action {
@@ -146,6 +183,7 @@ extension PorticoError {
         case .headerOverflow: self.init(.requestHeadersTooLarge, "The header fields are too large or too many.")
         case .invalidEOFState: self.init(.requestMalformed, "The request ends before it is complete.")
         case .invalidMethod: self.init(.requestMalformed, "The method is unknown.")
+        // Also said of a line that ends otherwise than it should, so it cannot be told that it is the version's fault.
         case .invalidVersion: self.init(.requestMalformed, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
         case .unexpectedContentLength, .invalidContentLength:
             self.init(.requestMalformed, "The body's length is not well-formed, or given more than once.")

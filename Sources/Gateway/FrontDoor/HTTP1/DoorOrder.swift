@@ -21,11 +21,21 @@ struct DoorOrder {
     /// The request that was to be the last has arrived: nothing behind it is meant for us.
     private(set) var isComplete = false
 
+    /// Requests that were let in.
+    private(set) var heads = 0
+
+    /// Nothing is asked that was not answered.
+    var isIdle: Bool { unanswered == 0 && waiting == nil }
+
+    /// The response under way is to the only request that is.
+    var isAnsweringLast: Bool { unanswered == 1 && !isReading }
+
     /// Whether what arrives is still let in.
     var isReadingOn: Bool { waiting == nil && !isShut && !isComplete }
 
     mutating func headArrived(isLast: Bool) {
         unanswered += 1
+        heads += 1
         isReading = true
         self.isLast = isLast
     }
@@ -38,14 +48,9 @@ struct DoorOrder {
     mutating func responseBegan() { isAnswering = true }
 
     mutating func responseEnded() -> Action {
-        answered()
-        return step()
-    }
-
-    /// A whole response was written while nothing else was under way, so no refusal can have waited for it.
-    mutating func answered() {
         isAnswering = false
         unanswered = max(0, unanswered - 1)
+        return step()
     }
 
     /// What arrives cannot be understood or is not to be let in: the request that is being read, or the next one.

@@ -28,7 +28,7 @@ struct HeadRules {
 
     private func checkTarget(_ head: HTTPRequestHead) throws(PorticoError) {
         guard head.version == .http1_1 || head.version == .http1_0 else {
-            throw .malformed("Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+            throw PorticoError(.versionUnsupported, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
         }
         guard head.method != .CONNECT else { throw .malformed("Nothing is tunnelled here.") }
         let target = head.uri.utf8
@@ -44,7 +44,9 @@ struct HeadRules {
             hosts += 1
             guard Self.isHost(value) else { throw .malformed("The host is not well-formed.") }
         case 6 where name.isEqualCaseInsensitive("expect"):
-            guard value.isEqualCaseInsensitive("100-continue") else { throw .malformed("This expectation is unknown.") }
+            guard value.isEqualCaseInsensitive("100-continue") else {
+                throw PorticoError(.expectationFailed, "This expectation is unknown.")
+            }
         case 7 where name.isEqualCaseInsensitive("upgrade"):
             // The decoder stops at a request that asks for another protocol, so this one is the last.
             ends = true
@@ -55,9 +57,7 @@ struct HeadRules {
             guard Self.isLength(value) else { throw .malformed("The length is not a number.") }
         case 17 where name.isEqualCaseInsensitive("transfer-encoding"):
             codings += 1
-            guard value.isEqualCaseInsensitive("chunked") else {
-                throw .malformed("The only transfer coding here is chunked.")
-            }
+            guard value.isEqualCaseInsensitive("chunked") else { throw Self.otherCoding(value) }
         default: return
         }
     }
@@ -68,6 +68,17 @@ struct HeadRules {
         guard codings == 0 || head.version == .http1_1 else {
             throw .malformed("HTTP/1.0 has no transfer codings.")
         }
+    }
+
+    /// Codings that end in chunks can be framed and not be undone (RFC 9112, section 6.1); all others cannot be framed.
+    private static func otherCoding(_ value: String) -> PorticoError {
+        let names = value.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
+        let isFramed = names.last?.isEqualCaseInsensitive("chunked") == true
+        let areOthers = names.dropLast().allSatisfy { !$0.isEmpty && !$0.isEqualCaseInsensitive("chunked") }
+        guard names.count > 1, isFramed, areOthers else {
+            return .malformed("The only transfer coding here is chunked.")
+        }
+        return PorticoError(.transferCodingUnknown, "The only transfer coding here is chunked.")
     }
 
     /// The characters of `uri-host [":" port]` (RFC 3986, section 3.2), but no user and not nothing.

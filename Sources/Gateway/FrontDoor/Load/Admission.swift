@@ -11,12 +11,19 @@ final class Admission: Sendable {
 
     private let callers: RateCounter?
     private let addresses: RateCounter?
-    private let shares: Mutex<Shares>
+    private let routes: [(rate: RouteRate, counter: RateCounter)]
+    private let shares: ShareQueue
 
     init(_ limits: GatewayLimits) {
         callers = Self.table(limits.requestsPerMinute)
         addresses = Self.table(limits.addressRequestsPerMinute)
-        shares = Mutex(Shares(perCaller: limits.inFlightPerCaller, perAdapter: limits.inFlightPerAdapter))
+        routes = limits.routes.map { rate in
+            (rate, RateCounter(RateTable(limit: rate.requestsPerMinute, capacity: Self.capacity)))
+        }
+        shares = ShareQueue(
+            Shares(
+                perCaller: limits.inFlightPerCaller, perAdapter: limits.inFlightPerAdapter,
+                queuePerCaller: limits.queuePerCaller, queuePerAdapter: limits.queuePerAdapter))
     }
 
     private static func table(_ limit: Int) -> RateCounter? {
@@ -33,26 +40,28 @@ final class Admission: Sendable {
 
     /// Nil where callers are not counted.
     func count(_ caller: Caller, of request: GatewayRequest) -> RateStanding? {
-        guard let callers, !RequestPlaces.isAlwaysAnswered(request.target.path) else { return nil }
-        return callers.count(Self.key(caller, request))
+        guard callers != nil || !routes.isEmpty, !RequestPlaces.isAlwaysAnswered(request.target.path) else {
+            return nil
+        }
+        let key = Self.key(caller, request)
+        var standings = routes.filter { $0.rate.covers(request.target.path) }.map { $0.counter.count(key) }
+        if let callers { standings.append(callers.count(key)) }
+        // What stops the caller, or would stop it first.
+        return standings.first(where: \.isExceeded) ?? standings.min { $0.remaining < $1.remaining }
     }
 
-    /// Throws `server.overloaded` where the caller or the adapter has its share under way already.
-    func take(_ caller: Caller, of request: GatewayRequest, _ adapter: AdapterName?) throws(PorticoError) -> Shares
-        .Place?
-    {
+    /// Waits where the caller or the adapter has its share under way already. Throws `server.overloaded` where enough
+    /// others wait.
+    func take(_ caller: Caller, of request: GatewayRequest, _ adapter: AdapterName?) async throws -> Shares.Place? {
         guard let adapter else { return nil }
         let place = Shares.Place(caller: Self.key(caller, request), adapter: adapter.text)
-        let isTaken = shares.withLock { $0.take(place) }
-        guard isTaken else {
-            throw PorticoError(.overloaded, "Too many requests of this kind are under way.", retryAfter: 1)
-        }
+        try await shares.take(place)
         return place
     }
 
     func leave(_ place: Shares.Place?) {
         guard let place else { return }
-        shares.withLock { $0.leave(place) }
+        shares.leave(place)
     }
 
     private static func key(_ caller: Caller, _ request: GatewayRequest) -> String {

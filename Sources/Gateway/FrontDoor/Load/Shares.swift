@@ -1,35 +1,87 @@
-/// How much is under way, for each caller and for each adapter.
+/// How much is under way, for each caller and for each adapter, and who waits for a place: a state machine. Whoever
+/// is refused is refused at once, since each queue is short.
 struct Shares {
     struct Place: Sendable {
         let caller: String
         let adapter: String
     }
 
-    let perCaller: Int
-    let perAdapter: Int
-    private var callers: [String: Int] = [:]
-    private var adapters: [String: Int] = [:]
-
-    init(perCaller: Int, perAdapter: Int) {
-        self.perCaller = perCaller
-        self.perAdapter = perAdapter
+    enum Verdict: Equatable {
+        case taken
+        case waits(UInt64)
+        case refused
     }
 
-    mutating func take(_ place: Place) -> Bool {
-        guard callers[place.caller, default: 0] < perCaller, adapters[place.adapter, default: 0] < perAdapter else {
-            return false
+    private struct Waiter {
+        let number: UInt64
+        let place: Place
+    }
+
+    let perCaller: Int
+    let perAdapter: Int
+    /// Who may wait, of one caller and for one adapter.
+    let queues: (ofCaller: Int, forAdapter: Int)
+    private var callers: [String: Int] = [:]
+    private var adapters: [String: Int] = [:]
+    private var waiting: [Waiter] = []
+    private var lastNumber: UInt64 = 0
+
+    init(perCaller: Int, perAdapter: Int, queuePerCaller: Int = 0, queuePerAdapter: Int = 0) {
+        self.perCaller = perCaller
+        self.perAdapter = perAdapter
+        queues = (queuePerCaller, queuePerAdapter)
+    }
+
+    mutating func take(_ place: Place) -> Verdict {
+        if hasRoom(place) {
+            count(place)
+            return .taken
         }
-        callers[place.caller, default: 0] += 1
-        adapters[place.adapter, default: 0] += 1
+        let ofCaller = waiting.count { $0.place.caller == place.caller }
+        let forAdapter = waiting.count { $0.place.adapter == place.adapter }
+        guard ofCaller < queues.ofCaller, forAdapter < queues.forAdapter else { return .refused }
+        lastNumber += 1
+        waiting.append(Waiter(number: lastNumber, place: place))
+        return .waits(lastNumber)
+    }
+
+    /// Who has got a place now. Of those who could, the caller with the least under way is first, so that a long queue
+    /// of one does not hold up the others.
+    mutating func leave(_ place: Place) -> [UInt64] {
+        Self.lower(&callers, place.caller)
+        Self.lower(&adapters, place.adapter)
+        var admitted: [UInt64] = []
+        while let next = nextWaiter() {
+            let waiter = waiting.remove(at: next)
+            count(waiter.place)
+            admitted.append(waiter.number)
+        }
+        return admitted
+    }
+
+    /// Whether it was still waiting; otherwise it has its place and has to leave it.
+    mutating func giveUp(_ number: UInt64) -> Bool {
+        guard let place = waiting.firstIndex(where: { $0.number == number }) else { return false }
+        waiting.remove(at: place)
         return true
     }
 
-    /// Whoever has nothing under way is forgotten.
-    mutating func leave(_ place: Place) {
-        Self.lower(&callers, place.caller)
-        Self.lower(&adapters, place.adapter)
+    private func nextWaiter() -> Int? {
+        waiting.indices.filter { hasRoom(waiting[$0].place) }.min { left, right in
+            callers[waiting[left].place.caller, default: 0] < callers[waiting[right].place.caller, default: 0]
+        }
     }
 
+    private func hasRoom(_ place: Place) -> Bool {
+        callers[place.caller, default: 0] < perCaller && adapters[place.adapter, default: 0] < perAdapter
+    }
+
+    private mutating func count(_ place: Place) {
+        callers[place.caller, default: 0] += 1
+        adapters[place.adapter, default: 0] += 1
+    }
+
+    /// Whoever has nothing under way is forgotten.
     private static func lower(_ counts: inout [String: Int], _ name: String) {
         let count = (counts[name] ?? 1) - 1
         counts[name] = count > 0 ? count : nil

@@ -75,6 +75,7 @@ struct SecureChannel: ServerChildChannel {
                 SlowReaderHandler(span: settings.write, rate: settings.writeRate), position: .first)
             try pipeline.addHandlers([
                 IdleStateHandler(allTimeout: .nanoseconds(2 * idle.nanoseconds)), SilenceHandler(),
+                StreamlessDeadline(idle * 2),
             ])
         } catch {
             return channel.eventLoop.makeFailedFuture(error)

@@ -14,9 +14,16 @@ final class StreamDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     private let limit: TimeAmount
     private var timer: Scheduled<Void>?
     private var isAnswered = false
+    /// Of the stream's connection; nil once it was told of the end.
+    private var connection: StreamlessDeadline?
 
     init(_ limit: Duration) {
         self.limit = .nanoseconds(limit.nanoseconds)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        connection = try? context.channel.parent?.pipeline.syncOperations.handler(type: StreamlessDeadline.self)
+        connection?.streamBegan()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -33,11 +40,17 @@ final class StreamDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        stop()
+        leave()
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { stop() }
+    func handlerRemoved(context: ChannelHandlerContext) { leave() }
+
+    private func leave() {
+        stop()
+        connection?.streamEnded()
+        connection = nil
+    }
 
     private func start(_ context: ChannelHandlerContext) {
         guard timer == nil else { return }

@@ -15,12 +15,15 @@ final class LiveHub: Sendable {
     private let commits: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
     private let adapters: Mutex<Set<AdapterName>>
+    /// What the streams have been told of, as far as it is known.
+    private let told: Mutex<Revision>
 
     init(store: any Store, limits: LiveLimits, heartbeat: Duration) {
         self.store = store
         self.heartbeat = heartbeat
         roster = Mutex(LiveRoster(limits: limits))
         adapters = Mutex([])
+        told = Mutex(store.position)
         // One pending signal stands for any number of commits: the loop asks the store how far it is.
         (commits, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let signal = signal
@@ -34,7 +37,7 @@ final class LiveHub: Sendable {
     func run() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                for await _ in self.commits { self.wakeForChanges() }
+                for await _ in self.commits { await self.wakeForChanges() }
             }
             group.addTask {
                 while (try? await Task.sleep(for: .seconds(1))) != nil { self.wakeForSilence() }
@@ -47,9 +50,11 @@ final class LiveHub: Sendable {
     }
 
     /// Throws `access.rateLimited`, `server.overloaded` or `server.stopping`.
-    func open(for principal: Principal, following adapters: Set<AdapterName>) throws(PorticoError) -> LiveTicket {
+    func open(
+        for principal: Principal, following adapters: Set<AdapterName>, interest: SyncInterest? = nil
+    ) throws(PorticoError) -> LiveTicket {
         self.adapters.withLock { $0.formUnion(adapters) }
-        switch roster.withLock({ $0.admit(principal.id, following: adapters) }) {
+        switch roster.withLock({ $0.admit(principal.id, following: adapters, interest: interest) }) {
         case .open(let number): return LiveTicket(number: number, hub: self)
         case .tooMany: throw PorticoError(.overloaded, "Too many live streams are open.", retryAfter: 5)
         case .tooManyOfPrincipal:
@@ -78,10 +83,21 @@ final class LiveHub: Sendable {
         roster.withLock { $0.remove(number) }?.resume(returning: .cut)
     }
 
-    private func wakeForChanges() {
+    private func wakeForChanges() async {
+        // Read first: what is committed meanwhile is in the news of now or of the next time, and never left out.
+        let reached = store.position
         let followed = adapters.withLock { $0 }
         let positions = Dictionary(uniqueKeysWithValues: followed.map { ($0, store.position(of: $0)) })
-        for waiter in roster.withLock({ $0.moved(positions) }) { waiter.resume(returning: .changed) }
+        let news = await news(whereUnknown: reached)
+        for waiter in roster.withLock({ $0.moved(positions, news) }) { waiter.resume(returning: .changed) }
+    }
+
+    /// One look at what changed, so that only those who are concerned look for themselves.
+    private func news(whereUnknown reached: Revision) async -> SyncNews? {
+        let since = told.withLock { $0 }
+        let found = count > 0 ? try? await store.atOneMoment { try SyncNews(since: since, at: $0) } : nil
+        told.withLock { $0 = found?.position ?? reached }
+        return found
     }
 
     private func wakeForSilence() {

@@ -18,6 +18,10 @@ struct LiveRoster<Waiter> {
         /// When its silence must end.
         var due: ContinuousClock.Instant
         var isCut = false
+        /// What news has to be about; nil: any of the adapters' records.
+        var interest: SyncInterest?
+        /// Up to here nothing concerned it while it waited.
+        var passed = Revision(0)
         /// Somebody called for it while it did not wait.
         var isCalled = false
     }
@@ -36,13 +40,15 @@ struct LiveRoster<Waiter> {
 
     var count: Int { streams.count }
 
-    mutating func admit(_ principal: String, following adapters: Set<AdapterName>) -> Admission {
+    mutating func admit(
+        _ principal: String, following adapters: Set<AdapterName>, interest: SyncInterest? = nil
+    ) -> Admission {
         guard !isStopping else { return .stopping }
         guard streams.count < limits.streams else { return .tooMany }
         guard counts[principal, default: 0] < limits.perPrincipal else { return .tooManyOfPrincipal }
         lastNumber += 1
         counts[principal, default: 0] += 1
-        streams[lastNumber] = Stream(principal: principal, adapters: adapters, due: .now)
+        streams[lastNumber] = Stream(principal: principal, adapters: adapters, due: .now, interest: interest)
         return .open(lastNumber)
     }
 
@@ -56,18 +62,36 @@ struct LiveRoster<Waiter> {
             streams[number]?.isCalled = false
             return .changed
         }
-        if stream.adapters.contains(where: { positions[$0].map { $0 > seen } ?? false }) { return .changed }
+        if stream.adapters.contains(where: { positions[$0].map { $0 > max(seen, stream.passed) } ?? false }) {
+            return .changed
+        }
         streams[number]?.waiter = waiter
         streams[number]?.due = due
         return nil
     }
 
-    /// Adapters whose records changed; those who wait for one of them.
-    mutating func moved(_ moved: [AdapterName: Revision]) -> [Waiter] {
-        let news = moved.filter { positions[$0.key] != $0.value }
-        guard !news.isEmpty else { return [] }
-        positions.merge(news) { $1 }
-        return take { stream in stream.adapters.contains { news[$0] != nil } }
+    /// Adapters whose records changed; those who wait for one of them and are concerned. `news` is what changed since
+    /// the last call, nil where that is not known.
+    mutating func moved(_ moved: [AdapterName: Revision], _ news: SyncNews? = nil) -> [Waiter] {
+        let latest = moved.filter { positions[$0.key] != $0.value }
+        positions.merge(latest) { max($0, $1) }
+        // News may be later than the positions: who does not wait yet must find it there too.
+        if let news { positions.merge(news.adapters.map { ($0, news.position) }) { max($0, $1) } }
+        var woken: [Waiter] = []
+        for (number, stream) in streams {
+            guard let waiter = stream.waiter else { continue }
+            let isConcerned: Bool
+            if let news, let interest = stream.interest {
+                isConcerned = interest.isConcerned(by: news)
+                if !isConcerned { streams[number]?.passed = news.position }
+            } else {
+                isConcerned = stream.adapters.contains { latest[$0] != nil }
+            }
+            guard isConcerned else { continue }
+            streams[number]?.waiter = nil
+            woken.append(waiter)
+        }
+        return woken
     }
 
     /// Those whose silence has lasted long enough.

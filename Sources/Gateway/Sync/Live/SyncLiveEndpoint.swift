@@ -57,6 +57,12 @@ struct SyncLiveEndpoint: Endpoint {
         return LiveSource(pulls: sync.pulls, store: services.store, format: format, requestID: request.id)
     }
 
+    private func ticket(_ asked: PullRequest, for caller: SyncCaller) throws(PorticoError) -> LiveTicket {
+        try sync.live.open(
+            for: caller.principal, following: adapters(asked),
+            interest: SyncInterest(asked.collections, in: sync.catalogue, for: caller))
+    }
+
     private func adapters(_ asked: PullRequest) -> Set<AdapterName> {
         let all = sync.catalogue.collections
         let wanted = asked.collections.map { names in all.filter { names.contains($0.name) } } ?? all
@@ -71,7 +77,7 @@ struct SyncLiveEndpoint: Endpoint {
             throw PorticoError(.requestInvalid, "A batch cannot contain a stream.")
         }
         let source = try source(request.request)
-        let ticket = try sync.live.open(for: caller.principal, following: adapters(asked))
+        let ticket = try ticket(asked, for: caller)
         do {
             let (pulls, store) = (sync.pulls, services.store)
             try await store.atOneMoment { try pulls.check(asked, for: caller, at: $0) }
@@ -94,7 +100,7 @@ struct SyncLiveEndpoint: Endpoint {
         }
         let source = LiveSource(
             pulls: sync.pulls, store: services.store, format: services.catalogue.json, requestID: request.request.id)
-        let ticket = try sync.live.open(for: caller.principal, following: adapters(asked))
+        let ticket = try ticket(asked, for: caller)
         defer { ticket.close() }
         let watch = try await credentials.watch(request.caller.authentication) { ticket.cut() }
         defer { watch.end() }

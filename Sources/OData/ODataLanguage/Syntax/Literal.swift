@@ -28,7 +28,10 @@ public enum Literal: Sendable, Hashable {
 
     /// What OData 2.0 writes behind numbers.
     public enum NumberSuffix: String, Sendable, Hashable {
-        case long = "L", decimal = "M", double = "D", single = "F"
+        case long = "L"
+        case decimal = "M"
+        case double = "D"
+        case single = "F"
     }
 }
 

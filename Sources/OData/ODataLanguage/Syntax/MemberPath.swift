@@ -6,7 +6,11 @@ public struct MemberPath: Sendable, Hashable {
     public let segments: [PathSegment]
     public let range: SourceRange
 
-    public init(_ start: Start = .current, _ segments: [PathSegment], _ range: SourceRange) {
+    public init(_ segments: [PathSegment], _ range: SourceRange) {
+        self.init(.current, segments, range)
+    }
+
+    public init(_ start: Start, _ segments: [PathSegment], _ range: SourceRange) {
         self.start = start
         self.segments = segments
         self.range = range

@@ -59,12 +59,12 @@ extension SimulatedServer {
         let caller = SyncCaller(Lab.principal(person))
         let plan = try pushes.plan(sabotage == .tieBreak ? withoutBases(request) : request, for: caller)
         let (pushes, sabotage) = (pushes, sabotage)
-        let outcomes = try await store.transact(weight: request.mutations.count) { transaction in
+        let progress = try await store.transact(weight: request.mutations.count) { transaction in
             try pushes.perform(
                 plan, in: SabotagedTransaction(transaction, sabotage, outcomesLeft: deathAfter))
         }
         try ledger.observe(try store.image)
-        return PushAnswer(outcomes: outcomes, checkpoint: pulls.mark(store.position, for: caller))
+        return PushAnswer(outcomes: progress.outcomes, checkpoint: pulls.mark(store.position, for: caller))
     }
 
     private func withoutBases(_ request: PushRequest) -> PushRequest {

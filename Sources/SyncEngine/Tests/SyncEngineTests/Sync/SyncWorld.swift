@@ -9,6 +9,10 @@ struct SyncWorld {
     let catalogue: SyncCatalogue
     let pulls: PullMachine
     let pushes: PushMachine
+    /// Settles conflicts of `decided`.
+    var judge: @Sendable (ConflictQuestion) async -> Result<ConflictDecision, PorticoError> = { _ in .success(.keep) }
+    /// What storing this record throws.
+    var fails: [RecordID: PorticoError] = [:]
 
     init(
         limits: PullLimits = PullLimits(), image: MemoryTables = MemoryTables(), epoch: Epoch = Epoch("one")
@@ -40,8 +44,19 @@ struct SyncWorld {
     ) async throws -> [MutationOutcome] {
         let request = PushRequest(clientID: client, checkpoint: checkpoint, mutations: mutations)
         let plan = try pushes.plan(request, for: SyncCaller(principal))
-        let pushes = pushes
-        return try await store.transact(weight: 1) { try pushes.perform(plan, in: $0) }
+        var run = PushRun(plan)
+        while let part = run.next {
+            do { run.made(try await perform(part)) } catch { try run.failed(error) }
+            if let question = run.question { run.decided(await judge(question)) }
+        }
+        return run.outcomes
+    }
+
+    private func perform(_ part: PushPlan) async throws -> PushProgress {
+        let (pushes, fails) = (pushes, fails)
+        return try await store.transact(weight: 1) {
+            try pushes.perform(part, in: FailingTransaction($0, fails))
+        }
     }
 
     static func user(_ name: String, roles: Set<RoleName> = [], region: String? = nil) -> Principal {
@@ -76,6 +91,7 @@ extension SyncWorld {
                     ),
                     write: .everyone)),
             notes("notes", .merge), notes("rejecting", .reject), notes("lastWins", .lastWriterWins),
+            notes("decided", .adapterDecides),
         ])
 
     private static func notes(_ name: EntityName, _ policy: ConflictPolicy) -> Entity {

@@ -1,0 +1,42 @@
+/// A device's change of a record that somebody else had changed meanwhile, for an adapter to settle
+/// (``ConflictPolicy/adapterDecides``).
+public struct RecordConflict: Sendable, Equatable {
+    /// What the device wants.
+    public enum Change: Sendable, Equatable {
+        /// A record of these fields under an id that is taken.
+        case create(WireDictionary)
+        /// These fields to be changed.
+        case update(WireDictionary)
+        case delete
+    }
+
+    public let entity: EntityName
+    public let change: Change
+    /// The record as it is, with every field: what the device may not see is not left out.
+    public let current: Record
+    /// The fields that others changed since the state that the device knew; nil: the log no longer tells, or the record
+    /// was made anew.
+    public let changedSince: Set<FieldName>?
+    /// Whose device it is.
+    public let caller: Principal
+
+    public init(
+        entity: EntityName, change: Change, current: Record, changedSince: Set<FieldName>?, caller: Principal
+    ) {
+        self.entity = entity
+        self.change = change
+        self.current = current
+        self.changedSince = changedSince
+        self.caller = caller
+    }
+}
+
+/// What becomes of a conflict.
+public enum ConflictDecision: Sendable, Equatable {
+    /// The record stays as it is; the device is told of a conflict, and what it wrote is kept for operators.
+    case keep
+    /// These fields are changed instead, on the caller's behalf: the row rules and the entity's shapes hold.
+    case change(WireDictionary)
+    /// The record is deleted, on the caller's behalf.
+    case delete
+}

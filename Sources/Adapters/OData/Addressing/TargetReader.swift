@@ -1,0 +1,16 @@
+import AdapterKit
+import ODataLanguage
+
+/// Parses what stands behind a service's root.
+enum TargetReader {
+    /// Throws `request.invalid` (or `request.limitExceeded`) with the failing position in the message.
+    static func target(_ relative: String) throws(PorticoError) -> RequestTarget {
+        do {
+            return try RequestTarget(relative)
+        } catch {
+            let code = error.kind == .limit ? ErrorCode.requestLimitExceeded : .requestInvalid
+            throw PorticoError(
+                code, "The address is not well-formed at position \(error.position): \(error.expected) was expected.")
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import AdapterKit
+import Foundation
+import ODataModel
+import ODataRecords
+
+/// One service as configured: its model read, its records decided.
+struct ServiceConfiguration: Sendable {
+    static let standardPageSize = 100
+
+    let name: String
+    let access: Access
+    let pageSize: Int
+    let tables: ServiceTables
+    let entities: [Entity]
+    let seed: String?
+    /// How many students the demonstration's samples have.
+    let samples: Int
+    /// By set: the property that tells the type.
+    let discriminators: [String: String]
+
+    var model: EntityDataModel { tables.model }
+
+    /// In the order of their names. Throws ``ConfigurationProblem``.
+    static func all(_ configuration: AdapterConfiguration) throws -> [ServiceConfiguration] {
+        let services = configuration["services"]?.dictionaryValue ?? [:]
+        let standard = configuration["access"].flatMap { Access(configurationValue: $0) } ?? .login
+        return try services.map { entry in
+            try ServiceConfiguration(
+                entry.key, entry.value.dictionaryValue ?? [:], standard: standard, directory: configuration.directory)
+        }.sorted { $0.name < $1.name }
+    }
+
+    private init(_ name: String, _ values: WireDictionary, standard: Access, directory: String) throws {
+        guard PathTemplate("/\(name)") != nil, EntityName(name) != nil, name.utf8.count <= 24 else {
+            throw ConfigurationProblem(
+                "services.\(name)", "A service's name has letters, digits, `_` and `-`, at most 24.")
+        }
+        guard let file = values["model"]?.stringValue else {
+            throw ConfigurationProblem("services.\(name)", "A service needs a model.")
+        }
+        self.name = name
+        access = values["access"].flatMap { Access(configurationValue: $0) } ?? standard
+        pageSize = values["pageSize"]?.int64Value.map { Int($0) } ?? Self.standardPageSize
+        samples = values["samples"]?.int64Value.map { Int($0) } ?? AdmissionsSamples.standardStudents
+        seed = values["seed"]?.stringValue.map { Self.path($0, directory) }
+        do {
+            let bytes = try Self.contents(Self.path(file, directory))
+            tables = try ServiceTables(service: name, model: EntityDataModel(csdl: bytes))
+        } catch let problem as CSDLProblem {
+            throw ConfigurationProblem("services.\(name).model", "\(file): \(problem)")
+        }
+        discriminators = Self.pairs(values["discriminators"]).mapValues { $0.first ?? "" }
+        entities = try Self.entities(name, values, tables, access)
+    }
+
+    private static func entities(
+        _ name: String, _ values: WireDictionary, _ tables: ServiceTables, _ access: Access
+    ) throws -> [Entity] {
+        let entities = tables.entities(
+            rows: access.rows, writers: access, policy: policy(values["conflicts"]?.stringValue),
+            searched: pairs(values["search"]), unique: pairs(values["unique"]))
+        for entity in entities {
+            do { _ = try EntityRules(entity) } catch {
+                throw ConfigurationProblem("services.\(name).model", error.message)
+            }
+        }
+        return entities
+    }
+
+    private static func policy(_ text: String?) -> ConflictPolicy {
+        switch text {
+        case "reject": .reject
+        case "lastWriterWins": .lastWriterWins
+        default: .merge
+        }
+    }
+
+    /// `Set/Property` by set.
+    private static func pairs(_ value: WireValue?) -> [String: [String]] {
+        var pairs: [String: [String]] = [:]
+        for text in (value?.arrayValue ?? []).compactMap(\.stringValue) {
+            let parts = text.split(separator: "/", maxSplits: 1).map(String.init)
+            if parts.count == 2 { pairs[parts[0], default: []].append(parts[1]) }
+        }
+        return pairs
+    }
+
+    private static func path(_ text: String, _ directory: String) -> String {
+        text.hasPrefix("/") ? text : "\(directory)/\(text)"
+    }
+
+    private static func contents(_ path: String) throws -> [UInt8] {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw CSDLProblem("The file cannot be read.")
+        }
+        return Array(data)
+    }
+}
+
+extension ServiceConfiguration {
+    /// What all services together allow: each narrows it by its records' rules.
+    static func widestAccess(_ services: [ServiceConfiguration]) -> Access {
+        let order: [(Access) -> Bool] = [{ $0 == .public }, { $0 == .publicRead }, { $0 == .login }]
+        for isIt in order {
+            if let found = services.map(\.access).first(where: isIt) { return found }
+        }
+        let roles = services.map(\.access).reduce(into: Set<RoleName>()) { roles, access in
+            if case .roles(let some) = access { roles.formUnion(some) }
+        }
+        return roles.isEmpty ? .login : .roles(roles)
+    }
+
+    var door: Door {
+        Door(
+            OperationName(unchecked: "v4-\(name)"), summary: "The service \(name), OData 4.01.",
+            path: PathTemplate(stringLiteral: "/odata/v4/\(name)"),
+            methods: ["GET", "POST", "PATCH", "PUT", "DELETE"], readingPosts: ["$query"])
+    }
+}
+
+extension Access {
+    /// The same as a rule of rows, for the doors that share one adapter's access.
+    fileprivate var rows: RowRules {
+        switch self {
+        case .public: .everyone
+        case .publicRead: RowRules(read: .everyone, write: .signedIn)
+        case .login: RowRules(read: .signedIn, write: .signedIn)
+        case .roles(let roles):
+            RowRules(read: .any(roles.sorted().map(RowRule.hasRole)), write: .any(roles.sorted().map(RowRule.hasRole)))
+        }
+    }
+}

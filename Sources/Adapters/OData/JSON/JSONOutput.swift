@@ -1,0 +1,110 @@
+import AdapterKit
+
+/// JSON text written straight into bytes: commas are put by themselves.
+struct JSONOutput {
+    private(set) var bytes: [UInt8] = []
+    private var needsComma = false
+
+    init(capacity: Int = 1024) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    mutating func beginObject() { open(UInt8(ascii: "{")) }
+    mutating func endObject() { close(UInt8(ascii: "}")) }
+    mutating func beginArray() { open(UInt8(ascii: "[")) }
+    mutating func endArray() { close(UInt8(ascii: "]")) }
+
+    mutating func key(_ name: String) {
+        separate()
+        quote(name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    mutating func string(_ text: String) {
+        separate()
+        quote(text)
+        needsComma = true
+    }
+
+    /// A number, `true`, `false` or `null` as it stands.
+    mutating func raw(_ text: String) {
+        separate()
+        bytes.append(contentsOf: text.utf8)
+        needsComma = true
+    }
+
+    mutating func null() { raw("null") }
+
+    mutating func member(_ name: String, _ text: String) {
+        key(name)
+        string(text)
+    }
+
+    /// Any value in plain JSON.
+    mutating func value(_ value: WireValue) {
+        switch value {
+        case .null: null()
+        case .bool(let flag): raw(flag ? "true" : "false")
+        case .int64(let number): raw(String(number))
+        case .uint64(let number): raw(String(number))
+        case .double(let number): raw(number.isFinite ? number.description : "null")
+        case .decimal(let number): raw(number.description)
+        case .string(let text): string(text)
+        case .data(let data): string(String(decoding: Base64.encode(data), as: UTF8.self))
+        case .date(let instant): string(instant.rfc3339 ?? "")
+        case .uid(let number): raw(String(number))
+        case .array(let items):
+            beginArray()
+            for item in items { self.value(item) }
+            endArray()
+        case .dictionary(let members):
+            beginObject()
+            for member in members {
+                key(member.key)
+                self.value(member.value)
+            }
+            endObject()
+        }
+    }
+
+    private mutating func open(_ mark: UInt8) {
+        separate()
+        bytes.append(mark)
+        needsComma = false
+    }
+
+    private mutating func close(_ mark: UInt8) {
+        bytes.append(mark)
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+    }
+
+    private mutating func quote(_ text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            if byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
+                bytes.append(byte)
+            } else {
+                escape(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        bytes.append(UInt8(ascii: "\\"))
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        default:
+            let digits = Array("0123456789abcdef".utf8)
+            bytes.append(contentsOf: [0x75, 0x30, 0x30, digits[Int(byte >> 4)], digits[Int(byte & 15)]])
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import AdapterKit
+import ODataModel
+import ODataRecords
+
+/// Values of OData's JSON as records hold them. Throws `request.invalid` with the property at fault as the target.
+struct ValueReader: Sendable {
+    let model: EntityDataModel
+    private var form: StoredForm { StoredForm(model: model) }
+
+    func value(_ json: WireValue, _ type: TypeReference, at path: String) throws(PorticoError) -> WireValue {
+        guard type.isCollection else { return try single(json, type, at: path) }
+        guard case .array(let items) = json else { throw wrong(type, path) }
+        var values: [WireValue] = []
+        for (position, item) in items.enumerated() {
+            values.append(try single(item, type.item, at: "\(path)[\(position)]"))
+        }
+        return .array(values)
+    }
+
+    private func single(_ json: WireValue, _ type: TypeReference, at path: String) throws(PorticoError) -> WireValue {
+        if json.isNull {
+            guard type.isNullable else {
+                throw PorticoError(.requestInvalid, "\(path) cannot be null.", target: path)
+            }
+            return .null
+        }
+        switch type.type {
+        case .complex(let name): return try complex(json, name, at: path)
+        case .enumeration(let name):
+            guard let enumeration = model.enumeration(name) else { throw wrong(type, path) }
+            if let text = json.stringValue, let value = enumeration.value(of: text) { return .int64(value) }
+            if let number = json.int64Value { return .int64(number) }
+            throw wrong(type, path)
+        case .entity, .abstract: return json
+        case .primitive(let primitive): return try primitiveValue(json, primitive, type, at: path)
+        case .definition(let name):
+            let definition = model.definition(name)
+            let narrowed = TypeReference(
+                type.type, isNullable: type.isNullable, facets: type.facets.within(definition?.facets ?? Facets()))
+            return try primitiveValue(json, definition?.underlying ?? .string, narrowed, at: path)
+        }
+    }
+
+    private func primitiveValue(
+        _ json: WireValue, _ primitive: PrimitiveType, _ type: TypeReference, at path: String
+    ) throws(PorticoError) -> WireValue {
+        guard let value = Self.primitive(json, primitive) else { throw wrong(type, path) }
+        if let maximum = type.facets.maximumLength, let text = value.stringValue, text.unicodeScalars.count > maximum {
+            throw PorticoError(
+                .requestInvalid, "\(path) has at most \(maximum) characters.", target: path)
+        }
+        if case .digits(let scale)? = type.facets.scale, primitive == .decimal, let number = value.decimalValue,
+            number.exponent < -scale
+        {
+            throw PorticoError(
+                .requestInvalid, "\(path) has at most \(scale) digits after the point.", target: path)
+        }
+        return value
+    }
+
+    /// Nil for what is none of the type's. Numbers that JSON may carry as texts (IEEE754Compatible) come either way.
+    private static func primitive(_ json: WireValue, _ type: PrimitiveType) -> WireValue? {
+        switch type {
+        case .boolean: return json.boolValue.map(WireValue.bool)
+        case .byte, .sByte, .int16, .int32, .int64:
+            if let number = json.int64Value { return type.integerRange!.contains(number) ? .int64(number) : nil }
+            if case .double(let number) = json, let whole = Int64(exactly: number) {
+                return type.integerRange!.contains(whole) ? .int64(whole) : nil
+            }
+            return type == .int64 ? json.stringValue.flatMap { StoredForm.value(text: $0, type) } : nil
+        case .decimal:
+            if let text = json.stringValue { return StoredForm.value(text: text, .decimal) }
+            return json.decimalValue.map(StoredForm.decimal)
+        case .double, .single:
+            if let text = json.stringValue {
+                return ["INF", "-INF", "NaN"].contains(text) ? StoredForm.value(text: text, type) : nil
+            }
+            guard let number = json.decimalValue.flatMap({ Double($0.description) }) else { return nil }
+            return .double(type == .single ? Double(Float(number)) : number)
+        case .stream: return nil
+        default:
+            if type.isSpatial { return isGeoJSON(json, type) ? json : nil }
+            return json.stringValue.flatMap { StoredForm.value(text: $0, type) }
+        }
+    }
+
+    /// Of the type that the property is of, or any of the kind (RFC 7946).
+    private static func isGeoJSON(_ json: WireValue, _ type: PrimitiveType) -> Bool {
+        guard let name = json["type"]?.stringValue else { return false }
+        let wanted = type.rawValue.drop { $0 != "P" && $0 != "L" && $0 != "M" && $0 != "C" }
+        let content = name == "GeometryCollection" ? json["geometries"] : json["coordinates"]
+        guard content?.arrayValue != nil else { return false }
+        return wanted.isEmpty || name == wanted || (wanted == "Collection" && name == "GeometryCollection")
+    }
+
+    private func complex(_ json: WireValue, _ name: QualifiedName, at path: String) throws(PorticoError) -> WireValue {
+        guard case .dictionary(let members) = json else { throw wrong(TypeReference(.complex(name)), path) }
+        var actual = name
+        var stored = WireDictionary()
+        if let named = (members["@odata.type"] ?? members["@type"])?.stringValue {
+            guard let type = QualifiedName(named.drop { $0 == "#" }).map(model.resolve), model.type(type, isA: name)
+            else {
+                throw PorticoError(.requestInvalid, "\(named) is no type of \(path).", target: path)
+            }
+            actual = type
+            if type != name { stored["@type"] = .string(type.description) }
+        }
+        guard let type = model.structured(actual) else { throw wrong(TypeReference(.complex(name)), path) }
+        for member in members where !member.key.contains("@") {
+            guard let property = type.property(member.key) else {
+                throw PorticoError(
+                    .requestInvalid, "\(actual) has no property \(member.key).", target: "\(path)/\(member.key)")
+            }
+            stored[property.name] = try value(member.value, property.type, at: "\(path)/\(member.key)")
+        }
+        for property in type.properties where stored[property.name] == nil {
+            if let text = property.defaultValue { stored[property.name] = form.value(text: text, type: property.type) }
+        }
+        return .dictionary(stored)
+    }
+
+    private func wrong(_ type: TypeReference, _ path: String) -> PorticoError {
+        PorticoError(.requestInvalid, "\(path) is of type \(type).", target: path)
+    }
+}

@@ -1,0 +1,82 @@
+import AdapterKit
+import ODataModel
+import ODataRecords
+import Synchronization
+
+final class ODataAdapter: Adapter {
+    private let configurations: [ServiceConfiguration]
+    private let services = Mutex<[OperationName: ODataService]>([:])
+    private let context = Mutex<AdapterContext?>(nil)
+
+    init(services: [ServiceConfiguration]) {
+        configurations = services
+    }
+
+    func start(_ context: AdapterContext) async throws {
+        self.context.withLock { $0 = context }
+        let operations = ServiceOperationTable(context.serviceOperations)
+        for configuration in configurations {
+            let seed = ServiceSeed(configuration, records: context.records, now: context.clock.now())
+            try await seed.loadIfEmpty()
+            let service = ODataService(
+                configuration: configuration, documents: ServiceDocuments(configuration.model),
+                operations: operations, clock: context.clock, gate: ReseedGate(), own: context.records)
+            services.withLock { $0[configuration.door.name] = service }
+        }
+    }
+
+    func handle(_ call: Call) async throws -> Answer {
+        guard call.operation == ImportRows.operation.name, let context = context.withLock({ $0 }) else {
+            throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
+        }
+        return try await ImportRows(configurations, records: context.records, now: context.clock.now()).perform(call)
+    }
+
+    func answer(_ request: DoorRequest) async throws -> DoorAnswer {
+        guard let service = services.withLock({ $0[request.door] }) else {
+            throw PorticoError(.adapterUnavailable, "The service is not there yet.", retryAfter: 1)
+        }
+        await service.gate.enter()
+        do {
+            let answer = try await service.answer(request)
+            await service.gate.leave()
+            return answer
+        } catch let failure as ODataError {
+            await service.gate.leave()
+            return failed(failure, request)
+        } catch {
+            await service.gate.leave()
+            throw error
+        }
+    }
+
+    /// With a status or header fields that the gateway would not know of.
+    private func failed(_ failure: ODataError, _ request: DoorRequest) -> DoorAnswer {
+        let status = failure.status ?? (failure.error.code == .methodNotAllowed ? 405 : 400)
+        var headers = failure.headers
+        headers["Content-Type"] = "application/json"
+        headers["OData-Version"] = "4.01"
+        return DoorAnswer(
+            status, headers: headers,
+            body: ODataError.body(failure.error, details: failure.details, requestID: request.requestID))
+    }
+
+    func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer? {
+        DoorAnswer(
+            status, headers: ["Content-Type": "application/json", "OData-Version": "4.01"],
+            body: ODataError.body(error, requestID: request.requestID))
+    }
+
+    func listings() async throws -> [Listing] {
+        configurations.map { configuration in
+            Listing(
+                title: configuration.name, path: "/odata/v4/\(configuration.name)/",
+                summary: "OData 4.01: \(configuration.tables.sources.joined(separator: ", ")).")
+        }
+    }
+
+    func sampleRecords() throws -> [SampleRecords] {
+        configurations.filter { $0.model.namespaces.contains(AdmissionsSamples.namespace) }
+            .flatMap { AdmissionsSamples(tables: $0.tables, students: $0.samples).records() }
+    }
+}

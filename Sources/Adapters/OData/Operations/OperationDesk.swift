@@ -1,0 +1,84 @@
+import AdapterKit
+import ODataLanguage
+import ODataModel
+import ODataQueries
+import ODataRecords
+
+/// Calls functions and actions and writes what they answer (Protocol 4.01, section 11.5).
+struct OperationDesk: Sendable {
+    private let desk: ResourceDesk
+    private var request: ServiceRequest { desk.request }
+    private var tables: ServiceTables { desk.tables }
+
+    init(_ desk: ResourceDesk) {
+        self.desk = desk
+    }
+
+    func answer(_ call: OperationCall, _ suffix: Address.Suffix) async throws -> DoorAnswer {
+        let isFunction = call.overloads.first?.kind == .function
+        try ResourceDesk.only([isFunction ? "GET" : "POST"], request)
+        let (overload, arguments) = try isFunction ? (call.overloads.first, call.arguments) : actionArguments(call)
+        guard let overload, let operations = desk.service.operations[overload.name.description] else {
+            throw ODataError.notImplemented(call.overloads.first?.name.name ?? "The operation")
+        }
+        let binding = try await self.binding(call.binding)
+        let result = try await operations.perform(
+            ServiceCall(
+                name: overload.name.description, parameters: overload.callParameters.map(\.name),
+                arguments: arguments, binding: binding, service: ServiceHandle(desk: desk), caller: request.caller))
+        return try await OperationAnswer(desk).answer(result, of: overload, call, suffix)
+    }
+
+    private func binding(_ binding: OperationCall.Binding) async throws -> ServiceCall.Binding {
+        switch binding {
+        case .none: return .none
+        case .entity(let place): return .record(set: place.table.source, try await desk.finder.found(place))
+        case .entities(let place):
+            return .records(set: place.table.source, try await desk.finder.filter(place))
+        }
+    }
+
+    /// An action's overload is the one whose parameters the body has.
+    private func actionArguments(_ call: OperationCall) throws -> (SchemaOperation?, [String: WireValue]) {
+        let body = try request.body.isEmpty ? WireValue.dictionary([:]) : EntityWriting(desk).json()
+        guard let members = body.dictionaryValue else {
+            throw PorticoError(.requestInvalid, "An action's parameters are an object.")
+        }
+        let given = Set(members.keys.filter { !$0.contains("@") })
+        let fitting = call.overloads.filter { overload in
+            let names = Set(overload.callParameters.map(\.name))
+            let needed = overload.callParameters.filter { !$0.isOptional && !$0.type.isNullable }.map(\.name)
+            return given.isSubset(of: names) && Set(needed).isSubset(of: given)
+        }
+        guard let overload = fitting.first else {
+            throw PorticoError(
+                .requestInvalid,
+                "\(call.overloads.first?.name.name ?? "The action") does not take these parameters.")
+        }
+        var arguments: [String: WireValue] = [:]
+        let reader = ValueReader(model: tables.model)
+        for parameter in overload.callParameters {
+            guard let value = members[parameter.name] else { continue }
+            arguments[parameter.name] = try reader.value(value, parameter.type, at: parameter.name)
+        }
+        return (overload, arguments)
+    }
+}
+
+/// The service's records as its operations have them.
+struct ServiceHandle: ServiceRecords {
+    let desk: ResourceDesk
+
+    var records: any RecordStore { desk.request.records }
+
+    func entity(of set: String) -> EntityName? { desk.tables[set]?.entity }
+
+    func field(_ property: String, of set: String) -> FieldName? { desk.tables[set]?.columns[property]?.field }
+
+    func reseed() async throws {
+        let service = desk.service
+        try await service.gate.alone {
+            try await ServiceSeed(service.configuration, records: service.own, now: service.clock.now()).reload()
+        }
+    }
+}

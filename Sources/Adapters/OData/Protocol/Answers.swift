@@ -1,0 +1,26 @@
+import AdapterKit
+
+/// Answers with the header fields that all of OData's have (Protocol 4.01, section 8.3).
+struct Answers: Sendable {
+    let format: ResponseFormat
+
+    func json(_ body: [UInt8], status: Int = 200, headers: DoorHeaders = [:]) -> DoorAnswer {
+        var headers = headers
+        headers["Content-Type"] = format.mediaType
+        headers["OData-Version"] = format.version
+        return DoorAnswer(status, headers: headers, body: body)
+    }
+
+    func text(_ body: [UInt8], type: String, status: Int = 200, headers: DoorHeaders = [:]) -> DoorAnswer {
+        var headers = headers
+        headers["Content-Type"] = type
+        headers["OData-Version"] = format.version
+        return DoorAnswer(status, headers: headers, body: body)
+    }
+
+    func nothing(_ status: Int = 204, headers: DoorHeaders = [:]) -> DoorAnswer {
+        var headers = headers
+        headers["OData-Version"] = format.version
+        return DoorAnswer(status, headers: headers)
+    }
+}

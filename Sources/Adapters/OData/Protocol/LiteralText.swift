@@ -1,0 +1,89 @@
+import AdapterKit
+import ODataLanguage
+import ODataModel
+import ODataRecords
+
+/// Literals of URLs and values as records hold them, both ways.
+struct LiteralText: Sendable {
+    let model: EntityDataModel
+    private var form: StoredForm { StoredForm(model: model) }
+
+    /// The stored value of a literal where one of this type is meant; nil where the literal is of another kind.
+    func value(_ literal: Literal, as type: TypeReference) -> WireValue? {
+        switch literal {
+        case .null: return type.isNullable ? .null : nil
+        case .boolean(let flag): return model.primitive(behind: type.type) == .boolean ? .bool(flag) : nil
+        case .number(let text, _):
+            guard isNumeric(type) else { return nil }
+            return form.value(text: text, type: type)
+        case .notANumber: return form.value(text: "NaN", type: type)
+        case .infinity(let isNegative): return form.value(text: isNegative ? "-INF" : "INF", type: type)
+        case .string(let text):
+            guard model.primitive(behind: type.type) == .string || isEnumeration(type) else { return nil }
+            return form.value(text: text, type: type)
+        case .guid(let text): return model.primitive(behind: type.type) == .guid ? .string(text) : nil
+        case .date(let text), .timeOfDay(let text), .dateTimeOffset(let text), .duration(let text):
+            guard model.primitive(behind: type.type) != .string else { return nil }
+            return form.value(text: text, type: type)
+        case .enumeration(_, let members):
+            return isEnumeration(type) ? form.value(text: members.joined(separator: ","), type: type) : nil
+        case .binary(let bytes): return model.primitive(behind: type.type) == .binary ? .data(bytes) : nil
+        case .geography, .geometry: return nil
+        }
+    }
+
+    /// A stored value as a key predicate has it, percent-encoded.
+    func text(_ value: WireValue, as type: TypeReference) -> String? {
+        guard let text = form.text(of: value, type: type) else { return nil }
+        switch type.type {
+        case .enumeration(let name): return "\(name)'\(text)'"
+        default:
+            switch model.primitive(behind: type.type) {
+            case .string:
+                return
+                    "'\(Self.escaped(text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")))'"
+            case .duration: return "duration'\(text)'"
+            case .binary: return "binary'\(text)'"
+            default: return Self.escaped(text)
+            }
+        }
+    }
+
+    private func isNumeric(_ type: TypeReference) -> Bool {
+        if isEnumeration(type) { return false }
+        return model.primitive(behind: type.type)?.isNumeric == true
+    }
+
+    private func isEnumeration(_ type: TypeReference) -> Bool {
+        if case .enumeration = type.type { true } else { false }
+    }
+
+    /// Unreserved characters, and those that a path segment takes as they are in quotes.
+    private static func escaped(_ text: String) -> String {
+        let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~'!$*:@,;".utf8)
+        let digits = Array("0123456789ABCDEF".utf8)
+        var output: [UInt8] = []
+        for byte in text.utf8 {
+            if plain.contains(byte) {
+                output.append(byte)
+            } else {
+                output += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+}
+
+extension RecordTable {
+    /// `(1)` or `(A=1,B='x')`; empty for a singleton.
+    func keyPredicate(_ fields: WireDictionary, model: EntityDataModel) -> String {
+        guard !isSingleton else { return "" }
+        let literals = LiteralText(model: model)
+        let parts = keyNames.map { name in
+            guard let column = columns[name], let value = fields[column.field.text] else { return "\(name)=null" }
+            let text = literals.text(value, as: column.type) ?? "null"
+            return keyNames.count == 1 ? text : "\(name)=\(text)"
+        }
+        return "(\(parts.joined(separator: ",")))"
+    }
+}

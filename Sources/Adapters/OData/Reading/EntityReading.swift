@@ -1,0 +1,70 @@
+import AdapterKit
+import ODataLanguage
+import ODataModel
+import ODataQueries
+import ODataRecords
+
+/// Single entities.
+struct EntityReading: Sendable {
+    private let desk: ResourceDesk
+    private var request: ServiceRequest { desk.request }
+
+    init(_ desk: ResourceDesk) {
+        self.desk = desk
+    }
+
+    func entity(_ place: EntityPlace) async throws -> DoorAnswer {
+        guard let (row, shape) = try await row(place, options: request.target.options) else {
+            // A navigation property that leads nowhere is no error (section 11.2.7).
+            if case .related(let source, _, _) = place.origin {
+                _ = try await desk.finder.found(source)
+                return desk.answers.nothing()
+            }
+            throw PorticoError(.recordNotFound, "There is no such entity.", target: place.table.source)
+        }
+        let tag = RowIdentity(tables: desk.tables).tag(row, shape)
+        if let tag, let field = request.headers["If-None-Match"], Self.matches(field, tag) {
+            return desk.answers.nothing(304, headers: ["ETag": tag])
+        }
+        return answer(row, shape, place, tag: tag)
+    }
+
+    /// The entity as it is now, for answers to writes. Only what shapes the answer is taken from the request.
+    func representation(_ place: EntityPlace, status: Int, headers: DoorHeaders) async throws -> DoorAnswer {
+        let options = request.target.options.filter { option in
+            switch option.form {
+            case .select, .expand, .compute, .alias: true
+            default: false
+            }
+        }
+        guard let (row, shape) = try await row(place, options: options) else {
+            return desk.answers.nothing(headers: headers)
+        }
+        return answer(
+            row, shape, place, tag: RowIdentity(tables: desk.tables).tag(row, shape), status: status, headers: headers)
+    }
+
+    private func answer(
+        _ row: ResultRow, _ shape: ResultShape, _ place: EntityPlace, tag: String?, status: Int = 200,
+        headers: DoorHeaders = [:]
+    ) -> DoorAnswer {
+        let context = ContextFragment(options: request.target.options, version: request.format.version)
+        let body = desk.writer.entity(row, shape, context: context.entity(place))
+        var headers = headers
+        headers["ETag"] = tag
+        return desk.answers.json(body, status: status, headers: headers)
+    }
+
+    func row(_ place: EntityPlace, options: [QueryOption]) async throws -> (ResultRow, ResultShape)? {
+        let query = EntityQuery(
+            place.table.source, cast: place.type.name == place.table.type.name ? nil : place.type.name,
+            base: try await desk.runner.base(place), options: options, pageSize: 1, now: desk.service.clock.now())
+        let page = try await desk.runner.page(query)
+        return page.rows.first.map { ($0, page.shape) }
+    }
+
+    static func matches(_ field: String, _ tag: String) -> Bool {
+        guard let revisions = EntityTag.revisions(field) else { return true }
+        return revisions.contains { EntityTag.text($0) == tag }
+    }
+}

@@ -1,0 +1,55 @@
+import AdapterKit
+import ODataLanguage
+import ODataQueries
+import ODataRecords
+
+/// Runs queries of a request: all that one of them reads belongs to one moment.
+struct QueryRunner: Sendable {
+    let tables: ServiceTables
+    let records: any RecordStore
+    let now: WireDate
+
+    func page(_ query: EntityQuery) async throws -> ResultPage {
+        let plan = try Self.telling { () throws(QueryProblem) in try query.plan(in: tables) }
+        return try await records.atOneMoment { moment in try plan.page(at: moment) }
+    }
+
+    /// How many there are, without regard to paging.
+    func count(_ query: EntityQuery) async throws -> Int {
+        let plan = try Self.telling { () throws(QueryProblem) in try query.plan(in: tables) }
+        return try await records.atOneMoment { moment in try plan.count(at: moment) }
+    }
+
+    private static func telling<Result>(_ body: () throws(QueryProblem) -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch {
+            switch error.kind {
+            case .invalid: throw PorticoError(.requestInvalid, error.message)
+            case .limitExceeded: throw PorticoError(.requestLimitExceeded, error.message)
+            case .notSupported: throw ODataError(PorticoError(.requestInvalid, error.message), status: 501)
+            }
+        }
+    }
+
+    /// Which rows a path leads to.
+    func base(_ place: EntitiesPlace) async throws -> EntityQuery.Base {
+        switch place.origin {
+        case .all: return .all
+        case .filtered(let inner, let condition): return .filtered(try await base(inner), condition)
+        case .related(let source, _, let name):
+            let record = try await RecordFinder(tables: tables, records: records).found(source)
+            return .related(from: source.table.source, record.id, property: name)
+        }
+    }
+
+    func base(_ place: EntityPlace) async throws -> EntityQuery.Base {
+        switch place.origin {
+        case .key(let id): return .record(id)
+        case .member(let entities, let id): return .one(of: try await base(entities), id)
+        case .related(let source, _, let name):
+            let record = try await RecordFinder(tables: tables, records: records).found(source)
+            return .related(from: source.table.source, record.id, property: name)
+        }
+    }
+}

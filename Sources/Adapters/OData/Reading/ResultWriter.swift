@@ -1,0 +1,182 @@
+import AdapterKit
+import ODataModel
+import ODataQueries
+import ODataRecords
+
+/// Rows of a query as OData's JSON has them (JSON Format 4.01, sections 4.5 to 12).
+struct ResultWriter: Sendable {
+    let tables: ServiceTables
+    let format: ResponseFormat
+    /// `https://host/odata/v4/service/`
+    let root: String
+    private let values: ValueWriter
+
+    init(tables: ServiceTables, format: ResponseFormat, root: String) {
+        self.tables = tables
+        self.format = format
+        self.root = root
+        values = ValueWriter(model: tables.model, format: format)
+    }
+
+    /// A page as a whole document; `rows` in its own order where that is another one.
+    func collection(
+        _ page: ResultPage, rows: [ResultRow]? = nil, context: String, next: String?, delta: String? = nil
+    ) -> [UInt8] {
+        let rows = rows ?? page.rows
+        var output = JSONOutput(capacity: 256 + rows.count * 256)
+        output.beginObject()
+        self.context(context, to: &output)
+        if let count = page.count {
+            output.key("@odata.count")
+            output.raw(String(count))
+        }
+        output.key("value")
+        output.beginArray()
+        for row in rows { write(row, page.shape, to: &output) }
+        output.endArray()
+        // Paging works without metadata too (section 4.5.5).
+        if let next { output.member("@odata.nextLink", next) }
+        if let delta { output.member("@odata.deltaLink", delta) }
+        output.endObject()
+        return output.bytes
+    }
+
+    /// One row as a whole document.
+    func entity(_ row: ResultRow, _ shape: ResultShape, context: String) -> [UInt8] {
+        var output = JSONOutput()
+        write(row, shape, context: context, to: &output)
+        return output.bytes
+    }
+
+    /// The rows' ids alone.
+    func references(_ page: ResultPage, next: String?) -> [UInt8] {
+        var output = JSONOutput()
+        output.beginObject()
+        context("Collection($ref)", to: &output)
+        if let count = page.count {
+            output.key("@odata.count")
+            output.raw(String(count))
+        }
+        output.key("value")
+        output.beginArray()
+        for row in page.rows { reference(row, page.shape, to: &output) }
+        output.endArray()
+        if let next { output.member("@odata.nextLink", next) }
+        output.endObject()
+        return output.bytes
+    }
+
+    func context(_ fragment: String, to output: inout JSONOutput) {
+        if format.metadata != .none { output.member("@odata.context", "\(root)$metadata#\(fragment)") }
+    }
+
+    private func reference(_ row: ResultRow, _ shape: ResultShape, to output: inout JSONOutput) {
+        output.beginObject()
+        if let path = RowIdentity(tables: tables).path(row, shape) { output.member("@odata.id", root + path) }
+        output.endObject()
+    }
+
+    private func write(_ row: ResultRow, _ shape: ResultShape, context: String? = nil, to output: inout JSONOutput) {
+        output.beginObject()
+        if let context { self.context(context, to: &output) }
+        let type = RowIdentity(tables: tables).type(row, shape)
+        if shape.table != nil { RowControl(self).write(row, shape, type, to: &output) }
+        properties(row, shape, type, to: &output)
+        for (position, expansion) in shape.expansions.enumerated() where row.expanded.indices.contains(position) {
+            if let type, type.navigation(expansion.property) == nil { continue }
+            self.expansion(expansion, row.expanded[position], to: &output)
+        }
+        output.endObject()
+    }
+
+    private func properties(
+        _ row: ResultRow, _ shape: ResultShape, _ type: StructuredType?, to output: inout JSONOutput
+    ) {
+        var groups = GroupedColumns(shape)
+        for (position, column) in shape.columns.enumerated() where column.isVisible {
+            if column.path.count > 1 {
+                groups.write(position, row, with: values, to: &output)
+                continue
+            }
+            // A derived type's property is no part of an entity that is not of it.
+            if let type, let table = shape.table, table.columns[column.name] != nil,
+                type.property(column.name) == nil
+            {
+                continue
+            }
+            if format.metadata == .full { RowControl.annotate(column.name, column.type, to: &output) }
+            output.key(column.name)
+            value(row.values[position], column, to: &output)
+        }
+        if let dynamic = shape.dynamicColumn.flatMap({ row.values[$0].dictionaryValue }) {
+            for member in dynamic {
+                output.key(member.key)
+                output.value(member.value)
+            }
+        }
+    }
+
+    private func value(_ value: WireValue, _ column: ResultColumn, to output: inout JSONOutput) {
+        let whole = value.isNull && column.type.isCollection ? WireValue.array([]) : value
+        values.write(whole, column.type, members: column.members, to: &output)
+    }
+
+    private func expansion(_ expansion: ResultExpansion, _ expanded: ExpandedRows, to output: inout JSONOutput) {
+        if let count = expanded.count, expansion.isCollection {
+            output.key("\(expansion.property)@odata.count")
+            output.raw(String(count))
+        }
+        if case .count = expansion.content { return }
+        output.key(expansion.property)
+        guard expansion.isCollection else {
+            guard let row = expanded.rows.first else { return output.null() }
+            return one(row, expansion, to: &output)
+        }
+        output.beginArray()
+        for row in expanded.rows { one(row, expansion, to: &output) }
+        output.endArray()
+    }
+
+    private func one(_ row: ResultRow, _ expansion: ResultExpansion, to output: inout JSONOutput) {
+        if case .references = expansion.content { return reference(row, expansion.shape, to: &output) }
+        write(row, expansion.shape, to: &output)
+    }
+}
+
+/// Columns of paths longer than one name, which `$apply` makes: those with one beginning stand in one object.
+private struct GroupedColumns {
+    private let shape: ResultShape
+    private var written: Set<String> = []
+
+    init(_ shape: ResultShape) {
+        self.shape = shape
+    }
+
+    mutating func write(_ position: Int, _ row: ResultRow, with values: ValueWriter, to output: inout JSONOutput) {
+        let first = shape.columns[position].path[0]
+        guard written.insert(first).inserted else { return }
+        let members = shape.columns.enumerated().filter { $1.isVisible && $1.path.first == first }
+            .map { (path: Array($1.path.dropFirst()), position: $0) }
+        output.key(first)
+        object(members, row, values, to: &output)
+    }
+
+    private func object(
+        _ members: [(path: [String], position: Int)], _ row: ResultRow, _ values: ValueWriter,
+        to output: inout JSONOutput
+    ) {
+        output.beginObject()
+        var done: Set<String> = []
+        for member in members {
+            guard let name = member.path.first, done.insert(name).inserted else { continue }
+            output.key(name)
+            if member.path.count > 1 {
+                let inner = members.filter { $0.path.first == name }.map { (Array($0.path.dropFirst()), $0.position) }
+                object(inner, row, values, to: &output)
+            } else {
+                values.write(row.values[member.position], shape.columns[member.position].type, to: &output)
+            }
+        }
+        output.endObject()
+    }
+}

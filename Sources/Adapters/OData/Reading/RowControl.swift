@@ -1,0 +1,60 @@
+import AdapterKit
+import ODataModel
+import ODataQueries
+import ODataRecords
+
+/// Control information of one row (JSON Format 4.01, section 4.6).
+struct RowControl {
+    private let writer: ResultWriter
+    private var format: ResponseFormat { writer.format }
+
+    init(_ writer: ResultWriter) {
+        self.writer = writer
+    }
+
+    func write(_ row: ResultRow, _ shape: ResultShape, _ type: StructuredType?, to output: inout JSONOutput) {
+        guard format.metadata != .none, let table = shape.table, let type else { return }
+        if format.metadata == .full || type.name != (shape.type ?? table.type.name) {
+            output.member("@odata.type", "#\(type.name)")
+        }
+        let identity = RowIdentity(tables: writer.tables)
+        let path = identity.path(row, shape)
+        if format.metadata == .full, let path { output.member("@odata.id", writer.root + path) }
+        if let tag = identity.tag(row, shape) { output.member("@odata.etag", tag) }
+        guard let path else { return }
+        if format.metadata == .full { output.member("@odata.editLink", writer.root + path) }
+        media(row, shape, table, path, to: &output)
+        guard format.metadata == .full else { return }
+        for navigation in type.navigation {
+            let link = "\(writer.root)\(path)/\(navigation.name)"
+            output.member("\(navigation.name)@odata.associationLink", "\(link)/$ref")
+            output.member("\(navigation.name)@odata.navigationLink", link)
+        }
+    }
+
+    private func media(
+        _ row: ResultRow, _ shape: ResultShape, _ table: RecordTable, _ path: String, to output: inout JSONOutput
+    ) {
+        guard format.metadata == .full else { return }
+        if table.streams["$value"] != nil { output.member("@odata.mediaReadLink", "\(writer.root)\(path)/$value") }
+        for name in shape.streams where name != "$value" {
+            output.member("\(name)@odata.mediaReadLink", "\(writer.root)\(path)/\(name)")
+            output.member("\(name)@odata.mediaEditLink", "\(writer.root)\(path)/\(name)")
+        }
+    }
+
+    /// Types that JSON does not tell by itself.
+    static func annotate(_ name: String, _ type: TypeReference, to output: inout JSONOutput) {
+        if type.isCollection {
+            return output.member("\(name)@odata.type", "#Collection(\(short(type.type)))")
+        }
+        switch type.type {
+        case .primitive(.string), .primitive(.boolean), .primitive(.double), .complex, .entity: return
+        default: output.member("\(name)@odata.type", "#\(short(type.type))")
+        }
+    }
+
+    private static func short(_ type: TypeName) -> String {
+        if case .primitive(let primitive) = type { primitive.rawValue } else { "\(type)" }
+    }
+}

@@ -1,0 +1,55 @@
+import AdapterKit
+import ODataModel
+import WireFormats
+
+/// The service document and the model (JSON Format 4.01, section 5; Protocol 4.01, section 11.1).
+struct ServiceDocuments: Sendable {
+    let model: EntityDataModel
+    private let xml: [UInt8]
+    private let json: [UInt8]
+
+    init(_ model: EntityDataModel) {
+        self.model = model
+        xml = Array(model.document.xmlText.utf8)
+        json = (try? JSONFormat().write(model.document.jsonValue)) ?? []
+    }
+
+    func service(_ format: ResponseFormat, root: String) -> [UInt8] {
+        var output = JSONOutput()
+        output.beginObject()
+        if format.metadata != .none { output.member("@odata.context", "\(root)$metadata") }
+        output.key("value")
+        output.beginArray()
+        let container = model.container
+        for set in container.entitySets where set.includedInServiceDocument { item(set.name, "EntitySet", to: &output) }
+        for singleton in container.singletons { item(singleton.name, "Singleton", to: &output) }
+        for function in container.functionImports where function.includedInServiceDocument {
+            item(function.name, "FunctionImport", to: &output)
+        }
+        output.endArray()
+        output.endObject()
+        return output.bytes
+    }
+
+    private func item(_ name: String, _ kind: String, to output: inout JSONOutput) {
+        output.beginObject()
+        output.member("name", name)
+        output.member("kind", kind)
+        output.member("url", name)
+        output.endObject()
+    }
+
+    /// XML, unless JSON is asked for.
+    func metadata(format: String?, accept: String?) throws(PorticoError) -> (body: [UInt8], type: String) {
+        let wanted = format ?? accept ?? "application/xml"
+        for piece in wanted.split(separator: ",") {
+            let type = piece.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
+            switch type {
+            case "application/xml", "xml", "application/*", "*/*", "text/xml": return (xml, "application/xml")
+            case "application/json", "json": return (json, "application/json")
+            default: continue
+            }
+        }
+        throw PorticoError(.notAcceptable, "The model can be had as application/xml and application/json.")
+    }
+}

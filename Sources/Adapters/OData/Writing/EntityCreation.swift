@@ -1,0 +1,184 @@
+import AdapterKit
+import ODataModel
+import ODataRecords
+
+/// Creates entities with what is nested in them and bound to them (Protocol 4.01, section 11.4.2).
+struct EntityCreation: Sendable {
+    /// How deep entities may be nested in each other.
+    static let maximumDepth = 16
+    /// Entities of one request.
+    static let maximumEntities = 1_000
+
+    let tables: ServiceTables
+    let records: any RecordStore
+    let links: EntityLinks
+    let server: ServerValues
+    let discriminators: [String: String]
+
+    private var form: StoredForm { StoredForm(model: tables.model) }
+
+    /// Adds the creation to the changes. `given` are fields that a relation from a parent fixes.
+    func create(
+        _ payload: EntityPayload, in table: RecordTable, given: [FieldName: WireValue] = [:], id: RecordID? = nil,
+        streams: WireDictionary = [:], depth: Int = 0, _ changes: inout ChangeSet
+    ) async throws -> KnownRecord {
+        guard depth < Self.maximumDepth, changes.changes.count < Self.maximumEntities else {
+            throw PorticoError(.requestLimitExceeded, "Too many entities are nested in one request.")
+        }
+        guard !payload.type.isAbstract else {
+            throw PorticoError(.requestInvalid, "\(payload.type.name) is abstract.", target: "@odata.type")
+        }
+        let type = resolvedType(payload, table)
+        var fields = fields(of: payload, type, table)
+        for (field, value) in given { fields[field.text] = value }
+        for member in streams { fields[member.key] = member.value }
+        try await principals(payload, table, depth, &fields, &changes)
+        try required(type, table, fields)
+        let key = try await identify(table, id: id, &fields)
+        changes.create(key, fields, in: table.entity)
+        let record = KnownRecord(key, fields, of: table)
+        try await dependents(payload, table, record, depth, &changes)
+        return record
+    }
+
+    private func fields(of payload: EntityPayload, _ type: StructuredType, _ table: RecordTable) -> WireDictionary {
+        var fields = WireDictionary()
+        for (property, value) in server.creating(type, payload.values) {
+            if let column = table.columns[property] { fields[column.field.text] = value }
+        }
+        if let discriminator = table.discriminator { fields[discriminator.text] = .string(type.name.description) }
+        if let property = discriminators[table.source], let column = table.columns[property] {
+            fields[column.field.text] = .string(type.name.name)
+        }
+        if let dynamic = table.dynamicField, !payload.dynamic.isEmpty {
+            fields[dynamic.text] = .dictionary(payload.dynamic)
+        }
+        return fields
+    }
+
+    /// The type that a discriminating property names, where nothing else says one.
+    private func resolvedType(_ payload: EntityPayload, _ table: RecordTable) -> StructuredType {
+        guard let property = discriminators[table.source], payload.type.name == table.type.name,
+            let name = payload.values[property]?.stringValue,
+            let named = table.family.first(where: { $0.name == name })
+        else { return payload.type }
+        return tables.model.structured(named) ?? payload.type
+    }
+
+    /// Single-valued navigation: what it leads to must be there first.
+    private func principals(
+        _ payload: EntityPayload, _ table: RecordTable, _ depth: Int, _ fields: inout WireDictionary,
+        _ changes: inout ChangeSet
+    ) async throws {
+        for navigation in payload.type.navigation where !navigation.isCollection {
+            guard case .fields(let target, let pairs, _)? = table.relations[navigation.name],
+                let far = tables[target], owns(pairs, table)
+            else { continue }
+            var principal: KnownRecord?
+            if let address = payload.bound[navigation.name]?.last {
+                principal = try await links.record(at: address, in: far, changes, target: navigation.name)
+            } else if let nested = payload.nested[navigation.name]?.first {
+                let inner = try EntityPayload(
+                    nested, of: far, declared: tables.model.structured(navigation.target) ?? far.type,
+                    model: tables.model)
+                principal = try await create(inner, in: far, depth: depth + 1, &changes)
+            }
+            if let principal {
+                for pair in pairs { fields[pair.near.text] = principal[pair.far] }
+            } else {
+                try await links.check(pairs, fields, far, changes, target: navigation.name)
+            }
+        }
+    }
+
+    /// Whether the record itself holds what the relation goes by, so that setting it is this record's change.
+    private func owns(_ pairs: [RecordRelation.Pair], _ table: RecordTable) -> Bool {
+        pairs.allSatisfy { $0.near != table.keyField } || table.keyNames.count > 1
+    }
+
+    /// Everything else: what is linked to the new record or belongs to it.
+    private func dependents(
+        _ payload: EntityPayload, _ table: RecordTable, _ record: KnownRecord, _ depth: Int,
+        _ changes: inout ChangeSet
+    ) async throws {
+        for navigation in payload.type.navigation {
+            guard let relation = table.relations[navigation.name], let far = tables[relation.target] else { continue }
+            if case .fields(_, let pairs, false) = relation, owns(pairs, table) { continue }
+            for address in payload.bound[navigation.name] ?? [] {
+                let other = try await links.record(at: address, in: far, changes, target: navigation.name)
+                links.link(record, to: other, by: relation, &changes)
+            }
+            for nested in payload.nested[navigation.name] ?? [] {
+                let inner = try EntityPayload(
+                    nested, of: far, declared: tables.model.structured(navigation.target) ?? far.type,
+                    model: tables.model)
+                let given = EntityLinks.given(by: relation, from: record)
+                let child = try await create(inner, in: far, given: given, depth: depth + 1, &changes)
+                if case .links = relation { links.link(record, to: child, by: relation, &changes) }
+            }
+        }
+    }
+
+    private func required(_ type: StructuredType, _ table: RecordTable, _ fields: WireDictionary) throws(PorticoError) {
+        for property in type.properties where !property.type.isNullable && !property.type.isCollection {
+            guard let column = table.columns[property.name], property.defaultValue == nil,
+                !(column.field == table.keyField || table.isSingleton), fields[column.field.text] == nil
+            else { continue }
+            throw PorticoError(.requestInvalid, "\(property.name) is missing.", target: property.name)
+        }
+    }
+
+    /// The record's id: what was sent, or one that the server makes up: a random GUID, the next integer.
+    private func identify(
+        _ table: RecordTable, id: RecordID?, _ fields: inout WireDictionary
+    ) async throws -> RecordID {
+        if case .property(let name) = table.key, let column = table.columns[name],
+            fields[column.field.text] == nil
+        {
+            if let id {
+                fields[column.field.text] = keyValue(id, column)
+            } else {
+                fields[column.field.text] = try await newKey(table, column)
+            }
+        }
+        guard let key = id ?? table.recordID(fields: fields, form: form) else {
+            throw PorticoError(.requestInvalid, "The key is missing.", target: table.keyNames.first)
+        }
+        if table.columns.values.allSatisfy({ $0.field != table.keyField }) {
+            fields[table.keyField.text] = .string(key.text)
+        }
+        return key
+    }
+
+    private func keyValue(_ id: RecordID, _ column: RecordColumn) -> WireValue {
+        tables.model.primitive(behind: column.type.type)?.isInteger == true
+            ? .int64(Int64(id.text) ?? 0) : .string(id.text)
+    }
+
+    private func newKey(_ table: RecordTable, _ column: RecordColumn) async throws -> WireValue {
+        switch tables.model.primitive(behind: column.type.type) {
+        case .guid: return .string(RandomGUID.next())
+        case .string?:
+            throw PorticoError(.requestInvalid, "\(column.property) is missing.", target: column.property)
+        default:
+            let order = [SortKey(column.field, descending: true)]
+            let last = try await records.query(Query(order: order, limit: 1), in: table.entity).records.first
+            return .int64((last?[column.field].int64Value ?? 0) + 1)
+        }
+    }
+}
+
+/// Random GUIDs (RFC 9562, version 4).
+enum RandomGUID {
+    static func next() -> String {
+        var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        let digits = bytes.map { byte in
+            let text = String(byte, radix: 16)
+            return text.utf8.count == 1 ? "0\(text)" : text
+        }
+        let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { digits[$0].joined() }
+        return groups.joined(separator: "-")
+    }
+}

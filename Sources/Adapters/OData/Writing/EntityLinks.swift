@@ -1,0 +1,97 @@
+import AdapterKit
+import ODataLanguage
+import ODataModel
+import ODataRecords
+
+/// Joins entities to each other and parts them, by whatever the relation goes.
+struct EntityLinks: Sendable {
+    let tables: ServiceTables
+    let records: any RecordStore
+    /// `https://host/odata/v4/service/`
+    let root: String
+
+    /// The entity of an address, which must be one of the table's. Throws `request.invalid` where it is not there.
+    func record(
+        at address: String, in table: RecordTable, _ changes: ChangeSet, target: String
+    ) async throws -> KnownRecord {
+        let place: EntityPlace
+        do {
+            place = try self.place(at: address)
+        } catch {
+            throw PorticoError(.requestInvalid, "This is no address of an entity.", target: target)
+        }
+        guard place.table.entity == table.entity else {
+            throw PorticoError(.requestInvalid, "\(target) leads to entities of \(table.source).", target: target)
+        }
+        if case .key(let id) = place.origin, let fields = changes.fields(of: id, in: table.entity) {
+            return KnownRecord(id, fields, of: table)
+        }
+        guard let record = try await RecordFinder(tables: tables, records: records).record(place) else {
+            throw PorticoError(.requestInvalid, "\(target) names an entity that is not there.", target: target)
+        }
+        return KnownRecord(record.id, record.fields, of: table)
+    }
+
+    /// An entity's address: absolute, from the host's root, or from the service's.
+    func place(at address: String) throws -> EntityPlace {
+        var text = address
+        if text.hasPrefix(root) {
+            text.removeFirst(root.utf8.count)
+        } else if let slash = root.dropFirst("https://".count).firstIndex(of: "/"),
+            text.hasPrefix(String(root[slash...]))
+        {
+            text.removeFirst(root[slash...].count)
+        }
+        let request = try TargetReader.target(text)
+        guard case .path(let segments) = request.resource,
+            case .entity(let place) = try AddressReader(tables: tables, options: request.options).address(segments)
+                .target
+        else { throw PorticoError(.requestInvalid, "This is no address of an entity.") }
+        return place
+    }
+
+    /// Throws `request.invalid` where the fields name a record that is not there.
+    func check(
+        _ pairs: [RecordRelation.Pair], _ fields: WireDictionary, _ far: RecordTable, _ changes: ChangeSet,
+        target: String
+    ) async throws {
+        let values = pairs.map { fields[$0.near.text] ?? .null }
+        guard values.allSatisfy({ !$0.isNull }) else { return }
+        if pairs.count == 1, pairs[0].far == far.keyField, let id = RecordID(key: values[0]) {
+            if changes.fields(of: id, in: far.entity) != nil { return }
+            if try await records.record(id, in: far.entity) != nil { return }
+        } else {
+            let filter = Filter.all(zip(pairs, values).map { .compare($0.far, .equal, $1) })
+            if try await records.count(filter, in: far.entity) > 0 { return }
+        }
+        throw PorticoError(.requestInvalid, "\(target) would lead to an entity that is not there.", target: target)
+    }
+
+    /// What a relation from `near` fixes in the fields of the records that it leads to.
+    static func given(by relation: RecordRelation, from near: KnownRecord) -> [FieldName: WireValue] {
+        guard case .fields(_, let pairs, _) = relation else { return [:] }
+        return Dictionary(pairs.map { ($0.far, near[$0.near]) }, uniquingKeysWith: { $1 })
+    }
+
+    func link(_ near: KnownRecord, to far: KnownRecord, by relation: RecordRelation, _ changes: inout ChangeSet) {
+        switch relation {
+        case .fields(let target, _, _):
+            guard let table = tables[target] else { return }
+            var fields = WireDictionary()
+            for (field, value) in Self.given(by: relation, from: near) { fields[field.text] = value }
+            changes.add(RecordChange(table.entity, .update(far.id, fields)))
+        case .links(_, let through, let own, _, _):
+            let (first, second) = own == LinkTable.near ? (near, far) : (far, near)
+            let pair = LinkTable.pair(first.id, second.id)
+            changes.add(
+                RecordChange(
+                    through,
+                    .replace(
+                        RecordID(unchecked: pair),
+                        [
+                            LinkTable.key.text: .string(pair), LinkTable.near.text: first.key,
+                            LinkTable.far.text: second.key,
+                        ], orCreate: true)))
+        }
+    }
+}

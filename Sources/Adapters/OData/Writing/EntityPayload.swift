@@ -1,0 +1,91 @@
+import AdapterKit
+import ODataModel
+import ODataRecords
+
+/// An entity as a request sends it, taken apart by the model.
+struct EntityPayload: Sendable {
+    let type: StructuredType
+    /// By property, in stored form: what was sent.
+    var values: [String: WireValue]
+    var dynamic: WireDictionary
+    /// By navigation property: the addresses of entities to be linked.
+    var bound: [String: [String]]
+    /// By navigation property: entities to be created with it. Nil stands for a null.
+    var nested: [String: [WireValue]]
+    /// Navigation properties that are to lead nowhere.
+    var cleared: Set<String>
+
+    /// Throws `request.invalid` with the property at fault as the target.
+    init(_ json: WireValue, of table: RecordTable, declared: StructuredType, model: EntityDataModel)
+        throws(PorticoError)
+    {
+        guard case .dictionary(let members) = json else {
+            throw PorticoError(.requestInvalid, "The body is an entity: an object in JSON.")
+        }
+        type = try Self.type(members, declared, model)
+        (values, dynamic, bound, nested, cleared) = ([:], [:], [:], [:], [])
+        let reader = ValueReader(model: model)
+        for member in members {
+            if let at = member.key.firstIndex(of: "@") {
+                try control(String(member.key[..<at]), String(member.key[member.key.index(after: at)...]), member.value)
+            } else if let property = type.property(member.key) {
+                guard property.type.type != .primitive(.stream) else { continue }
+                values[property.name] = try reader.value(member.value, property.type, at: property.name)
+            } else if let navigation = type.navigation(member.key) {
+                try navigate(navigation, member.value)
+            } else if type.isOpen {
+                dynamic[member.key] = member.value
+            } else {
+                throw PorticoError(.requestInvalid, "\(type.name) has no property \(member.key).", target: member.key)
+            }
+        }
+    }
+
+    private mutating func control(_ target: String, _ name: String, _ value: WireValue) throws(PorticoError) {
+        guard name == "odata.bind" || name == "bind" else { return }
+        guard type.navigation(target) != nil else {
+            throw PorticoError(.requestInvalid, "\(type.name) has no navigation property \(target).", target: target)
+        }
+        let addresses = (value.arrayValue ?? [value]).compactMap(\.stringValue)
+        guard !addresses.isEmpty || value.arrayValue?.isEmpty == true else {
+            throw PorticoError(.requestInvalid, "A binding names entities by their addresses.", target: target)
+        }
+        bound[target, default: []] += addresses
+    }
+
+    /// An entity, a reference to one (`@id`), several of them, or null.
+    private mutating func navigate(_ navigation: NavigationProperty, _ value: WireValue) throws(PorticoError) {
+        if value.isNull, !navigation.isCollection {
+            cleared.insert(navigation.name)
+            return
+        }
+        guard (value.arrayValue != nil) == navigation.isCollection else {
+            throw PorticoError(
+                .requestInvalid, "\(navigation.name) is \(navigation.isCollection ? "a list" : "one entity").",
+                target: navigation.name)
+        }
+        for item in value.arrayValue ?? [value] {
+            guard let members = item.dictionaryValue else {
+                throw PorticoError(.requestInvalid, "\(navigation.name) holds entities.", target: navigation.name)
+            }
+            if let id = (members["@odata.id"] ?? members["@id"])?.stringValue {
+                bound[navigation.name, default: []].append(id)
+            } else {
+                nested[navigation.name, default: []].append(item)
+            }
+        }
+    }
+
+    private static func type(
+        _ members: WireDictionary, _ declared: StructuredType, _ model: EntityDataModel
+    ) throws(PorticoError) -> StructuredType {
+        guard let text = (members["@odata.type"] ?? members["@type"])?.stringValue else { return declared }
+        let bare = text.split(separator: "#").last.map(String.init) ?? text
+        guard let name = QualifiedName(bare).map(model.resolve), let type = model.structured(name),
+            model.type(name, isA: declared.name)
+        else {
+            throw PorticoError(.requestInvalid, "\(bare) is no type of these entities.", target: "@odata.type")
+        }
+        return type
+    }
+}

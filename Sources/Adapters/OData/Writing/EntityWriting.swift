@@ -1,0 +1,182 @@
+import AdapterKit
+import ODataLanguage
+import ODataModel
+import ODataRecords
+import WireFormats
+
+/// Creates, changes and deletes entities (Protocol 4.01, section 11.4).
+struct EntityWriting: Sendable {
+    /// How often a change that counts itself is tried again when another one came between.
+    static let attempts = 8
+
+    private let desk: ResourceDesk
+    private var request: ServiceRequest { desk.request }
+    private var tables: ServiceTables { desk.tables }
+
+    init(_ desk: ResourceDesk) {
+        self.desk = desk
+    }
+
+    private var server: ServerValues { ServerValues(tables: tables, now: desk.service.clock.now()) }
+
+    private var creation: EntityCreation {
+        EntityCreation(
+            tables: tables, records: request.records, links: desk.links, server: server,
+            discriminators: desk.service.configuration.discriminators)
+    }
+
+    func create(in place: EntitiesPlace) async throws -> DoorAnswer {
+        let table = place.table
+        var changes = ChangeSet()
+        var given: [FieldName: WireValue] = [:]
+        var parent: (KnownRecord, RecordRelation)?
+        if case .related(let source, let relation, _) = place.origin {
+            let near = try await desk.finder.found(source)
+            let known = KnownRecord(near.id, near.fields, of: source.table)
+            given = EntityLinks.given(by: relation, from: known)
+            parent = (known, relation)
+        }
+        let (payload, streams) = try self.payload(place)
+        let created = try await creation.create(payload, in: table, given: given, streams: streams, &changes)
+        if let (known, relation) = parent, case .links = relation {
+            desk.links.link(known, to: created, by: relation, &changes)
+        }
+        try await apply(changes)
+        return try await answer(created.id, of: table, payload.type)
+    }
+
+    /// The body as an entity, or for a media entity as its stream.
+    private func payload(_ place: EntitiesPlace) throws -> (EntityPayload, WireDictionary) {
+        guard !request.sendsJSON, let stream = place.table.streams["$value"] else {
+            return (try EntityPayload(json(), of: place.table, declared: place.type, model: tables.model), [:])
+        }
+        let type = request.headers["Content-Type"] ?? "application/octet-stream"
+        var payload = try EntityPayload([:], of: place.table, declared: place.type, model: tables.model)
+        MediaDescription(type: type, name: request.headers["Slug"], size: request.body.count)
+            .describe(&payload, model: tables.model)
+        return (payload, [stream.content.text: .data(request.body), stream.mediaType.text: .string(type)])
+    }
+
+    private func answer(_ id: RecordID, of table: RecordTable, _ type: StructuredType) async throws -> DoorAnswer {
+        let place = EntityPlace(table: table, type: table.type, origin: .key(id))
+        let record = try await desk.finder.found(place)
+        let address = request.root + table.source + table.keyPredicate(record.fields, model: tables.model)
+        var headers: DoorHeaders = ["Location": address]
+        if request.preferences.returned == .minimal {
+            headers["OData-EntityId"] = address
+            headers["Preference-Applied"] = "return=minimal"
+            headers["ETag"] = EntityTag.text(record.revision)
+            return desk.answers.nothing(headers: headers)
+        }
+        if request.preferences.returned != nil { headers["Preference-Applied"] = "return=representation" }
+        return try await EntityReading(desk).representation(place, status: 201, headers: headers)
+    }
+
+    func change(_ place: EntityPlace, replacing: Bool) async throws -> DoorAnswer {
+        let conditions = WriteConditions(request.headers)
+        for attempt in 1...Self.attempts {
+            let record = try await desk.finder.record(place)
+            try conditions.check(record)
+            guard let record else { return try await upsert(place, conditions) }
+            do {
+                return try await change(record, at: place, replacing: replacing)
+            } catch let error as PorticoError where error.code == .preconditionFailed && attempt < Self.attempts {
+                // Another change came between. The caller's own condition is asked again.
+                continue
+            }
+        }
+        throw WriteConditions.failed
+    }
+
+    private func change(_ record: Record, at place: EntityPlace, replacing: Bool) async throws -> DoorAnswer {
+        let declared = tables.model.structured(place.table.type(of: record)) ?? place.type
+        let payload = try EntityPayload(json(), of: place.table, declared: declared, model: tables.model)
+        var changes = ChangeSet()
+        let update = EntityUpdate(
+            tables: tables, records: request.records, links: desk.links, server: server, creation: creation)
+        try await update.change(
+            record, of: place.table, by: payload, replacing: replacing, if: .revision(record.revision), &changes)
+        try await apply(changes)
+        return try await changed(EntityPlace(table: place.table, type: place.table.type, origin: .key(record.id)))
+    }
+
+    /// After a change: nothing, unless the caller wants to see it.
+    func changed(_ place: EntityPlace) async throws -> DoorAnswer {
+        if request.preferences.returned == .representation {
+            return try await EntityReading(desk).representation(
+                place, status: 200, headers: ["Preference-Applied": "return=representation"])
+        }
+        let record = try await desk.finder.record(place)
+        var headers: DoorHeaders = [:]
+        if let record { headers["ETag"] = EntityTag.text(record.revision) }
+        if request.preferences.returned == .minimal { headers["Preference-Applied"] = "return=minimal" }
+        return desk.answers.nothing(headers: headers)
+    }
+
+    /// Creates the entity under the key that the address names.
+    private func upsert(_ place: EntityPlace, _ conditions: WriteConditions) async throws -> DoorAnswer {
+        guard conditions.allowsCreation, case .key(let id) = place.origin, !place.table.isSingleton else {
+            throw PorticoError(.recordNotFound, "There is no such entity.", target: place.table.source)
+        }
+        try desk.capable(place.table, "InsertRestrictions", "Insertable")
+        let payload = try EntityPayload(json(), of: place.table, declared: place.type, model: tables.model)
+        var changes = ChangeSet()
+        let created = try await creation.create(payload, in: place.table, given: keyFields, id: id, &changes)
+        try await apply(changes)
+        return try await answer(created.id, of: place.table, payload.type)
+    }
+
+    func delete(_ place: EntityPlace) async throws -> DoorAnswer {
+        let record = try await desk.finder.found(place)
+        let conditions = WriteConditions(request.headers)
+        try conditions.check(record)
+        var changes = ChangeSet()
+        let condition: RecordChange.Condition =
+            request.headers["If-Match"] == nil ? .none : .revision(record.revision)
+        try await EntityDeletion(tables: tables, records: request.records)
+            .delete(record, of: place.table, if: condition, &changes)
+        try await apply(changes)
+        return desk.answers.nothing()
+    }
+
+    func apply(_ changes: ChangeSet) async throws {
+        do {
+            _ = try await request.records.apply(changes.changes)
+        } catch let error as PorticoError where error.code == .recordExists {
+            throw PorticoError(
+                .recordExists, "There is an entity with this key or value already.", target: error.target)
+        }
+    }
+
+    func json() throws -> WireValue {
+        guard request.sendsJSON else {
+            throw PorticoError(.unsupportedMediaType, "The body can be sent as application/json.")
+        }
+        do {
+            return try JSONFormat().read(request.body, limits: ReadingLimits())
+        } catch {
+            throw PorticoError(.requestMalformed, error.description)
+        }
+    }
+}
+
+extension EntityWriting {
+    /// A key of several parts stands in the address only; a creation needs them as fields.
+    private var keyFields: [FieldName: WireValue] {
+        guard case .path(let segments) = request.target.resource,
+            case .arguments(let arguments)? = segments.last?.form, case .named(let parts) = arguments,
+            let name = segments.first?.name,
+            let table = tables[name.name]
+        else { return [:] }
+        let reader = AddressReader(tables: tables, options: request.target.options)
+        var values: [FieldName: WireValue] = [:]
+        for part in parts {
+            if let column = table.columns[part.name], let literal = reader.literal(part.value),
+                let value = LiteralText(model: tables.model).value(literal, as: column.type)
+            {
+                values[column.field] = value
+            }
+        }
+        return values
+    }
+}

@@ -1,0 +1,54 @@
+import AdapterKit
+import ODataRecords
+
+/// Streams: of media entities (`$value`) and of stream properties (Protocol 4.01, sections 11.4.7 and 11.4.8).
+struct StreamDesk: Sendable {
+    private let desk: ResourceDesk
+    private var request: ServiceRequest { desk.request }
+
+    init(_ desk: ResourceDesk) {
+        self.desk = desk
+    }
+
+    func answer(_ place: EntityPlace, _ name: String) async throws -> DoorAnswer {
+        guard let fields = place.table.streams[name] else {
+            throw PorticoError(.recordNotFound, "There is no such stream.", target: name)
+        }
+        let record = try await desk.finder.found(place)
+        switch request.method {
+        case "GET": return read(record, fields, name)
+        case "PUT": return try await write(record, place, fields, .data(request.body), .string(contentType))
+        case "DELETE": return try await write(record, place, fields, .null, .null)
+        default:
+            throw ODataError.methodNotAllowed(
+                "A stream is read, set and cleared.", allowed: "GET, HEAD, PUT, DELETE, OPTIONS")
+        }
+    }
+
+    private var contentType: String { request.headers["Content-Type"] ?? "application/octet-stream" }
+
+    private func read(_ record: Record, _ fields: StreamFields, _ name: String) -> DoorAnswer {
+        let tag = EntityTag.text(record.revision)
+        guard let bytes = record[fields.content].dataValue else { return desk.answers.nothing(headers: ["ETag": tag]) }
+        if let field = request.headers["If-None-Match"], EntityReading.matches(field, tag) {
+            return desk.answers.nothing(304, headers: ["ETag": tag])
+        }
+        let type = record[fields.mediaType].stringValue ?? "application/octet-stream"
+        return desk.answers.text(bytes, type: type, headers: ["ETag": tag])
+    }
+
+    private func write(
+        _ record: Record, _ place: EntityPlace, _ fields: StreamFields, _ content: WireValue, _ type: WireValue
+    ) async throws -> DoorAnswer {
+        try desk.capable(place.table, "UpdateRestrictions", "Updatable")
+        try WriteConditions(request.headers).check(record)
+        var changes = ChangeSet()
+        changes.add(
+            RecordChange(
+                place.table.entity,
+                .update(record.id, [fields.content.text: content, fields.mediaType.text: type]),
+                if: .revision(record.revision)))
+        try await EntityWriting(desk).apply(changes)
+        return desk.answers.nothing()
+    }
+}

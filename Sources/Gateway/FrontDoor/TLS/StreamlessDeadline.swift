@@ -1,0 +1,42 @@
+import NIOCore
+
+/// Closes a connection of HTTP/2 on which no request was under way for too long, whatever else its peer sends: frames
+/// that ask for nothing keep silence away, and would keep a place for ever.
+///
+/// It is told of streams by ``StreamDeadline``, which each of them has. One look for each span.
+final class StreamlessDeadline: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let span: TimeAmount
+    private var open = 0
+    private var lastEnd = NIODeadline.now()
+    private var look: Scheduled<Void>?
+
+    init(_ span: Duration) {
+        self.span = .nanoseconds(span.nanoseconds)
+    }
+
+    func streamBegan() { open += 1 }
+
+    func streamEnded() {
+        open -= 1
+        lastEnd = .now()
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { watch(context) }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        look?.cancel()
+        look = nil
+    }
+
+    private func watch(_ context: ChannelHandlerContext) {
+        look = context.eventLoop.assumeIsolated().scheduleTask(in: span) { [self] in
+            guard open > 0 || lastEnd + span > .now() else { return context.close(promise: nil) }
+            watch(context)
+        }
+    }
+}
+
+@available(*, unavailable)
+extension StreamlessDeadline: Sendable {}

@@ -1,0 +1,69 @@
+import AdapterKit
+
+/// What has changed since a position, as far as it tells whom it may concern: each row's values before and after.
+public struct SyncNews: Sendable {
+    struct Change: Sendable {
+        let collection: CollectionID
+        /// The values that row rules look at, as they were before each change and as they are; none where it is not
+        /// there any more.
+        let states: [WireDictionary]
+    }
+
+    /// Log entries that are looked at; with more, everybody is concerned.
+    public static let mostEntries = 64
+
+    public let position: Revision
+    let changes: [Change]
+
+    /// Whose records have changed.
+    public var adapters: Set<AdapterName> { Set(changes.map(\.collection.adapter)) }
+
+    /// Nil where that cannot be told cheaply: too much has changed, or the log does not reach back.
+    public init?(since position: Revision, at moment: any StoreMoment) throws {
+        guard position >= moment.floor else { return nil }
+        let entries = try moment.changes(after: position, limit: Self.mostEntries + 1)
+        guard entries.count <= Self.mostEntries else { return nil }
+        self.position = moment.position
+        changes = try entries.map { entry in
+            let now = try moment.record(entry.id, in: entry.collection, visible: nil)?.fields
+            // A migration notes no values: the row is taken as it is.
+            let before = entry.previousScopeValues.isEmpty ? nil : entry.previousScopeValues
+            return Change(collection: entry.collection, states: [before, now].compactMap { $0 })
+        }
+    }
+}
+
+/// Whom news concerns: one who follows some collections, by the rules of their rows.
+///
+/// It may say yes in vain, and never no: rows that a group opens concern everybody who follows them, and so do the
+/// groups themselves.
+public struct SyncInterest: Sendable {
+    private let principal: Principal
+    /// Nil: whatever the row.
+    private var rules: [CollectionID: RowRule?] = [:]
+
+    /// `names` nil: every collection that the caller may see.
+    public init(_ names: [String]?, in catalogue: SyncCatalogue, for caller: SyncCaller) {
+        principal = caller.principal
+        for collection in catalogue.collections where names?.contains(collection.name) ?? true {
+            let scope = Scope(collection, for: caller)
+            guard scope.visible != .never else { continue }
+            let rule = collection.entity.rows.read
+            follow(collection.id, by: rule.groups.isEmpty ? rule : nil)
+            for group in rule.groups { follow(CollectionID(collection.id.adapter, group.entity), by: nil) }
+        }
+    }
+
+    private mutating func follow(_ id: CollectionID, by rule: RowRule?) {
+        if case .some(nil) = rules[id] { return }
+        rules[id] = .some(rule)
+    }
+
+    public func isConcerned(by news: SyncNews) -> Bool {
+        news.changes.contains { change in
+            guard let rule = rules[change.collection] else { return false }
+            guard let rule else { return true }
+            return change.states.contains { rule.holds(for: principal, $0) { _, _, _ in true } }
+        }
+    }
+}
