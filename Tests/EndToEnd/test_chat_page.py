@@ -9,7 +9,7 @@ import unittest
 import uuid
 
 import browser
-from harness import GatewayTest
+from harness import Gateway, GatewayTest
 
 #: Where screenshots go, for somebody to look at.
 PICTURES = os.environ.get("PORTICO_SCREENSHOTS")
@@ -29,10 +29,10 @@ class ChatPage(GatewayTest):
         cls.browser = browser.Browser()
         cls.addClassCleanup(cls.browser.close)
 
-    def sign_in(self, user):
+    def sign_in(self, user, gateway=None):
         person = self.browser.person()
         self.addCleanup(person.leave)
-        page = person.page(self.address)
+        page = person.page(f"http://127.0.0.1:{gateway.port}/chat/" if gateway else self.address)
         page.until("!document.querySelector('#sign-in').hidden")
         page.run(f"document.querySelector('#username').value = '{user}'")
         page.run("document.querySelector('#password').value = 'portico-demo'")
@@ -40,17 +40,17 @@ class ChatPage(GatewayTest):
         page.until("!document.querySelector('#work').hidden")
         return page
 
-    def room(self, *members, **fields):
+    def room(self, *members, gateway=None, **fields):
         name = f"Room {uuid.uuid4()}"
-        made = self.gateway.send("POST", "/chat/v1/rooms", {"name": name, "members": members, **fields}, user="alice")
+        made = (gateway or self.gateway).send("POST", "/chat/v1/rooms", {"name": name, "members": members, **fields}, user="alice")
         return self.expect(made, 200).json()["room"]
 
-    def say(self, room, text, user="alice"):
+    def say(self, room, text, user="alice", gateway=None):
         path = f"/chat/v1/rooms/{room['id']}/messages"
-        return self.expect(self.gateway.send("POST", path, {"text": text}, user=user), 200).json()["message"]
+        return self.expect((gateway or self.gateway).send("POST", path, {"text": text}, user=user), 200).json()["message"]
 
     def enter(self, page, room):
-        page.until(f"document.querySelector('[data-room=\"{room['id']}\"]')")
+        page.until(f"!!document.querySelector('[data-room=\"{room['id']}\"]')")
         page.run(f"document.querySelector('[data-room=\"{room['id']}\"]').click()")
         page.until(f"document.querySelector('#room-title').textContent === {json.dumps(room['name'])}")
         page.until("document.activeElement.id === 'text'")
@@ -95,7 +95,7 @@ class ChatPage(GatewayTest):
         room = self.room("bob")
         bob = self.sign_in("bob")
         button = f"document.querySelector('[data-room=\"{room['id']}\"]')"
-        bob.until(button)
+        bob.until(f"!!{button}")
         for n in range(3):
             self.say(room, f"news {n}")
         bob.until(f"{button}.getAttribute('aria-label')?.endsWith(', 3 unread')")
@@ -121,15 +121,18 @@ class ChatPage(GatewayTest):
         alice.until("document.querySelector('#earlier').hidden")
 
     def test_a_lost_connection_comes_back_with_what_was_missed(self):
-        room = self.room("bob")
-        bob = self.sign_in("bob")
+        gateway = Gateway()
+        self.addCleanup(gateway.remove)
+        room = self.room("bob", gateway=gateway)
+        bob = self.sign_in("bob", gateway)
         self.enter(bob, room)
-        self.say(room, "before")
+        self.say(room, "before", gateway=gateway)
         self.shows(bob, "before")
-        bob.has_network(False)
+        gateway.kill()
         bob.until("document.querySelector('#state').textContent.startsWith('The connection is lost')")
-        self.say(room, "meanwhile")
-        bob.has_network(True)
+        again = Gateway("--set", f"http.port={gateway.port}", data=gateway.data)
+        self.addCleanup(again.remove)
+        self.say(room, "meanwhile", gateway=again)
         self.shows(bob, "before", "meanwhile")
 
     def test_who_is_sent_away_sees_the_room_no_more(self):
@@ -146,7 +149,7 @@ class ChatPage(GatewayTest):
         bob = self.sign_in("bob")
         bob.screenshot(360, 640)
         visible = "document.querySelector('{}').checkVisibility()"
-        bob.until(f"document.querySelector('[data-room=\"{room['id']}\"]')")
+        bob.until(f"!!document.querySelector('[data-room=\"{room['id']}\"]')")
         self.assertTrue(bob.run(visible.format("nav")))
         self.picture(bob, "phone-rooms", 360, 640)
         self.enter(bob, room)

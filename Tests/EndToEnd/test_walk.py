@@ -14,7 +14,9 @@ PUBLIC = {
     "POST /auth/refresh", "GET /auth/jwks.json", "POST /irj/portal", "POST /batch", "GET /plists/{name}",
 }
 # Files for browsers, the same for everybody.
-FILES = "GET /client/"
+FILES = ("GET /client/",)
+CHAT_PAGE = {f"GET /chat/{name}" for name in (
+    "", "chat.css", "chat.js", "conversation.js", "room-list.js", "service.js")}
 
 
 class Walk(GatewayTest):
@@ -130,7 +132,7 @@ class Everybody(Walk):
 
     def test_what_needs_no_login_is_on_the_list(self):
         opened = {f"{route}" for route in self.routes if {} in route.operation["security"]}
-        self.assertEqual({route for route in opened if not route.startswith(FILES)}, PUBLIC)
+        self.assertEqual({route for route in opened if not route.startswith(FILES)}, PUBLIC | CHAT_PAGE)
 
     def test_a_route_that_cannot_be_walked_fails_the_walk(self):
         document = {"paths": {}}
