@@ -1,3 +1,4 @@
+import AdapterKit
 import Testing
 
 @testable import Push
