@@ -9,7 +9,7 @@ export SWIFT_BACKTRACE := enable=no
 
 JOBS ?= 2
 PREFIX ?=
-# For each of five readers, transcoding, and conversion in pieces.
+# For each of five readers, transcoding, and conversion in pieces and out of mapped memory.
 FUZZ_SECONDS ?= 600
 SOAK_SECONDS ?= 1800
 # The plugins that are built with the host, folders of Plugins/.
@@ -24,6 +24,7 @@ run: build ## build release and serve the demo on http://127.0.0.1:8080, its dat
 
 test: need-build need-test ## every test of every package, the end-to-end tests, then the mass checks of .ci/test-drivers
 	@.ci/test-packages
+	@.ci/test-consumer
 	@.ci/test-end-to-end
 	@.ci/test-drivers
 
@@ -38,8 +39,9 @@ check: need-build need-check check-deploy ## format, strictness, imports, arrows
 check-deploy: need-check
 	@Deploy/verify
 
-bench: need-formats need-servers build .build/bench-venv/done ## the gateway and the formats against their peers; Benchmarks/RESULTS.md
+bench: need-formats need-servers build .build/bench-venv/done ## the gateway, the formats and the client against their peers; Benchmarks/RESULTS.md
 	@swift build -c release --package-path Benchmarks/Formats -j $(JOBS)
+	@swift build -c release --package-path Benchmarks/Replica -j $(JOBS)
 	@Benchmarks/run
 
 instructions: need-build need-test ## instructions a byte of the wire formats, held against the recorded ones
@@ -81,7 +83,7 @@ install: need-install build ## PREFIX=… gets bin/ lib/ plugins/ that run witho
 	@Deploy/install-tree "$(PREFIX)"
 
 clean: ## remove what was built
-	rm -rf .build Benchmarks/Formats/.build $(patsubst %,%/.build,$(shell grep -v '^\#' .ci/packages))
+	rm -rf .build Benchmarks/Formats/.build Benchmarks/Replica/.build $(patsubst %,%/.build,$(shell grep -v '^\#' .ci/packages))
 
 .build/bench-venv/done: Benchmarks/Gateway/fastapi_peer/requirements.txt
 	@python3 -m venv .build/bench-venv

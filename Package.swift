@@ -11,7 +11,10 @@ let strict: [SwiftSetting] = [
 
 let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "AdapterKit")
 let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireFormats")
+let odataLanguage = Target.Dependency.product(name: "ODataLanguage", package: "OData")
 let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
+let client = Target.Dependency.product(name: "Client", package: "Client")
+func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 func room(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency], resources: [Resource] = [])
@@ -42,10 +45,13 @@ let package = Package(
     products: [
         .executable(name: "portico", targets: ["portico"]),
         .executable(name: "porticoctl", targets: ["porticoctl"]),
+        .executable(name: "portico-client-demo", targets: ["portico-client-demo"]),
     ],
     dependencies: [
         .package(path: "Sources/AdapterKit"),
         .package(path: "Sources/AdapterTesting"),
+        .package(path: "Sources/Client"),
+        .package(path: "Sources/OData"),
         .package(path: "Sources/WireFormats"),
         .package(path: "Sources/SyncEngine"),
         // Exact versions, because Package.resolved is not committed.
@@ -127,6 +133,9 @@ let package = Package(
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
+        room(
+            "BrowserClient", ["Gateway", adapterKit],
+            resources: [.embedInCode("Client"), .embedInCode("Demonstration")]),
         adapter("PlistFeeds"),
         adapter("EmployeeSearch"),
         adapter("XMLUsers"),
@@ -137,7 +146,7 @@ let package = Package(
                 adapterKit, wireFormats, syncEngine, logging, "Gateway", "Identity", "Upstream", "SQLiteStore",
                 "AttachmentFiles",
                 "PluginHost",
-                "HostConfiguration", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat",
+                "HostConfiguration", "BrowserClient", "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -146,16 +155,23 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates"),
             ],
             path: "Sources/portico", swiftSettings: strict),
+        room("ClientGeneration", [adapterKit]),
         .executableTarget(
             name: "porticoctl",
             dependencies: [
                 adapterKit, wireFormats, syncEngine, "SQLiteStore", "AttachmentFiles",
+                adapterKit, wireFormats, syncEngine, odataLanguage, "SQLiteStore",
+                adapterKit, "ClientGeneration", wireFormats, syncEngine, "SQLiteStore", "AttachmentFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             path: "Sources/porticoctl", swiftSettings: strict),
+        .executableTarget(
+            name: "portico-client-demo", dependencies: [client], path: "Sources/portico-client-demo",
+            swiftSettings: strict),
+        driver("client-kill-driver", path: "Tests/Drivers/ClientKill", [client]),
         driver("store-kill-driver", path: "Tests/Drivers/StoreKill", ["SQLiteStore", syncEngine, adapterKit]),
         driver("store-speed", path: "Tests/Drivers/StoreSpeed", ["SQLiteStore", syncEngine, adapterKit]),
         tests(
@@ -163,6 +179,13 @@ let package = Package(
             [
                 "SQLiteStore", syncEngine, adapterKit, .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "StoreConformance", package: "SyncEngine"),
+            ]),
+        tests(
+            "ODataQueryTests",
+            [
+                odata("ODataQueries"), odata("ODataLanguage"), odata("ODataRecords"), odata("ODataModel"),
+                "SQLiteStore",
+                syncEngine, adapterKit,
             ]),
         tests(
             "IdentityTests",
@@ -179,6 +202,7 @@ let package = Package(
             ]),
         tests("UpstreamTests", ["Upstream", "UpstreamStandIn", adapterKit]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
+        tests("ClientGenerationTests", ["ClientGeneration", adapterKit]),
         tests("HostConfigurationTests", ["HostConfiguration", adapterKit]),
         tests(
             "GatewayTests",

@@ -24,12 +24,15 @@ public struct Gateway: Sendable {
         await services.deadlines.sweep()
     }
 
-    func respond(to request: GatewayRequest) async -> (response: GatewayResponse, trace: RequestTrace) {
+    /// `known`: the caller, where memory has told already who it is.
+    func respond(to request: GatewayRequest, from known: Caller? = nil) async
+        -> (response: GatewayResponse, trace: RequestTrace)
+    {
         var trace = RequestTrace()
         var response: GatewayResponse
         switch routes.match(request.method, request.target.segments) {
         case .endpoint(let endpoint, let parameters):
-            response = await respond(to: request, at: endpoint, parameters, &trace)
+            response = await respond(to: request, from: known, at: endpoint, parameters, &trace)
         case .otherMethod(let allowed):
             response = otherMethod(allowed, request)
         case .unknown:
@@ -46,7 +49,7 @@ public struct Gateway: Sendable {
     }
 
     private func respond(
-        to request: GatewayRequest, at endpoint: any Endpoint, _ parameters: [FieldName: String],
+        to request: GatewayRequest, from known: Caller?, at endpoint: any Endpoint, _ parameters: [FieldName: String],
         _ trace: inout RequestTrace
     ) async -> GatewayResponse {
         let properties = endpoint.properties
@@ -57,11 +60,11 @@ public struct Gateway: Sendable {
         var standing: RateStanding?
         do {
             try services.admission.countAddress(of: request)
-            caller = try await authenticator.caller(of: request)
+            if let known { caller = known } else { caller = try await authenticator.caller(of: request) }
             trace.caller = caller.principal.name
             standing = services.admission.count(caller, of: request)
             if let standing, standing.isExceeded { throw PorticoError.tooMany(standing) }
-            try admit(caller, request, properties)
+            try admit(caller, request, properties, effect: endpoint.effect(of: request))
             let place = try await services.admission.take(caller, of: request, properties.adapter)
             defer { services.admission.leave(place) }
             let authenticated = AuthenticatedRequest(request: request, caller: caller, parameters: parameters)
@@ -69,17 +72,19 @@ public struct Gateway: Sendable {
         } catch {
             let known = PorticoError(unexpected: error)
             failure = known
-            response = fail(known, request, properties.presentation)
+            response = fail(known, request, properties.presentation, at: endpoint)
         }
         guardian.label(&response, for: request, caller: caller, error: failure)
         standing?.label(&response)
         return response
     }
 
-    func admit(_ caller: Caller, _ request: GatewayRequest, _ properties: EndpointProperties) throws(PorticoError) {
-        try properties.access.require(caller.principal, effect: properties.effect)
-        try caller.requireScope(properties.effect, in: properties.adapter)
-        try guardian.check(request, caller: caller, effect: properties.effect)
+    func admit(
+        _ caller: Caller, _ request: GatewayRequest, _ properties: EndpointProperties, effect: Effect
+    ) throws(PorticoError) {
+        try properties.access.require(caller.principal, effect: effect)
+        try caller.requireScope(effect, in: properties.adapter)
+        try guardian.check(request, caller: caller, effect: effect)
     }
 
     private func otherMethod(_ allowed: [HTTPRequest.Method], _ request: GatewayRequest) -> GatewayResponse {
@@ -88,13 +93,19 @@ public struct Gateway: Sendable {
             return GatewayResponse(.noContent, headers: [.allow: methods])
         }
         let error = PorticoError(.methodNotAllowed, "This path does not take \(request.method.rawValue).")
-        var response = fail(error, request, routes.presentation(request.target.segments))
+        let segments = request.target.segments
+        var response = fail(error, request, routes.presentation(segments), at: routes.endpoint(segments))
         response.headers[.allow] = methods
         return response
     }
 
-    func fail(_ error: PorticoError, _ request: GatewayRequest, _ presentation: Presentation) -> GatewayResponse {
-        var response = errors.write(error, for: request, presentation: presentation)
+    func fail(
+        _ error: PorticoError, _ request: GatewayRequest, _ presentation: Presentation,
+        at endpoint: (any Endpoint)? = nil
+    ) -> GatewayResponse {
+        var response =
+            endpoint?.errorResponse(error, for: request)
+            ?? errors.write(error, for: request, presentation: presentation)
         if error.code.status == .unauthorized { authenticator.challenge(&response) }
         if error.code == .unsupportedMediaType { response.headers[.accept] = services.bodies.acceptedTypes }
         if error.code == .requestTooLarge { response.closesConnection = true }

@@ -12,15 +12,20 @@ extension Identity {
             ? try await verifier.apiKey(value) : try await verifier.accessToken(value)
     }
 
-    /// What ``authentication(bearer:)`` remembers, without waiting; nil where it would have to verify.
-    public func knownAuthentication(bearer value: Secret) -> Authentication? {
-        verifier.context.cache.known(
+    /// What ``knownAuthentication(_:)`` finds an access token or an API key by.
+    public func key(bearer value: Secret) -> CredentialKey {
+        verifier.context.cache.key(
             value.reveal().hasPrefix(APIKeyCredential.prefix) ? .apiKey : .accessToken, [value])
     }
 
-    /// What ``authentication(sessionCookie:)`` remembers, without waiting; nil where it would have to verify.
-    public func knownAuthentication(sessionCookie value: Secret) -> Authentication? {
-        verifier.context.cache.known(.sessionCookie, [value])
+    /// What ``knownAuthentication(_:)`` finds the value of a session cookie by.
+    public func key(sessionCookie value: Secret) -> CredentialKey {
+        verifier.context.cache.key(.sessionCookie, [value])
+    }
+
+    /// What is remembered of a credential that was verified, without waiting; nil where it would have to be verified.
+    public func knownAuthentication(_ key: CredentialKey) -> Authentication? {
+        verifier.context.cache.known(key)
     }
 
     /// The two halves of HTTP Basic; nil wherever the configuration does not allow it. Throws `auth.throttled` and

@@ -163,4 +163,12 @@ extension SQLiteStore {
             try $0.rows(SQLFragment("EXPLAIN QUERY PLAN " + page.sql, page.values)) { $0.text(3) }
         }
     }
+
+    /// The same of a relation.
+    package func plan(of relation: Relation, seen visible: VisibleRows) async throws -> [String] {
+        let statement = try RelationCompiler.statement(relation, try catalogue.open(), visible).fragment
+        return try await readers.read {
+            try $0.rows(SQLFragment("EXPLAIN QUERY PLAN " + statement.sql, statement.values)) { $0.text(3) }
+        }
+    }
 }

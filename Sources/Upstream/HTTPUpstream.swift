@@ -12,6 +12,7 @@ public final class HTTPUpstream: UpstreamClient {
     private let destinations: Destinations
     private let connections: Connections
     private let calls: CallCount
+    private let circuits: Circuits
     private let log: Log
 
     public init(_ settings: UpstreamSettings, resolver: any NameResolver = SystemNameResolver(), log: Log) {
@@ -19,6 +20,7 @@ public final class HTTPUpstream: UpstreamClient {
         destinations = Destinations(settings, resolver: resolver)
         connections = Connections(settings)
         calls = CallCount(limit: settings.limits.calls)
+        circuits = Circuits(settings, log: log)
         self.log = log
     }
 
@@ -27,10 +29,10 @@ public final class HTTPUpstream: UpstreamClient {
     public func send(_ request: UpstreamRequest) async throws(UpstreamFailure) -> UpstreamResponse {
         guard calls.enter() else { throw UpstreamFailure(.overloaded, of: name) }
         defer { calls.leave() }
+        let deadline = min(request.deadline ?? settings.limits.deadline, settings.limits.deadline)
+        let end = ContinuousClock.now + deadline
         do {
-            return try await within(min(request.deadline ?? settings.limits.deadline, settings.limits.deadline)) {
-                try await self.carryOut(request)
-            }
+            return try await within(deadline) { try await self.carryOut(request, until: end) }
         } catch {
             let failure = failure(error)
             log.warning(
@@ -66,10 +68,20 @@ extension HTTPUpstream {
         }
     }
 
-    private func carryOut(_ request: UpstreamRequest) async throws -> UpstreamResponse {
+    private func carryOut(_ request: UpstreamRequest, until end: ContinuousClock.Instant) async throws
+        -> UpstreamResponse
+    {
         var plan = CallPlan(request, settings)
         while true {
-            switch plan.next(after: try await outcome(of: plan.request)) {
+            let asked = plan.request
+            let outcome = try await circuits.through(
+                asked.address.origin, judge: CallPlan.judge,
+                // Who gave up says nothing about the server; the deadline does.
+                failed: { _ in ContinuousClock.now >= end ? .failed : .unknown }
+            ) {
+                try await self.outcome(of: asked)
+            }
+            switch plan.next(after: outcome) {
             case .send: continue
             case .pause(let pause): try await Task.sleep(for: pause)
             case .deliver(let response): return response

@@ -13,12 +13,13 @@ struct PorticoControl: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             Status.self, Adapters.self, Accounts.self, Roles.self, SessionCommands.self, Keys.self, Audit.self,
-            Feeds.self, Employees.self, Users.self, Sync.self, Backup.self, Restore.self,
+            Feeds.self, Employees.self, Users.self, ODataCommands.self, Sync.self, Backup.self, Restore.self,
+            ClientCommands.self,
         ])
 
     static func main() async {
         do {
-            var command = try parseAsRoot()
+            var command = try parseAsRoot(ODataParse.separatingText(Array(CommandLine.arguments.dropFirst())))
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {

@@ -179,6 +179,24 @@ class Conversion(unittest.TestCase):
                     self.assertEqual((status, errors), (0, ""), (source, target))
                     self.assertLess(used, MEMORY_OF_A_STREAM, (source, target))
 
+    def test_a_large_binary_property_list_needs_little_memory_from_a_file_and_from_a_pipe(self):
+        with tempfile.NamedTemporaryFile() as file:
+            plistlib.dump([{"id": n, "name": f"employee {n} " * 100} for n in range(40_000)], file, fmt=plistlib.FMT_BINARY)
+            file.flush()
+            self.assertGreater(file.tell(), 50 << 20)
+            with open(file.name, "rb") as source:
+                used, status, errors = self.run_alone(["--from", "bplist", "--to", "json"], source)
+            self.assertEqual((status, errors), (0, ""))
+            self.assertLess(used, MEMORY_OF_A_STREAM)
+            with subprocess.Popen(["cat", file.name], stdout=subprocess.PIPE) as cat:
+                used, status, errors = self.run_alone(["--from", "bplist", "--to", "plist"], cat.stdout)
+            self.assertEqual((status, errors), (0, ""))
+            self.assertLess(used, MEMORY_OF_A_STREAM)
+            with open(file.name, "rb") as source:
+                whole = subprocess.run(
+                    [BUILD / "portico", "convert", "--from", "bplist", "--to", "json"], stdin=source, capture_output=True, timeout=300)
+            self.assertEqual(json.loads(whole.stdout)[39_999], {"id": 39_999, "name": "employee 39999 " * 100})
+
     def write_large(self, file, form):
         """50 MB of employees."""
         name = "employee " * 50

@@ -1,57 +1,16 @@
 """Live sync: server-sent events, resuming, long polls, limits, and how streams end."""
 
 import base64
-import http.client
 import json
 import plistlib
 import threading
+import time
 import unittest
 import uuid
 
 from device import Device
+from events import Stream
 from harness import Gateway, GatewayTest
-
-
-class Stream:
-    """One event stream, read line by line."""
-
-    def __init__(self, gateway, user=None, token=None, query="", last=None):
-        self.connection = http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=60)
-        headers = {}
-        if user:
-            headers["Authorization"] = "Basic " + base64.b64encode(f"{user}:portico-demo".encode()).decode()
-        if token:
-            headers["Authorization"] = f"Bearer {token}"
-        if last:
-            headers["Last-Event-ID"] = last
-        self.connection.request("GET", "/sync/v1/live" + query, headers=headers)
-        self.response = self.connection.getresponse()
-        self.status = self.response.status
-
-    def event(self):
-        """The next event's fields, comments passed over; None at the end."""
-        event = {"data": []}
-        while True:
-            line = self.response.readline()
-            if not line:
-                return None
-            line = line.decode().rstrip("\n")
-            if not line:
-                if event["data"]:
-                    event["data"] = "\n".join(event["data"])
-                    return event
-                event = {"data": []}
-            elif not line.startswith(":"):
-                name, _, value = line.partition(": ")
-                event["data"].append(value) if name == "data" else event.__setitem__(name, value)
-
-    def page(self):
-        event = self.event()
-        return event["id"], json.loads(event["data"])
-
-    def close(self):
-        self.response.close()
-        self.connection.close()
 
 
 class Live(GatewayTest):
@@ -122,6 +81,19 @@ class Live(GatewayTest):
             stream.close()
             threading.Event().wait(0.5)
         self.assertEqual(stream.status, 200)
+
+    def test_a_place_is_free_as_soon_as_its_connection_is_closed(self):
+        gateway = Gateway("--set", "limits.streamsPerPrincipal=1", "--set", "sync.live.heartbeat=1h")
+        try:
+            for _ in range(5):
+                end = time.monotonic() + 30
+                while (stream := Stream(gateway, "alice", query="?collections=notes")).status != 200:
+                    self.assertLess(time.monotonic(), end)
+                    time.sleep(0.05)
+                stream.event()
+                stream.close()
+        finally:
+            gateway.remove()
 
     def test_a_long_poll_answers_with_the_change(self):
         path = f"/sync/v1/live?wait=20&checkpoint={self.alice.checkpoint}"

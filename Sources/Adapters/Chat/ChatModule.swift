@@ -24,7 +24,7 @@ public enum ChatModule: AdapterModule {
         AdapterDeclaration(
             name: name, title: "Chat", summary: "Rooms, their members and their messages.", version: "1.0",
             entities: [Rooms.entity, Messages.entity, ReadMarks.entity, Devices.entity],
-            operations: [Twaddle.operation] + ChatFunction.all.map(\.operation))
+            operations: [Twaddle.operation] + ChatFunction.all.map(\.operation), feeds: [ChatFeed.declaration])
     }
 
     public static func make(_ configuration: AdapterConfiguration) -> any Adapter {

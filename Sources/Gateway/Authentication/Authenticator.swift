@@ -9,7 +9,7 @@ protocol Authenticator: Sendable {
     func caller(of request: GatewayRequest) async throws -> Caller
 
     /// The caller where memory knows it; nil where the credential has to be looked up, or is not one.
-    func callerAtHand(of request: GatewayRequest) -> Caller?
+    func callerAtHand(of request: GatewayRequest, _ credential: inout ConnectionCredential) -> Caller?
 
     /// Adds what a 401 must say (RFC 9110, section 11.6.1).
     func challenge(_ response: inout GatewayResponse)
@@ -39,20 +39,32 @@ struct IdentityAuthenticator: Authenticator {
         return Caller(principal: found.principal, authentication: found, sessionCookie: cookie)
     }
 
-    func callerAtHand(of request: GatewayRequest) -> Caller? {
+    func callerAtHand(of request: GatewayRequest, _ credential: inout ConnectionCredential) -> Caller? {
         guard (try? refuseSecrets(in: request.target)) != nil else { return nil }
-        if let field = request.headers[.authorization] {
-            let (scheme, value) = field.splitOnce(at: " ")
-            guard scheme == "Bearer", let credential = value?.trimmingSpaces(),
-                let found = identity.knownAuthentication(bearer: Secret(String(credential)))
-            else { return nil }
-            return Caller(principal: found.principal, authentication: found, sessionCookie: nil)
+        if let field = request.headers.text(.authorization) {
+            guard let name = credential.name(in: field, isCookie: false, read: bearer) else { return nil }
+            return known(name)
         }
-        guard let field = request.headers[.cookie], let value = CookieField(field)[cookie.name] else {
-            return .anonymous
-        }
-        guard let found = identity.knownAuthentication(sessionCookie: Secret(value)) else { return nil }
-        return Caller(principal: found.principal, authentication: found, sessionCookie: Secret(value))
+        guard let field = request.headers.text(.cookie),
+            let name = credential.name(in: field, isCookie: true, read: session)
+        else { return .anonymous }
+        return known(name)
+    }
+
+    private func known(_ name: ConnectionCredential.Name) -> Caller? {
+        guard let found = identity.knownAuthentication(name.key) else { return nil }
+        return Caller(principal: found.principal, authentication: found, sessionCookie: name.sessionCookie)
+    }
+
+    private func bearer(_ field: String) -> ConnectionCredential.Name? {
+        let (scheme, value) = field.splitOnce(at: " ")
+        guard scheme == "Bearer", let credential = value?.trimmingSpaces() else { return nil }
+        return .init(key: identity.key(bearer: Secret(String(credential))), sessionCookie: nil)
+    }
+
+    private func session(_ field: String) -> ConnectionCredential.Name? {
+        guard let value = CookieField(field)[cookie.name].map({ Secret($0) }) else { return nil }
+        return .init(key: identity.key(sessionCookie: value), sessionCookie: value)
     }
 
     func challenge(_ response: inout GatewayResponse) {
@@ -97,7 +109,7 @@ struct OperatorAuthenticator: Authenticator {
             sessionCookie: nil)
     }
 
-    func callerAtHand(of request: GatewayRequest) -> Caller? { nil }
+    func callerAtHand(of request: GatewayRequest, _ credential: inout ConnectionCredential) -> Caller? { nil }
 
     func challenge(_ response: inout GatewayResponse) {}
 }

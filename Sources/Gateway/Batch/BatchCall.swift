@@ -35,7 +35,8 @@ struct BatchCall: Sendable {
         }
         request = GatewayRequest(
             id: "\(batch.id).\(number)", method: .init(rawValue: call["method"]?.stringValue ?? "") ?? .get,
-            target: target, headers: headers, peer: batch.peer, body: .bytes(body), deadline: batch.deadline,
+            target: target, headers: headers, peer: batch.peer, origin: batch.origin, body: .bytes(body),
+            deadline: batch.deadline,
             isPartOfBatch: true)
     }
 

@@ -13,7 +13,9 @@ enum JSONSchema {
         var properties = WireDictionary()
         for member in shape.members { properties[member.name.text] = property(member) }
         let required = shape.members.filter(\.isRequired).map { WireValue.string($0.name.text) }
-        var schema: WireDictionary = ["type": "object", "properties": .dictionary(properties)]
+        var schema: WireDictionary = [
+            "type": "object", "title": .string(shape.name), "properties": .dictionary(properties),
+        ]
         if !required.isEmpty { schema["required"] = .array(required) }
         if !shape.isOpen { schema["additionalProperties"] = false }
         return schema

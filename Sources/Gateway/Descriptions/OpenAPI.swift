@@ -65,6 +65,7 @@ struct OpenAPI: Sendable {
                 isDecidedByOperation: description.isDecidedByOperation
             ).value,
         ]
+        operation["x-portico-name"] = .string(properties.name)
         operation["x-portico-effect"] = properties.effect == .reads ? "reads" : "writes"
         if let adapter = properties.adapter { operation["x-portico-adapter"] = .string(adapter.text) }
         let parameters = Self.parameters(route)

@@ -29,7 +29,8 @@ final class AnswerCache: Sendable {
     ) -> Key {
         let headers = request.headers
         return Key(
-            endpoint: endpoint, said: [headers[.accept], headers[.acceptEncoding], headers[.contentType]], roles: roles,
+            endpoint: endpoint,
+            said: [headers.text(.accept), headers.text(.acceptEncoding), headers.text(.contentType)], roles: roles,
             reader: reader, target: request.target.text, body: body)
     }
 

@@ -9,6 +9,14 @@ struct BodyReader: Sendable {
 
     let catalogue: FormatCatalogue
     let limits: GatewayLimits
+    private let formats: RouteFormats
+    private let named = NamedBodyFormats()
+
+    init(catalogue: FormatCatalogue, limits: GatewayLimits) {
+        self.catalogue = catalogue
+        self.limits = limits
+        formats = RouteFormats(catalogue.formats)
+    }
 
     /// A decoded body, and how its texts are to be understood.
     struct Body: Sendable {
@@ -40,7 +48,7 @@ struct BodyReader: Sendable {
             guard let sent = body.value.dictionaryValue else {
                 throw PorticoError(.requestInvalid, "The input is a dictionary of its members.")
             }
-            members = body.coercion.coerce(sent, to: shape.withoutDefaults)
+            members = body.coercion.coerce(sent, to: shape, fillingDefaults: false)
         }
         for name in queryMembers {
             guard let text = request.request.target[name.text] else { continue }
@@ -77,12 +85,15 @@ struct BodyReader: Sendable {
     func read(_ bytes: [UInt8], contentType: String?) throws(PorticoError) -> Body {
         guard !bytes.isEmpty else { throw PorticoError(.requestMalformed, "The body is empty.") }
         guard let contentType else { throw PorticoError(NegotiationFailure.unsupported(formats.mediaTypes)) }
-        if MediaType(contentType)?.essence == Self.formType { return try form(bytes) }
         do {
-            let body = try formats.body(contentType: contentType, bytes: bytes)
+            guard case .format(let body) = try named.meaning(of: contentType, in: formats, bytes) else {
+                return try form(bytes)
+            }
             let limits = ReadingLimits(depth: limits.depth, values: limits.values)
             let value = try body.format.readTape(bytes, charset: body.charset, limits: limits).value()
             return Body(value: value, coercion: body.format.name == .xml ? .textual : .typed)
+        } catch let error as PorticoError {
+            throw error
         } catch let failure as NegotiationFailure {
             throw PorticoError(failure)
         } catch let error as WireFormatError {
@@ -91,8 +102,6 @@ struct BodyReader: Sendable {
             throw PorticoError(.serverInternal, "The body could not be read.", logDetail: "\(error)")
         }
     }
-
-    private var formats: RouteFormats { RouteFormats(catalogue.formats) }
 
     /// What a 415 offers (RFC 9110, section 12.5.1).
     var acceptedTypes: String { formats.mediaTypes.map(\.essence).joined(separator: ", ") }
@@ -117,19 +126,6 @@ extension FormText {
             throw PorticoError(.requestMalformed, "The form is not well encoded.")
         }
         return items
-    }
-}
-
-extension ObjectShape {
-    /// Defaults are filled in once, after all parts of the input are there.
-    var withoutDefaults: ObjectShape {
-        ObjectShape(
-            name, isOpen: isOpen,
-            members: members.map {
-                Member(
-                    $0.name, $0.shape, isRequired: $0.isRequired, isNullable: $0.isNullable, acceptsText: $0.acceptsText
-                )
-            })
     }
 }
 

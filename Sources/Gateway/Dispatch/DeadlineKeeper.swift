@@ -19,19 +19,28 @@ final class DeadlineKeeper: Sendable {
     /// How many pieces of work are under way and not given up.
     var count: Int { state.withLock { $0.underWay.count } }
 
-    /// The result of `work`, or `late` once the deadline has passed. The work is cancelled then, and when the caller is.
+    /// The result of `body`, or `late` once the deadline has passed. The work is cancelled then, and when the caller is.
     func run<Success: Sendable>(
         until deadline: ContinuousClock.Instant, late: PorticoError,
         _ body: @escaping @Sendable () async throws -> Success
     ) async throws -> Success {
         let work = Work<Success>(deadline: deadline, late: late)
-        let id = begin(work)
-        defer { end(id) }
         return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { work.start(body, $0) }
+            try await withCheckedThrowingContinuation { continuation in
+                begin(work, body) { continuation.resume(with: $0) }
+            }
         } onCancel: {
             work.cancel()
         }
+    }
+
+    /// The same for a caller that cannot wait: `whenDone` is called once, from any thread.
+    func start<Success: Sendable>(
+        until deadline: ContinuousClock.Instant, late: PorticoError,
+        _ body: @escaping @Sendable () async throws -> Success,
+        whenDone: @escaping @Sendable (Result<Success, any Error>) -> Void
+    ) {
+        begin(Work<Success>(deadline: deadline, late: late), body, whenDone)
     }
 
     /// Looks for passed deadlines until it is cancelled.
@@ -44,16 +53,19 @@ final class DeadlineKeeper: Sendable {
         for work in late { work.giveUp() }
     }
 
-    private func begin(_ work: any SupervisedWork) -> UInt64 {
-        state.withLock { state in
+    private func begin<Success: Sendable>(
+        _ work: Work<Success>, _ body: @escaping @Sendable () async throws -> Success,
+        _ whenDone: @escaping @Sendable (Result<Success, any Error>) -> Void
+    ) {
+        let id = state.withLock { state in
             state.nextID += 1
             state.underWay[state.nextID] = work
             return state.nextID
         }
-    }
-
-    private func end(_ id: UInt64) {
-        state.withLock { _ = $0.underWay.removeValue(forKey: id) }
+        work.start(body) { result in
+            self.state.withLock { _ = $0.underWay.removeValue(forKey: id) }
+            whenDone(result)
+        }
     }
 }
 
@@ -65,7 +77,7 @@ private protocol SupervisedWork: Sendable {
 /// One piece of work: its task, and whoever waits for it. The first end wins, later ones change nothing.
 private final class Work<Success: Sendable>: SupervisedWork {
     private struct State {
-        var waiting: CheckedContinuation<Success, any Error>?
+        var waiting: (@Sendable (Result<Success, any Error>) -> Void)?
         var task: Task<Void, Never>?
         var isCancelled = false
     }
@@ -80,9 +92,10 @@ private final class Work<Success: Sendable>: SupervisedWork {
     }
 
     func start(
-        _ body: @escaping @Sendable () async throws -> Success, _ continuation: CheckedContinuation<Success, any Error>
+        _ body: @escaping @Sendable () async throws -> Success,
+        _ whenDone: @escaping @Sendable (Result<Success, any Error>) -> Void
     ) {
-        state.withLock { $0.waiting = continuation }
+        state.withLock { $0.waiting = whenDone }
         let task = Task {
             do { self.finish(.success(try await body())) } catch { self.finish(.failure(error)) }
         }
@@ -111,6 +124,6 @@ private final class Work<Success: Sendable>: SupervisedWork {
             defer { state.waiting = nil }
             return state.waiting
         }
-        waiting?.resume(with: result)
+        waiting?(result)
     }
 }

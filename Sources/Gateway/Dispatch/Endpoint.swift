@@ -12,6 +12,12 @@ protocol Endpoint: Sendable {
     /// Throws ``PorticoError`` for what the caller should learn.
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse
 
+    /// What this request does, where it is not the same for all of them.
+    func effect(of request: GatewayRequest) -> Effect
+
+    /// A failure in the shape of the endpoint's contract; nil: in the gateway's.
+    func errorResponse(_ error: PorticoError, for request: GatewayRequest) -> GatewayResponse?
+
     /// Whether ``answerAtHand(to:)`` ever answers: asked first, because the caller is looked for after it.
     var mayAnswerAtHand: Bool { get }
 
@@ -20,6 +26,10 @@ protocol Endpoint: Sendable {
 }
 
 extension Endpoint {
+    func effect(of request: GatewayRequest) -> Effect { properties.effect }
+
+    func errorResponse(_ error: PorticoError, for request: GatewayRequest) -> GatewayResponse? { nil }
+
     var mayAnswerAtHand: Bool { false }
 
     func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer? { nil }

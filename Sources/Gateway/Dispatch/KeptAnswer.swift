@@ -45,12 +45,20 @@ extension GatewayResponse {
         return unchanged
     }
 
-    /// The status line and the fields (RFC 9112, sections 4 and 5), without the empty line at their end.
     fileprivate var headText: ByteBuffer {
         var text = ByteBuffer()
-        text.writeString("HTTP/1.1 \(status.code) \(status.reasonPhrase)\r\n")
-        for field in headers { text.writeField(field.name.rawName, field.value) }
+        writeHead(to: &text)
         return text
+    }
+
+    /// The status line and the fields (RFC 9112, sections 4 and 5), without the empty line at their end.
+    func writeHead(to text: inout ByteBuffer) {
+        text.writeStaticString("HTTP/1.1 ")
+        text.writeString(String(status.code))
+        text.writeStaticString(" ")
+        text.writeString(status.reasonPhrase)
+        text.writeStaticString("\r\n")
+        for field in headers { text.writeField(field.name.rawName, field.value) }
     }
 }
 

@@ -22,9 +22,14 @@ public struct ServedAdapter: Sendable {
     }
 
     /// To be called once, before the first request.
-    public func start(in store: any Store, accounts: any AccountList, clock: any WallClock) async throws {
+    public func start(
+        in store: any Store, accounts: any AccountList, clock: any WallClock, live: any LiveSignals,
+        push: any PushSender, portal: (any CallerUpstream)?
+    ) async throws {
         try await adapter.start(
-            AdapterContext(records: ownRecords(in: store), accounts: accounts, log: log, clock: clock))
+            AdapterContext(
+                records: ownRecords(in: store), accounts: accounts, log: log, clock: clock, live: live, push: push,
+                portal: portal))
     }
 
     /// The records as `principal` may see and change them.

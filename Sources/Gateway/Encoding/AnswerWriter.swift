@@ -45,7 +45,7 @@ struct AnswerWriter: Sendable {
         for request: GatewayRequest, presentation: Presentation, overlooksQuery: Bool = false
     ) throws(PorticoError) -> AnswerVariant {
         let question = NegotiatedVariants.Question(
-            accept: request.headers[.accept], acceptEncoding: request.headers[.acceptEncoding],
+            accept: request.headers.text(.accept), acceptEncoding: request.headers.text(.acceptEncoding),
             override: overlooksQuery ? nil : request.target["format"], defaultFormat: presentation.defaultFormat,
             textXMLMeansPlist: presentation.textXMLIsPropertyList)
         return try negotiated.variant(question) { () throws(PorticoError) in try agree(question, presentation) }
@@ -100,7 +100,7 @@ extension AnswerWriter {
         return response
     }
 
-    private func compress(_ bytes: [UInt8], _ coding: ContentCoding?, into response: inout GatewayResponse) {
+    func compress(_ bytes: [UInt8], _ coding: ContentCoding?, into response: inout GatewayResponse) {
         guard let coding, bytes.count >= ContentCoding.minimumSize, let encoded = coding.encode(bytes) else {
             response.body = bytes
             return
@@ -128,8 +128,8 @@ extension AnswerWriter {
     }
 
     private func isCurrent(_ response: GatewayResponse, _ headers: HTTPFields) -> Bool {
-        if let field = headers[.ifNoneMatch] {
-            guard let tag = response.headers[.eTag] else { return false }
+        if let field = headers.text(.ifNoneMatch) {
+            guard let tag = response.headers.text(.eTag) else { return false }
             return field == tag || EntityTagList(field).contains { $0 == "*" || $0 == tag }
         }
         guard let since = headers[.ifModifiedSince].flatMap(HTTPDate.date),

@@ -9,6 +9,8 @@ struct GatewayRequest: Sendable {
     let headers: HTTPFields
     /// The address of whoever sent it, a trusted proxy's word taken into account.
     let peer: String
+    /// Scheme and authority as the sender wrote them, for absolute addresses in answers; empty where that is unknown.
+    let origin: String
     let body: RequestBodySource
     /// When the caller is told that it took too long.
     let deadline: ContinuousClock.Instant
@@ -17,13 +19,14 @@ struct GatewayRequest: Sendable {
 
     init(
         id: String, method: HTTPRequest.Method, target: RequestTarget, headers: HTTPFields, peer: String,
-        body: RequestBodySource, deadline: ContinuousClock.Instant, isPartOfBatch: Bool = false
+        origin: String = "", body: RequestBodySource, deadline: ContinuousClock.Instant, isPartOfBatch: Bool = false
     ) {
         self.id = id
         self.method = method
         self.target = target
         self.headers = headers
         self.peer = peer
+        self.origin = origin
         self.body = body
         self.deadline = deadline
         self.isPartOfBatch = isPartOfBatch

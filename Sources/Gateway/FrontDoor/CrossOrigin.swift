@@ -10,8 +10,10 @@ struct CrossOrigin: Sendable {
     let maxAge: Int
 
     private static let methods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
-    private static let requestFields =
-        "Accept, Authorization, Content-Type, If-Match, If-None-Match, X-CSRF-Token, X-Requested-With"
+    private static let requestFields = """
+        Accept, Authorization, Content-Range, Content-Type, If-Match, If-None-Match, Last-Event-ID, X-CSRF-Token, \
+        X-Requested-With
+        """
     private static let responseFields = "ETag, Location, Retry-After, X-CSRF-Token, X-Request-ID"
 
     func label(_ response: inout GatewayResponse, for request: GatewayRequest) {

@@ -11,7 +11,7 @@ extension Gateway {
     /// Throws ``RouteTable/Conflict`` where two adapters claim one path.
     public init(
         adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
-        settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log
+        feeds: FeedServices, settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log
     ) throws {
         let services = GatewayServices(store: store, limits: settings.limits, clock: clock)
         let accounts = AccountServices(
@@ -22,7 +22,9 @@ extension Gateway {
         let routes =
             RouteCatalogue(adapters: adapters, services: services).routes() + Self.accountRoutes(accounts)
             + SyncRoutes(sync: sync, services: services, identity: identity).routes()
+            + feeds.routes(services, identity)
             + Self.providerRoutes(accounts)
+            + settings.pages.map { Route(.get, $0.path, PageFileEndpoint($0)) }
             + Self.ownRoutes(adapters, services, settings, readiness, description, itself)
         self.init(
             routes: try RouteTable(routes),

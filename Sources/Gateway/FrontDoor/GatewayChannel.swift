@@ -4,8 +4,8 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// HummingbirdCore's HTTP/1.1 channel with ``DoorHandler`` and ``AtHandHandler`` behind its decoder, its task on the
-/// channel's event loop.
+/// HummingbirdCore's HTTP/1.1 channel with ``DoorHandler`` and ``WholeRequestHandler`` behind its decoder, its task on
+/// the channel's event loop.
 struct GatewayChannel: ServerChildChannel {
     typealias Value = HTTP1Channel.Value
 
@@ -31,7 +31,8 @@ struct GatewayChannel: ServerChildChannel {
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             let doorHandler = DoorHandler(connection: connection, turnedAway: turnedAway)
             try pipeline.addHandlers(
-                [doorHandler, AtHandHandler(connection: connection, door: doorHandler)], position: .after(decoder))
+                [doorHandler, WholeRequestHandler(connection: connection, door: doorHandler)],
+                position: .after(decoder))
             return value
         }
     }

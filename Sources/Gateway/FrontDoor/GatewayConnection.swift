@@ -14,7 +14,7 @@ struct GatewayConnection: Sendable {
     let logger: Logger
     let ids: RequestIDs
     let dates = DateField()
-    private let places: RequestPlaces
+    let places: RequestPlaces
     /// Whether a request is a stream among others, which ends without its connection (HTTP/2).
     private var carriesStreams = false
     let peers: PeerAddress
@@ -89,7 +89,9 @@ struct GatewayConnection: Sendable {
         }
         return GatewayRequest(
             id: id, method: request.method, target: target, headers: request.headers,
-            peer: peers.peer(behind: channel.remoteAddress, request.headers), body: intake.source, deadline: deadline)
+            peer: peers.peer(behind: channel.remoteAddress, request.headers),
+            origin: peers.origin(of: request.head, behind: channel.remoteAddress), body: intake.source,
+            deadline: deadline)
     }
 
     func label(_ response: inout GatewayResponse, isLast: Bool) {
@@ -122,9 +124,13 @@ struct GatewayConnection: Sendable {
     ) async throws {
         defer { stream.end() }
         channel.closeFuture.whenComplete { _ in stream.end() }
+        let hangUp = carriesStreams ? nil : HangUpHandler()
+        if let hangUp { try await channel.pipeline.addHandler(hangUp) }
         var body = try await writer.writeHead(head)
-        while let piece = await stream.next() { try await body.write(piece) }
+        stream.begin(on: channel)
+        while let piece = try await stream.next() { try await body.write(piece) }
         try await body.finish(nil)
+        if let hangUp { try await channel.pipeline.removeHandler(hangUp) }
     }
 
     func logAccess(

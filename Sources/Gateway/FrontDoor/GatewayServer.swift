@@ -112,7 +112,7 @@ public struct GatewayServer: Service {
     private var channelConfiguration: HTTP1Channel.Configuration {
         let limits = gateway.services.limits
         return HTTP1Channel.Configuration(
-            idleTimeout: nil,  // kept by AtHandHandler
+            idleTimeout: nil,  // kept by WholeRequestHandler
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: limits.head, maxHeaderListSize: limits.head, maxHeaderFieldCount: limits.fields))
     }

@@ -11,6 +11,9 @@ public struct GatewaySettings: Sendable {
     public var preflightMaxAge = 600
     public var version = ""
     public var sync = SyncSettings()
+    public var feeds = FeedSettings()
+    /// Files for browsers, each at its path.
+    public var pages: [PageFile] = []
 
     public init() {}
 }

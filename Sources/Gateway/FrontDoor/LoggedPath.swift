@@ -3,8 +3,14 @@
 enum LoggedPath {
     static func text(_ target: String) -> String {
         let bytes = target.utf8
+        guard bytes.contains(where: isSuspect) else { return target }
         let end = bytes.indices.first { isEnd(bytes[$0...]) }
         return end.map { String(target[..<$0]) } ?? target
+    }
+
+    /// What an end begins with.
+    private static func isSuspect(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "?") || byte == UInt8(ascii: ";") || byte == UInt8(ascii: "%")
     }
 
     private static func isEnd(_ rest: Substring.UTF8View) -> Bool {

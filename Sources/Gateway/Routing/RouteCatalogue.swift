@@ -8,7 +8,7 @@ struct RouteCatalogue: Sendable {
 
     func routes() -> [Route] {
         adapters.flatMap { served in
-            resources(of: served) + operations(of: served)
+            resources(of: served) + operations(of: served) + doors(of: served)
         }
     }
 
@@ -25,6 +25,17 @@ struct RouteCatalogue: Sendable {
                 Route(.put, record, ReplaceEndpoint(resource: resource)),
                 Route(.delete, record, DeleteEndpoint(resource: resource)),
             ]
+        }
+    }
+
+    /// At the root itself and at whatever is below.
+    private func doors(of served: ServedAdapter) -> [Route] {
+        served.declaration.doors.flatMap { door in
+            let endpoint = DoorEndpoint(served: served, door: door, services: services)
+            let below = PathTemplate(stringLiteral: "\(door.path)/{rest*}")
+            return door.methods.compactMap { HTTPRequest.Method(rawValue: $0) }.flatMap { method in
+                [Route(method, door.path, endpoint), Route(method, below, endpoint)]
+            }
         }
     }
 

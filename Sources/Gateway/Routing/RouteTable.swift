@@ -31,11 +31,16 @@ struct RouteTable: Sendable {
 }
 
 extension RouteTable {
-    /// How errors look at a path that is known for other methods: as its endpoints present them.
-    func presentation(_ segments: [String]) -> Presentation {
+    /// Any of the endpoints at a path, for what they have in common.
+    func endpoint(_ segments: [String]) -> (any Endpoint)? {
         var captured: [String] = []
         let place = find(segments[...], from: 0, &captured)
-        return place.flatMap { nodes[$0].entries.values.first?.endpoint.properties.presentation } ?? Presentation()
+        return place.flatMap { nodes[$0].entries.values.first?.endpoint }
+    }
+
+    /// How errors look at a path that is known for other methods: as its endpoints present them.
+    func presentation(_ segments: [String]) -> Presentation {
+        endpoint(segments)?.properties.presentation ?? Presentation()
     }
 }
 

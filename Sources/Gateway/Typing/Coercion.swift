@@ -27,9 +27,11 @@ struct Coercion: Sendable {
         }
     }
 
-    func coerce(_ members: WireDictionary, to shape: ObjectShape) -> WireDictionary {
+    /// Without defaults where further members are still to come.
+    func coerce(_ members: WireDictionary, to shape: ObjectShape, fillingDefaults: Bool = true) -> WireDictionary {
         var coerced = WireDictionary()
         for entry in members { coerced[entry.key] = coerce(entry.value, toMember: shape.member(entry.key)) }
+        guard fillingDefaults else { return coerced }
         for member in shape.members where coerced[member.name.text] == nil {
             if let defaultValue = member.defaultValue { coerced[member.name.text] = defaultValue }
         }

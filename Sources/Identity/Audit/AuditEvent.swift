@@ -15,6 +15,8 @@ public struct AuditEvent: Sendable, Equatable {
         case apiKeyCreated = "apiKey.created"
         case apiKeyRevoked = "apiKey.revoked"
         case signingKeyRotated = "signingKey.rotated"
+        /// The oldest entries were removed; the detail is the ``AuditHead`` of the last of them.
+        case auditCut = "audit.cut"
         /// Something that another room records through ``Identity/record(_:with:)``.
         case permissionChanged = "permission.changed"
     }

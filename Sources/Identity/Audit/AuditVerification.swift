@@ -19,18 +19,23 @@ public enum AuditFault: String, Sendable, CaseIterable {
     case beyondHead
     /// The log is whole in itself, but not the one that the given head belongs to.
     case otherHistory
+    /// The log begins at a place that no entry vouches for.
+    case baseAltered
+    /// The given head is older than the entries that are left, so nothing can be said about it.
+    case headRemoved
 }
 
-/// Follows the chain from its first entry to the head.
+/// Follows the chain from its first entry, or from the place where entries were cut off (``AuditCut``), to the head.
 struct AuditVerification {
     let records: IdentityRecords
     /// A head that was kept elsewhere.
     let anchor: AuditHead?
 
     func run() async throws -> AuditVerdict {
-        let head = try await self.head()
-        var reached = AuditHead.empty
+        let (base, head) = try await bounds()
+        var reached = base
         var isAnchored = anchor == nil || anchor == reached
+        var isBaseVouched = base == .empty
         while reached.count < head.count {
             let entries = try await entries(after: reached, upTo: head)
             guard !entries.isEmpty else { return .broken(number: reached.count + 1, .missing) }
@@ -38,10 +43,12 @@ struct AuditVerification {
                 guard entry.follows(reached) else { return fault(entry, after: reached) }
                 reached = AuditHead(entry)
                 if reached == anchor { isAnchored = true }
+                if entry.vouches(for: base) { isBaseVouched = true }
             }
         }
         guard reached == head else { return .broken(number: head.count, .headAltered) }
-        guard isAnchored else { return .broken(number: anchor?.count ?? 0, .otherHistory) }
+        guard isBaseVouched else { return .broken(number: base.count, .baseAltered) }
+        guard isAnchored else { return unanchored(after: base) }
         return try await beyond(head) ?? .intact(head)
     }
 
@@ -49,16 +56,25 @@ struct AuditVerification {
         .broken(number: reached.count + 1, entry.number > reached.count + 1 ? .missing : .altered)
     }
 
+    private func unanchored(after base: AuditHead) -> AuditVerdict {
+        let count = anchor?.count ?? 0
+        return .broken(number: count, count < base.count ? .headRemoved : .otherHistory)
+    }
+
     /// Entries written while this runs move the head; one without that is a head set back.
     private func beyond(_ head: AuditHead) async throws -> AuditVerdict? {
         let next = try await records.record(AuditEntryRecord.id(head.count + 1), in: IdentityCollections.auditEntries)
-        guard next != nil, try await self.head() == head else { return nil }
+        guard next != nil, try await bounds().head == head else { return nil }
         return .broken(number: head.count + 1, .beyondHead)
     }
 
-    private func head() async throws -> AuditHead {
-        try await records.record(AuditHeadRecord.id, in: IdentityCollections.auditHead).map(AuditHeadRecord.read)
-            ?? .empty
+    /// Where the log begins and ends, at one moment: a cut moves both.
+    private func bounds() async throws -> (base: AuditHead, head: AuditHead) {
+        let page = try await records.page(Query(limit: 2), in: IdentityCollections.auditHead)
+        func place(_ id: RecordID) throws -> AuditHead {
+            try page.records.first { $0.id == id }.map(AuditHeadRecord.read) ?? .empty
+        }
+        return (try place(AuditBaseRecord.id), try place(AuditHeadRecord.id))
     }
 
     private func entries(after reached: AuditHead, upTo head: AuditHead) async throws -> [AuditEntry] {
@@ -68,5 +84,12 @@ struct AuditVerification {
         ])
         let page = Query(range, limit: 1000)
         return try await records.page(page, in: IdentityCollections.auditEntries).records.map(AuditEntryRecord.read)
+    }
+}
+
+extension AuditEntry {
+    /// Whether it tells of the cut that left off at `base`.
+    fileprivate func vouches(for base: AuditHead) -> Bool {
+        kind == AuditEvent.Kind.auditCut.rawValue && detail == base.text
     }
 }

@@ -13,6 +13,8 @@ public struct IdentityConfiguration: Sendable, Equatable {
     public var verifiedFor = Duration.seconds(5 * 60)
     /// How many audited changes may wait for their turn; more are refused with `server.overloaded`.
     public var waitingChanges = 1024
+    /// How long audit entries are kept; nil: for ever.
+    public var auditRetention: Duration?
 
     public init() {}
 

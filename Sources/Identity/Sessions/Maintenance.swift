@@ -14,6 +14,9 @@ struct Maintenance: Sendable {
         try await noteUses()
         try await removeEnded()
         try await keys.rotateWhenDue()
+        if let age = context.configuration.auditRetention {
+            try await AuditCut(context: context).removeEntries(olderThan: age)
+        }
     }
 
     /// Calls only remember in memory that a session was used; here it is written, many at once, so that a restart does

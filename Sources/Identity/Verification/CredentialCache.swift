@@ -22,7 +22,7 @@ final class CredentialCache: Sendable {
         _ method: Authentication.Method, _ credential: [Secret],
         verify: () async throws -> (Authentication, until: WireDate)?
     ) async throws -> Authentication? {
-        let name = CredentialKey(method, credential, keyed: keyed)
+        let name = key(method, credential)
         switch state.withLock({ $0.find(name, now: clock.now()) }) {
         case .known(let authentication): return authentication
         case .unknown(let ticket):
@@ -33,10 +33,13 @@ final class CredentialCache: Sendable {
     }
 
     /// Without waiting: what is remembered, otherwise nil.
-    func known(_ method: Authentication.Method, _ credential: [Secret]) -> Authentication? {
-        let name = CredentialKey(method, credential, keyed: keyed)
-        guard case .known(let found) = state.withLock({ $0.find(name, now: clock.now()) }) else { return nil }
+    func known(_ key: CredentialKey) -> Authentication? {
+        guard case .known(let found) = state.withLock({ $0.find(key, now: clock.now()) }) else { return nil }
         return found
+    }
+
+    func key(_ method: Authentication.Method, _ credential: [Secret]) -> CredentialKey {
+        CredentialKey(method, credential, keyed: keyed)
     }
 
     /// To be called after the change that ends the credentials is durable: what is read from then on is the new state.

@@ -3,7 +3,7 @@ import Crypto
 
 /// What a verified credential is found by in memory: its HMAC-SHA256 under a key that this process drew and nobody
 /// knows, so a memory dump gives no digest of a password that could be attacked elsewhere.
-package struct CredentialKey: Sendable, Hashable {
+public struct CredentialKey: Sendable, Hashable {
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     /// Parts are separated by their lengths: `ab` and `c` differ from `a` and `bc`.
@@ -23,8 +23,8 @@ package struct CredentialKey: Sendable, Hashable {
         }
     }
 
-    package static func == (left: Self, right: Self) -> Bool { left.words == right.words }
+    public static func == (left: Self, right: Self) -> Bool { left.words == right.words }
 
     /// The words are uniformly distributed already.
-    package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }

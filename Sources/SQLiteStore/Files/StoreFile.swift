@@ -87,6 +87,7 @@ package struct StoreFile {
         configuration.prepareDatabase { database in
             try database.execute(sql: "PRAGMA trusted_schema = OFF")
             try database.execute(sql: "PRAGMA cache_size = -\(Self.cacheKilobytes)")
+            try RelationFunctions.register(on: database)
         }
         return configuration
     }

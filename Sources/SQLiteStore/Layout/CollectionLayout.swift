@@ -12,12 +12,15 @@ final class CollectionLayout: Sendable {
     let table: String
     let columns: [Column]
     let key: Column
+    let keyPosition: Int
     /// Quoted; the table's integer primary key, by which the tables beside it refer to rows.
     let rowColumn: String
     /// `SELECT` with every field's column in declared order, then the revision, then ``rowColumn``.
     let selection: String
     /// The fields whose values before a change the log keeps.
     let scopeFields: [FieldName]
+    /// The columns as rows are read by them: copying a whole ``Column`` costs more than reading its value.
+    let cells: [(name: String, kind: ColumnKind)]
     /// Where the fields are, by name.
     private let positions: [FieldName: Int]
 
@@ -37,8 +40,10 @@ final class CollectionLayout: Sendable {
         names = TableNames(declaration.id)
         table = names.main.quotedIdentifier
         columns = declaration.entity.fields.map { Column($0) }
+        cells = columns.map { (name: $0.field.name.text, kind: $0.kind) }
         positions = Dictionary(uniqueKeysWithValues: columns.enumerated().map { ($1.field.name, $0) })
-        key = columns[positions[declaration.entity.key.field] ?? 0]
+        keyPosition = positions[declaration.entity.key.field] ?? 0
+        key = columns[keyPosition]
         rowColumn = key.kind == .scalar(.integer) ? key.name : "\"_row\""
         let selected = columns.map(\.name) + [Self.revisionColumn, rowColumn]
         selection = "SELECT \(selected.joined(separator: ", ")) FROM \(table)"
@@ -52,6 +57,4 @@ final class CollectionLayout: Sendable {
         }
         return columns[position]
     }
-
-    func position(of column: Column) -> Int { positions[column.field.name] ?? 0 }
 }

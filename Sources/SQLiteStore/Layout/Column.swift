@@ -1,7 +1,7 @@
 import AdapterKit
 
-/// A field's columns: how its values are stored, read and compared.
-struct Column: Sendable {
+/// A field's columns: how its values are stored and compared. A class, because every query hands some on.
+final class Column: Sendable {
     let field: Field
     let kind: ColumnKind
     /// Quoted.
@@ -36,14 +36,6 @@ struct Column: Sendable {
             guard let stored = scalar.comparable(value) else { throw mismatch }
             return [stored]
         case .list, .encoded: return [.blob(try EncodedValue.encode(value))]
-        }
-    }
-
-    func value(_ row: RowReader, _ column: Int32) throws -> WireValue {
-        if row.isNull(column) { return .null }
-        switch kind {
-        case .scalar(let scalar): return scalar.value(row, column)
-        case .list, .encoded: return try EncodedValue.decode(row.blob(column))
         }
     }
 

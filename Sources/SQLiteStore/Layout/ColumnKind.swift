@@ -27,6 +27,14 @@ enum ColumnKind: Sendable, Equatable {
         }
     }
 
+    func value(_ row: RowReader, _ column: Int32) throws -> WireValue {
+        if row.isNull(column) { return .null }
+        switch self {
+        case .scalar(let scalar): return scalar.value(row, column)
+        case .list, .encoded: return try EncodedValue.decode(row.blob(column))
+        }
+    }
+
     /// The type of the column that holds the value.
     var sqlType: String {
         switch self {

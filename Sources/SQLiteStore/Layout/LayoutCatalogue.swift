@@ -3,6 +3,8 @@ import AdapterKit
 /// The collections that are installed.
 struct LayoutCatalogue: Sendable {
     private var layouts: [CollectionID: CollectionLayout] = [:]
+    /// Of statements that read several of them.
+    let admission = StatementAdmission()
 
     mutating func add(_ layout: CollectionLayout) {
         layouts[layout.id] = layout

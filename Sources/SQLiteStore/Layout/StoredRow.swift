@@ -10,15 +10,15 @@ extension CollectionLayout {
     /// Reads the columns of ``selection``.
     func record(_ row: RowReader) throws -> Record {
         var entries: [WireDictionary.Entry] = []
-        entries.reserveCapacity(columns.count)
-        for (position, column) in columns.enumerated() {
-            let value = try column.value(row, Int32(truncatingIfNeeded: position))
-            entries.append(WireDictionary.Entry(key: column.field.name.text, value: value))
+        entries.reserveCapacity(cells.count)
+        for (position, cell) in cells.enumerated() {
+            let value = try cell.kind.value(row, Int32(truncatingIfNeeded: position))
+            entries.append(WireDictionary.Entry(key: cell.name, value: value))
         }
         let fields = WireDictionary(uncheckedUniqueKeys: entries)
         return Record(
-            id: id(of: fields.entries[position(of: key)].value),
-            revision: Revision(row.integer(Int32(truncatingIfNeeded: columns.count))), fields: fields)
+            id: id(of: fields.entries[keyPosition].value),
+            revision: Revision(row.integer(Int32(truncatingIfNeeded: cells.count))), fields: fields)
     }
 
     func storedRow(_ row: RowReader) throws -> StoredRow {

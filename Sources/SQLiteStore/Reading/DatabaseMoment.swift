@@ -37,6 +37,12 @@ extension DatabaseReads {
         try reader.count(filter, in: try catalogue.layout(collection))
     }
 
+    func rows(
+        _ relation: Relation, seen visible: VisibleRows, _ receive: (any RowValues) throws -> Void
+    ) throws {
+        try RelationReader(database: database, catalogue: catalogue).rows(relation, visible, receive)
+    }
+
     func changes(after position: Revision, limit: Int) throws -> [LogEntry] {
         try OperationLog.entries(after: position, limit: limit, on: database)
     }

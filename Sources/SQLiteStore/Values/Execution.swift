@@ -10,9 +10,12 @@ struct Execution: ~Copyable {
     private let handle: OpaquePointer
 
     init(_ database: Database, _ fragment: SQLFragment) throws {
-        let statement = try database.cachedStatement(sql: fragment.sql)
+        try self.init(try database.cachedStatement(sql: fragment.sql), fragment.values)
+    }
+
+    init(_ statement: Statement, _ values: [SQLValue]) throws {
         // Whatever fails here leaves bindings behind, which the next run of the statement replaces.
-        try Self.bind(fragment.values, to: statement.sqliteStatement)
+        try Self.bind(values, to: statement.sqliteStatement)
         self.statement = statement
         handle = statement.sqliteStatement
     }

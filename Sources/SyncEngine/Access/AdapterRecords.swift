@@ -47,6 +47,15 @@ public struct AdapterRecords: RecordStore {
         return try await store.write(WriteTransaction(steps, author: (principal ?? .system).name))
     }
 
+    public func atOneMoment<Result: Sendable>(
+        _ body: @escaping @Sendable (any RecordMoment) throws -> Result
+    ) async throws -> Result {
+        let (declaration, principal) = (declaration, principal)
+        return try await store.atOneMoment {
+            try body(AdapterMoment(moment: $0, declaration: declaration, principal: principal))
+        }
+    }
+
     private func scope(of entity: EntityName) throws(PorticoError) -> EntityScope {
         try EntityScope(entity, of: declaration, for: principal)
     }

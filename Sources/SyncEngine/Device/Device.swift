@@ -58,6 +58,11 @@ public struct Device: Sendable {
         return sync()
     }
 
+    /// What ``KeptRows`` keep has been stored up to the last entry that was to be persisted.
+    public mutating func rowsAreStored() {
+        state.forgetStoredRows()
+    }
+
     /// Ends a conflict or a rejection: `edit` is what the app wants instead, made on the server's copy; nil: nothing.
     public mutating func resolve(_ number: Int64, with edit: LocalEdit?) -> [DeviceAction] {
         guard let found = state.outbox.setAside.first(where: { $0.pending.number == number }) else { return [] }

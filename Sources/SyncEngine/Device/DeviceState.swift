@@ -14,6 +14,14 @@ public struct DeviceState: Sendable, Equatable {
         self.clientID = clientID
     }
 
+    /// From a snapshot: to be followed by the entries after it.
+    public init(clientID: String, outbox: Outbox, rows: ReplicaRows, checkpoint: String?) {
+        self.clientID = clientID
+        self.outbox = outbox
+        self.rows = rows
+        self.checkpoint = checkpoint
+    }
+
     public mutating func apply(_ entry: JournalEntry) {
         switch entry {
         case .edited(let edit): outbox.add(edit)
@@ -32,6 +40,10 @@ public struct DeviceState: Sendable, Equatable {
         checkpoint = pulled.completion.checkpoint
         outbox.forgetAcknowledged(through: pulled.completion.position)
         if pulled.startsOver { outbox.rebase(onto: rows) }
+    }
+
+    mutating func forgetStoredRows() {
+        rows.forgetStored()
     }
 
     /// The record as the app is to see it: the server's, with what was done here since laid over it.

@@ -10,8 +10,8 @@ public struct Outbox: Sendable, Equatable {
     public internal(set) var pending: [PendingEdit] = []
     public internal(set) var acknowledged: [AcknowledgedEdit] = []
     public internal(set) var setAside: [SetAsideEdit] = []
-    private var lastNumber: Int64 = 0
-    private var lastSequence: Int64 = 0
+    var lastNumber: Int64 = 0
+    var lastSequence: Int64 = 0
 
     public init() {}
 

@@ -53,6 +53,8 @@ struct Replica: Sendable {
         let named = Set(completion.scopes.map(\.scope))
         let touched = rows.collections.union(staged.changes.keys.map(\.collection))
         for collection in touched.subtracting(named) { staged.clear(collection) }
+        // Not held any longer than needed: after a first sync it is everything there is.
+        defer { staged = StagedRows() }
         return .apply(staged, completion, startsOver: startsOver)
     }
 

@@ -1,38 +1,63 @@
 import SyncMessages
 import ValueTree
 
-/// The server's records as of one checkpoint, with each collection's checksum kept along.
-public struct ReplicaRows: Sendable, Equatable {
+/// The server's records as of one checkpoint, with each collection's checksum kept along. In memory, or what
+/// ``KeptRows`` have under what they have not stored yet.
+public struct ReplicaRows: Sendable {
     private var rows: [String: [String: RecordCopy]] = [:]
     private var checksums: [String: ScopeChecksum] = [:]
+    private let kept: (any KeptRows)?
+    private var unstored = StagedRows()
 
-    public init() {}
+    public init() {
+        kept = nil
+    }
 
-    public subscript(key: RecordKey) -> RecordCopy? { rows[key.collection]?[key.id] }
+    public init(keptBy kept: any KeptRows) {
+        self.kept = kept
+        checksums = kept.checksums()
+    }
+
+    public subscript(key: RecordKey) -> RecordCopy? {
+        guard let kept else { return rows[key.collection]?[key.id] }
+        return unstored.change(of: key) ?? kept.record(key)
+    }
+
+    func revision(_ key: RecordKey) -> Int64? {
+        guard let kept else { return self[key]?.rev }
+        if let change = unstored.change(of: key) { return change?.rev }
+        return kept.revision(key)
+    }
 
     /// In no particular order.
     public func records(of collection: String) -> [RecordCopy] {
-        rows[collection].map { Array($0.values) } ?? []
+        guard let kept else { return rows[collection].map { Array($0.values) } ?? [] }
+        let stored = kept.records(of: collection).filter { unstored.change(of: RecordKey(collection, $0.id)) == nil }
+        return stored + unstored.changes.filter { $0.key.collection == collection }.compactMap(\.value)
     }
 
     /// Those that have records.
-    public var collections: Set<String> { Set(rows.filter { !$0.value.isEmpty }.keys) }
+    public var collections: Set<String> { Set(checksums.filter { $0.value.count > 0 }.keys) }
 
-    func checksum(of collection: String) -> ScopeChecksum { checksums[collection] ?? ScopeChecksum() }
+    public func checksum(of collection: String) -> ScopeChecksum { checksums[collection] ?? ScopeChecksum() }
 
-    mutating func set(_ copy: RecordCopy?, _ key: RecordKey) {
-        var checksum = checksum(of: key.collection)
-        let old = rows[key.collection, default: [:]].removeValue(forKey: key.id)
-        if let old { checksum.remove(collection: key.collection, id: key.id, rev: old.rev) }
-        if let copy {
-            checksum.add(collection: key.collection, id: key.id, rev: copy.rev)
-            rows[key.collection, default: [:]][key.id] = copy
-        }
-        checksums[key.collection] = checksum
+    mutating func apply(_ staged: StagedRows) {
+        for collection in staged.collections { checksums[collection] = staged.checksum(of: collection, over: self) }
+        guard kept == nil else { return unstored.add(staged) }
+        for collection in staged.cleared { rows[collection] = nil }
+        for (key, copy) in staged.changes { rows[key.collection, default: [:]][key.id] = copy }
     }
 
-    mutating func clear(_ collection: String) {
-        rows[collection] = nil
-        checksums[collection] = nil
+    /// Everything that was applied is where the rows are kept.
+    mutating func forgetStored() {
+        unstored = StagedRows()
+    }
+}
+
+extension ReplicaRows: Equatable {
+    /// Of kept rows: that they are the same ones, with the same beside them.
+    public static func == (left: ReplicaRows, right: ReplicaRows) -> Bool {
+        left.kept === right.kept && left.rows == right.rows && left.unstored == right.unstored
+            && left.checksums.filter { $0.value.count > 0 } == right.checksums.filter { $0.value.count > 0 }
     }
 }

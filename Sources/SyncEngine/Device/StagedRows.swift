@@ -12,9 +12,7 @@ public struct StagedRows: Sendable, Equatable {
     mutating func apply(_ operation: RecordOperation, over rows: ReplicaRows) {
         let key = RecordKey(operation.collection, operation.id)
         var checksum = checksum(of: key.collection, over: rows)
-        if let old = record(key, over: rows) {
-            checksum.remove(collection: key.collection, id: key.id, rev: old.rev)
-        }
+        if let old = revision(key, over: rows) { checksum.remove(collection: key.collection, id: key.id, rev: old) }
         switch operation.kind {
         case .put(let fields):
             checksum.add(collection: key.collection, id: key.id, rev: operation.rev)
@@ -30,10 +28,18 @@ public struct StagedRows: Sendable, Equatable {
         checksums[collection] = ScopeChecksum()
     }
 
-    private func record(_ key: RecordKey, over rows: ReplicaRows) -> RecordCopy? {
-        if let change = changes[key] { return change }
-        return cleared.contains(key.collection) ? nil : rows[key]
+    /// What will be of the record; nil: it stays as it is.
+    func change(of key: RecordKey) -> RecordCopy?? {
+        changes[key] ?? (cleared.contains(key.collection) ? .some(nil) : nil)
     }
+
+    private func revision(_ key: RecordKey, over rows: ReplicaRows) -> Int64? {
+        if let change = change(of: key) { return change?.rev }
+        return rows.revision(key)
+    }
+
+    /// Those that are changed.
+    public var collections: Set<String> { Set(checksums.keys) }
 
     /// Whether the collection will be what the server says it is.
     func agrees(_ summary: ScopeSummary, over rows: ReplicaRows) -> Bool {
@@ -41,14 +47,20 @@ public struct StagedRows: Sendable, Equatable {
         return checksum.count == summary.count && checksum.text == summary.checksum
     }
 
-    private func checksum(of collection: String, over rows: ReplicaRows) -> ScopeChecksum {
+    func checksum(of collection: String, over rows: ReplicaRows) -> ScopeChecksum {
         checksums[collection] ?? (cleared.contains(collection) ? ScopeChecksum() : rows.checksum(of: collection))
     }
-}
 
-extension ReplicaRows {
-    mutating func apply(_ staged: StagedRows) {
-        for collection in staged.cleared { clear(collection) }
-        for (key, copy) in staged.changes { set(copy, key) }
+    /// Lays later changes over these.
+    mutating func add(_ later: StagedRows) {
+        guard !isEmpty else {
+            self = later
+            return
+        }
+        for collection in later.cleared { clear(collection) }
+        changes.merge(later.changes) { $1 }
+        checksums.merge(later.checksums) { $1 }
     }
+
+    private var isEmpty: Bool { cleared.isEmpty && changes.isEmpty }
 }

@@ -22,40 +22,40 @@ public protocol SyncMessage: Sendable, Equatable {
 }
 
 extension WireValue {
-    func member(_ name: String) -> WireValue? {
+    package func member(_ name: String) -> WireValue? {
         guard let value = self[name], !value.isNull else { return nil }
         return value
     }
 
-    func text(_ name: String) throws(MessageError) -> String {
+    package func text(_ name: String) throws(MessageError) -> String {
         guard let text = try optionalText(name) else { throw MessageError(name, expected: "a string") }
         return text
     }
 
-    func optionalText(_ name: String) throws(MessageError) -> String? {
+    package func optionalText(_ name: String) throws(MessageError) -> String? {
         guard let value = member(name) else { return nil }
         guard let text = value.stringValue else { throw MessageError(name, expected: "a string") }
         return text
     }
 
-    func integer(_ name: String) throws(MessageError) -> Int64 {
+    package func integer(_ name: String) throws(MessageError) -> Int64 {
         guard let number = try optionalInteger(name) else { throw MessageError(name, expected: "an integer") }
         return number
     }
 
-    func optionalInteger(_ name: String) throws(MessageError) -> Int64? {
+    package func optionalInteger(_ name: String) throws(MessageError) -> Int64? {
         guard let value = member(name) else { return nil }
         guard let number = value.int64Value else { throw MessageError(name, expected: "an integer") }
         return number
     }
 
-    func optionalFields(_ name: String) throws(MessageError) -> WireDictionary? {
+    package func optionalFields(_ name: String) throws(MessageError) -> WireDictionary? {
         guard let value = member(name) else { return nil }
         guard let fields = value.dictionaryValue else { throw MessageError(name, expected: "a dictionary") }
         return fields
     }
 
-    func optionalTexts(_ name: String) throws(MessageError) -> [String]? {
+    package func optionalTexts(_ name: String) throws(MessageError) -> [String]? {
         guard member(name) != nil else { return nil }
         return try list(name) { (item) throws(MessageError) in
             guard let text = item.stringValue else { throw MessageError(name, expected: "a list of strings") }
@@ -63,7 +63,9 @@ extension WireValue {
         }
     }
 
-    func list<Item>(_ name: String, _ read: (WireValue) throws(MessageError) -> Item) throws(MessageError) -> [Item] {
+    package func list<Item>(_ name: String, _ read: (WireValue) throws(MessageError) -> Item) throws(MessageError)
+        -> [Item]
+    {
         guard let values = member(name)?.arrayValue else { throw MessageError(name, expected: "a list") }
         var items: [Item] = []
         items.reserveCapacity(values.count)
@@ -74,7 +76,7 @@ extension WireValue {
 
 extension WireDictionary {
     /// The entries that have a value: what is nil is left out of a message.
-    init(present entries: [(String, WireValue?)]) {
+    package init(present entries: [(String, WireValue?)]) {
         self.init()
         for (key, value) in entries { self[key] = value }
     }

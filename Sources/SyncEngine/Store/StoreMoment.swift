@@ -18,6 +18,12 @@ public protocol StoreMoment {
 
     func count(_ filter: Filter?, in collection: CollectionID) throws -> Int
 
+    /// Gives the relation's rows, as far as `visible` lets them be seen. Throws `request.invalid` for what means nothing,
+    /// `request.limitExceeded`, and `adapter.unavailable` where the store answers no relations.
+    func rows(
+        _ relation: Relation, seen visible: VisibleRows, _ receive: (any RowValues) throws -> Void
+    ) throws
+
     /// Log entries after a position, oldest first, at most `limit`. Throws `sync.fetchAgain` for one below the floor.
     func changes(after position: Revision, limit: Int) throws -> [LogEntry]
 
@@ -36,6 +42,14 @@ public protocol StoreMoment {
 
     /// Newest first, with numbers below `number` (nil: all), at most `limit`.
     func keptCopies(_ which: KeptCopies, before number: Int64?, limit: Int) throws -> [KeptCopy]
+}
+
+extension StoreMoment {
+    public func rows(
+        _ relation: Relation, seen visible: VisibleRows, _ receive: (any RowValues) throws -> Void
+    ) throws {
+        throw PorticoError(.adapterUnavailable, "This store answers no queries over several entities.")
+    }
 }
 
 /// A store while it is being changed: reads see what the transaction has done so far. What the body does becomes durable

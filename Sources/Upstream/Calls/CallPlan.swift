@@ -44,6 +44,19 @@ struct CallPlan: Sendable {
     private static let overloads: Set<Int> = [502, 503, 504]
     private static let passing: Set<UpstreamFailure.Kind> = [.unreachable, .broken]
 
+    /// What an outcome says about the server itself: one that answers, and be it with a refusal, is there.
+    static func judge(_ outcome: Outcome) -> CircuitBreaker.Outcome {
+        switch outcome {
+        case .answered(let response): overloads.contains(response.status) ? .failed : .answered
+        case .failed(let failure, _):
+            switch failure.kind {
+            case .unreachable, .broken, .timedOut: .failed
+            case .answerTooLarge: .answered
+            default: .unknown
+            }
+        }
+    }
+
     private mutating func tryAgain() -> Action? {
         guard tries < settings.limits.tries else { return nil }
         tries += 1

@@ -39,6 +39,11 @@ public struct UpstreamLimits: Sendable, Equatable {
     public var tries = 3
     /// Before the second try; it doubles.
     public var pause = Duration.milliseconds(100)
+    /// After so many failures in a row a server is not asked for a while.
+    public var failures = 5
+    /// How long it is not asked; it doubles with every try that fails after it.
+    public var rest = Duration.seconds(5)
+    public var longestRest = Duration.seconds(120)
     /// How many of a name's addresses are tried.
     public var addresses = 4
     /// How long a name's addresses are believed.

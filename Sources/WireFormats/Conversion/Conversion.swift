@@ -4,7 +4,8 @@ import ValueTree
 ///
 /// A document of up to ``heldBytes`` is read as a whole. A longer one is streamed where its format is JSON, an XML
 /// property list or XML, the latter two in UTF-8: memory then depends on ``pieceBytes`` and on the target (a binary
-/// property list is held until its end, up to ``WritingOptions/bufferedBytes``). Others are read as a whole up to
+/// property list is held until its end, up to ``WritingOptions/bufferedBytes``). A binary property list needs all of its
+/// bytes at hand: ``run(mapped:letGo:output:)`` takes them from a mapped file. Others are read as a whole up to
 /// ``maximumBytes``.
 ///
 /// Where a dictionary names a key twice, the last value wins and ``Report/droppedDuplicates`` counts it; in a dictionary
@@ -52,6 +53,20 @@ public struct Conversion: Sendable {
         if window.available > heldBytes, let report = try stream(&window, output) { return report }
         try window.fill(to: .max)
         return try convertWhole(window.takeAll(), output)
+    }
+
+    /// The same for a binary property list that lies in memory as a whole, such as a mapped file. Little else is held.
+    ///
+    /// - Parameters:
+    ///   - letGo: called now and then; what was read of the bytes need not stay resident.
+    public func run(
+        mapped bytes: Span<UInt8>, letGo: @escaping () -> Void, output: ([UInt8]) throws -> Void
+    ) throws -> Report {
+        guard bytes.count <= maximumBytes else { throw InputWindow.tooLong(maximumBytes) }
+        let writer = to?.makeStreamWriter(options: options)
+        var transcoder = try BinaryPropertyListTranscoder(
+            bytes, writer: writer, limits: limits(sharedWithin: bytes.count), letGo: letGo)
+        return try transcoder.run(bytes, output)
     }
 
     /// Nil where the document cannot be taken in pieces.

@@ -26,8 +26,7 @@ struct InputWindow {
             let chunk = try source()
             isAtEnd = chunk.isEmpty
             guard offset + available + chunk.count <= limit else {
-                throw WireFormatError(
-                    .limitExceeded, "the document exceeds the limit of \(limit) bytes", at: .init(offset: limit))
+                throw Self.tooLong(limit)
             }
             if position > bytes.count / 2 {
                 bytes.removeSubrange(..<position)
@@ -35,6 +34,11 @@ struct InputWindow {
             }
             bytes.append(contentsOf: chunk)
         }
+    }
+
+    static func tooLong(_ limit: Int) -> WireFormatError {
+        WireFormatError(
+            .limitExceeded, "the document exceeds the limit of \(limit) bytes", at: .init(offset: limit))
     }
 
     mutating func advance(_ count: Int) {

@@ -52,15 +52,21 @@ struct StreamedPieces {
     mutating func noteMember() { open[open.count - 1].isEmpty = false }
 
     mutating func key(_ key: String) throws {
-        var hasher = Hasher()
-        for byte in key.utf8 { hasher.combine(byte) }
-        guard open[open.count - 1].keys.insert(hasher.finalize()).inserted else {
+        guard open[open.count - 1].keys.insert(Self.hash(key)).inserted else {
             throw failure(.duplicateKey, "a key occurs twice in a dictionary that is too long to be held")
         }
         guard open[open.count - 1].keys.count <= Self.rememberedKeys else {
             throw failure(.limitExceeded, "a dictionary has more than \(Self.rememberedKeys) keys")
         }
         try writer?.key(key)
+    }
+
+    /// Seeded for this process, so that nobody can choose keys that meet.
+    static func hash(_ key: String) -> Int {
+        var hasher = Hasher()
+        var key = key
+        key.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        return hasher.finalize()
     }
 
     /// Reads the next bytes by themselves; nothing is consumed. Errors are placed in the whole document.

@@ -16,6 +16,11 @@ extension RouteFormats {
         return Body(format: format, charset: type.charset)
     }
 
+    /// Whether the type alone tells the format of a body, whatever its first bytes are.
+    public func isUnambiguous(_ type: MediaType) -> Bool {
+        FormatCatalogue(formats).formats(reading: type).count <= 1
+    }
+
     private func format(reading type: MediaType, _ bytes: [UInt8]) -> (any WireFormat)? {
         if textXMLMeansPlist, type.hasSameEssence(as: .textXML), let plist = formats.first(where: { $0.name == .plist })
         {

@@ -7,8 +7,8 @@ struct Convert: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Converts standard input between wire formats; without --to it validates.",
         discussion: """
-            Of a key that stands twice the last value is kept, with a warning. Long JSON, XML property lists and XML are \
-            converted in pieces, in bounded memory.
+            Of a key that stands twice the last value is kept, with a warning. Long documents are converted in pieces, in \
+            bounded memory; a long binary property list that does not come from a file is written to a temporary one.
 
             Status: 0 done; 1 the input, or a value that the target cannot carry, was refused, with its place on \
             standard error; 2 wrong usage.
@@ -29,9 +29,7 @@ struct Convert: ParsableCommand {
         let conversion = Conversion(
             from: from.format, to: to?.format, maximumDepth: maxDepth, maximumBytes: maxBytes)
         do {
-            let report = try conversion.run(
-                input: { Array(try FileHandle.standardInput.read(upToCount: Self.chunk) ?? Data()) },
-                output: { try FileHandle.standardOutput.write(contentsOf: Data($0)) })
+            let report = try report(of: conversion)
             if report.droppedDuplicates > 0 {
                 say("warning: \(report.droppedDuplicates) members gave way to later ones of the same key")
             }
@@ -39,6 +37,22 @@ struct Convert: ParsableCommand {
             say("error: \(error)")
             throw ExitCode(1)
         }
+    }
+
+    private func report(of conversion: Conversion) throws -> Conversion.Report {
+        let output = { (bytes: [UInt8]) in try FileHandle.standardOutput.write(contentsOf: Data(bytes)) }
+        var first: [UInt8] = []
+        if from.format.name == .bplist,
+            let mapped = try MappedInput(least: conversion.heldBytes, most: maxBytes, shorter: &first)
+        {
+            let bytes = mapped.bytes
+            return try conversion.run(mapped: bytes.span, letGo: mapped.letGo, output: output)
+        }
+        let input = {
+            defer { first = [] }
+            return first.isEmpty ? Array(try FileHandle.standardInput.read(upToCount: Self.chunk) ?? Data()) : first
+        }
+        return try conversion.run(input: input, output: output)
     }
 
     private func say(_ line: String) {

@@ -56,7 +56,7 @@ struct Serve: AsyncParsableCommand {
                 named("maintenance", MaintenanceService(host: host, logger: logger)),
                 named("compaction", CompactionService(upkeep: host.upkeep, logger: logger)),
                 named("administration", administration), named("front door", front),
-                named("live streams", LiveService(sync: host.sync)),
+                named("live streams", LiveService(sync: host.sync, feeds: host.feeds)),
                 // The last to start is the first to stop.
                 named("listener", listener.releaseOnShutdown(unless: restart)),
             ] + certificates.map { named("certificate", $0) }, gracefulShutdownSignals: [.sigterm, .sigint],

@@ -16,6 +16,7 @@ struct Host {
     let identity: Identity
     let adapters: [ServedAdapter]
     let sync: SyncServices
+    let feeds: FeedServices
     let gateway: Gateway
     let administration: Gateway
     let readiness = Readiness()
@@ -45,22 +46,27 @@ struct Host {
                 attachments, store: store, collections: plan.collections,
                 window: settings.gateway.sync.attachmentWindow / .seconds(1), clock: SystemClock()),
             windows: UpkeepWindows(settings.gateway.sync), clock: SystemClock())
+        feeds = try FeedServices(
+            adapters: adapters, store: store, sync: sync, settings: settings.gateway.feeds, log: log)
         gateway = try Gateway(
-            adapters: adapters, store: store, identity: identity, sync: sync, settings: settings.gateway,
-            readiness: readiness,
+            adapters: adapters, store: store, identity: identity, sync: sync, feeds: feeds,
+            settings: settings.gateway, readiness: readiness,
             clock: SystemClock(), log: log)
         administration = try Gateway(
             administrationOf: adapters, store: store, identity: identity, sync: sync, upkeep: upkeep,
             settings: settings.gateway,
             readiness: readiness, clock: SystemClock(), log: log)
         try await DemoAccounts(settings.demoAccounts).create(in: identity)
-        try await start(loadingSamples: settings.loadsSampleData)
+        try await start(portals: plan.adapters.map(\.portal), loadingSamples: settings.loadsSampleData)
     }
 
-    private func start(loadingSamples: Bool) async throws {
-        for served in adapters {
+    private func start(portals: [ProviderName?], loadingSamples: Bool) async throws {
+        for (served, portal) in zip(adapters, portals) {
             if loadingSamples { try await SampleData(served, store: store).load() }
-            try await served.start(in: store, accounts: identity.accounts, clock: SystemClock())
+            try await served.start(
+                in: store, accounts: identity.accounts, clock: SystemClock(),
+                live: feeds.signals(of: served.declaration.name), push: NoPushSender(),
+                portal: portal.flatMap { identity.callerUpstream($0) })
         }
     }
 

@@ -1,6 +1,7 @@
 import AdapterKit
 import Foundation
 import HostConfiguration
+import Identity
 import PluginHost
 import ValueTree
 
@@ -13,6 +14,8 @@ struct HostPlan {
         let declaration: AdapterDeclaration
         /// As configured; nil: the declaration's.
         let access: Access?
+        /// The portal that it calls in its callers' names.
+        let portal: ProviderName?
     }
 
     let settings: HostSettings
@@ -29,19 +32,19 @@ struct HostPlan {
             secrets: secrets
         ).get()
         settings = try HostSettings(resolved, data: data)
-        adapters = try modules.compactMap { try Self.plan($0, resolved) }
+        adapters = try modules.compactMap { try Self.plan($0, resolved, directory: directory) }
     }
 
     private static func plan(
-        _ module: any AdapterModule.Type, _ resolved: ResolvedConfiguration
+        _ module: any AdapterModule.Type, _ resolved: ResolvedConfiguration, directory: String
     ) throws -> PlannedAdapter? {
         let path = "adapters.\(module.name)"
         guard resolved["\(path).enabled"]?.flag ?? true else { return nil }
-        let configuration = AdapterConfiguration(options(below: path, resolved))
+        let configuration = AdapterConfiguration(options(below: path, resolved), directory: directory)
         do {
             return PlannedAdapter(
                 module: module, configuration: configuration, declaration: try module.declare(configuration),
-                access: resolved["\(path).access"]?.access)
+                access: resolved["\(path).access"]?.access, portal: try portal("\(path).portal", resolved))
         } catch let problem as ConfigurationProblem {
             let name = "\(path).\(problem.path)"
             throw ConfigurationErrors([
@@ -50,10 +53,21 @@ struct HostPlan {
         }
     }
 
+    private static func portal(_ key: String, _ resolved: ResolvedConfiguration) throws -> ProviderName? {
+        guard let text = resolved[key]?.text else { return nil }
+        guard let name = ProviderName(text), resolved["identity.providers.\(name).kind"]?.text == "portal" else {
+            throw ConfigurationErrors([
+                ConfigurationError(
+                    "identity.providers has no portal of this name.", at: resolved.place(of: key) ?? .commandLine(key))
+            ])
+        }
+        return name
+    }
+
     /// The adapter's own options as nested dictionaries.
     private static func options(below path: String, _ resolved: ResolvedConfiguration) -> WireDictionary {
         var options = WireDictionary()
-        for (names, value) in resolved.settings(below: path) where names != ["enabled"] {
+        for (names, value) in resolved.settings(below: path) where names != ["enabled"] && names != ["portal"] {
             options.set(value.wireValue, at: names[...])
         }
         return options

@@ -7,7 +7,8 @@ enum HostReference {
         let adapters = modules.flatMap { module in
             adapterKeys(module.name, module.options)
         }
-        return ConfigurationReference(http + limits + sync + other + identity + ProviderReference.keys + adapters)
+        return ConfigurationReference(
+            http + limits + sync + live + other + identity + ProviderReference.keys + adapters)
     }
 
     private static let http = [
@@ -117,6 +118,21 @@ enum HostReference {
             "Live streams and long polls of one account at once."),
     ]
 
+    private static let live = [
+        ConfigurationKey(
+            "live.limits.page", .integer(10...10_000), default: "500",
+            "Log entries that a stream of an adapter's looks at for one piece."),
+        ConfigurationKey("live.limits.piece", .size, default: "256KiB", "Bytes after which such a piece ends."),
+        ConfigurationKey(
+            "live.limits.replay", .integer(100...10_000_000), default: "20000",
+            "Operations that such a stream may have missed; with more its client starts over."),
+        ConfigurationKey(
+            "live.limits.presence", .integer(0...1_000_000), default: "200",
+            "Listeners of a group; with more nobody is told who comes and goes."),
+        ConfigurationKey(
+            "live.presenceGrace", .duration, default: "5s", "How long somebody is away before others are told."),
+    ]
+
     private static let other = [
         ConfigurationKey(
             "log.level", .choice(LogLevel.allCases.map(\.rawValue)), default: "info", "The least level logged."),
@@ -139,6 +155,8 @@ enum HostReference {
         ConfigurationKey("identity.tokens.accessLifetime", .duration, default: "15m", "An access token's life."),
         ConfigurationKey("identity.tokens.refreshLifetime", .duration, default: "30d", "A refresh token's life."),
         ConfigurationKey("identity.basic.enabled", .flag, default: "false", "Whether HTTP Basic is taken."),
+        ConfigurationKey(
+            "identity.audit.retention", .duration, "How long audit entries are kept; left out: for ever."),
         ConfigurationKey(
             "identity.login.backoff", .duration, default: "1s",
             "The first wait after too many failed sign-ins; it doubles."),
@@ -166,6 +184,9 @@ enum HostReference {
     private static func adapterKeys(_ name: AdapterName, _ options: [ConfigurationOption]) -> [ConfigurationKey] {
         [
             ConfigurationKey("adapters.\(name).enabled", .flag, default: "true", "Whether it is served."),
+            ConfigurationKey(
+                "adapters.\(name).portal", .text,
+                "Of `identity.providers`, the portal whose systems it calls in its callers' names."),
             ConfigurationKey("adapters.\(name).access", .access, "Who may call it."),
         ] + options.map { ConfigurationKey("adapters.\(name).\($0.path)", $0.kind, $0.summary) }
     }

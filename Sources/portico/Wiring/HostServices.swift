@@ -20,10 +20,16 @@ struct DeadlineService: Service {
 /// Wakes live streams. The first to stop: the front door waits for their connections.
 struct LiveService: Service {
     let sync: SyncServices
+    let feeds: FeedServices
 
     func run() async throws {
         await withGracefulShutdownHandler {
-            await cancelWhenGracefulShutdown { await sync.run() }
+            await cancelWhenGracefulShutdown {
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask { await sync.run() }
+                    group.addTask { await feeds.run() }
+                }
+            }
         } onGracefulShutdown: {
             sync.stop()
         }

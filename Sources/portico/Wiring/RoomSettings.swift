@@ -1,4 +1,5 @@
 import AttachmentFiles
+import BrowserClient
 import Gateway
 import HostConfiguration
 import Identity
@@ -14,6 +15,8 @@ extension GatewaySettings {
         preflightMaxAge = Int(values.duration("http.corsMaxAge").components.seconds)
         version = Portico.version
         sync = SyncSettings(values)
+        feeds = FeedSettings(values)
+        pages = BrowserFiles.all
     }
 }
 
@@ -36,6 +39,17 @@ extension SyncSettings {
         keptCopies = values.duration("sync.keptCopies")
         offlineWindow = values.duration("sync.offlineWindow")
         livePage = values.integer("sync.live.page")
+    }
+}
+
+extension FeedSettings {
+    init(_ values: Values) {
+        self.init()
+        page = values.integer("live.limits.page")
+        pieceBytes = values.size("live.limits.piece")
+        replay = values.integer("live.limits.replay")
+        presenceListeners = values.integer("live.limits.presence")
+        presenceGrace = values.duration("live.presenceGrace")
     }
 }
 
@@ -92,6 +106,7 @@ extension IdentityConfiguration {
         tokens.accessLifetime = values.duration("identity.tokens.accessLifetime")
         tokens.refreshLifetime = values.duration("identity.tokens.refreshLifetime")
         basic.enabled = values.flag("identity.basic.enabled")
+        auditRetention = values.optionalDuration("identity.audit.retention")
         let first = values.duration("identity.login.backoff")
         backoff.pair.first = first
         backoff.account.first = first

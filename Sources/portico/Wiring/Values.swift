@@ -12,6 +12,7 @@ struct Values {
     func integer(_ name: String) -> Int { require(name, resolved[name]?.integer) }
     func flag(_ name: String) -> Bool { require(name, resolved[name]?.flag) }
     func duration(_ name: String) -> Duration { require(name, resolved[name]?.duration) }
+    func optionalDuration(_ name: String) -> Duration? { resolved[name]?.duration }
     func size(_ name: String) -> Int { require(name, resolved[name]?.size) }
     func list(_ name: String) -> [ConfigurationValue] { require(name, resolved[name]?.list) }
     func texts(_ name: String) -> [String] { require(name, resolved[name]?.list?.compactMap(\.text)) }

@@ -8,6 +8,8 @@ from finding import Finding
 from modules import Modules
 from swift_imports import imports_of
 
+# Modules of the toolchain and of platforms, which no manifest declares.
+_COMES_ALONG = {"Testing", "FoundationNetworking", "CryptoKit", "Network", "Security"}
 _REFUSED = {
     "@testable": "tests go through the public interface, but for a room's own unit tests",
     "@_exported": "a reader of the importing file must see where names come from",
@@ -25,6 +27,8 @@ def check(repository):
             yield from _undeclared(path, imports, {"PackageDescription"}, "a manifest")
         elif path in owners:
             yield from _in_target(path, imports, owners[path], modules)
+        elif ".docc/" in path:
+            pass  # A tutorial's step is a whole program, which Tests/EndToEnd/test_tutorial.py compiles.
         else:
             yield Finding(path, 0, "imports", "belongs to no target, so nothing compiles or tests it")
 
@@ -41,7 +45,7 @@ def _in_target(path, imports, target, modules):
                 continue
             if attribute in _REFUSED:
                 yield Finding(path, found.line, "imports", f"{attribute} is refused: {_REFUSED[attribute]}")
-    outside = set(room.get("outside", [])) & {"Testing"}  # comes with the toolchain
+    outside = set(room.get("outside", [])) & _COMES_ALONG
     allowed = modules.declared_by(target) | modules.ground_of(target) | outside
     yield from _undeclared(path, imports, allowed, f"target {target.name}")
 

@@ -114,6 +114,34 @@ import UpstreamStandIn
         await other.stop()
     }
 
+    @Test func `an adapter calls in its caller's name, for as long as its call lasts`() async throws {
+        try await withPortal { portal, house in
+            let person = try await house.signIn("jdoe", PortalStand.password).authentication.principal
+            let adapters = try #require(house.identity.callerUpstream("corp"))
+            #expect(adapters.name == "corp")
+            let answer = try await adapters.send(try reading(portal), for: call(as: person, lasting: .seconds(60)))
+            #expect(String(decoding: answer.body, as: UTF8.self) == "data for ticket1")
+            let alice = try await house.signIn().authentication.principal
+            #expect(
+                await code {
+                    _ = try await adapters.send(try reading(portal), for: call(as: alice, lasting: .seconds(60)))
+                } == .loginRequired)
+            #expect(
+                await code { _ = try await adapters.send(try reading(portal), for: call(as: person, lasting: .zero)) }
+                    == .upstreamTimeout)
+        }
+    }
+
+    @Test func `there is no way to a portal that is not configured`() async throws {
+        try await withPortal { _, house in #expect(house.identity.callerUpstream("other") == nil) }
+    }
+
+    private func call(as principal: Principal, lasting duration: Duration) -> Call {
+        Call(
+            operation: "read", input: [:], caller: principal, requestID: "1", deadline: .now + duration,
+            records: NoRecords(), log: .discarding)
+    }
+
     private func calls(_ house: TestHouse) throws -> PortalCalls {
         try #require(house.identity.portalCalls("corp"))
     }

@@ -8,10 +8,12 @@ public struct AdapterDeclaration: Sendable, Equatable {
     public let access: Access
     public let entities: [Entity]
     public let operations: [Operation]
+    public let doors: [Door]
+    public let feeds: [LiveFeed]
 
     public init(
         name: AdapterName, title: String, summary: String, version: String, access: Access = .login,
-        entities: [Entity] = [], operations: [Operation] = []
+        entities: [Entity] = [], operations: [Operation] = [], doors: [Door] = [], feeds: [LiveFeed] = []
     ) {
         self.name = name
         self.title = title
@@ -20,6 +22,8 @@ public struct AdapterDeclaration: Sendable, Equatable {
         self.access = access
         self.entities = entities
         self.operations = operations
+        self.doors = doors
+        self.feeds = feeds
     }
 
     public func entity(_ name: EntityName) -> Entity? {

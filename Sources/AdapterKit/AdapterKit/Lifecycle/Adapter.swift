@@ -8,6 +8,13 @@ public protocol Adapter: Sendable {
     /// error is logged and told as `server.internal`.
     func handle(_ call: Call) async throws -> Answer
 
+    /// Answers a request at a declared door. Throws as ``handle(_:)`` does.
+    func answer(_ request: DoorRequest) async throws -> DoorAnswer
+
+    /// A failure in the shape of the door's contract, whoever raised it: the gateway asks for its own failures too. The
+    /// status goes by the error's code unless the answer has one of its own. Nil: the gateway's own shape.
+    func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer?
+
     /// Settles a conflict of an entity whose policy is ``ConflictPolicy/adapterDecides``. Called before anything is
     /// written, and again where the record changes meanwhile, so it changes nothing itself and answers the same for the
     /// same conflict.
@@ -28,6 +35,11 @@ public protocol Adapter: Sendable {
 
 extension Adapter {
     public func start(_ context: AdapterContext) async throws {}
+    public func answer(_ request: DoorRequest) async throws -> DoorAnswer {
+        throw PorticoError(.routeNotFound, "There is nothing at this path.")
+    }
+    public func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer? { nil }
+
     public func settle(_ conflict: RecordConflict) async throws -> ConflictDecision { .keep }
     public func listings() async throws -> [Listing] { [] }
     public func sampleRecords() throws -> [SampleRecords] { [] }
@@ -41,12 +53,25 @@ public struct AdapterContext: Sendable {
     public let accounts: any AccountList
     public let log: Log
     public let clock: any WallClock
+    /// To those who listen to the adapter's feeds.
+    public let live: any LiveSignals
+    /// To people's devices.
+    public let push: any PushSender
+    /// The portal of `adapters.{name}.portal`; nil: none is configured, and the adapter has no such upstream.
+    public let portal: (any CallerUpstream)?
 
-    public init(records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock) {
+    public init(
+        records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock,
+        live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender(),
+        portal: (any CallerUpstream)? = nil
+    ) {
         self.records = records
         self.accounts = accounts
         self.log = log
         self.clock = clock
+        self.live = live
+        self.push = push
+        self.portal = portal
     }
 }
 

@@ -27,9 +27,12 @@ public struct ConfigurationOption: Sendable, Equatable {
 /// What the configuration says below `adapters.{name}`: keys are known, shapes are checked.
 public struct AdapterConfiguration: Sendable, Equatable {
     public let values: WireDictionary
+    /// The folder of the configuration file, from which relative paths of files are meant.
+    public let directory: String
 
-    public init(_ values: WireDictionary = [:]) {
+    public init(_ values: WireDictionary = [:], directory: String = ".") {
         self.values = values
+        self.directory = directory
     }
 
     /// The value at a path of names; nil where nothing is said.

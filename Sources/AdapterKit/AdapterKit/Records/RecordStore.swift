@@ -12,9 +12,21 @@ public protocol RecordStore: Sendable {
 
     /// All of them or none, in one transaction; returns when it is durable.
     func apply(_ changes: [RecordChange]) async throws -> WriteReceipt
+
+    /// Reads that belong together. `body` may run twice, so it keeps nothing of a run that did not end, and must not wait
+    /// for anything. Throws `adapter.unavailable` where a store cannot do this.
+    func atOneMoment<Result: Sendable>(
+        _ body: @escaping @Sendable (any RecordMoment) throws -> Result
+    ) async throws -> Result
 }
 
 extension RecordStore {
+    public func atOneMoment<Result: Sendable>(
+        _ body: @escaping @Sendable (any RecordMoment) throws -> Result
+    ) async throws -> Result {
+        throw PorticoError(.adapterUnavailable, "This store answers no queries over several entities.")
+    }
+
     @discardableResult
     public func create(_ fields: WireDictionary, id: RecordID? = nil, in entity: EntityName) async throws -> Record {
         try await single(RecordChange(entity, .create(id, fields)))

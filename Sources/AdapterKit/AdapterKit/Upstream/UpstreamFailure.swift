@@ -12,6 +12,8 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
         case answerTooLarge
         /// More calls under way than this upstream may have.
         case overloaded
+        /// It failed too often lately, and is not asked for a while.
+        case resting
         case cancelled
     }
 
@@ -36,6 +38,9 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
             return PorticoError(
                 .overloaded, "Too many calls of the system \(upstream) are under way.", retryAfter: 1, logDetail: detail
             )
+        case .resting:
+            return PorticoError(
+                .upstreamFailed, "The system \(upstream) does not answer at the moment.", logDetail: detail)
         case .cancelled:
             return PorticoError(.deadlineExceeded, "The request took too long.", logDetail: detail)
         default:

@@ -12,6 +12,7 @@ struct ChatCall: Sendable {
     /// All of the chat's records: for what the chat does on its own authority, after it has checked.
     let everything: any RecordStore
     let accounts: any AccountList
+    let live: any LiveSignals
     let settings: ChatSettings
 
     init(_ call: Call, _ input: WireDictionary, _ context: AdapterContext, _ settings: ChatSettings) {
@@ -21,6 +22,7 @@ struct ChatCall: Sendable {
         records = call.records
         everything = context.records
         accounts = context.accounts
+        live = context.live
         self.settings = settings
     }
 

@@ -22,7 +22,9 @@ struct ChatFunction: Sendable {
 
     static let all: [ChatFunction] =
         [users, rooms, publicRooms, createRoom, join, leave, members, invite, remove, ban]
-        + [messages, post, edit, delete, search] + [markRead, unread] + [registerDevice, unregisterDevice]
+        + [messages, post, edit, delete, search] + [markRead, unread] + [typing, presence] + [
+            registerDevice, unregisterDevice,
+        ]
 
     private static let byOperation = Dictionary(uniqueKeysWithValues: all.map { ($0.operation.name, $0) })
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })

@@ -22,9 +22,10 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let turnedAway: PorticoError?
     private var order = DoorOrder()
     private var thrownAway = 0
-    private var isStopping = false
+    private(set) var isStopping = false
     /// Whether the response under way says that it is the connection's last.
     private var saysClose = false
+    private var context: ChannelHandlerContext?
     /// Closes the connection after the answer, whatever the layers behind do.
     private var lingers: Scheduled<Void>?
 
@@ -124,14 +125,20 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.close(mode: mode, promise: promise)
     }
 
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+    }
+
     func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
         lingers?.cancel()
         lingers = nil
     }
 
-    /// The only request under way was answered past this handler, by ``AtHandHandler``.
-    func noteAnswered(_ context: ChannelHandlerContext) {
-        order.answered()
+    /// The only request under way was answered past this handler, by ``WholeRequestHandler``.
+    func noteAnswered() {
+        guard let context else { return }
+        act(order.responseEnded(), context)
         if isStopping { closeUnlessAsked(context) }
     }
 

@@ -48,14 +48,9 @@ struct DoorOrder {
     mutating func responseBegan() { isAnswering = true }
 
     mutating func responseEnded() -> Action {
-        answered()
-        return step()
-    }
-
-    /// A whole response was written while nothing else was under way, so no refusal can have waited for it.
-    mutating func answered() {
         isAnswering = false
         unanswered = max(0, unanswered - 1)
+        return step()
     }
 
     /// What arrives cannot be understood or is not to be let in: the request that is being read, or the next one.

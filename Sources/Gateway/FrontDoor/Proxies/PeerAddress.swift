@@ -29,6 +29,15 @@ struct PeerAddress: Sendable {
         peer(ofConnection(address), headers)
     }
 
+    /// Scheme and authority of the address that the sender used; a trusted proxy says in `X-Forwarded-Proto` which scheme
+    /// that was.
+    func origin(of head: HTTPRequest, behind address: SocketAddress?) -> String {
+        guard let authority = head.authority, !authority.isEmpty else { return "" }
+        let said = ofConnection(address).isProxy ? head.headerFields[.xForwardedProto] : nil
+        let scheme = said == "https" || said == "http" ? said : head.scheme
+        return "\(scheme ?? "http")://\(authority)"
+    }
+
     private func forwarded(_ headers: HTTPFields) -> String? {
         var last: String?
         for field in headers[values: .xForwardedFor].reversed() {
@@ -50,4 +59,5 @@ struct PeerAddress: Sendable {
 
 extension HTTPField.Name {
     static let xForwardedFor = HTTPField.Name("X-Forwarded-For")!
+    static let xForwardedProto = HTTPField.Name("X-Forwarded-Proto")!
 }

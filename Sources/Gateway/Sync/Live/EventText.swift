@@ -8,6 +8,20 @@ import WireFormats
 enum EventText {
     /// Tells a client how long to wait before it comes back, and a proxy that the body has begun.
     static let greeting = ByteBuffer(string: "retry: 2000\n\n")
+    /// The same, telling the position that the stream has reached: an id without data sets it and is no event.
+    static func heartbeat(id: String) -> ByteBuffer { ByteBuffer(string: ": still here\nid: \(id)\n\n") }
+
+    /// An event that says all by its name.
+    static func mark(_ name: String, id: String) -> ByteBuffer {
+        ByteBuffer(string: "event: \(name)\nid: \(id)\ndata: {}\n\n")
+    }
+
+    /// An event with data in JSON.
+    static func event(_ name: String, id: String?, data: WireValue) throws -> ByteBuffer {
+        let options = WritingOptions(dateFractions: .truncate)
+        return event(name, id: id, try JSONFormat().write(data, options: options), isText: true)
+    }
+
     static let heartbeat = ByteBuffer(string: ": still here\n\n")
     /// The server stops; the client comes back by itself.
     static let reconnect = ByteBuffer(string: "retry: 500\nevent: reconnect\ndata: server.stopping\n\n")
@@ -25,7 +39,7 @@ enum EventText {
         return event("error", id: nil, (try? JSONFormat().write(value)) ?? [], isText: true)
     }
 
-    private static func event(_ name: String, id: String?, _ data: [UInt8], isText: Bool) -> ByteBuffer {
+    static func event(_ name: String, id: String?, _ data: [UInt8], isText: Bool) -> ByteBuffer {
         var buffer = ByteBuffer()
         // An event without a name reaches `onmessage`: pages are what everybody listens for.
         if name != "page" { buffer.writeString("event: \(name)\n") }

@@ -71,6 +71,10 @@ final class LiveHub: Sendable {
         }
     }
 
+    fileprivate func wake(_ number: UInt64) {
+        roster.withLock { $0.wake(number) }?.resume(returning: .changed)
+    }
+
     fileprivate func cut(_ number: UInt64) {
         roster.withLock { $0.cut(number) }?.resume(returning: .cut)
     }
@@ -103,13 +107,19 @@ final class LiveHub: Sendable {
 
 /// A place among the live streams.
 struct LiveTicket: Sendable {
-    fileprivate let number: UInt64
+    let number: UInt64
     fileprivate let hub: LiveHub
 
     /// Returns when records changed after `seen`, after that time (nil: the heartbeat's), or when it is over.
     func wait(seen: Revision, for time: Duration? = nil) async -> LiveWaking {
         await hub.wait(number, seen: seen, for: time)
     }
+
+    /// Returns when somebody called ``wake()``, after the heartbeat's time, or when it is over.
+    func wait() async -> LiveWaking { await hub.wait(number, seen: Revision(.max), for: nil) }
+
+    /// Ends a wait, or the next one where nobody waits now.
+    func wake() { hub.wake(number) }
 
     /// Ends it from outside, at once.
     func cut() { hub.cut(number) }

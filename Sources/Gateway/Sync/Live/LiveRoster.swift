@@ -22,6 +22,8 @@ struct LiveRoster<Waiter> {
         var interest: SyncInterest?
         /// Up to here nothing concerned it while it waited.
         var passed = Revision(0)
+        /// Somebody called for it while it did not wait.
+        var isCalled = false
     }
 
     private let limits: LiveLimits
@@ -56,6 +58,10 @@ struct LiveRoster<Waiter> {
     ) -> LiveWaking? {
         guard let stream = streams[number], !stream.isCut else { return .cut }
         if isStopping { return .stopping }
+        if stream.isCalled {
+            streams[number]?.isCalled = false
+            return .changed
+        }
         if stream.adapters.contains(where: { positions[$0].map { $0 > max(seen, stream.passed) } ?? false }) {
             return .changed
         }
@@ -90,6 +96,14 @@ struct LiveRoster<Waiter> {
 
     /// Those whose silence has lasted long enough.
     mutating func due(at now: ContinuousClock.Instant) -> [Waiter] { take { $0.due <= now } }
+
+    /// Calls for one stream, whatever it follows.
+    mutating func wake(_ number: UInt64) -> Waiter? {
+        guard let stream = streams[number] else { return nil }
+        streams[number]?.isCalled = stream.waiter == nil
+        streams[number]?.waiter = nil
+        return stream.waiter
+    }
 
     /// It ends: told by whoever revoked its credential.
     mutating func cut(_ number: UInt64) -> Waiter? {

@@ -1,5 +1,6 @@
 import SyncDevice
 import SyncMessages
+import ValueTree
 import WireFormats
 
 /// A device of a run: its machine, what is durable of it, and its circumstances.
@@ -28,9 +29,26 @@ struct SimulatedDevice {
         machine = Device(restoring: durable, limits: limits)
     }
 
+    /// By way of its written form, where it has one: what is stored is bytes.
+    mutating func persist(_ entry: JournalEntry) {
+        durable.apply(entry.wireValue.map { read(JournalEntry.init(from:), $0) } ?? entry)
+    }
+
     mutating func restart() {
         process += 1
+        durable = DeviceState(
+            clientID: clientID, outbox: read(Outbox.init(from:), durable.outbox.wireValue), rows: durable.rows,
+            checkpoint: durable.checkpoint)
         machine = Device(restoring: durable, limits: limits)
+    }
+
+    /// A device that cannot read what it wrote itself ends the run: there is nothing to go on with.
+    private func read<Kept>(_ make: (WireValue) throws(MessageError) -> Kept, _ value: WireValue) -> Kept {
+        do {
+            return try make(try CBORFormat().read(try CBORFormat().write(value)))
+        } catch {
+            fatalError("what a device wrote cannot be read: \(error)")
+        }
     }
 
     /// The revisions of the rows that it has from the server.

@@ -43,7 +43,7 @@ extension Simulation {
         case .settled(let outcomes): for outcome in outcomes { settle(outcome, device, epoch) }
         default: break
         }
-        devices[device].durable.apply(entry)
+        devices[device].persist(entry)
     }
 
     private mutating func settle(_ outcome: MutationOutcome, _ device: Int, _ epoch: Int) {

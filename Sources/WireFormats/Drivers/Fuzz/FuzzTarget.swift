@@ -10,6 +10,8 @@ enum FuzzTarget {
     case transcode
     /// A document in pieces and on the whole: both are refused, or both become the same.
     case convert
+    /// A binary property list out of a piece of memory and on the whole: the same.
+    case mapped
 
     private static let formats = FormatCatalogue.conversion.formats
     private static let limits = ReadingLimits(depth: 128, values: 50_000, expandedBytes: 4 << 20)
@@ -18,6 +20,7 @@ enum FuzzTarget {
         switch name {
         case "transcode": self = .transcode
         case "convert": self = .convert
+        case "mapped": self = .mapped
         default:
             guard let format = FormatName(name).flatMap({ FormatCatalogue.conversion[$0] }) else { return nil }
             self = .read(format)
@@ -34,7 +37,22 @@ enum FuzzTarget {
         case .convert:
             guard let choice = input.first else { return }
             Self.convert(Array(input.dropFirst()), choice & 1 == 0 ? .json : .plist, pieceBytes: Int(choice >> 1) + 16)
+        case .mapped: Self.map(input)
         }
+    }
+
+    private static func map(_ document: [UInt8]) {
+        let conversion = Conversion(from: BinaryPropertyListFormat(), to: CBORFormat(), maximumDepth: 64)
+        let whole = converted(document, conversion.from, conversion)
+        var mapped: [UInt8] = []
+        do {
+            _ = try conversion.run(mapped: document.span, letGo: {}, output: { mapped += $0 })
+        } catch {
+            guard case .failure = whole else { preconditionFailure("refused where it is mapped only: \(error)") }
+            return
+        }
+        guard case .success(let one) = whole else { preconditionFailure("refused on the whole only") }
+        precondition(read(one) == read(mapped), "mapped, it becomes something else")
     }
 
     private static func read(_ document: [UInt8], _ format: any WireFormat) {

@@ -68,5 +68,8 @@ extension UpstreamLimits {
         connections = values["limits.connections"]?.integer ?? connections
         calls = values["limits.calls"]?.integer ?? calls
         tries = values["limits.tries"]?.integer ?? tries
+        failures = values["limits.failures"]?.integer ?? failures
+        rest = values["limits.rest"]?.duration ?? rest
+        longestRest = values["limits.longestRest"]?.duration ?? longestRest
     }
 }

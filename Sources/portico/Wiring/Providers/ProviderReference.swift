@@ -32,6 +32,13 @@ enum ProviderReference {
         ConfigurationKey(
             "limits.tries", .integer(1...10), default: "3", "Of a call that may be repeated, the first included."),
         ConfigurationKey(
+            "limits.failures", .integer(1...1_000), default: "5",
+            "So many failures in a row, and a server is not asked for a while."),
+        ConfigurationKey(
+            "limits.rest", .duration, default: "5s",
+            "How long it is not asked then; it doubles with every single try that fails after it."),
+        ConfigurationKey("limits.longestRest", .duration, default: "2m", "The longest such rest."),
+        ConfigurationKey(
             "limits.keptSignIns", .integer(1...1_000_000), default: "10000",
             "Portal: people whose sign-in there is kept for calls in their name."),
     ]

@@ -1,0 +1,69 @@
+/// The way to people's devices that are asleep. The host makes it from the configuration; what stands behind it (Apple's
+/// service, a webhook, a log) is no adapter's business.
+///
+/// Safe to call from any number of tasks.
+public protocol PushSender: Sendable {
+    /// The services that are configured, as devices name them when they register.
+    var platforms: [PushPlatform] { get }
+
+    /// Returns when the service took the note or it was given up, retries included. Ends with the task that waits.
+    func send(_ note: PushNote, to device: PushDevice) async -> PushDelivery
+}
+
+/// Names a push service: letters, digits and `-`, at most 40 characters.
+public struct PushPlatform: ValidatedName {
+    public let text: String
+    public init(unchecked text: String) { self.text = text }
+    public static func isValid(_ text: String) -> Bool { text.isIdentifier(maximumLength: 40, others: "-") }
+}
+
+/// One installation of an app.
+public struct PushDevice: Sendable, Hashable {
+    public let platform: PushPlatform
+    /// What the service knows the device by. Whoever has it can reach the device.
+    public let token: Secret
+
+    public init(_ platform: PushPlatform, token: Secret) {
+        self.platform = platform
+        self.token = token
+    }
+}
+
+/// What a person is told.
+public struct PushNote: Sendable, Equatable {
+    /// The same for every attempt, so that a service can tell a repetition: a UUID.
+    public let id: String
+    public let title: String
+    public let body: String
+    /// Notes of one thread are shown together.
+    public let thread: String?
+    /// For the app, such as the ids of what the note is about.
+    public let data: WireDictionary
+
+    public init(id: String, title: String, body: String, thread: String? = nil, data: WireDictionary = [:]) {
+        self.id = id
+        self.title = title
+        self.body = body
+        self.thread = thread
+        self.data = data
+    }
+}
+
+public enum PushDelivery: Sendable, Equatable {
+    case delivered
+    /// The service does not know this device any more: forget it.
+    case deviceGone
+    /// For operators.
+    case failed(String)
+}
+
+/// Where no push service is configured.
+public struct NoPushSender: PushSender {
+    public init() {}
+
+    public var platforms: [PushPlatform] { [] }
+
+    public func send(_ note: PushNote, to device: PushDevice) async -> PushDelivery {
+        .failed("no push service is configured")
+    }
+}

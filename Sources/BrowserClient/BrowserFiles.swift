@@ -1,0 +1,35 @@
+import AdapterKit
+import Gateway
+
+/// The files of the JavaScript client and of the page that shows it, below `/client/`.
+public enum BrowserFiles {
+    /// `import { connect } from "/client/portico.js"` is all that a page needs.
+    public static let all: [PageFile] =
+        [
+            PageFile("/client/", .html, PackageResources.index_html),
+            PageFile("/client/notes.css", .style, PackageResources.notes_css),
+        ]
+        + modules.map { PageFile(PathTemplate(stringLiteral: "/client/\($0.name).js"), .module, $0.bytes) }
+
+    private static let modules: [(name: String, bytes: [UInt8])] = [
+        ("portico", PackageResources.portico_js),
+        ("attachments", PackageResources.attachments_js),
+        ("checksum", PackageResources.checksum_js),
+        ("credentials", PackageResources.credentials_js),
+        ("database", PackageResources.database_js),
+        ("edits", PackageResources.edits_js),
+        ("errors", PackageResources.errors_js),
+        ("events", PackageResources.events_js),
+        ("outbox", PackageResources.outbox_js),
+        ("pause", PackageResources.pause_js),
+        ("pull", PackageResources.pull_js),
+        ("pulling", PackageResources.pulling_js),
+        ("pushing", PackageResources.pushing_js),
+        ("replica", PackageResources.replica_js),
+        ("requests", PackageResources.requests_js),
+        ("resources", PackageResources.resources_js),
+        ("synchronizer", PackageResources.synchronizer_js),
+        ("notes", PackageResources.notes_js),
+        ("worker", PackageResources.worker_js),
+    ]
+}

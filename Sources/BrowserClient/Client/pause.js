@@ -1,0 +1,73 @@
+// Waiting between attempts: longer after each failure, shorter when the browser hints that the network is back.
+
+const longest = 30_000;
+
+export class Pause {
+  failures = 0;
+
+  constructor(signal) {
+    this.signal = signal;
+  }
+
+  reset() {
+    this.failures = 0;
+  }
+
+  /** Waits about `first` milliseconds, doubled with each call since the last reset. */
+  async next(first = 1_000) {
+    const length = Math.min(longest, first * 2 ** Math.min(this.failures, 10));
+    this.failures += 1;
+    await interrupted(length * (0.5 + Math.random() / 2), this.signal);
+  }
+}
+
+/** The time is over, the signal aborted, or the browser says that it is online: a hint that may be wrong either way. */
+export function interrupted(milliseconds, signal) {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      globalThis.removeEventListener?.("online", done);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    globalThis.addEventListener?.("online", done);
+    if (signal?.aborted) done();
+    else signal?.addEventListener("abort", done);
+  });
+}
+
+/** Something that loops wait for: a nudge counts for whoever asked for the next one before it came. */
+export class Nudge {
+  constructor() {
+    this.renew();
+  }
+
+  renew() {
+    this.next = new Promise((resolve) => { this.resolve = resolve; });
+  }
+
+  give() {
+    this.resolve();
+    this.renew();
+  }
+}
+
+/**
+ * Does `work` again after each nudge, until `signal` aborts. A failure delays it and never ends it.
+ * @param {(error: any) => Promise<boolean>} recover whether to wait before the next attempt
+ */
+export async function keepDoing(work, { signal, nudge, recover }) {
+  const pause = new Pause(signal);
+  while (!signal.aborted) {
+    const nudged = nudge.next;
+    try {
+      await work();
+      pause.reset();
+      await nudged;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (await recover(error)) await Promise.race([pause.next((error.retryAfter ?? 1) * 1_000), nudged]);
+    }
+  }
+}

@@ -1,0 +1,87 @@
+// One pull: its pages, gathered apart from the rows, applied together with the checkpoint when they are whole and fit.
+
+import { answer, everything, transact, within } from "./database.js";
+import { Summary } from "./checksum.js";
+import { rebased } from "./edits.js";
+
+/** The rows are not those that the pull began from: another page of this browser was quicker. */
+export class Overtaken extends Error {}
+
+export class Pull {
+  cleared = new Set();
+  changes = new Map();
+
+  constructor(database, device) {
+    this.database = database;
+    this.from = device.checkpoint;
+    this.history = device.history;
+    this.startsOver = device.checkpoint === null;
+    if (this.startsOver) Object.keys(device.scopes).forEach((scope) => this.clear(scope));
+  }
+
+  /** @returns {Promise<string[]?>} null: more is to come; the scopes that disagree; none: it is applied */
+  async receive(page) {
+    for (const scope of page.reset ?? []) this.clear(scope);
+    for (const { collection, id, rev, operation, fields } of page.operations) {
+      const row = operation === "put" ? { collection, id, rev, fields: fields ?? {} } : null;
+      this.changes.set(JSON.stringify([collection, id]), { collection, id, row });
+    }
+    return page.complete ? this.finish(page.complete) : null;
+  }
+
+  clear(scope) {
+    this.cleared.add(scope);
+    for (const [key, change] of this.changes) if (change.collection === scope) this.changes.delete(key);
+  }
+
+  get touched() {
+    return new Set([...this.cleared, ...[...this.changes.values()].map((change) => change.collection)]);
+  }
+
+  async finish(complete) {
+    let wrong = [];
+    await transact(this.database, everything, "readwrite", async (stores) => {
+      const device = await answer(stores.state.get("device"));
+      if (device.checkpoint !== this.from || device.history !== this.history) throw new Overtaken();
+      this.forgetUnnamed(complete, device);
+      const summaries = await this.write(stores.rows, device);
+      wrong = complete.scopes.filter(({ scope, ...told }) => !(summaries[scope] ?? new Summary()).agrees(told));
+      if (wrong.length > 0) throw wrong;
+      await this.settle(stores, device, complete, summaries);
+    }).catch((error) => { if (error !== wrong) throw error; });
+    return wrong.map((disagreement) => disagreement.scope);
+  }
+
+  /** Records of scopes that are not named are not the user's any more. */
+  forgetUnnamed(complete, device) {
+    const named = new Set(complete.scopes.map((scope) => scope.scope));
+    for (const scope of [...Object.keys(device.scopes), ...this.touched]) if (!named.has(scope)) this.clear(scope);
+  }
+
+  async write(rows, device) {
+    const stored = Object.entries(device.scopes).filter(([scope]) => !this.cleared.has(scope));
+    const summaries = Object.fromEntries(stored.map(([scope, summary]) => [scope, new Summary(summary)]));
+    for (const scope of this.cleared) rows.delete(within(scope));
+    for (const { collection, id, row } of this.changes.values()) {
+      const summary = (summaries[collection] ??= new Summary());
+      const before = this.cleared.has(collection) ? null : await answer(rows.get([collection, id]));
+      if (before) summary.remove(collection, id, before.rev);
+      if (row) summary.add(collection, id, row.rev);
+      if (row) rows.put(row);
+      else if (before) rows.delete([collection, id]);
+    }
+    return summaries;
+  }
+
+  async settle(stores, device, { checkpoint, position, scopes }, summaries) {
+    const stored = scopes.map(({ scope }) => [scope, (summaries[scope] ?? new Summary()).stored]);
+    stores.state.put({ ...device, checkpoint, position, scopes: Object.fromEntries(stored) }, "device");
+    for (const known of await answer(stores.acknowledged.getAll())) {
+      if (this.startsOver || known.rev <= position) stores.acknowledged.delete(known.number);
+    }
+    if (!this.startsOver) return;
+    for (const edit of await answer(stores.edits.getAll())) {
+      stores.edits.put(rebased(edit, await answer(stores.rows.get([edit.collection, edit.id]))));
+    }
+  }
+}

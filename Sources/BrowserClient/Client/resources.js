@@ -1,0 +1,60 @@
+// Records of one entity, online: /api/v1/{adapter}/{entity}.
+
+export class Resource {
+  constructor(requests, adapter, entity) {
+    this.requests = requests;
+    this.path = `/api/v1/${encodeURIComponent(adapter)}/${encodeURIComponent(entity)}`;
+  }
+
+  /**
+   * A page of records.
+   * @param {{filter?: string, search?: string, order?: string, select?: string, limit?: number, cursor?: string,
+   *   count?: boolean}} query
+   * @returns {Promise<{items: object[], next?: string, total?: number}>}
+   */
+  async list(query = {}, options = {}) {
+    const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+    const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+    return (await this.requests.json("GET", text ? `${this.path}?${text}` : this.path, options)).value;
+  }
+
+  /** Every record, page after page. */
+  async *all(query = {}, options = {}) {
+    let cursor = query.cursor;
+    do {
+      const page = await this.list({ ...query, cursor }, options);
+      yield* page.items;
+      cursor = page.next;
+    } while (cursor);
+  }
+
+  /** @returns {Promise<{value: object, etag: string}>} the tag is for `ifMatch` */
+  get(id, options = {}) {
+    return this.requests.json("GET", this.of(id), options);
+  }
+
+  create(fields, options = {}) {
+    return this.requests.json("POST", this.path, { ...options, body: fields });
+  }
+
+  /** Sets the named fields, leaves the others. With `ifMatch` only where nobody changed the record since. */
+  update(id, fields, { ifMatch, ...options } = {}) {
+    return this.requests.json("PATCH", this.of(id), { ...options, body: fields, headers: condition(ifMatch) });
+  }
+
+  replace(id, fields, { ifMatch, ...options } = {}) {
+    return this.requests.json("PUT", this.of(id), { ...options, body: fields, headers: condition(ifMatch) });
+  }
+
+  async delete(id, { ifMatch, ...options } = {}) {
+    await this.requests.json("DELETE", this.of(id), { ...options, headers: condition(ifMatch) });
+  }
+
+  of(id) {
+    return `${this.path}/${encodeURIComponent(id)}`;
+  }
+}
+
+function condition(ifMatch) {
+  return ifMatch ? { "If-Match": ifMatch } : {};
+}

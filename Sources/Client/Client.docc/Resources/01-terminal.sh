@@ -1,0 +1,2 @@
+# in your copy of the repository
+make run

@@ -1,0 +1,25 @@
+import Client
+import Foundation
+
+let folder = URL(fileURLWithPath: "notes-of-this-device")
+let portico = try await Portico.open(ServerAddress("http://127.0.0.1:8080")!, in: folder)
+
+if await portico.account == nil {
+    print("name: ", terminator: "")
+    let name = readLine() ?? ""
+    print("password: ", terminator: "")
+    let password = readLine() ?? ""
+    try await portico.signIn(name: name, password: password)
+}
+
+let replica = try await portico.replica()
+let notes = RecordQuery("notes", order: [.ascending("title")])
+
+let list = Task.detached { [replica, notes] in
+    for try await records in replica.observe(notes) {
+        print("--- \(records.count) notes")
+        for note in records {
+            print(note["title"]?.stringValue ?? "", note.isWaiting ? "(not sent yet)" : "")
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import Client
+import Foundation
+
+let folder = URL(fileURLWithPath: "notes-of-this-device")
+let portico = try await Portico.open(ServerAddress("http://127.0.0.1:8080")!, in: folder)
+
+if await portico.account == nil {
+    print("name: ", terminator: "")
+    let name = readLine() ?? ""
+    print("password: ", terminator: "")
+    let password = readLine() ?? ""
+    try await portico.signIn(name: name, password: password)
+}
+
+let replica = try await portico.replica()
+let notes = RecordQuery("notes", order: [.ascending("title")])
+
+let list = Task.detached { [replica, notes] in
+    for try await records in replica.observe(notes) {
+        print("--- \(records.count) notes")
+        for note in records {
+            print(note["title"]?.stringValue ?? "", note.isWaiting ? "(not sent yet)" : "")
+        }
+    }
+}
+
+let state = Task.detached { [replica] in
+    for await status in replica.statuses {
+        switch status.phase {
+        case .signInNeeded: print("--- please sign in again")
+        case .waiting: print("--- no network, \(status.waiting) to be sent")
+        default: break
+        }
+    }
+}
+
+while let line = readLine() {
+    try await replica.create(in: "notes", ["title": .string(line), "text": ""])
+}
+list.cancel()
+state.cancel()
+await portico.close()

@@ -1,0 +1,68 @@
+/// What an app has to tell apart. Everything that the client throws is one of these or a `CancellationError`.
+public enum ClientError: Error, Sendable, Equatable {
+    /// Nobody is signed in, and the call needs somebody.
+    case notSignedIn
+    /// The sign-in has ended: expired, revoked, or its password changed. What is on the device stays; ask the person to
+    /// sign in again.
+    case signInEnded
+    /// The server said no. Its code decides what to do.
+    case refused(Refusal)
+    /// No connection. Trying again later may help; whether the server acted on the call is unknown.
+    case unreachable(String)
+    /// The call's time was over. Whether the server acted on it is unknown.
+    case deadlineExceeded
+    /// The answer is not what the gateway's contract says, or is larger than allowed: perhaps something between the two.
+    case unreadableAnswer(String)
+    /// The server's address cannot be used, or its certificate is not trusted.
+    case server(String)
+    /// What is kept on the device cannot be read or written. The text is for a log.
+    case storage(String)
+    /// A record is to be created that there is already.
+    case recordExists
+    /// A record is to be changed that there is not.
+    case recordNotFound
+    /// As many edits wait for the server as may wait at once (``SyncLimits/waitingEdits``).
+    case outboxFull
+    /// The replica was closed.
+    case closed
+}
+
+/// The server's answer to a call that it did not carry out.
+public struct Refusal: Sendable, Equatable {
+    /// The HTTP status.
+    public let status: Int
+    /// A code of the gateway's registry, such as `record.conflict`; empty where the answer came from elsewhere.
+    public let code: String
+    /// May be shown.
+    public let message: String
+    /// Names the call in the server's log.
+    public let requestID: String?
+    /// How long to wait before the next try, where the server said so.
+    public let retryAfter: Duration?
+
+    public init(
+        status: Int, code: String, message: String, requestID: String? = nil, retryAfter: Duration? = nil
+    ) {
+        self.status = status
+        self.code = code
+        self.message = message
+        self.requestID = requestID
+        self.retryAfter = retryAfter
+    }
+
+    /// Whether the same call may be carried out later.
+    public var isTemporary: Bool {
+        status == 429 || status == 503 || status == 504 || status == 507 || status == 408
+    }
+}
+
+extension ClientError {
+    init(_ error: TransportError) {
+        switch error {
+        case .unreachable(let reason): self = .unreachable(reason)
+        case .deadlineExceeded: self = .deadlineExceeded
+        case .answerTooLarge(let limit): self = .unreadableAnswer("the answer is larger than \(limit) bytes")
+        case .notTrusted(let reason), .invalidAddress(let reason): self = .server(reason)
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import GRDB
+import SyncDevice
+
+/// The records of one account on this device: read and edited without a network, and brought together with the server's
+/// whenever there is one.
+///
+/// Reading asks the device alone. An edit is durable when its call returns, whatever happens then, and is sent when it can
+/// be; what the server makes of it shows in the records and in ``status``. May be used from any task; one folder is open
+/// once at a time.
+public final class Replica: Sendable {
+    private let database: ReplicaDatabase
+    private let runner: SyncRunner
+    private let signals: ChangeSignals
+    private let attachments: AttachmentStore
+    private let makeID: @Sendable () -> String
+    private let lock: FolderLock
+
+    /// Opens what is in the folder, or begins there. Takes milliseconds, however much there is.
+    ///
+    /// - Throws: ``ClientError/storage(_:)``, also where the cipher is not the one that the folder was written with.
+    public init(in folder: URL, session: Session, settings: ReplicaSettings = ReplicaSettings()) throws {
+        (database, lock) = try storing {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let lock = try FolderLock(folder)
+            let coding = RowCoding(cipher: settings.cipher, sensitiveFields: settings.sensitiveFields)
+            let path = folder.appendingPathComponent("replica.sqlite").path
+            return (try ReplicaDatabase(path: path, coding: coding, indexes: settings.indexes), lock)
+        }
+        let files = folder.appendingPathComponent("attachments", isDirectory: true)
+        let (database, limits) = (database, settings.limits)
+        attachments = try storing { try AttachmentStore(files, database, session, limits) }
+        signals = ChangeSignals()
+        makeID = settings.makeID
+        runner = try SyncRunner(
+            database, SyncServer(session: session, limits: limits), attachments, signals,
+            limits.device(settings.collections), clock: settings.clock, makeClientID: settings.makeID)
+    }
+}
+
+// MARK: - Reading
+
+extension Replica {
+    /// - Throws: ``ClientError/storage(_:)``.
+    public func records(_ query: RecordQuery) async throws -> [Record] {
+        try await database.records(query)
+    }
+
+    public func count(_ query: RecordQuery) async throws -> Int {
+        try await database.count(query)
+    }
+
+    public func record(_ id: String, in collection: String) async throws -> Record? {
+        try await records(RecordQuery(collection, where: [.id(id)])).first
+    }
+
+    /// The result of the query now, and again whenever it is another one: after an edit here, after a change elsewhere.
+    public func observe(_ query: RecordQuery) -> Observation<[Record]> {
+        Observation({ [signals] in signals.watch(query.collection) }, { [self] in try await records(query) })
+    }
+
+    /// One record, nil while there is none.
+    public func observe(_ id: String, in collection: String) -> Observation<Record?> {
+        Observation({ [signals] in signals.watch(collection) }, { [self] in try await record(id, in: collection) })
+    }
+}
+
+// MARK: - Editing
+
+extension Replica {
+    /// Makes a new record.
+    ///
+    /// - Parameter id: nil: a new one, if the entity leaves it to its clients.
+    /// - Returns: the id.
+    /// - Throws: ``ClientError``: `recordExists`, `outboxFull`, `storage`, `closed`. Whether the server takes it shows later.
+    @discardableResult
+    public func create(in collection: String, _ fields: WireDictionary, id: String? = nil) async throws -> String {
+        let id = id ?? makeID()
+        _ = try await runner.edit(LocalEdit(RecordKey(collection, id), .create(fields)))
+        return id
+    }
+
+    /// Sets these fields of a record and leaves the others.
+    ///
+    /// - Throws: ``ClientError``: `recordNotFound`, `outboxFull`, `storage`, `closed`.
+    public func update(_ id: String, in collection: String, _ fields: WireDictionary) async throws {
+        _ = try await runner.edit(LocalEdit(RecordKey(collection, id), .update(fields)))
+    }
+
+    /// - Throws: as ``update(_:in:_:)``.
+    public func delete(_ id: String, in collection: String) async throws {
+        _ = try await runner.edit(LocalEdit(RecordKey(collection, id), .delete))
+    }
+
+    /// Ends a problem. `edit` is what is wanted instead, made on the server's copy of the record; nil: nothing, the
+    /// server's stays. A problem that is not there any more is passed over.
+    public func resolve(_ problem: SyncProblem, with edit: Edit?) async throws {
+        let key = RecordKey(problem.collection, problem.recordID)
+        try await runner.resolve(problem.id, with: edit.map { LocalEdit(key, $0.action) })
+    }
+}
+
+// MARK: - Attachments
+
+extension Replica {
+    /// Keeps bytes for a record, to be uploaded before the record that names them.
+    ///
+    /// - Returns: their SHA-256 digest, for the record's field.
+    public func attach(_ bytes: [UInt8]) async throws -> String {
+        try await attachments.add(bytes)
+    }
+
+    /// The bytes of an attachment: from the device, else from the server.
+    ///
+    /// - Throws: ``ClientError``; `refused` with 404 where no record that the account may read names it.
+    public func attachment(_ digest: String) async throws -> [UInt8] {
+        try await attachments.bytes(digest)
+    }
+
+    /// Frees the space of attachments that the server has.
+    public func removeDownloadedAttachments() async throws {
+        try await attachments.removeDownloads()
+    }
+}
+
+// MARK: - Syncing
+
+extension Replica {
+    public var status: SyncStatus { runner.status.value }
+
+    /// The present status and every later one, or the latest where the reader is slow. Ends when the replica is closed.
+    public var statuses: AsyncStream<SyncStatus> { runner.status.follow() }
+
+    /// From now on the replica syncs by itself: after edits, after failures with growing pauses and, where `isLive`, as
+    /// soon as something changes at the server.
+    public func start(isLive: Bool = true) async {
+        await runner.start(isLive: isLive)
+    }
+
+    /// From now on nothing is sent, as when an app goes to the background. Reading and editing go on.
+    public func pause() async {
+        await runner.pause()
+    }
+
+    /// Syncs, whether started or not, until there is nothing more to do, a try got no answer, or the time is over: for the
+    /// time that a system gives in the background. What was cut off is done at the next time.
+    @discardableResult
+    public func sync(within time: Duration = .seconds(25)) async -> SyncStatus {
+        await runner.run(within: time)
+    }
+
+    /// A hint that trying may be worth it now. Nothing ever depends on hints.
+    public func networkMayBeBack() async {
+        await runner.retry()
+    }
+
+    /// There are new credentials: goes on where the sign-in ended.
+    public func signedIn() async {
+        await runner.signedIn()
+    }
+
+    /// Ends everything that the replica does, and lets go of its folder. Observations and ``statuses`` end; nothing can be
+    /// read any more.
+    public func close() async {
+        await runner.close()
+        try? database.pool.close()
+        lock.release()
+    }
+}

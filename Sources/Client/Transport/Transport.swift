@@ -1,0 +1,75 @@
+/// Carries requests to the gateway and answers back. An app uses ``URLSessionTransport``; another one is for programs
+/// with an HTTP client of their own, and for tests.
+///
+/// What every transport promises: it follows no redirect, stores no cookie and no answer, and never sends a request
+/// twice. A task that is cancelled ends its request. May be called from any task.
+public protocol Transport: Sendable {
+    /// Sends a request and waits for the whole answer, whatever its status.
+    ///
+    /// - Throws: ``TransportError``, or `CancellationError` where the task was cancelled.
+    func send(_ request: TransportRequest) async throws -> TransportResponse
+}
+
+/// One request, ready to be sent.
+public struct TransportRequest: Sendable, Equatable {
+    public var method: String
+    /// Absolute, `http` or `https`.
+    public var url: String
+    public var headers: [Header]
+    public var body: [UInt8]?
+    /// From the call to the last byte of the answer; passing it is ``TransportError/deadlineExceeded``.
+    public var deadline: Duration
+    /// Bytes of an answer's body at most; a longer one is ``TransportError/answerTooLarge(limit:)``.
+    public var largestAnswer: Int
+
+    public init(
+        method: String = "GET", url: String, headers: [Header] = [], body: [UInt8]? = nil,
+        deadline: Duration = .seconds(30), largestAnswer: Int = 64 << 20
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.deadline = deadline
+        self.largestAnswer = largestAnswer
+    }
+}
+
+/// An answer of any status.
+public struct TransportResponse: Sendable, Equatable {
+    public var status: Int
+    public var headers: [Header]
+    public var body: [UInt8]
+
+    public init(status: Int, headers: [Header] = [], body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// The first field of that name, in whatever case it was written.
+    public func header(_ name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+}
+
+public struct Header: Sendable, Equatable {
+    public var name: String
+    public var value: String
+
+    public init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// Why there is no answer. Whether the server acted on the request is unknown.
+public enum TransportError: Error, Sendable, Equatable {
+    /// No connection, or one that broke. The text is for a log.
+    case unreachable(String)
+    case deadlineExceeded
+    case answerTooLarge(limit: Int)
+    /// The address or the certificate: trying again without a change is of no use.
+    case notTrusted(String)
+    case invalidAddress(String)
+}

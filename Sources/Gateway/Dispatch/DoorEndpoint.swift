@@ -1,0 +1,111 @@
+import AdapterKit
+import HTTPTypes
+import NIOCore
+
+/// Hands the requests below a door's root to its adapter, and its answers back.
+struct DoorEndpoint: Endpoint {
+    let served: ServedAdapter
+    let door: Door
+    let services: GatewayServices
+    let properties: EndpointProperties
+
+    init(served: ServedAdapter, door: Door, services: GatewayServices) {
+        self.served = served
+        self.door = door
+        self.services = services
+        properties = EndpointProperties(
+            name: "\(served.declaration.name).\(door.name)", access: .public, effect: .writes,
+            adapter: served.declaration.name, bodyLimit: door.bodyLimit)
+    }
+
+    var description: EndpointDescription {
+        EndpointDescription(
+            summary: door.summary, tag: served.declaration.title,
+            answers: [
+                (.ok, .document(mediaType: door.mediaType)), (.created, .document(mediaType: door.mediaType)),
+                (.noContent, .nothing),
+            ],
+            errors: [.requestInvalid, .recordNotFound, .recordExists, .preconditionFailed, .storeUnavailable],
+            isDecidedByOperation: true)
+    }
+
+    func effect(of request: GatewayRequest) -> Effect {
+        if request.method == .get || request.method == .head { return .reads }
+        guard request.method == .post, let last = request.target.segments.last else { return .writes }
+        return door.readingPosts.contains(last) ? .reads : .writes
+    }
+
+    func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        let inner = request.request
+        let body = try await services.bodies.bytes(of: inner, limit: door.bodyLimit)
+        let answer = try await served.adapter.answer(
+            DoorRequest(
+                door: door.name, method: inner.method == .head ? "GET" : inner.method.rawValue,
+                target: inner.target.text, origin: inner.origin, headers: DoorHeaders(inner.headers), body: body,
+                caller: request.caller.principal, requestID: inner.id, deadline: inner.deadline,
+                records: served.records(in: services.store, for: request.caller.principal), log: served.log))
+        return try response(answer, to: inner)
+    }
+
+    func errorResponse(_ error: PorticoError, for request: GatewayRequest) -> GatewayResponse? {
+        let failure = DoorFailure(
+            door: door.name, method: request.method.rawValue, target: request.target.text,
+            headers: DoorHeaders(request.headers), requestID: request.id)
+        guard let answer = served.adapter.present(error, status: error.code.status.code, to: failure),
+            var response = try? response(answer, to: request)
+        else { return nil }
+        if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+
+    private func response(_ answer: DoorAnswer, to request: GatewayRequest) throws(PorticoError) -> GatewayResponse {
+        guard (200...599).contains(answer.status) else {
+            throw PorticoError(.serverInternal, "Something went wrong on the server.", logDetail: "no such status")
+        }
+        var response = GatewayResponse(.init(code: answer.status), headers: try answer.headers.fields())
+        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
+        switch answer.body {
+        case .bytes(let bytes):
+            services.answers.compress(
+                bytes, ContentCoding.negotiate(request.headers[.acceptEncoding]), into: &response)
+        case .pieces(let pieces): response.stream = DoorBody(pieces)
+        }
+        return response
+    }
+}
+
+/// An adapter's pieces as a connection asks for them.
+private struct DoorBody: ResponseStream {
+    private let pieces: any DoorPieces
+
+    init(_ pieces: any DoorPieces) {
+        self.pieces = pieces
+    }
+
+    func next() async throws -> ByteBuffer? {
+        try await pieces.next().map { ByteBuffer(bytes: $0) }
+    }
+
+    func end() { pieces.end() }
+}
+
+extension DoorHeaders {
+    fileprivate init(_ fields: HTTPFields) {
+        self.init(fields.map { Field($0.name.rawName, $0.value) })
+    }
+
+    /// Throws `server.internal` for what cannot stand in a head.
+    fileprivate func fields() throws(PorticoError) -> HTTPFields {
+        var fields = HTTPFields()
+        for field in self.fields {
+            guard let name = HTTPField.Name(field.name), HTTPField.isValidValue(field.value) else {
+                throw PorticoError(
+                    .serverInternal, "Something went wrong on the server.",
+                    logDetail: "the header field \(field.name) cannot be sent")
+            }
+            fields.append(HTTPField(name: name, value: field.value))
+        }
+        return fields
+    }
+}

@@ -1,0 +1,129 @@
+import AdapterKit
+import NIOCore
+import SyncEngine
+import ValueTree
+import WireFormats
+
+/// Turns a stretch of the log into a feed's events.
+struct FeedReader: Sendable {
+    let feed: LiveFeed
+    let adapter: AdapterName
+    let epoch: Epoch
+    private let groups: CollectionID
+    private let sources: [CollectionID: LiveFeed.Source]
+    private let keys: [CollectionID: FieldName]
+
+    /// Throws where the declaration makes no sense (``LiveFeed/check(in:)``).
+    init(_ feed: LiveFeed, of declaration: AdapterDeclaration, epoch: Epoch) throws {
+        try feed.check(in: declaration)
+        self.feed = feed
+        self.epoch = epoch
+        adapter = declaration.name
+        groups = CollectionID(declaration.name, feed.group.entity)
+        sources = Dictionary(
+            feed.sources.map { (CollectionID(declaration.name, $0.entity), $0) }, uniquingKeysWith: { $1 })
+        keys = Dictionary(
+            declaration.entities.map { (CollectionID(declaration.name, $0.name), $0.key.field) },
+            uniquingKeysWith: { $1 })
+    }
+
+    /// Throws `sync.fetchAgain` for a position below the log's floor.
+    func page(after position: Revision, limits: FeedSettings, at moment: any StoreMoment) throws -> FeedPage {
+        let entries = try moment.changes(after: position, limit: limits.page)
+        var news: [FeedNews] = []
+        var bytes = 0
+        for (index, entry) in entries.enumerated() {
+            if entry.collection == groups {
+                news.append(contentsOf: try membership(entry, later: entries[(index + 1)...], at: moment))
+            } else if let source = sources[entry.collection] {
+                news.append(contentsOf: try change(entry, source, at: moment))
+            } else {
+                continue
+            }
+            bytes += news.last?.event.readableBytes ?? 0
+            if bytes > limits.pieceBytes { return FeedPage(news: news, through: entry.position, isComplete: false) }
+        }
+        let isComplete = entries.count < limits.page
+        let last = entries.last?.position ?? position
+        return FeedPage(news: news, through: isComplete ? max(last, moment.position) : last, isComplete: isComplete)
+    }
+
+    /// The groups that an account is a member of now.
+    func groups(of name: String, at moment: any StoreMoment) throws -> Set<RecordID> {
+        let query = Query(.listContains(feed.group.members, .string(name)), limit: Query.maximumLimit)
+        return Set(try moment.query(query, in: groups).records.map(\.id))
+    }
+}
+
+extension FeedReader {
+    /// Nothing for what was removed since, or belongs to no group: a later entry tells what became of it.
+    private func change(
+        _ entry: LogEntry, _ source: LiveFeed.Source, at moment: any StoreMoment
+    ) throws -> [FeedNews] {
+        var data: WireDictionary = [:]
+        let name: EventName?
+        let group: WireValue?
+        if entry.kind == .put, let record = try moment.record(entry.id, in: entry.collection, visible: nil) {
+            name = entry.previousRevision == nil ? source.created : source.changed
+            group = record[source.group]
+            for field in source.tells { data[field.text] = record[field] }
+        } else {
+            name = entry.kind == .remove ? source.removed : nil
+            group = entry.previousScopeValues[source.group.text]
+            data[keys[entry.collection]?.text ?? "id"] = .string(entry.id.text)
+            data[source.group.text] = group
+        }
+        guard let name, let id = group.flatMap({ RecordID(key: $0) }) else { return [] }
+        return [
+            FeedNews(
+                position: entry.position, group: id, event: try text(name, data, at: entry.position), membership: nil)
+        ]
+    }
+
+    private func membership(
+        _ entry: LogEntry, later: ArraySlice<LogEntry>, at moment: any StoreMoment
+    ) throws -> [FeedNews] {
+        let record = try moment.record(entry.id, in: entry.collection, visible: nil)
+        let next = later.first { $0.id == entry.id && $0.collection == entry.collection }
+        let before = entry.previousRevision == nil ? [] : names(entry.previousScopeValues[feed.group.members.text])
+        let after =
+            entry.kind == .remove
+            ? []
+            : names(
+                next?.previousScopeValues[feed.group.members.text] ?? record?[feed.group.members])
+        let (was, isNow) = (Set(before), Set(after))
+        let (joined, left) = (after.filter { !was.contains($0) }, before.filter { !isNow.contains($0) })
+        let key = keys[entry.collection]?.text ?? "id"
+        guard !joined.isEmpty || !left.isEmpty else {
+            guard let record else { return [] }
+            let event = try text(feed.group.changed, told(record), at: entry.position)
+            return [FeedNews(position: entry.position, group: entry.id, event: event, membership: nil)]
+        }
+        var data = record.map(told) ?? [key: .string(entry.id.text)]
+        data["joined"] = .array(joined.map(WireValue.string))
+        data["left"] = .array(left.map(WireValue.string))
+        let farewell: WireDictionary = [
+            key: .string(entry.id.text), "joined": [], "left": .array(left.map(WireValue.string)),
+        ]
+        return [
+            FeedNews(
+                position: entry.position, group: entry.id,
+                event: try text(feed.group.membership, data, at: entry.position),
+                membership: FeedNews.Membership(
+                    joined: joined, left: left,
+                    farewell: try text(feed.group.membership, farewell, at: entry.position)))
+        ]
+    }
+
+    private func told(_ record: Record) -> WireDictionary {
+        var data: WireDictionary = [:]
+        for field in feed.group.tells { data[field.text] = record[field] }
+        return data
+    }
+
+    private func names(_ value: WireValue?) -> [String] { (value?.arrayValue ?? []).compactMap(\.stringValue) }
+
+    private func text(_ name: EventName, _ data: WireDictionary, at position: Revision) throws -> ByteBuffer {
+        try EventText.event(name.text, id: FeedPosition.text(position, in: epoch), data: .dictionary(data))
+    }
+}

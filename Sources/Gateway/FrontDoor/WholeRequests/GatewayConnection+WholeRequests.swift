@@ -1,0 +1,77 @@
+import AdapterKit
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+
+/// A request that arrived whole, as the gateway reads it.
+struct WholeRequest: Sendable {
+    let request: GatewayRequest
+    /// Nil where memory does not know.
+    let caller: Caller?
+    let began: ContinuousClock.Instant
+}
+
+extension GatewayConnection {
+    /// Nil for a request that is not well-formed or too long: the asynchronous layer says so.
+    func request(
+        _ held: HeldRequest, _ peer: PeerAddress.OfConnection, _ credential: inout ConnectionCredential
+    ) -> WholeRequest? {
+        let began = ContinuousClock.now
+        guard held.head.uri.utf8.count <= gateway.services.limits.uri, let fields = held.fields,
+            let method = HTTPRequest.Method(rawValue: held.head.method.rawValue),
+            let target = RequestTarget(held.head.uri)
+        else { return nil }
+        let request = GatewayRequest(
+            id: ids.next(), method: method, target: target, headers: fields, peer: peers.peer(peer, fields),
+            body: .bytes(held.body.map { Array($0.readableBytesView) } ?? []), deadline: began + settings.request)
+        let caller = gateway.authenticator.callerAtHand(of: request, &credential)
+        return WholeRequest(request: request, caller: caller, began: began)
+    }
+
+    /// The whole response, logged, where the gateway has it at hand. On the channel's event loop.
+    func responseAtHand(to whole: WholeRequest) -> WireResponse? {
+        let request = whole.request
+        guard let caller = whole.caller, let answer = gateway.answerAtHand(to: request, from: caller) else {
+            return nil
+        }
+        logAccess(
+            request.method, LoggedPath.text(request.target.path)[...], status: answer.status, bytes: answer.bytes,
+            answer.trace, id: request.id, began: whole.began)
+        return WireResponse(answer, date: dates.text(), id: request.id)
+    }
+
+    /// Answers in a task that the deadlines' keeper owns, away from the event loop: adapters may block.
+    func answer(_ whole: WholeRequest, on channel: WholeRequestChannel) {
+        let (request, gateway) = (whole.request, gateway)
+        do {
+            try places.take(for: request.target.path)
+        } catch {
+            return send(.failure(error), to: whole, on: channel)
+        }
+        let late = PorticoError(.deadlineExceeded, "The request took too long.")
+        gateway.services.deadlines.start(until: request.deadline, late: late) {
+            await gateway.respond(to: request, from: whole.caller)
+        } whenDone: { result in
+            places.leave()
+            send(result, to: whole, on: channel)
+        }
+    }
+
+    private func send(
+        _ result: Result<(response: GatewayResponse, trace: RequestTrace), any Error>, to whole: WholeRequest,
+        on channel: WholeRequestChannel
+    ) {
+        let request = whole.request
+        var (response, trace) =
+            switch result {
+            case .success(let answered): answered
+            case .failure(let error):
+                (failure(error, id: request.id, method: request.method, headers: request.headers), RequestTrace())
+            }
+        label(&response, isLast: response.closesConnection)
+        logAccess(
+            request.method, LoggedPath.text(request.target.path)[...], status: response.status.code,
+            bytes: response.buffer.readableBytes, trace, id: request.id, began: whole.began)
+        channel.finish(response)
+    }
+}

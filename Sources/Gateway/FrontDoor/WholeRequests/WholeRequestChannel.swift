@@ -1,0 +1,50 @@
+import NIOCore
+import NIOHTTP1
+
+/// The way back from the task that answers a request to ``WholeRequestHandler`` on its event loop.
+struct WholeRequestChannel: Sendable {
+    private let place: NIOLoopBound<(handler: WholeRequestHandler, context: ChannelHandlerContext)>
+    private let loop: any EventLoop
+
+    /// On the event loop.
+    init(_ handler: WholeRequestHandler, _ context: ChannelHandlerContext) {
+        loop = context.eventLoop
+        place = NIOLoopBound((handler, context), eventLoop: loop)
+    }
+
+    /// From any thread; nothing happens where the connection has gone. A stream's pieces are asked for as the peer takes
+    /// them.
+    func finish(_ response: GatewayResponse) {
+        guard let stream = response.stream else {
+            let bytes = WireResponse(response)
+            return loop.execute { place.value.handler.finish(bytes, context: place.value.context) }
+        }
+        let head = HTTPResponseHead(response)
+        loop.execute {
+            let (handler, context) = place.value
+            handler.finish(by: Task { await write(stream, head, isLast: response.closesConnection) }, context: context)
+            context.channel.closeFuture.whenComplete { _ in stream.end() }
+        }
+    }
+
+    private func write(_ stream: any ResponseStream, _ head: HTTPResponseHead, isLast: Bool) async {
+        defer { stream.end() }
+        do {
+            try await write(.head(head))
+            while let piece = try await stream.next() { try await write(.body(.byteBuffer(piece))) }
+            try await write(.end(nil))
+            try await loop.submit { place.value.handler.resume(place.value.context, closes: isLast) }.get()
+        } catch {
+            // The connection is gone, or can carry nothing else: the head promised more.
+            loop.execute { place.value.context.close(promise: nil) }
+        }
+    }
+
+    /// Returns once it has left.
+    private func write(_ part: HTTPServerResponsePart) async throws {
+        try await loop.flatSubmit {
+            let context = place.value.context
+            return context.writeAndFlush(WholeRequestHandler.wrapped(part))
+        }.get()
+    }
+}

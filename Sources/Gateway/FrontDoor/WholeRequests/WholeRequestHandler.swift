@@ -1,0 +1,244 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTP1
+
+/// Answers requests that arrived whole: on the event loop what the gateway has at hand, in a task of its own everything
+/// else. What is not whole is passed on to the asynchronous layer.
+///
+/// It stands behind the decoder. A request is tried only when it arrived within one reading, no earlier one is under way
+/// (responses keep the order of their requests), and nobody has to wait for a slow reader. While a task answers, what
+/// arrives is kept (``Arrivals``) and then goes the same way. What is left at the end of a reading is passed on.
+/// Why it is there: docs/decisions/0082-answers-at-hand.md and 0150-whole-requests.md.
+final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    /// Longer bodies are passed on without being held.
+    static let longestBody = 16 << 10
+
+    private let connection: GatewayConnection
+    /// Keeps the order of responses. What is written past it is told to it.
+    private let door: DoorHandler
+    private var patience: ConnectionPatience
+    private var held: HeldRequest?
+    /// Whether a task answers a request.
+    private var isAnswering = false
+    /// Writes the answer's pieces, where it has no end yet. It ends with the connection.
+    private var writing: Task<Void, Never>?
+    private var arrivals = Arrivals()
+    /// Requests that were passed on and are not answered yet.
+    private var passedOn = 0
+    private var isReadingPassedOn = false
+    private var mustFlush = false
+    private var peer: PeerAddress.OfConnection?
+    private var credential = ConnectionCredential()
+    /// What is written here has been encoded already.
+    private var encoder: ChannelHandlerContext?
+
+    init(connection: GatewayConnection, door: DoorHandler) {
+        self.connection = connection
+        self.door = door
+        patience = ConnectionPatience(idle: connection.settings.idle)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        patience.noteActivity()
+        let part = unwrapInboundIn(data)
+        if isAnswering { arrivals.keep(.part(part)) } else { take(part, context) }
+    }
+
+    private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+        switch part {
+        case .head(let head):
+            guard passedOn == 0, context.channel.isWritable, let request = HeldRequest(head) else {
+                return pass(part, context)
+            }
+            held = request
+        case .body(let piece):
+            guard held != nil else { return pass(part, context) }
+            held?.append(piece)
+        case .end:
+            guard let request = held else { return pass(part, context) }
+            held = nil
+            if !answer(request, context) {
+                for piece in request.parts { pass(piece, context) }
+                pass(part, context)
+            }
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        release(context)
+        flush()
+        context.fireChannelReadComplete()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if arrivals.isEmpty { context.read() } else { arrivals.wantsReading = true }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .end = unwrapOutboundIn(data) {
+            passedOn = max(0, passedOn - 1)
+            patience.noteActivity()
+        }
+        context.write(data, promise: promise)
+    }
+
+    private func pass(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+        switch part {
+        case .head:
+            passedOn += 1
+            isReadingPassedOn = true
+        case .body: break
+        case .end: isReadingPassedOn = false
+        }
+        context.fireChannelRead(wrapInboundOut(part))
+    }
+
+    private func release(_ context: ChannelHandlerContext) {
+        guard let request = held else { return }
+        held = nil
+        for part in request.parts { pass(part, context) }
+    }
+
+    private func flush() {
+        guard mustFlush else { return }
+        mustFlush = false
+        encoder?.flush()
+    }
+}
+
+extension WholeRequestHandler {
+    /// False where only the asynchronous layer can say what is wrong with it.
+    private func answer(_ held: HeldRequest, _ context: ChannelHandlerContext) -> Bool {
+        let peer = self.peer ?? connection.peers.ofConnection(context.remoteAddress)
+        self.peer = peer
+        guard encoder != nil, let request = connection.request(held, peer, &credential) else { return false }
+        if let response = connection.responseAtHand(to: request) {
+            write(response)
+        } else {
+            isAnswering = true
+            connection.answer(request, on: WholeRequestChannel(self, context))
+        }
+        return true
+    }
+
+    private func write(_ response: WireResponse) {
+        encoder?.write(NIOAny(IOData.byteBuffer(response.bytes)), promise: nil)
+        if let body = response.body { encoder?.write(NIOAny(IOData.byteBuffer(body)), promise: nil) }
+        mustFlush = true
+        door.noteAnswered()
+    }
+
+    /// The whole response of the task. Nothing is written where the connection has gone.
+    func finish(_ response: WireResponse, context: ChannelHandlerContext) {
+        guard isAnswering else { return }
+        let response = door.isStopping ? response.endingConnection() : response
+        write(response)
+        resume(context, closes: response.isLast)
+    }
+
+    /// The response goes out piece by piece, and ``resume(_:closes:)`` is called after it.
+    func finish(by writing: Task<Void, Never>, context: ChannelHandlerContext) {
+        if isAnswering { self.writing = writing } else { writing.cancel() }
+    }
+
+    static func wrapped(_ part: HTTPServerResponsePart) -> NIOAny { NIOAny(part) }
+
+    /// To be called once the response is written.
+    func resume(_ context: ChannelHandlerContext, closes: Bool) {
+        patience.noteActivity()
+        guard !closes else {
+            flush()
+            return context.close(promise: nil)
+        }
+        isAnswering = false
+        writing = nil
+        deliverArrivals(context)
+        flush()
+    }
+
+    private func deliverArrivals(_ context: ChannelHandlerContext) {
+        guard !arrivals.isEmpty else { return }
+        while !isAnswering, let arrival = arrivals.takeFirst() {
+            switch arrival {
+            case .part(let part): take(part, context)
+            case .event(let event):
+                release(context)
+                context.fireUserInboundEventTriggered(event)
+            case .failure(let error):
+                release(context)
+                context.fireErrorCaught(error)
+            }
+        }
+        guard arrivals.isEmpty else { return }
+        release(context)
+        context.fireChannelReadComplete()
+        guard arrivals.wantsReading else { return }
+        arrivals.wantsReading = false
+        context.read()
+    }
+}
+
+extension WholeRequestHandler {
+    func handlerAdded(context: ChannelHandlerContext) {
+        encoder = try? context.pipeline.syncOperations.context(handlerType: HTTPResponseEncoder.self)
+        if context.channel.isActive { watch(context) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        watch(context)
+        context.fireChannelActive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        patience.stop()
+        end()
+        encoder = nil
+    }
+
+    /// Whoever answers is told by the channel that there is nobody to write to.
+    func channelInactive(context: ChannelHandlerContext) {
+        patience.stop()
+        end()
+        release(context)
+        context.fireChannelInactive()
+    }
+
+    private func end() {
+        isAnswering = false
+        arrivals = Arrivals()
+        writing?.cancel()
+        writing = nil
+    }
+
+    /// What ends a connection (a stop, the peer's last byte) waits for the answer that is under way.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if isAnswering { return arrivals.keep(.event(event)) }
+        release(context)
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if isAnswering { return arrivals.keep(.failure(error)) }
+        release(context)
+        context.fireErrorCaught(error)
+    }
+
+    /// A connection is given up when nothing comes while something is due from the peer, never while we owe an answer;
+    /// for answers that it does not take there is ``SlowReaderHandler``.
+    private func watch(_ context: ChannelHandlerContext) {
+        let channel = context.channel
+        patience.start(on: context.eventLoop) { [self] in
+            !isAnswering && (passedOn == 0 || isReadingPassedOn)
+        } giveUp: {
+            channel.close(promise: nil)
+        }
+    }
+}
+
+@available(*, unavailable)
+extension WholeRequestHandler: Sendable {}

@@ -1,0 +1,158 @@
+/// One schema of version 2 in version 4's terms. What only version 2 knows (documentation, attributes of other
+/// namespaces) is left out.
+struct SchemaUpgrade {
+    let associations: Associations
+
+    func schema(_ schema: CSDLElement) throws(CSDLProblem) -> CSDLElement {
+        var upgraded = element(schema, ["Namespace", "Alias"])
+        for child in schema.children {
+            switch child.name {
+            case "EntityType", "ComplexType": upgraded.children.append(try structured(child))
+            case "EnumType": upgraded.children.append(plain(child))
+            case "EntityContainer":
+                let operations = try child.all("FunctionImport").map { item throws(CSDLProblem) in
+                    try operation(item)
+                }
+                upgraded.children += operations
+                upgraded.children.append(try container(child, schema))
+            default: continue
+            }
+        }
+        return upgraded
+    }
+
+    private func structured(_ type: CSDLElement) throws(CSDLProblem) -> CSDLElement {
+        var upgraded = element(type, ["Name", "BaseType", "Abstract", "OpenType"])
+        if type["{\(CSDLNamespace.metadata2)}HasStream"] == "true" {
+            upgraded.attributes.append(.init("HasStream", "true"))
+        }
+        for child in type.children {
+            switch child.name {
+            case "Key": upgraded.children.append(plain(child))
+            case "Property": upgraded.children.append(property(child))
+            case "NavigationProperty": upgraded.children.append(try navigation(child))
+            default: continue
+            }
+        }
+        return upgraded
+    }
+
+    private func property(_ property: CSDLElement) -> CSDLElement {
+        var upgraded = element(
+            property,
+            ["Name", "Type", "Nullable", "DefaultValue", "MaxLength", "Precision", "Scale", "Unicode", "SRID"])
+        if property["CollectionKind"] != nil { upgraded.set("Type", "Collection(\(upgraded["Type"] ?? ""))") }
+        upgraded.modernize()
+        return upgraded
+    }
+
+    private func navigation(_ property: CSDLElement) throws(CSDLProblem) -> CSDLElement {
+        let relationship = associations.name(try property.required("Relationship"))
+        let (from, to) = (try property.required("FromRole"), try property.required("ToRole"))
+        guard let association = associations[relationship], let end = association.ends.first(where: { $0.role == to })
+        else { throw CSDLProblem("There is no association \(relationship) with a role \(to).", line: property.line) }
+        var upgraded = element(property, ["Name"])
+        let isMany = end.multiplicity == "*"
+        upgraded.set("Type", isMany ? "Collection(\(end.type))" : end.type)
+        if end.multiplicity == "1" { upgraded.set("Nullable", "false") }
+        if let partner = associations.partner(relationship, from: to), from != to { upgraded.set("Partner", partner) }
+        if association.principalRole == to, !isMany {
+            for (dependent, principal) in zip(association.dependent, association.principal) {
+                upgraded.children.append(
+                    CSDLElement(
+                        "ReferentialConstraint",
+                        [.init("Property", dependent), .init("ReferencedProperty", principal)]))
+            }
+        }
+        if association.cascades[from] == true {
+            upgraded.children.append(CSDLElement("OnDelete", [.init("Action", "Cascade")]))
+        }
+        return upgraded
+    }
+
+    private func container(_ container: CSDLElement, _ schema: CSDLElement) throws(CSDLProblem) -> CSDLElement {
+        var upgraded = element(container, ["Name"])
+        for set in container.all("EntitySet") {
+            var item = element(set, ["Name", "EntityType"])
+            item.children = try bindings(set, schema)
+            upgraded.children.append(item)
+        }
+        for item in container.all("FunctionImport") {
+            let kind = Self.kind(of: item)
+            var attributes: [CSDLElement.Attribute] = [
+                .init("Name", try item.required("Name")),
+                .init(kind, "\(schema["Namespace"] ?? "").\(try item.required("Name"))"),
+            ]
+            if let set = item["EntitySet"] { attributes.append(.init("EntitySet", set)) }
+            upgraded.children.append(CSDLElement("\(kind)Import", attributes, line: item.line))
+        }
+        return upgraded
+    }
+
+    private func bindings(_ set: CSDLElement, _ schema: CSDLElement) throws(CSDLProblem) -> [CSDLElement] {
+        let type = associations.name(set["EntityType"] ?? "")
+        var bindings: [CSDLElement] = []
+        let declared = schema.all("EntityType").first { $0["Name"] == type.name }
+        for property in declared?.all("NavigationProperty") ?? [] {
+            guard
+                let target = associations.target(
+                    associations.name(try property.required("Relationship")), from: set["Name"] ?? "",
+                    role: property["FromRole"] ?? "", to: property["ToRole"] ?? "")
+            else { continue }
+            bindings.append(
+                CSDLElement(
+                    "NavigationPropertyBinding", [.init("Path", property["Name"] ?? ""), .init("Target", target)]))
+        }
+        return bindings
+    }
+
+    /// Version 2's function imports that are called with POST change something: actions.
+    private static func kind(of item: CSDLElement) -> String {
+        item["{\(CSDLNamespace.metadata2)}HttpMethod"] == "POST" ? "Action" : "Function"
+    }
+
+    private func operation(_ item: CSDLElement) throws(CSDLProblem) -> CSDLElement {
+        var operation = CSDLElement(
+            Self.kind(of: item), [.init("Name", try item.required("Name"))], line: item.line)
+        for parameter in item.all("Parameter") { operation.children.append(property(parameter)) }
+        if let type = item["ReturnType"] ?? item.first("ReturnType")?["Type"] {
+            var result = CSDLElement("ReturnType", [.init("Type", type)], line: item.line)
+            result.modernize()
+            operation.children.append(result)
+        }
+        return operation
+    }
+
+    /// The element with these of its attributes, without children.
+    private func element(_ source: CSDLElement, _ attributes: [String]) -> CSDLElement {
+        CSDLElement(
+            source.name, attributes.compactMap { name in source[name].map { .init(name, $0) } }, line: source.line)
+    }
+
+    private func plain(_ source: CSDLElement) -> CSDLElement {
+        CSDLElement(
+            source.name, source.attributes.filter { !$0.name.hasPrefix("{") }, children: source.children.map(plain),
+            line: source.line)
+    }
+}
+
+extension CSDLElement {
+    fileprivate mutating func set(_ attribute: String, _ value: String) {
+        if let position = attributes.firstIndex(where: { $0.name == attribute }) {
+            attributes[position].value = value
+        } else {
+            attributes.append(Attribute(attribute, value))
+        }
+    }
+
+    /// A type of version 2 that version 4 lacks becomes its successor, and its name stays known.
+    fileprivate mutating func modernize() {
+        switch self["Type"] {
+        case "Edm.DateTime": set("Type", "Edm.DateTimeOffset")
+        case "Edm.Time": set("Type", "Edm.TimeOfDay")
+        default: return
+        }
+        let legacy = self["Type"] == "Edm.TimeOfDay" ? "Time" : "DateTime"
+        attributes.append(Attribute(Self.legacyType, legacy))
+    }
+}

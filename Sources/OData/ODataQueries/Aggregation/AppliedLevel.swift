@@ -1,0 +1,93 @@
+import AdapterKit
+import ODataLanguage
+import ODataModel
+import ODataRecords
+
+/// The level of a query with `$apply`: the options that follow work on what it made.
+struct AppliedLevel {
+    let reader: ExpressionReader
+    let options: CollectedOptions
+    let place: EntityPlace
+
+    func level(
+        _ transformations: [Transformation], _ source: RelationSource, where base: RowExpression?
+    ) throws(QueryProblem) -> LevelPlan {
+        let start = AppliedRows(source: source, condition: base, content: .entities(place))
+        let applier = Applier(reader: reader)
+        var rows = applier.settled(try applier.apply(transformations, to: start))
+        guard options.expand.isEmpty else {
+            throw QueryProblem("$expand does not go with $apply.", kind: .notSupported)
+        }
+        for item in options.compute {
+            let meaning = try reader.read(item.expression, on: rows.ground)
+            rows.computed.append(AppliedRows.Column(path: [item.name], meaning: meaning))
+        }
+        if let filter = options.filter {
+            rows.condition = reader.both(rows.condition, try reader.condition(filter, on: rows.ground))
+        }
+        if !options.order.isEmpty { rows.order = try applier.order(options.order, on: rows.ground) }
+        return try level(rows)
+    }
+
+    private func level(_ rows: AppliedRows) throws(QueryProblem) -> LevelPlan {
+        var list = ColumnList()
+        var order = rows.order
+        var table: RecordTable?
+        var revision: Int?
+        let selected = try selection(rows)
+        switch rows.content {
+        case .entities(let place):
+            table = place.table
+            addProperties(place, &list, selected)
+            revision = list.position(of: .revision(place.source), .int64)
+            order.append(RowOrder(.field(place.source, place.table.keyField)))
+        case .columns(let columns):
+            // All columns together tell rows apart, as far as they differ.
+            order += columns.filter { $0.meaning.type.map { reader.model.kind(of: $0) != .tree } ?? true }
+                .map { RowOrder($0.meaning.expression) }
+        }
+        for column in rows.columns {
+            let isVisible = selected?.contains(column.path.joined(separator: "/")) ?? true
+            list.add(
+                ResultColumn(column.path, column.meaning.type ?? .string, isVisible: isVisible),
+                column.meaning.expression)
+        }
+        let orderColumns = order.map { list.position(of: $0.expression, .string) }
+        let type: Int? =
+            if case .entities(let place) = rows.content, let field = place.table.discriminator {
+                list.position(of: .field(place.source, field), .string)
+            } else { nil }
+        let shape = ResultShape(
+            table: table, type: table?.type.name, columns: list.columns, expansions: [], revisionColumn: revision,
+            typeColumn: type, dynamicColumn: nil, streams: [], isNarrowed: table == nil || selected != nil)
+        let relation = Relation(rows.source, where: rows.condition, columns: list.expressions, order: order)
+        let count = Relation(
+            rows.source, where: rows.condition, columns: [.aggregate(.count, nil, isDistinct: false)])
+        return LevelPlan(
+            shape: shape, relation: relation, expansions: [], count: options.count ? count : nil,
+            orderColumns: orderColumns)
+    }
+
+    private func selection(_ rows: AppliedRows) throws(QueryProblem) -> Set<String>? {
+        guard let items = options.select else { return nil }
+        var names: Set<String> = []
+        for item in items {
+            if case .star? = item.path.segments.first?.form { return nil }
+            let name = Grouping.names(item.path).joined(separator: "/")
+            _ = try reader.read(Expression(.path(item.path), item.path.range), on: rows.ground)
+            names.insert(name)
+        }
+        return names
+    }
+
+    private func addProperties(_ place: EntityPlace, _ list: inout ColumnList, _ selected: Set<String>?) {
+        for type in place.table.family.compactMap({ reader.model.structured($0) }) {
+            for property in type.properties where !list.columns.contains(where: { $0.path == [property.name] }) {
+                guard let column = place.table.columns[property.name] else { continue }
+                list.add(
+                    ResultColumn([property.name], property.type, isVisible: selected?.contains(property.name) ?? true),
+                    .field(place.source, column.field))
+            }
+        }
+    }
+}

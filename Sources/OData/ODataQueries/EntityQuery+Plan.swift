@@ -1,0 +1,110 @@
+import AdapterKit
+import ODataLanguage
+import ODataModel
+import ODataRecords
+
+extension EntityQuery {
+    /// Checks the query against the model and says how it is answered.
+    public func plan(in tables: ServiceTables, limits: QueryLimits = .standard) throws(QueryProblem) -> QueryPlan {
+        guard let table = tables[source] else { throw QueryProblem("There is no entity set \(source).") }
+        let options = try CollectedOptions(self.options, limits: limits)
+        let reader = ExpressionReader(
+            tables: tables, numbering: SourceNumbering(), aliases: options.aliases, now: now)
+        let type = cast ?? table.type.name
+        let place = EntityPlace(source: reader.numbering.next(), table: table, type: type)
+        let base = try BaseReader(reader: reader, place: place).condition(base, cast: cast)
+        let records = RelationSource.records(table.entity, as: place.source)
+        let level: LevelPlan
+        if let apply = options.apply {
+            level = try AppliedLevel(reader: reader, options: options, place: place).level(apply, records, where: base)
+        } else {
+            var builder = try LevelBuilder(reader, options, place, limits: limits, depth: 0)
+            level = try builder.level(records, where: base)
+        }
+        return try paged(level, options, limits)
+    }
+
+    private func paged(
+        _ level: LevelPlan, _ options: CollectedOptions, _ limits: QueryLimits
+    ) throws(QueryProblem) -> QueryPlan {
+        var level = level
+        var remaining = options.top
+        if let token = options.skipToken {
+            guard let read = PageToken(token.text), read.values.count == level.relation.order.count else {
+                throw QueryProblem("The $skiptoken belongs to another query.", at: token.range)
+            }
+            level.relation.start = .after(read.values)
+            remaining = read.remaining
+        } else if options.skip > 0 {
+            level.relation.start = .offset(options.skip)
+        }
+        return QueryPlan(
+            shape: level.shape, level: level, limits: limits, pageLimit: min(pageSize, remaining ?? pageSize),
+            remaining: remaining)
+    }
+}
+
+/// The condition that a path's rows fulfil.
+struct BaseReader {
+    let reader: ExpressionReader
+    let place: EntityPlace
+
+    func condition(
+        _ base: EntityQuery.Base, cast: QualifiedName?
+    ) throws(QueryProblem) -> RowExpression? {
+        let rows = try condition(base)
+        return reader.both(rows, cast.map { reader.isOf($0, place) })
+    }
+
+    private func condition(_ base: EntityQuery.Base) throws(QueryProblem) -> RowExpression? {
+        switch base {
+        case .all: return nil
+        case .record(let id): return isRecord(id, place)
+        case .records(let ids):
+            return .oneOf(.field(place.source, place.table.keyField), ids.map { keyValue($0, place.table) })
+        case .one(let outer, let id): return reader.both(try condition(outer), isRecord(id, place))
+        case .filtered(let outer, let filter):
+            let inner = try reader.condition(filter, on: Ground(.entity(place)))
+            return reader.both(try condition(outer), inner)
+        case .related(let from, let id, let property): return try related(from, id, property)
+        }
+    }
+
+    private func isRecord(_ id: RecordID, _ place: EntityPlace) -> RowExpression {
+        .compare(
+            .equal, .field(place.source, place.table.keyField), .value(keyValue(id, place.table)))
+    }
+
+    private func keyValue(_ id: RecordID, _ table: RecordTable) -> WireValue {
+        guard case .property(let name) = table.key, let type = table.keyType(name),
+            reader.model.kind(of: type) == .integer
+        else { return .string(id.text) }
+        return Int64(id.text).map { .int64($0) } ?? .null
+    }
+
+    /// By the values that the other record has, so that an index finds them.
+    private func related(
+        _ from: String, _ id: RecordID, _ property: String
+    ) throws(QueryProblem) -> RowExpression? {
+        guard let table = reader.tables[from], let relation = table.relations[property] else {
+            throw QueryProblem("\(from) has no navigation property \(property).")
+        }
+        let other = EntityPlace(source: reader.numbering.next(), table: table, type: table.type.name)
+        let records = RelationSource.records(table.entity, as: other.source)
+        switch relation {
+        case .fields(_, let pairs, _):
+            return .all(
+                pairs.map { pair in
+                    .among(
+                        .field(place.source, pair.far),
+                        Relation(records, where: isRecord(id, other), columns: [.field(other.source, pair.near)]))
+                })
+        case .links(_, let through, let near, let far, _):
+            let link = reader.numbering.next()
+            let owner = Relation(records, where: isRecord(id, other), columns: [.field(other.source, table.keyField)])
+            let links = Relation(
+                .records(through, as: link), where: .among(.field(link, near), owner), columns: [.field(link, far)])
+            return .among(.field(place.source, place.table.keyField), links)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import AdapterKit
+import ODataLanguage
+import ODataModel
+import ODataRecords
+
+// Canonical functions. URL Conventions 4.01, sections 5.1.1.5 to 5.1.1.12.
+extension ExpressionReader {
+    func call(
+        _ function: BuiltInFunction, _ written: [Expression], _ range: SourceRange, on ground: Ground
+    ) throws(QueryProblem) -> Meaning {
+        guard function.argumentCounts.contains(written.count) else {
+            throw QueryProblem("\(function.rawValue) takes another number of values.", at: range)
+        }
+        var arguments: [Meaning] = []
+        for argument in written { arguments.append(try read(argument, on: ground)) }
+        let types = arguments.map { $0.type.map { model.family(of: $0) } }
+        guard function.accepts(types) else {
+            throw QueryProblem("\(function.rawValue) does not take such values.", at: range)
+        }
+        let values = arguments.map(\.expression)
+        if let simple = function.rowFunction {
+            return Meaning(.call(simple.function, values), simple.result ?? arguments[0].type ?? .string)
+        }
+        return try special(function, arguments, values, types, range)
+    }
+
+    private func special(
+        _ function: BuiltInFunction, _ arguments: [Meaning], _ values: [RowExpression], _ types: [TypeFamily?],
+        _ range: SourceRange
+    ) throws(QueryProblem) -> Meaning {
+        let isList = types.first == .some(.collection)
+        switch function {
+        case .contains: return Meaning(.call(isList ? .listContains : .contains, values), .boolean)
+        case .startswith: return Meaning(.call(isList ? .listStartsWith : .startsWith, values), .boolean)
+        case .endswith: return Meaning(.call(isList ? .listEndsWith : .endsWith, values), .boolean)
+        case .substringof: return Meaning(.call(.contains, [values[1], values[0]]), .boolean)
+        case .length: return Meaning(.call(isList ? .count : .length, values), TypeReference(.primitive(.int32)))
+        case .date: return types[0] == .date ? arguments[0] : Meaning(.call(.dayOf, values), .date)
+        case .time: return types[0] == .timeOfDay ? arguments[0] : Meaning(.call(.timeOf, values), .timeOfDay)
+        case .totalseconds: return Meaning(values[0], TypeReference(.primitive(.decimal)))
+        case .totaloffsetminutes:
+            return Meaning(Self.unlessNull(values[0], .value(0)), TypeReference(.primitive(.int32)))
+        case .now: return Meaning(.value(.date(now)), .dateTimeOffset)
+        case .mindatetime: return try natural(.dateTimeOffset("0001-01-01T00:00:00Z"), range)
+        case .maxdatetime: return try natural(.dateTimeOffset("9999-12-31T23:59:59.999999Z"), range)
+        default:
+            throw QueryProblem("\(function.rawValue) is not supported.", at: range, kind: .notSupported)
+        }
+    }
+
+    private static func unlessNull(_ value: RowExpression, _ result: RowExpression) -> RowExpression {
+        .choose([RowExpression.Branch(when: .isNull(value), then: .value(.null))], otherwise: result)
+    }
+}
+
+extension BuiltInFunction {
+    /// What answers it as it is; the result's type, nil for the first argument's.
+    fileprivate var rowFunction: (function: RowFunction, result: TypeReference?)? {
+        switch self {
+        case .concat: (.concatenate, .string)
+        case .indexof: (.indexOf, TypeReference(.primitive(.int32)))
+        case .substring: (.substring, .string)
+        case .tolower: (.lowercase, .string)
+        case .toupper: (.uppercase, .string)
+        case .trim: (.trim, .string)
+        case .matchesPattern: (.matches, .boolean)
+        case .hassubset: (.hasSubset, .boolean)
+        case .hassubsequence: (.hasSubsequence, .boolean)
+        case .year: (.year, TypeReference(.primitive(.int32)))
+        case .month: (.month, TypeReference(.primitive(.int32)))
+        case .day: (.day, TypeReference(.primitive(.int32)))
+        case .hour: (.hour, TypeReference(.primitive(.int32)))
+        case .minute: (.minute, TypeReference(.primitive(.int32)))
+        case .second: (.second, TypeReference(.primitive(.int32)))
+        case .fractionalseconds: (.fractionalSecond, .decimal)
+        case .round: (.round, nil)
+        case .floor: (.floor, nil)
+        case .ceiling: (.ceiling, nil)
+        case .geoDistance: (.distance, .double)
+        case .geoLength: (.lineLength, .double)
+        case .geoIntersects: (.intersects, .boolean)
+        default: nil
+        }
+    }
+
+    /// Null is taken for every value.
+    fileprivate func accepts(_ types: [TypeFamily?]) -> Bool {
+        func all(_ allowed: TypeFamily...) -> Bool {
+            types.allSatisfy { type in type.map { allowed.contains($0) || $0 == .untyped } ?? true }
+        }
+        switch self {
+        case .contains, .startswith, .endswith, .length: return all(.string) || all(.collection)
+        case .concat, .tolower, .toupper, .trim, .indexof, .matchesPattern, .substringof: return all(.string)
+        case .replace: return all(.string)
+        case .substring:
+            return (types[0] ?? .string) == .string && types.dropFirst().allSatisfy { ($0 ?? .number) == .number }
+        case .hassubset, .hassubsequence: return all(.collection)
+        case .year, .month, .day: return all(.date, .dateTimeOffset)
+        case .hour, .minute, .second, .fractionalseconds: return all(.timeOfDay, .dateTimeOffset)
+        case .totalseconds: return all(.duration)
+        case .date: return all(.dateTimeOffset, .date)
+        case .time: return all(.dateTimeOffset, .timeOfDay)
+        case .totaloffsetminutes: return all(.dateTimeOffset)
+        case .round, .floor, .ceiling: return all(.number)
+        case .geoDistance, .geoLength, .geoIntersects: return all(.spatial)
+        case .mindatetime, .maxdatetime, .now: return true
+        }
+    }
+}
+
+extension TypeReference {
+    static let date = TypeReference(.primitive(.date))
+    static let timeOfDay = TypeReference(.primitive(.timeOfDay))
+    static let dateTimeOffset = TypeReference(.primitive(.dateTimeOffset))
+}

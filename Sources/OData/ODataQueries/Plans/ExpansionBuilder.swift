@@ -1,0 +1,166 @@
+import AdapterKit
+import ODataLanguage
+import ODataModel
+import ODataRecords
+
+/// Makes the plan of one expanded navigation property.
+struct ExpansionBuilder {
+    let outer: LevelBuilder
+    let written: Written
+
+    /// What an item of `$expand` says.
+    struct Written {
+        let navigation: NavigationProperty
+        /// A cast behind the property.
+        let cast: QualifiedName?
+        let content: ResultExpansion.Content
+        let item: ExpandItem
+    }
+
+    /// One for each navigation property that the item names; `*` names all.
+    static func items(_ item: ExpandItem, _ outer: LevelBuilder) throws(QueryProblem) -> [Written] {
+        var type = outer.place.type
+        var segments = item.path.segments[...]
+        let model = outer.reader.model
+        while let name = segments.first?.name, name.namespace != nil {
+            type = outer.reader.resolved(name)
+            segments = segments.dropFirst()
+        }
+        guard let first = segments.first else { throw QueryProblem("$expand names properties.", at: item.path.range) }
+        let rest = Array(segments.dropFirst())
+        if case .star = first.form {
+            let content = try content(rest)
+            return (model.structured(type)?.navigation ?? []).filter { outer.place.table.relations[$0.name] != nil }
+                .map { Written(navigation: $0, cast: nil, content: content, item: item) }
+        }
+        guard let name = first.name?.name, let navigation = model.structured(type)?.navigation(name) else {
+            let stream = first.name.map { outer.place.table.streams[$0.name] != nil } ?? false
+            throw QueryProblem(
+                stream ? "Streams are not expanded." : "\(type.name) has no such navigation property.",
+                at: first.range, kind: stream ? .notSupported : .invalid)
+        }
+        let casts = rest.compactMap(\.name).filter { $0.namespace != nil }
+        let cast = casts.last.map { outer.reader.resolved($0) }
+        if let cast, !model.type(cast, isA: navigation.target) {
+            throw QueryProblem("\(cast) does not derive from \(navigation.target).", at: item.path.range)
+        }
+        return [Written(navigation: navigation, cast: cast, content: try content(rest), item: item)]
+    }
+
+    private static func content(_ rest: [PathSegment]) throws(QueryProblem) -> ResultExpansion.Content {
+        for segment in rest where segment.name?.namespace == nil {
+            switch segment.form {
+            case .ref: return .references
+            case .count: return .count
+            default: throw QueryProblem("This cannot be expanded.", at: segment.range)
+            }
+        }
+        return .entities
+    }
+
+    func plan(_ list: inout ColumnList) throws(QueryProblem) -> ExpansionPlan {
+        let range = written.item.path.range
+        guard outer.depth < outer.limits.expandDepth else {
+            throw QueryProblem(
+                "$expand goes at most \(outer.limits.expandDepth) levels deep.", at: range, kind: .limitExceeded)
+        }
+        outer.reader.numbering.expansions += 1
+        guard outer.reader.numbering.expansions <= outer.limits.expansions else {
+            throw QueryProblem(
+                "A query expands at most \(outer.limits.expansions) properties.", at: range, kind: .limitExceeded)
+        }
+        let navigation = written.navigation
+        let options = try options()
+        var linked = try outer.reader.linked(navigation, from: outer.place, range)
+        let links = try belonging(linked, &list, range)
+        var place = linked.place
+        if let cast = written.cast { place.type = cast }
+        linked = LinkedRows(source: linked.source, joins: linked.joins, condition: linked.condition, place: place)
+        let belongs = written.cast.map { outer.reader.isOf($0, place) }
+        var builder = try LevelBuilder(
+            outer.reader, options, place, limits: outer.limits, depth: outer.depth + 1)
+        var level = try builder.level(linked.source, joins: linked.joins, where: belongs)
+        level.relation.columns += links.far
+        if let count = level.count ?? (written.content == .count ? counting(level.relation) : nil) {
+            level.count = counted(count, by: links.far)
+        }
+        if options.top != nil || options.skip > 0, navigation.isCollection {
+            level.relation.window = RowWindow(by: links.far, skip: options.skip, limit: options.top)
+        }
+        return ExpansionPlan(
+            property: navigation.name, isCollection: navigation.isCollection, content: written.content, level: level,
+            near: links.near, far: links.far)
+    }
+
+    private func counting(_ relation: Relation) -> Relation {
+        Relation(
+            relation.source, joins: relation.joins, where: relation.condition,
+            columns: [.aggregate(.count, nil, isDistinct: false)])
+    }
+
+    private func counted(_ count: Relation, by far: [RowExpression]) -> Relation {
+        var grouped = count
+        grouped.columns = far + count.columns
+        grouped.groups = far
+        return grouped
+    }
+
+    /// Which columns of the rows around say what belongs to them, and what those are compared with here.
+    private func belonging(
+        _ rows: LinkedRows, _ list: inout ColumnList, _ range: SourceRange
+    ) throws(QueryProblem) -> (near: [Int], far: [RowExpression]) {
+        guard let relation = outer.place.table.relations[written.navigation.name] else {
+            throw QueryProblem("\(written.navigation.name) leads to no entity set.", at: range)
+        }
+        switch relation {
+        case .fields(_, let pairs, _):
+            let near = pairs.map { list.position(of: .field(outer.place.source, $0.near), .string) }
+            return (near, pairs.map { .field(rows.place.source, $0.far) })
+        case .links(_, _, let near, _, _):
+            guard case .records(_, let link) = rows.source else { return ([], []) }
+            let key = list.position(of: .field(outer.place.source, outer.place.table.keyField), .string)
+            return ([key], [.field(link, near)])
+        }
+    }
+
+    /// The item's options. With `$levels` the same item stands within itself, one level less.
+    private func options() throws(QueryProblem) -> CollectedOptions {
+        var options = try CollectedOptions(written.item.options, limits: outer.limits)
+        options.aliases = [:]
+        if written.content != .entities, !options.expand.isEmpty || options.levels != nil {
+            throw QueryProblem("Nothing is expanded of references and counts.", at: written.item.path.range)
+        }
+        if written.content == .references { options.select = [] }
+        guard let levels = options.levels, let inner = try inner(levels) else { return options }
+        options.expand.append(inner)
+        return options
+    }
+
+    private func inner(_ levels: Levels) throws(QueryProblem) -> ExpandItem? {
+        let range = written.item.path.range
+        let left: Int
+        switch levels {
+        case .max: left = outer.limits.expandDepth - outer.depth
+        case .number(let digits):
+            guard let number = try CollectedOptions.number(digits, range), number > 0,
+                number + outer.depth <= outer.limits.expandDepth
+            else {
+                throw QueryProblem(
+                    "$levels is 1 to \(outer.limits.expandDepth - outer.depth) here.", at: range, kind: .limitExceeded)
+            }
+            left = number
+        }
+        let target = outer.reader.model.structured(written.cast ?? written.navigation.target)
+        let goesOn = isStar ? target?.navigation.isEmpty == false : target?.navigation(written.navigation.name) != nil
+        guard left > 1, goesOn else { return nil }
+        let others = written.item.options.filter { if case .levels = $0.form { false } else { true } }
+        let option = QueryOption(.levels(.number(String(left - 1))), nameRange: range, range: range)
+        let own = written.item.path.segments.filter { $0.name?.name == written.navigation.name }
+        let path = MemberPath(.current, isStar ? written.item.path.segments : own, range)
+        return ExpandItem(path, options: others + [option])
+    }
+
+    private var isStar: Bool {
+        written.item.path.segments.contains { if case .star = $0.form { true } else { false } }
+    }
+}

@@ -1,0 +1,103 @@
+import AdapterKit
+import ODataModel
+
+extension ServiceTables {
+    /// The declarations of the service's records. `reading` restricts which rows are seen, `writers` who changes them;
+    /// `searched` and `unique` name properties by set.
+    public func entities(
+        rows: RowRules = .everyone, writers: Access?, policy: ConflictPolicy = .merge,
+        searched: [String: [String]] = [:], unique: [String: [String]] = [:]
+    ) -> [Entity] {
+        sources.compactMap { tables[$0] }.map { table in
+            entity(
+                table, rows: rows, writers: writers, policy: policy, searched: searched[table.source] ?? [],
+                unique: unique[table.source] ?? [])
+        } + links.map { link(declaration: $0, rows: rows, writers: writers) }
+    }
+
+    private func entity(
+        _ table: RecordTable, rows: RowRules, writers: Access?, policy: ConflictPolicy, searched: [String],
+        unique: [String]
+    ) -> Entity {
+        let description = table.type.annotations[CoreTerm.description]?.stringValue
+        return Entity(
+            table.entity, summary: description ?? "\(table.source) of the service \(service).",
+            key: EntityKey(table.keyField, chosenBy: chooser(table)), fields: fields(table),
+            indexes: indexes(table) + unique.compactMap { table.columns[$0].map { Index([$0.field], isUnique: true) } },
+            searchFields: searched.compactMap { table.columns[$0]?.field }, attachments: [], rows: rows,
+            writers: writers, conflictPolicy: policy)
+    }
+
+    /// Only a text can be made up.
+    private func chooser(_ table: RecordTable) -> EntityKey.Chooser {
+        guard case .property(let name) = table.key, let type = table.columns[name]?.type.type else { return .caller }
+        return model.primitive(behind: type) == .guid ? .either : .caller
+    }
+
+    private func fields(_ table: RecordTable) -> [Field] {
+        var fields: [Field] = []
+        if table.keyField == HiddenField.key {
+            fields.append(Field(HiddenField.key, .string(maximumLength: 255), summary: "The key's parts."))
+        }
+        let shapes = FieldShapes(model: model)
+        for type in table.family.compactMap({ model.structured($0) }) {
+            for property in type.properties {
+                guard let column = table.columns[property.name], !fields.contains(where: { $0.name == column.field })
+                else { continue }
+                fields.append(
+                    shapes.field(
+                        property, column, isKey: column.field == table.keyField,
+                        isDerived: type.name != table.type.name))
+            }
+        }
+        return fields + hidden(table)
+    }
+
+    private func hidden(_ table: RecordTable) -> [Field] {
+        var fields: [Field] = []
+        if let discriminator = table.discriminator {
+            fields.append(
+                Field(
+                    discriminator, .choice(table.family.map(\.description)),
+                    defaultValue: .string(table.type.name.description), summary: "The entity's type."))
+        }
+        for (_, stream) in table.streams.sorted(by: { $0.key < $1.key }) {
+            fields.append(Field(stream.content, .data(maximumBytes: Self.maximumStreamBytes), isNullable: true))
+            fields.append(Field(stream.mediaType, .string(maximumLength: 255), isNullable: true))
+        }
+        if let dynamic = table.dynamicField { fields.append(Field(dynamic, .any, isNullable: true)) }
+        return fields
+    }
+
+    /// The largest stream that a record holds.
+    public static let maximumStreamBytes = 16 << 20
+
+    /// What relations look records up by.
+    private func indexes(_ table: RecordTable) -> [Index] {
+        let own = table.relations.values.compactMap { relation -> [FieldName]? in
+            if case .fields(_, let pairs, _) = relation { pairs.map(\.near) } else { nil }
+        }
+        let distinct = Set(own.filter { $0 != [table.keyField] })
+        return distinct.sorted { $0.description < $1.description }.map { Index($0) }
+    }
+
+    private func link(declaration link: LinkTable, rows: RowRules, writers: Access?) -> Entity {
+        Entity(
+            link.entity, summary: "Which of \(link.source) lead to which of \(link.target).",
+            key: EntityKey(LinkTable.key, chosenBy: .caller),
+            fields: [
+                Field(LinkTable.key, .string(maximumLength: 600)),
+                Field(LinkTable.near, keyShape(link.source), isRequired: true),
+                Field(LinkTable.far, keyShape(link.target), isRequired: true),
+            ],
+            indexes: [Index([LinkTable.near]), Index([LinkTable.far])], rows: rows, writers: writers,
+            conflictPolicy: .lastWriterWins)
+    }
+
+    private func keyShape(_ source: String) -> Shape {
+        guard let table = tables[source], case .property(let name) = table.key, let column = table.columns[name] else {
+            return .string(maximumLength: 255)
+        }
+        return FieldShapes(model: model).shape(column.type.item)
+    }
+}

@@ -1,0 +1,103 @@
+import AdapterKit
+import ODataModel
+
+/// Makes tables of sets, their relations left open.
+struct TableBuilder {
+    let service: String
+    let model: EntityDataModel
+    private(set) var tables: [String: Draft] = [:]
+
+    init(service: String, model: EntityDataModel) {
+        self.service = service
+        self.model = model
+    }
+
+    struct Draft {
+        let source: String
+        let isSingleton: Bool
+        let entity: EntityName
+        let type: StructuredType
+        let family: [QualifiedName]
+        let columns: [String: RecordColumn]
+        let key: RecordKey
+        let keyField: FieldName
+        let streams: [String: StreamFields]
+        let isOpen: Bool
+
+        func table(relations: [String: RecordRelation]) -> RecordTable {
+            RecordTable(
+                source: source, isSingleton: isSingleton, entity: entity, type: type, family: family,
+                keyField: keyField, key: key, discriminator: family.count > 1 ? HiddenField.type : nil,
+                columns: columns, relations: relations, streams: streams,
+                dynamicField: isOpen ? HiddenField.dynamic : nil)
+        }
+    }
+
+    mutating func add(_ source: String, type name: QualifiedName, isSingleton: Bool) throws(CSDLProblem) {
+        guard let type = model.structured(name) else { return }
+        let family = model.family(of: name)
+        let types = family.compactMap { model.structured($0) }
+        var columns: [String: RecordColumn] = [:]
+        var streams: [String: StreamFields] = [:]
+        for property in types.flatMap(\.properties) where columns[property.name] == nil {
+            let field = try Self.fieldName(property.name)
+            if property.type.type == .primitive(.stream) {
+                streams[property.name] = Self.stream(field.text)
+            } else {
+                columns[property.name] = RecordColumn(property: property.name, field: field, type: property.type)
+            }
+        }
+        if types.contains(where: \.hasStream) { streams["$value"] = Self.stream("media") }
+        let key = isSingleton ? RecordKey.fixed(source) : self.key(of: type)
+        var keyField = HiddenField.key
+        if case .property(let property) = key, let column = columns[property] { keyField = column.field }
+        tables[source] = Draft(
+            source: source, isSingleton: isSingleton, entity: try entityName(source), type: type, family: family,
+            columns: columns, key: key, keyField: keyField, streams: streams, isOpen: types.contains(where: \.isOpen))
+    }
+
+    /// A set's entity, or that of a navigation property's links: `{service}-{set}`, `{service}-{set}-{property}`.
+    func entityName(_ parts: String...) throws(CSDLProblem) -> EntityName {
+        let text = ([service] + parts).map(Self.plain).joined(separator: "-")
+        guard let name = EntityName(text) else { throw CSDLProblem("\(text) is too long for a name.") }
+        return name
+    }
+
+    private func key(of type: StructuredType) -> RecordKey {
+        let names = type.key.map { $0.path.joined(separator: "/") }
+        guard names.count == 1, type.key[0].path.count == 1, let property = type.property(names[0]) else {
+            return .joined(names)
+        }
+        switch model.primitive(behind: property.type.type) {
+        case .string, .guid, .byte, .sByte, .int16, .int32, .int64: return .property(names[0])
+        default: return .joined(names)
+        }
+    }
+
+    private static func stream(_ name: String) -> StreamFields {
+        StreamFields(
+            content: FieldName(unchecked: "\(name)_content"), mediaType: FieldName(unchecked: "\(name)_mediaType"))
+    }
+
+    private static func fieldName(_ property: String) throws(CSDLProblem) -> FieldName {
+        let text = plain(property)
+        guard let name = FieldName(text) ?? FieldName("p\(text)") else {
+            throw CSDLProblem("\(property) is too long for a name.")
+        }
+        return name
+    }
+
+    /// OData's names may have letters of every script; records' names are ASCII.
+    private static func plain(_ text: String) -> String {
+        guard !text.utf8.allSatisfy({ $0 < 0x80 }) else { return text }
+        return text.unicodeScalars.map { $0.isASCII ? String($0) : "_u" + String($0.value, radix: 16) }.joined()
+    }
+}
+
+/// Fields that no property has: OData's names contain no double underscore at their end by convention of this mapping
+/// alone, so a property of such a name is refused where the entity is declared twice.
+enum HiddenField {
+    static let key: FieldName = "key__"
+    static let type: FieldName = "type__"
+    static let dynamic: FieldName = "dynamic__"
+}

@@ -1,0 +1,42 @@
+import Foundation
+
+/// Texts by Unicode's rules, where SQLite knows ASCII alone.
+enum TextFunctions {
+    static let all: [SQLFunction] = [
+        .strict("startsWith", 2) { .flag($0.text(0).utf8.starts(with: $0.text(1).utf8)) },
+        .strict("endsWith", 2) { .flag($0.text(0).utf8.reversed().starts(with: $0.text(1).utf8.reversed())) },
+        .strict("matches", 2) { arguments in
+            guard let pattern = Pattern.compiled(arguments.text(1)) else { return .null }
+            return .flag(pattern.matches(arguments.text(0)))
+        },
+        .strict("lowercase", 1) { .text($0.text(0).lowercased()) },
+        .strict("uppercase", 1) { .text($0.text(0).uppercased()) },
+        .strict("trim", 1) { .text(trimmed($0.text(0))) },
+        .strict("substring", -1) { arguments in
+            let count = arguments.count > 2 ? arguments.integer(2) : Int64.max
+            return .text(substring(arguments.text(0), from: arguments.integer(1), count))
+        },
+    ]
+
+    private static func trimmed(_ text: String) -> String {
+        let scalars = text.unicodeScalars
+        guard let start = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
+            let end = scalars.lastIndex(where: { !$0.properties.isWhitespace })
+        else { return "" }
+        return String(scalars[start...end])
+    }
+
+    /// A start before the beginning is the beginning.
+    private static func substring(_ text: String, from start: Int64, _ count: Int64) -> String {
+        guard count > 0 else { return "" }
+        let scalars = text.unicodeScalars
+        let length = Int64(scalars.count)
+        let first = start < 0 ? max(0, length + start) : min(start, length)
+        let taken = min(count, length - first)
+        return String(String.UnicodeScalarView(scalars.dropFirst(Int(first)).prefix(Int(taken))))
+    }
+}
+
+extension SQLValue {
+    static func flag(_ value: Bool) -> SQLValue { .integer(value ? 1 : 0) }
+}

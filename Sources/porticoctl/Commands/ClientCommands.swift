@@ -1,0 +1,59 @@
+import ArgumentParser
+import ClientGeneration
+import Foundation
+import ValueTree
+
+struct ClientCommands: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "client", abstract: "Makes what app teams build on.", subcommands: [Generate.self])
+
+    struct Generate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Writes a typed client of a service from its declarations.",
+            discussion: "A service is an adapter by its name, a plugin too. `adapters list` shows which there are.")
+
+        @Option(help: "The service's name, such as notes.") var service: String
+        @Option(help: "swift or typescript.") var language: Language
+        @Option(help: "The gateway that serves it.") var url = "http://127.0.0.1:8080"
+        @Option(help: "A saved /openapi.json, instead of asking a gateway.") var description: String?
+        @Option(name: .customLong("into"), help: "The folder to write to; without it the text goes to standard output.")
+        var folder: String?
+
+        func run() async throws {
+            let source = description.map(DescriptionSource.file) ?? .gateway(url)
+            let document = try await source.document()
+            let model: ServiceModel
+            do {
+                model = try ServiceReader.read(service, from: document)
+            } catch {
+                throw Failure("There is no service \(error.name); there are \(error.known.joined(separator: ", ")).")
+            }
+            try deliver(language.writer.write(model))
+        }
+
+        private func deliver(_ file: SourceFile) throws {
+            guard let folder else { return print(file.text, terminator: "") }
+            let place = URL(fileURLWithPath: folder).appendingPathComponent(file.name)
+            do {
+                try FileManager.default.createDirectory(
+                    at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try Data(file.text.utf8).write(to: place, options: .atomic)
+            } catch {
+                throw Failure("\(place.path) cannot be written: \(error.localizedDescription)")
+            }
+            print(place.path)
+        }
+    }
+
+    enum Language: String, ExpressibleByArgument, CaseIterable {
+        case swift
+        case typescript
+
+        var writer: any ClientWriter {
+            switch self {
+            case .swift: SwiftWriter()
+            case .typescript: TypeScriptWriter()
+            }
+        }
+    }
+}

@@ -1,0 +1,432 @@
+"""The JavaScript client in a real browser: sign-in, resources, live streams, and work without a network."""
+
+import functools
+import http.server
+import threading
+import unittest
+import uuid
+
+import browser
+from device import Device
+from harness import ROOT, Gateway, GatewayTest
+
+CLIENT = ROOT / "Sources" / "BrowserClient" / "Client"
+WITHOUT_BROWSER = "this machine has no Chromium"
+
+
+@unittest.skipUnless(browser.program(), WITHOUT_BROWSER)
+class BrowserTest(GatewayTest):
+    """A browser and a page that has the client as `portico`, signed in as alice."""
+
+    user = "alice"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.address = f"http://127.0.0.1:{cls.gateway.port}"
+        cls.browser = browser.Browser()
+        cls.addClassCleanup(cls.browser.close)
+
+    def setUp(self):
+        self.person = self.browser.person()
+        self.addCleanup(self.person.leave)
+        self.page = self.open()
+        self.page.run(f"await portico.signIn('{self.user}', 'portico-demo')")
+        self.server = Device(self.gateway, self.user, collections=["notes"])
+        self.server.pull()
+
+    def open(self, options="{}"):
+        """A page with nothing in it but the client. The style is a file that belongs to no page of ours."""
+        page = self.person.page(f"{self.address}/client/notes.css")
+        page.run(f"""await (async () => {{
+            globalThis.client = await import('{self.address}/client/portico.js');
+            globalThis.portico = client.connect({options});
+        }})()""")
+        return page
+
+    def replica(self, page=None):
+        """Opens alice's replica as `replica`; what it says is gathered in `heard`."""
+        page = page or self.page
+        page.run("""await (async () => {
+            globalThis.heard = [];
+            globalThis.replica = await portico.replica(['notes']);
+            for (const type of ['state', 'settled', 'problem']) {
+                replica.addEventListener(type, ({ detail }) => heard.push({ type, ...detail }));
+            }
+        })()""")
+
+    def live(self, page=None):
+        (page or self.page).until("replica.phase === 'live'")
+
+    def title(self, identifier, page=None):
+        return (page or self.page).run(f"(await replica.record('notes', '{identifier}'))?.fields.title ?? null")
+
+    def has_title(self, identifier, title, page=None):
+        (page or self.page).until(f"(await replica.record('notes', '{identifier}'))?.fields.title === '{title}'")
+
+    def all_sent(self, page=None):
+        (page or self.page).until("(await replica.pending()) === 0")
+
+    def new_note(self, title="t"):
+        identifier = str(uuid.uuid4())
+        self.assertEqual(self.server.change("create", identifier, {"title": title})["outcome"], "applied")
+        return identifier
+
+    def on_server(self, identifier):
+        answer = self.gateway.get(f"/api/v1/notes/notes/{identifier}", user=self.user)
+        return answer.json()["title"] if answer.status == 200 else None
+
+
+class Online(BrowserTest):
+    def test_a_page_signs_in_asks_who_it_is_and_signs_out(self):
+        self.assertEqual(self.page.run("(await portico.user()).name"), "alice")
+        self.page.run("await portico.signOut()")
+        self.assertIsNone(self.page.run("await portico.user()"))
+
+    def test_a_wrong_password_is_an_error_with_the_servers_code(self):
+        code = self.page.run("await portico.signIn('alice', 'wrong').catch((error) => error.code)")
+        self.assertEqual(code, "auth.invalid")
+
+    def test_the_password_and_the_session_are_nowhere_that_a_script_can_read(self):
+        stored = self.page.run("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])")
+        self.assertNotIn("portico-demo", stored)
+        self.assertNotIn("portico_session", stored)
+
+    def test_a_record_is_created_read_changed_listed_and_deleted(self):
+        told = self.page.run("""await (async () => {
+            const notes = portico.resource('notes', 'notes');
+            const made = await notes.create({ title: 'Milk' });
+            const read = await notes.get(made.value.id);
+            const changed = await notes.update(made.value.id, { title: 'Oat milk' }, { ifMatch: read.etag });
+            const late = await notes.update(made.value.id, { title: 'Rye' }, { ifMatch: read.etag }).catch((e) => e.code);
+            const found = [];
+            for await (const note of notes.all({ filter: `id eq '${made.value.id}'`, limit: 1 })) found.push(note.title);
+            await notes.delete(made.value.id);
+            const gone = await notes.get(made.value.id).catch((error) => error.code);
+            return { changed: changed.value.title, late, found, gone };
+        })()""")
+        self.assertEqual(told, {
+            "changed": "Oat milk", "late": "record.preconditionFailed", "found": ["Oat milk"], "gone": "record.notFound"})
+
+    def test_all_walks_every_page(self):
+        for number in range(5):
+            self.new_note(f"walked {number}")
+        titles = self.page.run("""await (async () => {
+            const found = [];
+            const notes = portico.resource('notes', 'notes');
+            for await (const note of notes.all({ search: 'walked', limit: 2 })) found.push(note.title);
+            return found.sort();
+        })()""")
+        self.assertEqual(titles, [f"walked {number}" for number in range(5)])
+
+    def test_an_operation_is_called_by_its_name(self):
+        note = self.new_note()
+        shared = self.page.run(f"await portico.call('notes', 'share', {{ id: '{note}', with: ['bob'] }})")
+        self.assertEqual(shared["sharedWith"], ["bob"])
+
+    def test_tokens_are_renewed_once_however_many_calls_find_them_ended(self):
+        page = self.open("{ tokens: new client.MemoryStorage() }")
+        page.run("await portico.signIn('bob', 'portico-demo')")
+        names = page.run("""await (async () => {
+            const { tokens } = portico.credential.storage;
+            portico.credential.storage.tokens = { ...tokens, accessToken: 'ended' };
+            const users = await Promise.all([portico.user(), portico.user(), portico.user()]);
+            return users.map((user) => user.name);
+        })()""")
+        self.assertEqual(names, ["bob"] * 3)
+
+    def test_an_attachment_goes_up_in_pieces_and_comes_back(self):
+        same = self.page.run("""await (async () => {
+            const bytes = new Uint8Array(2_500_000).map((_, index) => index % 251);
+            const digest = await portico.attachments.upload(new Blob([bytes]));
+            await portico.resource('notes', 'notes').create({ title: 'with', attachments: [digest] });
+            const back = new Uint8Array(await (await portico.attachments.download(digest)).arrayBuffer());
+            return back.length === bytes.length && back.every((byte, index) => byte === bytes[index]);
+        })()""")
+        self.assertTrue(same)
+
+    def test_the_checksum_is_the_one_of_the_protocols_page(self):
+        number = self.page.run(
+            "(await import('/client/checksum.js')).recordNumber('notes', 'a1', 1).toString(16).padStart(16, '0')")
+        self.assertEqual(number, "1423499cbf817be5")
+
+
+# A hundred and fifty edits, while every fourth request is lost on its way and every fourth answer on its way back.
+BAD_NETWORK = """void (async () => {
+    let seed = 20261121;
+    const random = (bound) => (seed = (seed * 48271) % 2147483647) % bound;
+    const requests = replica.synchronizer.pushing.requests;
+    const real = requests.fetcher;
+    let lost = 0;
+    const lose = () => { lost += 1; throw new TypeError('lost'); };
+    requests.fetcher = async (...call) => {
+        if (random(4) === 0) lose();
+        const answer = await real(...call);
+        if (random(4) === 0) lose(await answer.body?.cancel());
+        return answer;
+    };
+    // What a browser that finds a network says; pauses end with it.
+    const hints = setInterval(() => dispatchEvent(new Event('online')), 10);
+    const wanted = {};
+    for (let step = 0; step < 150; step += 1) {
+        const ids = Object.keys(wanted);
+        const id = ids[random(ids.length || 1)];
+        const action = id ? random(4) : 0;
+        if (action < 2) {
+            wanted[await replica.create('notes', { title: `made ${step}`, text: '' })] = `made ${step}`;
+        } else if (action === 2) {
+            await replica.update('notes', id, { title: wanted[id] = `changed ${step}` });
+        } else {
+            await replica.delete('notes', id);
+            delete wanted[id];
+        }
+        if (random(5) === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    while ((await replica.pending()) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    requests.fetcher = real;
+    clearInterval(hints);
+    globalThis.told = { wanted, lost, problems: await replica.problems() };
+})()"""
+
+
+class Replica(BrowserTest):
+    def test_a_change_elsewhere_arrives_by_itself(self):
+        self.replica()
+        self.live()
+        note = self.new_note("from elsewhere")
+        self.has_title(note, "from elsewhere")
+        self.server.change("delete", note)
+        self.page.until(f"(await replica.record('notes', '{note}')) === null")
+
+    def test_an_observer_sees_an_edit_at_once_and_the_server_soon(self):
+        self.replica()
+        self.live()
+        self.page.run("globalThis.seen = []")
+        self.page.run("void replica.observe('notes', (records) => seen.push(records.map((one) => one.fields.title)))")
+        note = self.page.run("await replica.create('notes', { title: 'observed', text: '' })")
+        self.page.until("seen.at(-1)?.includes('observed')")
+        self.all_sent()
+        self.assertEqual(self.on_server(note), "observed")
+
+    def test_edits_made_without_a_network_are_sent_when_it_is_back(self):
+        self.replica()
+        self.live()
+        kept, gone = self.new_note("kept"), self.new_note("gone")
+        self.has_title(gone, "gone")
+        self.page.has_network(False)
+        made = self.page.run("await replica.create('notes', { title: 'made', text: '' })")
+        self.page.run(f"await replica.update('notes', '{kept}', {{ title: 'changed' }})")
+        self.page.run(f"await replica.update('notes', '{kept}', {{ title: 'changed twice' }})")
+        self.page.run(f"await replica.delete('notes', '{gone}')")
+        self.page.until("replica.phase === 'offline'")
+        self.assertEqual(self.title(kept), "changed twice")
+        self.assertIsNone(self.title(gone))
+        self.assertEqual(self.on_server(kept), "kept")
+        self.page.has_network(True)
+        self.all_sent()
+        self.assertEqual((self.on_server(made), self.on_server(kept), self.on_server(gone)), ("made", "changed twice", None))
+        self.assertEqual(self.page.run("await replica.problems()"), [])
+
+    def test_edits_outlive_the_page(self):
+        self.replica()
+        self.live()
+        self.page.has_network(False)
+        note = self.page.run("await replica.create('notes', { title: 'outlives', text: '' })")
+        self.page.close()
+        self.page = self.open()
+        self.replica()
+        self.all_sent()
+        self.assertEqual(self.on_server(note), "outlives")
+
+    def test_an_answer_that_is_lost_does_not_double_an_edit(self):
+        self.replica()
+        self.live()
+        # The server makes the edit; the page never hears of it and asks again.
+        self.page.run("""void (() => {
+            const real = replica.synchronizer.pushing.requests.fetcher;
+            let lost = 0;
+            replica.synchronizer.pushing.requests.fetcher = async (...call) => {
+                const answer = await real(...call);
+                if (String(call[0]).endsWith('/push') && lost++ === 0) throw new TypeError('lost');
+                return answer;
+            };
+        })()""")
+        note = self.page.run("await replica.create('notes', { title: 'once', text: '' })")
+        self.all_sent()
+        self.assertEqual(self.on_server(note), "once")
+        self.assertEqual(self.page.run("await replica.problems()"), [])
+        self.server.pull()
+        outcomes = self.page.run("heard.filter((one) => one.type === 'settled').map((one) => one.outcome.outcome)")
+        self.assertEqual(outcomes, ["applied"])
+
+    def test_many_edits_over_a_bad_network_are_each_made_once(self):
+        self.replica()
+        self.live()
+        before = self.titles()
+        self.page.run(BAD_NETWORK)
+        self.page.until("!!globalThis.told")
+        told = self.page.run("told")
+        self.assertGreater(told["lost"], 10)
+        self.assertEqual(told["problems"], [])
+        after = self.titles()
+        self.assertEqual({note: title for note, title in after.items() if note not in before}, told["wanted"])
+        self.page.until(f"(await replica.records('notes')).length === {len(after)}")
+        shown = self.page.run("(await replica.records('notes')).map((one) => [one.id, one.fields.title])")
+        self.assertEqual(dict(map(tuple, shown)), after)
+
+    def titles(self):
+        self.server.pull()
+        return {identifier: fields["title"] for (_, identifier), (_, fields) in self.server.rows.items()}
+
+    def test_a_conflict_is_told_with_both_copies_and_blocks_nothing(self):
+        self.replica()
+        self.live()
+        note = self.new_note("first")
+        self.has_title(note, "first")
+        self.page.has_network(False)
+        self.page.run(f"await replica.update('notes', '{note}', {{ title: 'mine' }})")
+        other = self.page.run("await replica.create('notes', { title: 'behind it', text: '' })")
+        self.server.change("update", note, {"title": "theirs"})
+        self.page.has_network(True)
+        self.all_sent()
+        self.assertEqual(self.on_server(other), "behind it")
+        problem, = self.page.run("await replica.problems()")
+        self.assertEqual(
+            (problem["cause"], problem["mine"]["fields"]["title"], problem["record"]["fields"]["title"]),
+            ("conflict", "mine", "theirs"))
+        self.has_title(note, "theirs")
+        self.page.run(f"await replica.retry({problem['number']})")
+        self.all_sent()
+        self.assertEqual((self.on_server(note), self.page.run("await replica.problems()")), ("mine", []))
+
+    def test_a_rejection_is_told_and_can_be_let_go(self):
+        self.replica()
+        self.live()
+        self.page.run("await replica.create('notes', { title: '', text: '' })")
+        self.all_sent()
+        problem, = self.page.run("await replica.problems()")
+        self.assertEqual((problem["cause"], problem["reason"]), ("rejected", "request.invalid"))
+        self.page.run(f"await replica.discard({problem['number']})")
+        self.assertEqual(self.page.run("await replica.problems()"), [])
+
+    def test_of_two_pages_one_syncs_and_the_other_takes_over(self):
+        self.replica()
+        self.live()
+        second = self.open()
+        self.replica(second)
+        note = second.run("await replica.create('notes', { title: 'by the second', text: '' })")
+        self.all_sent(second)
+        self.assertEqual(self.on_server(note), "by the second")
+        self.has_title(note, "by the second")
+        self.page.close()
+        later = second.run("await replica.create('notes', { title: 'on its own', text: '' })")
+        self.all_sent(second)
+        self.assertEqual(self.on_server(later), "on its own")
+
+    def test_a_sign_in_that_has_ended_pauses_and_drops_nothing(self):
+        self.replica()
+        self.live()
+        self.page.run("await portico.request('POST', '/auth/logout', { body: {} })")
+        note = self.page.run("await replica.create('notes', { title: 'patient', text: '' })")
+        self.page.until("replica.phase === 'signedOut'")
+        self.assertEqual(self.page.run("await replica.pending()"), 1)
+        self.page.run("await portico.signIn('alice', 'portico-demo')")
+        self.page.run("replica.sync()")
+        self.all_sent()
+        self.assertEqual(self.on_server(note), "patient")
+
+
+class Demonstration(BrowserTest):
+    """The page /client/, used as a person would."""
+
+    def setUp(self):
+        super().setUp()
+        self.page = self.person.page(f"{self.address}/client/")
+        self.page.until("document.getElementById('state').dataset.phase === 'live'")
+
+    def add(self, title):
+        self.page.run(f"void (document.getElementById('title').value = '{title}')")
+        self.page.run("document.querySelector('#new button').click()")
+        self.page.until(f"[...document.querySelectorAll('#notes input')].some((field) => field.value === '{title}')")
+
+    def test_it_opens_and_takes_notes_without_a_network(self):
+        # The worker has the page's files before the network goes.
+        self.page.until("(await navigator.serviceWorker.ready).active.state === 'activated'")
+        self.add("with")
+        self.page.until("!document.getElementById('state').textContent.includes('to be sent')")
+        self.page.has_network(False)
+        self.gateway_stops()
+        self.page.reload()
+        self.page.until("[...document.querySelectorAll('#notes input')].some((field) => field.value === 'with')")
+        self.add("without")
+        self.page.until("document.getElementById('state').textContent.includes('1 to be sent')")
+
+    def gateway_stops(self):
+        """Belt and braces: a worker's requests are not the page's, so the server itself goes out of reach for it."""
+        for target in self.browser.call("Target.getTargets")["targetInfos"]:
+            if target["type"] == "service_worker":
+                session = self.browser.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+                self.browser.call(
+                    "Network.emulateNetworkConditions", session, offline=True, latency=0, downloadThroughput=-1,
+                    uploadThroughput=-1)
+
+
+@unittest.skipUnless(browser.program(), WITHOUT_BROWSER)
+class HybridApp(unittest.TestCase):
+    """An app that brings the modules along and talks to a gateway of another origin, with tokens."""
+
+    @classmethod
+    def setUpClass(cls):
+        serve = functools.partial(Quiet, directory=CLIENT)
+        cls.pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve)
+        cls.addClassCleanup(cls.pages.server_close)
+        threading.Thread(target=cls.pages.serve_forever, daemon=True).start()
+        cls.addClassCleanup(cls.pages.shutdown)
+        cls.origin = f"http://127.0.0.1:{cls.pages.server_port}"
+        cls.gateway = Gateway("--set", f"http.cors.origins=[{cls.origin}]")
+        cls.addClassCleanup(cls.gateway.remove)
+        cls.browser = browser.Browser()
+        cls.addClassCleanup(cls.browser.close)
+
+    def test_it_signs_in_reads_follows_and_works_offline(self):
+        page = self.browser.person().page(f"{self.origin}/errors.js")
+        page.run(f"""await (async () => {{
+            const {{ connect, MemoryStorage }} = await import('{self.origin}/portico.js');
+            globalThis.portico = connect({{ url: 'http://127.0.0.1:{self.gateway.port}', tokens: new MemoryStorage() }});
+            await portico.signIn('carol', 'portico-demo');
+            globalThis.replica = await portico.replica(['notes']);
+        }})()""")
+        page.until("replica.phase === 'live'")
+        server = Device(self.gateway, "carol", collections=["notes"])
+        note = str(uuid.uuid4())
+        server.change("create", note, {"title": "from elsewhere"})
+        page.until(f"!!(await replica.record('notes', '{note}'))")
+        page.run(f"await replica.update('notes', '{note}', {{ title: 'by the app' }})")
+        page.until("(await replica.pending()) === 0")
+        server.pull()
+        self.assertEqual(server.rows["notes", note][1]["title"], "by the app")
+        self.assertEqual(page.run("document.cookie"), "")
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *parts):
+        pass
+
+
+class Files(GatewayTest):
+    def test_every_module_is_kept_by_the_worker_and_served_with_a_policy_and_a_tag(self):
+        folder = CLIENT.parent
+        worker = self.gateway.get("/client/worker.js").text()
+        for path in sorted(folder.glob("*/*.*s")):
+            answer = self.expect(self.gateway.get(f"/client/{path.name}"), 200)
+            self.assertEqual(answer.body, path.read_bytes(), path.name)
+            self.assertIn("default-src 'none'", answer.headers["content-security-policy"])
+            self.assertEqual(answer.headers["cache-control"], "public, no-cache")
+            again = self.gateway.get(f"/client/{path.name}", headers={"If-None-Match": answer.headers["etag"]})
+            self.assertEqual((again.status, again.body), (304, b""))
+            if path.name != "worker.js":
+                self.assertIn(f'"{path.name}"', worker)
+
+
+if __name__ == "__main__":
+    unittest.main()
