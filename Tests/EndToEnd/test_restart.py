@@ -28,10 +28,10 @@ class HandingOver(unittest.TestCase):
 class Restarting(unittest.TestCase):
     """Callers that go on asking while the gateway is replaced: whoever is told that a connection ends opens another."""
 
-    CALLS = [{"id": str(number), "method": "GET", "path": "/api/v1/users/users?limit=20"} for number in range(5)]
+    CALLS = [{"id": str(number), "method": "GET", "path": "/api/v1/users/users?limit=20"} for number in range(2)]
 
     def setUp(self):
-        self.gateway = Gateway()
+        self.gateway = Gateway("--set", "http.deadlines.stop=120s")
         self.addCleanup(self.gateway.remove)
 
     def request(self, *fields):

@@ -136,6 +136,7 @@ extension WholeRequestHandler {
     /// The whole response of the task. Nothing is written where the connection has gone.
     func finish(_ response: WireResponse, context: ChannelHandlerContext) {
         guard isAnswering else { return }
+        let response = door.isStopping ? response.endingConnection() : response
         write(response)
         resume(context, closes: response.isLast)
     }

@@ -41,4 +41,21 @@ struct WireResponse {
         self.body = isCopied ? nil : body
         isLast = false
     }
+
+    private init(bytes: ByteBuffer, body: ByteBuffer?) {
+        self.bytes = bytes
+        self.body = body
+        isLast = true
+    }
+
+    /// The same, telling that the connection ends with it: a stop began after it was written.
+    func endingConnection() -> WireResponse {
+        guard !isLast, let line = bytes.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) else { return self }
+        var rest = bytes
+        var told = ByteBufferAllocator().buffer(capacity: bytes.readableBytes + 24)
+        if let status = rest.readSlice(length: line - bytes.readerIndex + 1) { told.writeImmutableBuffer(status) }
+        told.writeField("Connection", "close")
+        told.writeImmutableBuffer(rest)
+        return WireResponse(bytes: told, body: body)
+    }
 }
