@@ -22,7 +22,7 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let turnedAway: PorticoError?
     private var order = DoorOrder()
     private var thrownAway = 0
-    private var isStopping = false
+    private(set) var isStopping = false
     private var context: ChannelHandlerContext?
     /// Whether the response under way says that it is the connection's last.
     private var saysClose = false
