@@ -46,6 +46,8 @@ import Testing
                 .init("getchatrooms", after: [room]), .init("getpublicrooms", after: [room]),
                 .init("joinchatroom", inRoom, as: .user("Bob"), after: [room]),
                 .init("leavechatroom", inRoom, after: [room]), .init("getmembers", inRoom, after: [room]),
+                .init("setretention", ["room": "r", "seconds": 60], after: [room]),
+                .init("typing", inRoom, after: [room]), .init("getpresence", inRoom, after: [room]),
                 .init("invite", ["room": "r", "member": "someone"], after: [room]),
                 .init("removemember", member, after: [room]), .init("banmember", member, after: [room]),
                 .init("postmessage", ["room": "r", "text": "x"], after: [room]),

@@ -50,6 +50,9 @@ final class MemoryGateway: Transport {
         state.withLock { $0.faults.append(fault) }
     }
 
+    /// What was to go wrong and has not yet never will.
+    func failNoMore() { state.withLock { $0.faults = [] } }
+
     /// The paths asked for, in their order.
     var asked: [String] { state.withLock { $0.asked } }
     func attachment(_ digest: String) -> [UInt8]? { state.withLock { $0.attachments[digest] } }

@@ -29,6 +29,7 @@ struct RandomLivesTests {
             try await step(devices[Int.random(in: 0..<3, using: &random)], "\(number)", gateway, &random)
         }
         gateway.isOnline = true
+        gateway.failNoMore()
         for _ in 0..<3 { for device in devices { try await settle(device) } }
         try await compare(devices, seed)
     }
