@@ -38,29 +38,33 @@ final class FeedHub: Sendable {
         }
     }
 
-    /// A stretch of the log and an account's groups at that moment.
-    func catchUp(
-        after position: Revision?, for name: String
-    ) async throws -> (page: FeedPage, groups: Set<RecordID>) {
+    /// What a stream has to be told next, by one state of the store: a reader may see commits that ``Store/position`` does
+    /// not name yet.
+    enum CatchUp {
+        /// A stretch of the log, and the account's groups at that moment.
+        case page(FeedPage, groups: Set<RecordID>)
+        /// The log cannot be gone on with from there; here it ends.
+        case beginAgain(at: Revision)
+    }
+
+    func catchUp(after position: Revision?, for name: String) async throws -> CatchUp {
         let (reader, limits) = (reader, settings)
         return try await withTaskExecutorPreference(globalConcurrentExecutor) { [store] in
             try await store.atOneMoment { moment in
-                let groups = try reader.groups(of: name, at: moment)
+                let end = moment.position
                 guard let position else {
-                    return (FeedPage(news: [], through: moment.position, isComplete: true), groups)
+                    let nothing = FeedPage(news: [], through: end, isComplete: true)
+                    return .page(nothing, groups: try reader.groups(of: name, at: moment))
                 }
-                return (try reader.page(after: position, limits: limits, at: moment), groups)
+                guard position >= moment.floor, position <= end,
+                    end.number - position.number <= Int64(limits.replay)
+                else { return .beginAgain(at: end) }
+                return .page(
+                    try reader.page(after: position, limits: limits, at: moment),
+                    groups: try reader.groups(of: name, at: moment))
             }
         }
     }
-
-    /// Where the log ends, and whether it can be gone on from there.
-    func canResume(after position: Revision) -> Bool {
-        let end = store.position
-        return position >= store.floor && position <= end && end.number - position.number <= Int64(settings.replay)
-    }
-
-    var end: Revision { store.position }
 }
 
 extension FeedHub {

@@ -98,8 +98,11 @@ extension FeedStream {
     /// The next events from the log; nil once the stream knows everything and is attached.
     private func missed() async throws -> ByteBuffer? {
         while true {
-            if let position = sink.position, !hub.canResume(after: position) { return beginAgain() }
-            let (page, groups) = try await hub.catchUp(after: sink.position, for: name)
+            let (page, groups): (FeedPage, Set<RecordID>)
+            switch try await hub.catchUp(after: sink.position, for: name) {
+            case .beginAgain(let end): return beginAgain(at: end)
+            case .page(let found, let heard): (page, groups) = (found, heard)
+            }
             sink.move(to: page.through)
             state.withLock { $0.groups = groups }
             var text = ByteBuffer()
@@ -114,8 +117,7 @@ extension FeedStream {
     }
 
     /// Its client has to fetch what it shows anew.
-    private func beginAgain() -> ByteBuffer {
-        let end = hub.end
+    private func beginAgain(at end: Revision) -> ByteBuffer {
         sink.move(to: end)
         _ = becomeReady()
         return EventText.mark("reset", id: id(end))
