@@ -39,7 +39,7 @@ let package = Package(
         .testTarget(
             name: "ClientTests",
             dependencies: [
-                "Client", valueTree, wireFormats, syncMessages, syncDevice,
+                "Client", valueTree, wireFormats, syncMessages, syncDevice, grdb,
                 // The gateway's own machines, in memory.
                 .product(name: "SyncEngine", package: "SyncEngine"),
                 .product(name: "MemoryStore", package: "SyncEngine"),

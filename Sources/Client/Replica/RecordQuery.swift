@@ -3,8 +3,9 @@ public struct RecordQuery: Sendable, Equatable {
     public var collection: String
     /// All of them must hold.
     public var conditions: [Condition]
-    /// The first decides; equal ones are in the order of their ids. Null comes first, then numbers and dates, then text
-    /// by its bytes.
+    /// The first decides; equal ones are in the order of their ids, in the direction of the last: ascending where that is
+    /// or where there is none, descending else. Ascending, null comes first, then numbers and dates, then text by its
+    /// bytes.
     public var order: [Order]
     /// Nil: all.
     public var limit: Int?

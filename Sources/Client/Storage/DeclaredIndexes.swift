@@ -9,12 +9,15 @@ struct DeclaredIndexes {
         self.fields = fields
     }
 
-    /// Makes those that are not there and drops those that are not wanted any more.
+    /// Makes those that are not there and drops those that are not wanted any more, or not in this form.
     func install(_ database: Database) throws {
-        let sql = "SELECT name FROM sqlite_master WHERE type = 'index' AND name LIKE 'field:%'"
-        let found = Set(try String.fetchAll(database, sql: sql))
-        for name in found.subtracting(definitions.keys) { try database.execute(sql: "DROP INDEX \(name.sqlName)") }
-        for (name, definition) in definitions where !found.contains(name) { try database.execute(sql: definition) }
+        let sql = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND name LIKE 'field:%'"
+        let rows = try Row.fetchAll(database, sql: sql)
+        let found = Dictionary(rows.map { ($0["name"] as String, $0["sql"] as String) }) { first, _ in first }
+        for (name, definition) in found where definitions[name] != definition {
+            try database.execute(sql: "DROP INDEX \(name.sqlName)")
+        }
+        for (name, definition) in definitions where found[name] != definition { try database.execute(sql: definition) }
     }
 
     private var definitions: [String: String] {
@@ -22,8 +25,10 @@ struct DeclaredIndexes {
         for (collection, names) in fields {
             for field in names {
                 let name = "field:\(collection):\(field)"
+                // The collection is the first column, though it is the same in every entry: without it SQLite takes the
+                // primary key, which begins with it, to be the cheaper way, and reads and sorts the whole collection.
                 all[name] = """
-                    CREATE INDEX \(name.sqlName) ON records (field(fields, \(field.sqlText)), id)
+                    CREATE INDEX \(name.sqlName) ON records (collection, field(fields, \(field.sqlText)), id)
                     WHERE collection = \(collection.sqlText)
                     """
             }

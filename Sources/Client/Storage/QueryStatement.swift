@@ -12,12 +12,18 @@ struct QueryStatement {
         var conditions = ["collection = \(query.collection.sqlText)"]
         var values: [any DatabaseValueConvertible] = []
         for condition in query.conditions { conditions.append(Self.sql(condition, &values)) }
-        let order = query.order.map { Self.field($0.field) + ($0.isDescending ? " DESC" : "") } + ["id"]
         var sql = "SELECT \(columns) FROM records WHERE \(conditions.joined(separator: " AND "))"
-        sql += " ORDER BY " + order.joined(separator: ", ")
+        sql += " ORDER BY " + Self.order(query.order)
         if let limit = query.limit { sql += " LIMIT \(max(0, limit))" }
         self.sql = sql
         arguments = StatementArguments(values)
+    }
+
+    /// Ids go the way of the last field, so that an index on a field and the id gives both, forwards or backwards.
+    private static func order(_ order: [RecordQuery.Order]) -> String {
+        func term(_ sql: String, _ isDescending: Bool) -> String { sql + (isDescending ? " DESC" : "") }
+        let terms = order.map { term(field($0.field), $0.isDescending) }
+        return (terms + [term("id", order.last?.isDescending ?? false)]).joined(separator: ", ")
     }
 
     private static func field(_ name: String) -> String { "field(fields, \(name.sqlText))" }
