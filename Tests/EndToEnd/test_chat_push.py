@@ -76,6 +76,7 @@ class Pushes(GatewayTest):
         cls.apple, cls.webhook = apns_stand.Stand(pem, key), Webhook()
         config = cls.folder / "push.yaml"
         demo = pathlib.Path(__file__).resolve().parents[2] / "Config/demo.yaml"
+        (cls.folder / "odata").symlink_to(demo.parent / "odata")
         config.write_text(demo.read_text() + f"""
 push:
   log: true

@@ -3,6 +3,7 @@ declarations say, over every credential, alone and in a batch."""
 
 import json
 import unittest
+import urllib.parse
 
 import walk
 from harness import GatewayTest, run_portico
@@ -17,6 +18,18 @@ PUBLIC = {
 FILES = ("GET /client/",)
 CHAT_PAGE = {f"GET /chat/{name}" for name in (
     "", "chat.css", "chat.js", "conversation.js", "room-list.js", "service.js")}
+# One adapter serves both services, and its widest access is the door to all their records: the reference's are everybody's,
+# and of the admissions' the rows' rule shows nobody any.
+REFERENCE = {f"/api/v1/odata/reference-{name}" for name in (
+    "Categories", "Company", "DecimalSamples", "MediaItems", "ProductDescriptions", "Products",
+    "Products-RelatedProducts", "ReadOnlyItems")}
+ADMISSIONS = {f"/api/v1/odata/admissions-{name}" for name in (
+    "Appointments", "Counselors", "Schools", "States", "Students", "Visits")}
+ODATA = {f"GET {path}{record}" for path in REFERENCE | ADMISSIONS for record in ("", "/{id}")} | {
+    f"{method} {path}" for path in REFERENCE
+    for method, path in [("POST", path), *((method, path + "/{id}") for method in ("PUT", "PATCH", "DELETE"))]}
+# Calls of one batch.
+BATCH = 100
 
 
 class Walk(GatewayTest):
@@ -94,9 +107,14 @@ class Everybody(Walk):
             calls = [
                 {"id": f"{route}", "method": route.method, "path": walk.path_of(route, self.nobody), "body": {}}
                 for route in closed]
-            answer = walk.call(self.gateway, "POST", "/batch", {"calls": calls}, caller.headers)
-            for route, one in zip(closed, self.expect(answer, 200).json()["answers"], strict=True):
+            answers = []
+            for start in range(0, len(calls), BATCH):
+                some = {"calls": calls[start : start + BATCH]}
+                answer = walk.call(self.gateway, "POST", "/batch", some, caller.headers)
+                answers += self.expect(answer, 200).json()["answers"]
+            for route, one in zip(closed, answers, strict=True):
                 with self.subTest(route=route, caller=caller):
+                    self.assertEqual(one["id"], f"{route}")
                     self.assertEqual((one["status"], self.code(one["body"])), walk.verdict(route, caller))
 
     def test_a_cookie_alone_reads_and_never_writes(self):
@@ -121,7 +139,8 @@ class Everybody(Walk):
             key = self.control("keys", "create", owner.name, "--title", adapter, "--adapter", adapter, "--read-only")
             headers = {"Authorization": f"Bearer {key['key']}"}
             for route in self.routes:
-                guarded = {} not in route.operation["security"]
+                # A path of an adapter that is open to everybody shows more to the key's owner.
+                guarded = {} not in route.operation["security"] or walk.adapter(route)
                 beyond = walk.writes(route) or walk.adapter(route) not in (adapter, None)
                 if not beyond or not guarded or walk.verdict(route, owner) != "allowed":
                     continue
@@ -132,7 +151,25 @@ class Everybody(Walk):
 
     def test_what_needs_no_login_is_on_the_list(self):
         opened = {f"{route}" for route in self.routes if {} in route.operation["security"]}
-        self.assertEqual({route for route in opened if not route.startswith(FILES)}, PUBLIC | CHAT_PAGE)
+        self.assertEqual({route for route in opened if not route.startswith(FILES)}, PUBLIC | CHAT_PAGE | ODATA)
+
+    def test_nobody_sees_no_row_that_is_not_everybodys(self):
+        """A list that needs no login may be one of records that do."""
+        guarded = []
+        for name in self.adapters():
+            for entity in self.entities(name):
+                collection = f"/api/v1/{name}/{entity['name']}"
+                is_open = {} in self.route("GET", collection).operation["security"]
+                if not is_open or walk.Rows(entity["rows"]["read"]).is_everybodys:
+                    continue
+                guarded.append(collection)
+                with self.subTest(collection=collection):
+                    all_of_it, none = (
+                        walk.call(self.gateway, "GET", collection + "?count=true", None, caller.headers)
+                        for caller in (self.callers[0], self.nobody))
+                    self.assertGreater(self.expect(all_of_it, 200).json()["total"], 0, "nothing is there to be hidden")
+                    self.assertEqual(self.expect(none, 200).json(), {"items": [], "total": 0})
+        self.assertLessEqual(ADMISSIONS, set(guarded))
 
     def test_a_route_that_cannot_be_walked_fails_the_walk(self):
         document = {"paths": {}}
@@ -148,14 +185,21 @@ class Everybody(Walk):
 
     def test_everybody_sees_and_changes_the_rows_that_are_declared(self):
         """Lists, single records and changes go by one rule."""
-        for name in [adapter["name"] for adapter in self.control("adapters", "list")["adapters"]]:
-            entities = [entity for entity in self.control("adapters", "show", name)["entities"] if entity["exposed"]]
+        for name in self.adapters():
+            entities = self.entities(name)
             for entity in entities:
                 self.create(f"/api/v1/{name}/{entity['name']}", entity["rows"]["write"])
             found = {entity["name"]: self.seen(f"/api/v1/{name}/{entity['name']}", entity) for entity in entities}
             others = {entity: records for entity, (_, records) in found.items()}
             for entity in entities:
                 self.walk_rows(f"/api/v1/{name}/{entity['name']}", entity, found[entity["name"]][0], others)
+
+    def adapters(self):
+        return [adapter["name"] for adapter in self.control("adapters", "list")["adapters"]]
+
+    def entities(self, adapter):
+        """Those that have a resource."""
+        return [entity for entity in self.control("adapters", "show", adapter)["entities"] if entity["exposed"]]
 
     def seen(self, collection, entity):
         """What each caller is shown, and all of it by key."""
@@ -173,7 +217,8 @@ class Everybody(Walk):
                     reads = listed is not None and may_read.admits(caller, record)
                     if listed is not None:
                         self.assertEqual(record in listed, reads)
-                    self.check(one, f"{collection}/{key}", caller, reads, may_write.admits(caller, record))
+                    path = f"{collection}/{urllib.parse.quote(key, safe='')}"
+                    self.check(one, path, caller, reads, may_write.admits(caller, record))
 
     def route(self, method, template):
         return next(route for route in self.routes if (route.method, route.template) == (method, template))

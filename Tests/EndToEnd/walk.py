@@ -9,7 +9,9 @@ import hashlib
 import http.client
 import itertools
 import json
+import string
 import urllib.parse
+import uuid
 
 import harness
 from routes import SAMPLES
@@ -143,7 +145,40 @@ RECORDS = {
         "id": f"W{next(_numbers)}", "firstName": "A", "lastName": "B", "division": "Sales", "email": "a@example.com",
         "phoneNumber": "+1 916 555 0100"},
     "users/users": lambda caller: {"UserId": next(_numbers), "UserName": "Walker", "ShoeSize": "9"},
+    # A model's types beyond what a schema says: GUIDs, dates, keys of two letters (small ones are no state's), keys of
+    # several parts, and pairs.
+    "odata/admissions-States": lambda caller: {"StateCode": next(_letters), "Name": "walked"},
+    "odata/admissions-Schools": lambda caller: {"SchoolID": next(_numbers), "Name": "walked", "StateCode": "CT"},
+    "odata/admissions-Students": lambda caller: {
+        "StudentID": next(_numbers), "FirstName": "A", "LastName": "B", "SchoolID": 1, "GPA": 3.25,
+        "BirthDate": "2008-02-29"},
+    "odata/reference-Categories": lambda caller: {"ID": _guid(), "Name": f"walked {next(_numbers)}"},
+    "odata/reference-Company": lambda caller: {
+        "key__": f"walked-{next(_numbers)}", "ID": _guid(), "Name": "walked", "CEO": "A",
+        "UpdatedAt": "2026-01-01T00:00:00Z"},
+    "odata/reference-DecimalSamples": lambda caller: {"ID": _guid(), "Name": "walked", "Amount": 1.5},
+    "odata/reference-MediaItems": lambda caller: {
+        "ID": _guid(), "Name": "walked", "ContentType": "text/plain", "Size": 1, "CreatedAt": "2026-01-01T00:00:00Z",
+        "ModifiedAt": "2026-01-01T00:00:00Z", "media_content": "eA==", "media_mediaType": "text/plain"},
+    "odata/reference-ProductDescriptions": lambda caller: _description(_guid()),
+    "odata/reference-Products": lambda caller: {
+        "ID": _guid(), "Name": "walked", "Price": 1.5, "ReleaseDate": "2026-01-01", "CreatedAt": "2026-01-01T00:00:00Z"},
+    "odata/reference-Products-RelatedProducts": lambda caller: _pair(_guid(), _guid()),
+    "odata/reference-ReadOnlyItems": lambda caller: {"ID": _guid(), "Name": "walked"},
 }
+_letters = ("".join(pair) for pair in itertools.product(string.ascii_lowercase, repeat=2))
+
+
+def _guid():
+    return str(uuid.uuid4())
+
+
+def _description(product):
+    return {"key__": f"{product},EN", "ProductID": product, "LanguageKey": "EN", "Description": "walked"}
+
+
+def _pair(near, far):
+    return {"pair": f"{len(near)}:{near}{far}", "fromKey": near, "toKey": far}
 
 
 def _made(caller, path, body):
@@ -272,6 +307,10 @@ class Rows:
 
     def __init__(self, rule, others=None):
         self.rule, self.others = rule, others or {}
+
+    @property
+    def is_everybodys(self):
+        return self.rule == "everyone"
 
     def admits(self, caller, record):
         return self._admits(self.rule, caller, record)
