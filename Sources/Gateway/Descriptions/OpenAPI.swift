@@ -103,7 +103,9 @@ extension OpenAPI {
             responses[String(status.code)] = success(answer, description.tag)
         }
         for status in Set(Self.errors(route).map(\.status.code)).sorted() where responses[String(status)] == nil {
-            responses[String(status)] = failure(route.endpoint.properties.presentation.errors)
+            responses[String(status)] =
+                description.ownFailures.map { ownFailure($0) }
+                ?? failure(route.endpoint.properties.presentation.errors)
         }
         if route.method == .get { responses["304"] = ["description": "Not modified"] }
         return responses
@@ -142,6 +144,13 @@ extension OpenAPI {
             "description": "Failed", "content": content(Self.schema(presentation), reading: false),
         ]
         return ["$ref": .string("#/components/responses/\(name)")]
+    }
+
+    /// In whatever shape: the endpoint's contract says it elsewhere. The gateway's own formats where that has none.
+    private func ownFailure(_ mediaType: String) -> WireValue {
+        var types = content([:], reading: false).dictionaryValue ?? [:]
+        types[mediaType] = [:]
+        return ["description": "Failed", "content": .dictionary(types)]
     }
 
     /// One entry for each format; the schema is that of the JSON form, which all others carry. Bodies may be forms too.

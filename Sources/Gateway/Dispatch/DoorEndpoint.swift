@@ -25,8 +25,11 @@ struct DoorEndpoint: Endpoint {
                 (.ok, .document(mediaType: door.mediaType)), (.created, .document(mediaType: door.mediaType)),
                 (.noContent, .nothing),
             ],
-            errors: [.requestInvalid, .recordNotFound, .recordExists, .preconditionFailed, .storeUnavailable],
-            isDecidedByOperation: true)
+            errors: [
+                .requestInvalid, .requestTooLarge, .requestTimeout, .unsupportedMediaType, .transferCodingUnknown,
+                .methodNotAllowed, .recordNotFound, .recordExists, .preconditionFailed, .storeUnavailable,
+            ],
+            ownFailures: door.mediaType, isDecidedByOperation: true)
     }
 
     func effect(of request: GatewayRequest) -> Effect {

@@ -34,6 +34,8 @@ struct EndpointDescription: Sendable {
     var answers: [(status: HTTPResponse.Status, answer: Answer)] = [(.ok, .value(.any))]
     /// Beyond those that every endpoint of its kind may answer.
     var errors: Set<ErrorCode> = []
+    /// The type of failures in a shape of the endpoint's own; nil: the gateway's shape.
+    var ownFailures: String?
     /// What the endpoint itself asks for beyond its properties.
     var access: Access?
     /// Whether the operation looks at the caller itself, where an anonymous one is not refused before.
