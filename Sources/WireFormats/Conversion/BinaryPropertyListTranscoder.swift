@@ -9,14 +9,16 @@ struct BinaryPropertyListTranscoder {
         let references: Int
         let count: Int
         let isDictionary: Bool
+        /// Within a value that gives way to a later one: it has to be well-formed all the same, and is not written.
+        let isSilent: Bool
         var next = 0
         var repetitions = Repetitions()
     }
 
     /// What becomes of keys that stand twice: the last value wins, at the first one's place.
     private struct Repetitions {
-        /// Members that give way.
-        var dropped: Set<Int> = []
+        /// For each later member of a key the one before it, whose value gives way.
+        var earlier: [Int: Int] = [:]
         /// For a key's first member the one whose value it gets.
         var valueOf: [Int: Int] = [:]
     }
@@ -59,44 +61,53 @@ struct BinaryPropertyListTranscoder {
     private mutating func takeMember(of frame: Frame, _ bytes: Span<UInt8>) throws(WireFormatError) {
         frames[frames.count - 1].next += 1
         let width = layout.referenceSize
-        var position = frame.references + frame.next * width
-        if frame.isDictionary {
-            guard !frame.repetitions.dropped.contains(frame.next) else {
-                report.droppedDuplicates += 1
-                return
-            }
+        let position = frame.references + frame.next * width
+        guard frame.isDictionary else {
+            return try take(try layout.reference(at: position, bytes), silently: frame.isSilent, bytes)
+        }
+        let earlier = frame.repetitions.earlier[frame.next]
+        if earlier == nil {
             let key = try key(at: position, bytes)
             try count(key)
-            try writer?.key(Self.string(key, bytes))
-            let value = frame.repetitions.valueOf[frame.next] ?? frame.next
-            position = frame.references + (frame.count + value) * width
+            if !frame.isSilent { try writer?.key(Self.string(key, bytes)) }
+        } else {
+            report.droppedDuplicates += 1
         }
-        try take(try layout.reference(at: position, bytes), bytes)
+        let value = earlier ?? frame.repetitions.valueOf[frame.next] ?? frame.next
+        let reference = try layout.reference(at: frame.references + (frame.count + value) * width, bytes)
+        try take(reference, silently: frame.isSilent || earlier != nil, bytes)
     }
 
-    private mutating func take(_ object: Int, _ bytes: Span<UInt8>) throws(WireFormatError) {
+    private mutating func take(
+        _ object: Int, silently isSilent: Bool = false, _ bytes: Span<UInt8>
+    ) throws(WireFormatError) {
         let token = try layout.object(object, bytes)
         try count(token)
-        guard !token.isContainer else { return try enter(object, token, bytes) }
+        guard !token.isContainer else { return try enter(object, token, silently: isSilent, bytes) }
         let hasBytes = token.kind == .string || token.kind == .data
         let place = hasBytes ? token.offset : try layout.offset(of: object, bytes)
         let value = Self.value(token, bytes)
         if writer == nil, case .date(let date) = value, date.rfc3339 == nil {
             throw WireFormatError(.refused, "a date outside of the years 0 to 9999", at: .init(offset: place))
         }
+        guard !isSilent else { return }
         try write(at: place) { writer throws(WireFormatError) in try writer.write(value) }
     }
 
-    private mutating func enter(_ object: Int, _ token: TapeToken, _ bytes: Span<UInt8>) throws(WireFormatError) {
+    private mutating func enter(
+        _ object: Int, _ token: TapeToken, silently isSilent: Bool, _ bytes: Span<UInt8>
+    ) throws(WireFormatError) {
         guard !frames.contains(where: { $0.object == object }) else {
             throw BinaryPropertyListLayout.malformed("an object contains itself", at: token.offset)
         }
         guard frames.count < limits.depth else { throw exceeded("depth", limits.depth, at: token.offset) }
         let isDictionary = token.kind == .dictionary
         var frame = Frame(
-            object: object, references: token.offset, count: token.length, isDictionary: isDictionary)
+            object: object, references: token.offset, count: token.length, isDictionary: isDictionary,
+            isSilent: isSilent)
         if isDictionary { frame.repetitions = try repetitions(in: frame, bytes) }
         frames.append(frame)
+        guard !isSilent else { return }
         try write(at: token.offset) { writer throws(WireFormatError) in
             try writer.begin(isDictionary ? .dictionary : .array)
         }
@@ -105,6 +116,7 @@ struct BinaryPropertyListTranscoder {
     private mutating func leave(_ frame: Frame) throws(WireFormatError) {
         frames.removeLast()
         tokens += 1
+        guard !frame.isSilent else { return }
         try write(at: frame.references) { writer throws(WireFormatError) in try writer.end() }
     }
 
@@ -140,14 +152,15 @@ extension BinaryPropertyListTranscoder {
         let sorted = hashes.sorted()
         var repetitions = Repetitions()
         guard zip(sorted, sorted.dropFirst()).contains(where: ==) else { return repetitions }
-        var firsts: [Int: Int] = [:]
+        var seen: [Int: (first: Int, last: Int)] = [:]
         for (index, hash) in hashes.enumerated() {
-            if let first = firsts[hash] {
-                repetitions.dropped.insert(index)
-                repetitions.valueOf[first] = index
-            } else {
-                firsts[hash] = index
+            guard let (first, last) = seen[hash] else {
+                seen[hash] = (index, index)
+                continue
             }
+            repetitions.earlier[index] = last
+            repetitions.valueOf[first] = index
+            seen[hash] = (first, index)
         }
         return repetitions
     }

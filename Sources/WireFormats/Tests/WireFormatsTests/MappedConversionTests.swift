@@ -51,6 +51,16 @@ import WireFormats
         }
     }
 
+    /// A dictionary of two members `a`: its own self, which gives way, and 5.
+    @Test func `a value that gives way is refused for what is wrong with it`() throws {
+        let objects: [UInt8] = [0xD2, 1, 1, 0, 2, 0x51, 0x61, 0x10, 5]
+        let trailer: [UInt8] = [UInt8](repeating: 0, count: 6) + [1, 1] + [0, 0, 0, 0, 0, 0, 0, 3]
+        let document =
+            Array("bplist00".utf8) + objects + [8, 13, 15] + trailer + [UInt8](repeating: 0, count: 15) + [17]
+        #expect(throws: WireFormatError.self) { try mapped(document, to: .cbor) }
+        try compare(document, to: .cbor)
+    }
+
     @Test(arguments: [FormatName.json, .plist, .xml, .cbor, .bplist])
     func `generated documents become the same as on the whole`(target: FormatName) throws {
         let format = BinaryPropertyListFormat()
