@@ -37,7 +37,7 @@ struct AttachmentLayout: Sendable {
 
     /// An owner's id may be anything, its digest is a file name.
     func place(of digest: AttachmentDigest, from owner: String) -> URL {
-        let name = SHA256.hash(data: Array(owner.utf8)).prefix(16).hexadecimal
+        let name = Hexadecimal.text(SHA256.hash(data: Array(owner.utf8)).prefix(16))
         return parts.appending(path: "\(name)-\(digest.text)")
     }
 
@@ -73,14 +73,5 @@ extension URL {
     func makeDirectory() throws {
         try FileManager.default.createDirectory(
             at: self, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    }
-}
-
-extension Sequence<UInt8> {
-    var hexadecimal: String {
-        reduce(into: "") { text, byte in
-            let digits = String(byte, radix: 16)
-            text += digits.utf8.count == 1 ? "0\(digits)" : digits
-        }
     }
 }

@@ -1,3 +1,4 @@
+import AdapterKit
 import Crypto
 import Foundation
 
@@ -25,6 +26,6 @@ enum FileDigest {
             hash.update(data: piece)
             try take(piece)
         }
-        return hash.finalize().hexadecimal
+        return Hexadecimal.text(hash.finalize())
     }
 }

@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "6c1ec8fe00d58654a838696078eab6639e84485096a2cb87b8b85c4b5b1c384a"
+#define ADAPTERKIT_SDK_HASH "6bda75e2f9a815138e38135f45b1f6e8f5c919246c200b8a4b8da74be1e3d8a4"

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import ValueTree
 
 #if canImport(CryptoKit)
     import CryptoKit
@@ -94,7 +95,7 @@ actor AttachmentStore {
     }
 
     private static func digest(_ bytes: [UInt8]) -> String {
-        SHA256.hash(data: bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        Hexadecimal.text(SHA256.hash(data: bytes))
     }
 
     /// What comes from a record names a file, and nothing else.

@@ -36,9 +36,7 @@ struct PageFileEndpoint: Endpoint {
     }
 
     private static func response(_ file: PageFile, coding: ContentCoding?, body: [UInt8]) -> GatewayResponse {
-        let digest = SHA256.hash(data: file.bytes).prefix(8).map { byte in
-            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }.joined()
+        let digest = Hexadecimal.text(SHA256.hash(data: file.bytes).prefix(8))
         var headers: HTTPFields = [
             .contentType: file.kind.rawValue, .cacheControl: "public, no-cache", .vary: "Accept-Encoding",
             .eTag: EntityTag(version: digest, variant: coding?.rawValue ?? "file").text,

@@ -7,7 +7,7 @@ extension OpaqueID {
     static var byteCount: Int { 16 }
 
     init(_ randomness: any Randomness) {
-        self.init(unchecked: randomness.bytes(Self.byteCount).map(Self.hexadecimal).joined())
+        self.init(unchecked: Hexadecimal.text(randomness.bytes(Self.byteCount)))
     }
 
     public static func isValid(_ text: String) -> Bool {
@@ -15,10 +15,6 @@ extension OpaqueID {
     }
 
     var recordID: RecordID { RecordID(unchecked: text) }
-
-    private static func hexadecimal(_ byte: UInt8) -> String {
-        (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }
 }
 
 /// Identifies an account for ever, whatever it is called.

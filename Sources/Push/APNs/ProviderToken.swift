@@ -42,17 +42,12 @@ final class ProviderToken: Sendable {
         let header: WireValue = ["alg": "ES256", "kid": .string(settings.keyID)]
         let issued = Int64(now.secondsSinceReferenceDate) + Self.referenceDate
         let claims: WireValue = ["iss": .string(settings.team), "iat": .int64(issued)]
-        let signed = "\(Self.encode(try JSONFormat().write(header))).\(Self.encode(try JSONFormat().write(claims)))"
+        let parts = try [header, claims].map { Base64URL.encode(try JSONFormat().write($0)) }
+        let signed = parts.joined(separator: ".")
         let signature = try key.signature(for: Array(signed.utf8))
-        return "\(signed).\(Self.encode(Array(signature.rawRepresentation)))"
+        return "\(signed).\(Base64URL.encode(Array(signature.rawRepresentation)))"
     }
 
     /// 2001-01-01, in seconds since 1970.
     private static let referenceDate: Int64 = 978_307_200
-
-    /// Base64 for addresses, without padding (RFC 7515, section 2).
-    private static func encode(_ bytes: [UInt8]) -> String {
-        String(decoding: Base64.encode(bytes), as: UTF8.self)
-            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-    }
 }

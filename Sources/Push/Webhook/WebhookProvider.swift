@@ -57,8 +57,6 @@ public struct WebhookProvider: PushProvider {
 
     private func signature(of body: [UInt8]) -> String {
         let key = SymmetricKey(data: Array(secret.reveal().utf8))
-        return HMAC<SHA256>.authenticationCode(for: body, using: key).map { byte in
-            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }.joined()
+        return Hexadecimal.text(HMAC<SHA256>.authenticationCode(for: body, using: key))
     }
 }

@@ -83,8 +83,7 @@ enum NoteID {
         var bytes = half(id.text.utf8, seed: 0xcbf2_9ce4_8422_2325) + half(id.text.utf8, seed: 0x9e37_79b9_7f4a_7c15)
         bytes[6] = bytes[6] & 0x0f | 0x80
         bytes[8] = bytes[8] & 0x3f | 0x80
-        let digits = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
-        return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { digits[$0].joined() }.joined(separator: "-")
+        return Hexadecimal.uuid(bytes)
     }
 
     private static func half(_ text: String.UTF8View, seed: UInt64) -> [UInt8] {

@@ -1,5 +1,4 @@
 import AdapterKit
-import ODataRecords
 import WireFormats
 
 /// A batch as JSON (JSON Format 4.01, section 19.1).
@@ -86,7 +85,7 @@ struct JSONBatchReader {
             throw PorticoError(.requestInvalid, "A body that is no JSON is a string.", target: "\(place).body")
         }
         if type.hasPrefix("text/") { return Array(text.utf8) }
-        guard let bytes = Base64URL.decode(text) else {
+        guard let bytes = Base64URL.decode(lenient: text) else {
             throw PorticoError(.requestInvalid, "The body is base64url.", target: "\(place).body")
         }
         return bytes

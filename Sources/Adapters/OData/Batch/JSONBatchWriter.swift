@@ -1,5 +1,4 @@
 import AdapterKit
-import ODataRecords
 
 /// A batch's answers as JSON (JSON Format 4.01, section 19.5).
 enum JSONBatchWriter {

@@ -117,7 +117,7 @@ struct ServiceSeed: Sendable {
             guard let given = row["_stream"] else { continue }
             let text = (given["base64url"] ?? given["base64"] ?? given["data"])?.stringValue
             fields[stream.content.text] = .data(
-                text.flatMap(Base64URL.decode) ?? Array((given["text"]?.stringValue ?? "").utf8))
+                text.flatMap { Base64URL.decode(lenient: $0) } ?? Array((given["text"]?.stringValue ?? "").utf8))
             fields[stream.mediaType.text] = given["contentType"] ?? row["ContentType"] ?? .null
         }
     }

@@ -174,11 +174,6 @@ enum RandomGUID {
         var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = bytes.map { byte in
-            let text = String(byte, radix: 16)
-            return text.utf8.count == 1 ? "0\(text)" : text
-        }
-        let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { digits[$0].joined() }
-        return groups.joined(separator: "-")
+        return Hexadecimal.uuid(bytes)
     }
 }

@@ -11,9 +11,7 @@ struct IdentityLink: Sendable {
 
     /// The provider's name holds no colon, so no two pairs have one text.
     static func digest(_ provider: ProviderName, _ subject: String) -> String {
-        SHA256.hash(data: Array("\(provider.text):\(subject)".utf8)).prefix(16).map {
-            ($0 < 16 ? "0" : "") + String($0, radix: 16)
-        }.joined()
+        Hexadecimal.text(SHA256.hash(data: Array("\(provider.text):\(subject)".utf8)).prefix(16))
     }
 }
 

@@ -1,5 +1,4 @@
 import AdapterKit
-import ODataRecords
 
 /// `$skiptoken`: where a page ended, and how many rows `$top` still allows. Base64url of JSON-like text, a letter for
 /// each kind of value; whoever changes it gets another page of rows that they may see.
@@ -14,7 +13,7 @@ struct PageToken: Equatable {
     }
 
     init?(_ text: String) {
-        guard let bytes = Base64URL.decode(text) else { return nil }
+        guard let bytes = Base64URL.decode(lenient: text) else { return nil }
         var parts = String(decoding: bytes, as: UTF8.self).split(separator: "\u{1F}", omittingEmptySubsequences: false)
         guard !parts.isEmpty else { return nil }
         let first = parts.removeFirst()
@@ -61,8 +60,9 @@ struct PageToken: Equatable {
         case "d": return UInt64(rest).map { .double(Double(bitPattern: $0)) }
         case "m": return WireDecimal(rest).map { .decimal($0) }
         case "z": return UInt64(rest).map { .date(WireDate(secondsSinceReferenceDate: Double(bitPattern: $0))) }
-        case "s": return Base64URL.decode(rest).flatMap { String(validating: $0, as: UTF8.self) }.map { .string($0) }
-        case "x": return Base64URL.decode(rest).map { .data($0) }
+        case "s":
+            return Base64URL.decode(lenient: rest).flatMap { String(validating: $0, as: UTF8.self) }.map { .string($0) }
+        case "x": return Base64URL.decode(lenient: rest).map { .data($0) }
         default: return nil
         }
     }

@@ -43,28 +43,3 @@ extension WireValue {
         }
     }
 }
-
-/// base64url (RFC 4648, section 5), as OData's JSON and URLs have binary values: padding may be there.
-public enum Base64URL {
-    public static func encode(_ bytes: [UInt8]) -> String {
-        String(decoding: Base64.encode(bytes).compactMap(urlSafe), as: UTF8.self)
-    }
-
-    /// Takes the standard alphabet too, which clients send.
-    public static func decode(_ text: String) -> [UInt8]? {
-        var standard = text.utf8.map { byte in
-            byte == UInt8(ascii: "-") ? UInt8(ascii: "+") : byte == UInt8(ascii: "_") ? UInt8(ascii: "/") : byte
-        }
-        while standard.count % 4 != 0 { standard.append(UInt8(ascii: "=")) }
-        return Base64.decode(standard)
-    }
-
-    private static func urlSafe(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "+"): UInt8(ascii: "-")
-        case UInt8(ascii: "/"): UInt8(ascii: "_")
-        case UInt8(ascii: "="): nil
-        default: byte
-        }
-    }
-}

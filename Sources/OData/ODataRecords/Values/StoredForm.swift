@@ -34,7 +34,7 @@ public struct StoredForm: Sendable {
         case .timeOfDay: return CalendarText.timeOfDay(text).map(WireValue.string)
         case .dateTimeOffset: return CalendarText.instant(text).map(WireValue.date)
         case .duration: return DurationText.seconds(text).map(decimal)
-        case .binary: return Base64URL.decode(text).map(WireValue.data)
+        case .binary: return Base64URL.decode(lenient: text).map(WireValue.data)
         default: return nil
         }
     }
