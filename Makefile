@@ -53,12 +53,14 @@ fuzz: need-build ## a fuzzer for every reader, transcoding and conversion, FUZZ_
 soak: need-build need-test simulate kills ## long fault tests: half an hour of mixed load, kills of store and gateway, sync simulated
 	@PORTICO_KILLS=100 PORTICO_SOAK=$(SOAK_SECONDS) .ci/test-end-to-end test_crash test_soak
 
-# SEEDS of 200 operations each; a failing one is shown by --seed.
+# SEEDS of 200 operations each, in JOBS processes; a failing one is shown by --seed. After SIMULATE_SECONDS no further seed
+# is begun, and how many there were is told.
 SEEDS ?= 100000
+SIMULATE_SECONDS ?= 3600
 SIMULATOR := Sources/SyncSimulator
 simulate: need-build ## SEEDS runs of devices, network and server with faults of every kind: no promise may break
 	@swift build -c release --package-path $(SIMULATOR) --product sync-simulator -j $(JOBS)
-	@$(SIMULATOR)/.build/release/sync-simulator --seeds $(SEEDS) --operations 200
+	@.ci/simulate $(SIMULATOR)/.build/release/sync-simulator $(SEEDS) $(SIMULATE_SECONDS) $(JOBS)
 
 kills: need-build ## the store, killed a hundred times while it writes: nothing acknowledged may be lost
 	@swift build --product store-kill-driver -j $(JOBS)
@@ -93,6 +95,11 @@ clean: ## remove what was built
 .build/schema-venv/done: Tests/Description/requirements.txt
 	@python3 -m venv .build/schema-venv
 	@.build/schema-venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+.build/odata-venv/done: Tests/OData/requirements.txt
+	@python3 -m venv .build/odata-venv
+	@.build/odata-venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
 need-%:

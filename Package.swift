@@ -164,11 +164,12 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates"),
             ],
             path: "Sources/portico", swiftSettings: strict),
-        room("ClientGeneration", [adapterKit]),
+        room("ClientGeneration", [adapterKit, odata("ODataModel")]),
         .executableTarget(
             name: "porticoctl",
             dependencies: [
-                adapterKit, "ClientGeneration", wireFormats, syncEngine, odata("ODataLanguage"), "SQLiteStore",
+                adapterKit, "ClientGeneration", wireFormats, syncEngine, odata("ODataModel"), odata("ODataLanguage"),
+                "SQLiteStore",
                 "AttachmentFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -191,6 +192,7 @@ let package = Package(
         tests(
             "ODataQueryTests",
             [
+                odata("ODataFuzzing"),
                 odata("ODataQueries"), odata("ODataLanguage"), odata("ODataRecords"), odata("ODataModel"),
                 "SQLiteStore",
                 syncEngine, adapterKit,
@@ -211,7 +213,7 @@ let package = Package(
         tests("UpstreamTests", ["Upstream", "UpstreamStandIn", adapterKit]),
         tests("PushTests", ["Push", adapterKit]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
-        tests("ClientGenerationTests", ["ClientGeneration", adapterKit]),
+        tests("ClientGenerationTests", ["ClientGeneration", adapterKit, odata("ODataModel")]),
         tests("HostConfigurationTests", ["HostConfiguration", adapterKit]),
         tests(
             "GatewayTests",
@@ -219,6 +221,7 @@ let package = Package(
                 "Gateway", adapterKit, wireFormats, syncEngine,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         tests(
             "AdapterTests",

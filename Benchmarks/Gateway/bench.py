@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import login_cost
+import odata_versions
 import report
 from answers import ask, headers_of, prepared
 from calls import CALLS, NOTE
@@ -55,8 +56,10 @@ def main():
                 _measure(call, len(answers[call].body), keeping if call.is_kept else asking, arguments) for call in CALLS]
             limits = _limits(gateway, results)
         costs = login_cost.measured(folder, data, arguments.rounds, arguments.seconds)
+        versions = odata_versions.measured(folder, data, arguments.rounds, arguments.seconds)
         print(report.text(results, limits, CONNECTIONS, arguments.rounds, arguments.seconds))
         print(login_cost.text(costs))
+        print(odata_versions.text(versions))
 
 
 def _arguments():

@@ -18,12 +18,12 @@ class Burst:
     p99: float
 
 
-def burst(base, call, headers, seconds):
+def burst(base, call, headers, seconds, connections=CONNECTIONS):
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
         script.write(_script(call, headers))
         script.flush()
         command = [
-            "taskset", "-c", LOAD_CORE, "wrk", "--threads", "1", "--connections", str(CONNECTIONS), "--duration",
+            "taskset", "-c", LOAD_CORE, "wrk", "--threads", "1", "--connections", str(connections), "--duration",
             f"{seconds}s", "--timeout", "10s", "--latency", "--script", script.name, base + call.path]
         said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=seconds + 60).stdout
     return _parsed(call, said)

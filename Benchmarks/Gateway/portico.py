@@ -1,6 +1,7 @@
 """The gateway under measurement: the demo's configuration on a free port, with a log in a file."""
 
 import json
+import os
 import re
 import urllib.request
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 from processes import Server
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+# Another build's folder, to try a benchmark with. The gateway takes variables of such names for keys.
+BUILD = Path(os.environ.pop("PORTICO_BUILD", REPOSITORY / ".build/release"))
 
 
 class Portico(Server):
@@ -18,7 +21,7 @@ class Portico(Server):
         self.data, self.settings = data, settings
 
     def command(self):
-        program = REPOSITORY / ".build/release/portico"
+        program = BUILD / "portico"
         configuration = REPOSITORY / "Config/demo.yaml"
         return [program, "serve", "--config", configuration, "--data", self.data, "--set", "http.port=0", *self.settings]
 

@@ -74,7 +74,7 @@ public struct Gateway: Sendable {
             failure = known
             response = fail(known, request, properties.presentation, at: endpoint)
         }
-        guardian.label(&response, for: request, caller: caller, error: failure)
+        guardian.label(&response, for: request, caller: caller, at: properties, error: failure)
         standing?.label(&response)
         return response
     }
@@ -84,7 +84,7 @@ public struct Gateway: Sendable {
     ) throws(PorticoError) {
         try properties.access.require(caller.principal, effect: effect)
         try caller.requireScope(effect, in: properties.adapter)
-        try guardian.check(request, caller: caller, effect: effect)
+        try guardian.check(request, caller: caller, at: properties, effect: effect)
     }
 
     private func otherMethod(_ allowed: [HTTPRequest.Method], _ request: GatewayRequest) -> GatewayResponse {

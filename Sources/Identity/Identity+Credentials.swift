@@ -69,7 +69,12 @@ extension Identity {
 
     /// A token that a page sends with its writes, bound to the session whose cookie this is. A new text at every call.
     public func csrfToken(forSessionCookie value: Secret) -> Secret {
-        CSRFToken.issue(for: value, context.randomness)
+        csrfToken(for: .session(value))
+    }
+
+    /// The same, bound to either.
+    public func csrfToken(for bond: CSRFBond) -> Secret {
+        CSRFToken.issue(for: bonds.secret(of: bond), context.randomness)
     }
 
     /// What ``csrfToken(forSessionCookie:)`` is bound to on a page that is shown before there is a session: 256 random
@@ -79,6 +84,10 @@ extension Identity {
     }
 
     public func isValid(csrfToken token: Secret, forSessionCookie value: Secret) -> Bool {
-        CSRFToken.isValid(token, for: value)
+        isValid(csrfToken: token, for: .session(value))
+    }
+
+    public func isValid(csrfToken token: Secret, for bond: CSRFBond) -> Bool {
+        CSRFToken.isValid(token, for: bonds.secret(of: bond))
     }
 }

@@ -14,6 +14,7 @@ public final class Identity: Sendable {
     let proof: PasswordProof
     let providers: Providers
     let pendingSignIns: PendingSignIns
+    let bonds: CSRFBonds
     let departures: PortalDepartures
     let signIns: SignIns
     let tokenRefresh: TokenRefresh
@@ -41,6 +42,7 @@ public final class Identity: Sendable {
         sessions = Sessions(context: context)
         providers = Providers(setups, context)
         pendingSignIns = PendingSignIns(randomness)
+        bonds = CSRFBonds(randomness)
         departures = PortalDepartures(sessions: sessions, portals: providers.portals)
         proof = PasswordProof(
             context: context, providers: providers.takingPasswords,

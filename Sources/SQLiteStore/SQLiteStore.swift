@@ -41,7 +41,7 @@ public final class SQLiteStore: BackupStore {
                 positions: positions, clock: settings.clock, ids: settings.ids, catalogue: { catalogue.current })
             writer = Writer(connection, limits: settings.queue, commit: commit)
             readers = ReaderPool(
-                try (0..<settings.readers).map { _ in try file.openReader() },
+                try (0..<settings.readers).map { _ in try file.openReader(quickSteps: settings.quickSteps) },
                 slowLane: SlowLane(try file.openSlowReader()))
             self.catalogue = catalogue
             clock = settings.clock
@@ -162,6 +162,11 @@ extension SQLiteStore {
         return try await readers.read {
             try $0.rows(SQLFragment("EXPLAIN QUERY PLAN " + page.sql, page.values)) { $0.text(3) }
         }
+    }
+
+    /// A relation's statement: a text without any of the relation's values.
+    package func sql(of relation: Relation, seen visible: VisibleRows) throws -> String {
+        try RelationCompiler.statement(relation, try catalogue.open(), visible).fragment.sql
     }
 
     /// The same of a relation.

@@ -14,6 +14,9 @@ public struct SQLiteStoreSettings: Sendable {
     public let integrity: IntegrityCheck
     /// What the test for lost writes turns off, to show that it finds them.
     package var survivesPowerFailure = true
+    /// Instructions of SQLite's virtual machine, some milliseconds of them, after which a read is broken off and begun
+    /// again where it holds up nobody.
+    package var quickSteps: Int32 = 250_000
     let queue: CommitQueueLimits
     let clock: any WallClock
     let ids: any RecordIDSource

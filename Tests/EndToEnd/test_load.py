@@ -1,6 +1,8 @@
 """One noisy caller, too many connections, readers that do not read: whoever behaves is served meanwhile."""
 
 import json
+import select
+import signal
 import socket
 import time
 import unittest
@@ -65,6 +67,54 @@ class Connections(GatewayTest):
             return connection.recv(65536).split(b"\r\n")[0]
         except ConnectionResetError:
             return b""
+
+
+class Kernel(GatewayTest):
+    """What waits in the kernel: connections that nobody took yet, and bytes that nobody read."""
+
+    def test_a_burst_of_connections_waits_while_the_gateway_is_busy(self):
+        """One that found no place would be tried again by the kernel after a second, and then three."""
+        self.gateway.process.send_signal(signal.SIGSTOP)
+        try:
+            asking = [self.asking() for _ in range(600)]
+            self.assertEqual(self.established(asking, patience=0.8), 600)
+        finally:
+            self.gateway.process.send_signal(signal.SIGCONT)
+            for connection in asking:
+                connection.close()
+
+    def asking(self):
+        connection = socket.socket()
+        connection.setblocking(False)
+        connection.connect_ex(("127.0.0.1", self.gateway.port))
+        return connection
+
+    def established(self, connections, patience):
+        poll, end, done = select.poll(), time.monotonic() + patience, set()
+        for connection in connections:
+            poll.register(connection, select.POLLOUT)
+        while len(done) < len(connections) and time.monotonic() < end:
+            for descriptor, _ in poll.poll(50):
+                done.add(descriptor)
+                poll.unregister(descriptor)
+        return len(done)
+
+    def test_little_is_copied_for_whoever_reads_nothing(self):
+        with socket.socket() as reader:
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            reader.connect(("127.0.0.1", self.gateway.port))
+            # More than the kernel would take for one connection of its own accord.
+            reader.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n" * 8)
+            time.sleep(2)
+            waiting = self.waiting_bytes(reader.getsockname()[1])
+        self.assertGreater(waiting, 0)
+        self.assertLess(waiting, 600 << 10)
+
+    def waiting_bytes(self, client):
+        with open("/proc/net/tcp") as table:
+            rows = [line.split() for line in table][1:]
+        ours, theirs = f":{self.gateway.port:04X}", f":{client:04X}"
+        return sum(int(row[4].split(":")[0], 16) for row in rows if row[1].endswith(ours) and row[2].endswith(theirs))
 
 
 class Rates(GatewayTest):

@@ -30,6 +30,17 @@ class Parsing(unittest.TestCase):
         self.assertEqual(self.parse("BOOLCOMMONEXPR", "true")["rule"], "boolCommonExpr")
         self.assertIn("boolCommonExpr", self.parse("nothing", "true", status=2))
 
+    def test_what_no_model_could_mean_is_refused(self):
+        for rule, text in [
+            ("odataRelativeUri", "Products(1)/Model.Best/Model.Best"), ("queryOptions", "$search=more&more"),
+            ("boolCommonExpr", "any()"), ("boolCommonExpr", "Products/all()"), ("commonExpr", "Model.Available"),
+            ("commonExpr", "Names eq ('a','b')"), ("commonExpr", "Name in (First,Last)"),
+            ("expand", "$expand=Items/$count($count=true)"), ("maxpagesizePreference", "odata.maxpagesize=0"),
+        ]:
+            self.parse(rule, text, status=1)
+        self.parse("odataRelativeUri", "Products/Model.Best(1)")
+        self.parse("queryOptions", "$search=more%26more&!special")
+
     def test_a_text_may_begin_with_a_dash(self):
         self.assertEqual(self.parse("durationValue", "-P1D")["tree"], {"duration": "-P1D"})
         self.assertEqual(self.parse("commonExpr", "-Price")["tree"]["range"], [0, 6])

@@ -152,6 +152,10 @@ RECORDS = {
     "odata/admissions-Students": lambda caller: {
         "StudentID": next(_numbers), "FirstName": "A", "LastName": "B", "SchoolID": 1, "GPA": 3.25,
         "BirthDate": "2008-02-29"},
+    "odata/admissions-Visits": lambda caller: {
+        "VisitID": next(_numbers), "StudentID": 1, "VisitedAt": "2026-01-01T00:00:00Z"},
+    "odata/admissions-Appointments": lambda caller: {
+        "AppointmentID": next(_numbers), "StudentID": 1, "StartsAt": "2026-01-01T00:00:00Z"},
     "odata/reference-Categories": lambda caller: {"ID": _guid(), "Name": f"walked {next(_numbers)}"},
     "odata/reference-Company": lambda caller: {
         "key__": f"walked-{next(_numbers)}", "ID": _guid(), "Name": "walked", "CEO": "A",
@@ -160,10 +164,10 @@ RECORDS = {
     "odata/reference-MediaItems": lambda caller: {
         "ID": _guid(), "Name": "walked", "ContentType": "text/plain", "Size": 1, "CreatedAt": "2026-01-01T00:00:00Z",
         "ModifiedAt": "2026-01-01T00:00:00Z", "media_content": "eA==", "media_mediaType": "text/plain"},
-    "odata/reference-ProductDescriptions": lambda caller: _description(_guid()),
+    "odata/reference-ProductDescriptions": lambda caller: _description(_product(caller)),
     "odata/reference-Products": lambda caller: {
         "ID": _guid(), "Name": "walked", "Price": 1.5, "ReleaseDate": "2026-01-01", "CreatedAt": "2026-01-01T00:00:00Z"},
-    "odata/reference-Products-RelatedProducts": lambda caller: _pair(_guid(), _guid()),
+    "odata/reference-Products-RelatedProducts": lambda caller: _pair(_product(caller), _product(caller)),
     "odata/reference-ReadOnlyItems": lambda caller: {"ID": _guid(), "Name": "walked"},
 }
 _letters = ("".join(pair) for pair in itertools.product(string.ascii_lowercase, repeat=2))
@@ -171,6 +175,12 @@ _letters = ("".join(pair) for pair in itertools.product(string.ascii_lowercase, 
 
 def _guid():
     return str(uuid.uuid4())
+
+
+def _product(caller):
+    """References lead to what is there."""
+    made = _made(caller, "/api/v1/odata/reference-Products", {"Name": "walked", "Price": 1})
+    return made["ID"]
 
 
 def _description(product):

@@ -131,6 +131,18 @@ import Testing
         #expect(try await house.restarted().isValid(csrfToken: token, forSessionCookie: mine))
     }
 
+    @Test func `a token of somebody who has no session holds for them alone, as long as the process runs`() async throws
+    {
+        let house = try await TestHouse()
+        let mine = CSRFBond.principal(Principal(kind: .user, id: "1", name: "ann"))
+        let other = CSRFBond.principal(Principal(kind: .user, id: "2", name: "ann"))
+        let token = house.identity.csrfToken(for: mine)
+        #expect(house.identity.isValid(csrfToken: token, for: mine))
+        #expect(!house.identity.isValid(csrfToken: token, for: other))
+        #expect(!house.identity.isValid(csrfToken: token, for: .session(Secret("1"))))
+        #expect(try await !house.restarted().isValid(csrfToken: token, for: mine))
+    }
+
     @Test func `no two tokens are alike, and none shows the cookie`() async throws {
         let house = try await TestHouse()
         let cookie = try await house.signIn().cookie

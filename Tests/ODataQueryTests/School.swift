@@ -11,6 +11,7 @@ import SyncEngine
 struct School {
     let tables: ServiceTables
     let records: AdapterRecords
+    let store: SQLiteStore
     private let directory: Directory
 
     static let csdl = """
@@ -46,7 +47,7 @@ struct School {
         let declaration = AdapterDeclaration(
             name: "odata", title: "OData", summary: "Schools.", version: "1",
             entities: tables.entities(writers: nil, searched: ["Students": ["Name"]]))
-        let store = try SQLiteStore(SQLiteStoreSettings(path: directory.path, clock: Noon()))
+        store = try SQLiteStore(SQLiteStoreSettings(path: directory.path, clock: Noon()))
         try await store.install(declaration.entities.map { CollectionDeclaration(adapter: "odata", entity: $0) })
         records = AdapterRecords(store: store, declaration: declaration)
         try await fill()
@@ -74,11 +75,21 @@ struct School {
     }
 
     func plan(_ request: String, pageSize: Int = 100) throws -> QueryPlan {
+        try query(request, pageSize: pageSize).plan(in: tables)
+    }
+
+    /// Nil where changes of the result cannot be followed.
+    func tracked(_ request: String) throws -> TrackedQuery? {
+        let query = try query(request)
+        return try TrackedQuery(query, plan: query.plan(in: tables), in: tables)
+    }
+
+    private func query(_ request: String, pageSize: Int = 100) throws -> EntityQuery {
         let target = try RequestTarget(Self.encoded(request))
         guard case .path(let segments) = target.resource, let set = segments.first?.name?.name else {
             throw QueryProblem("no set")
         }
-        return try EntityQuery(set, options: target.options, pageSize: pageSize, now: Noon().now()).plan(in: tables)
+        return EntityQuery(set, options: target.options, pageSize: pageSize, now: Noon().now())
     }
 
     private static func encoded(_ text: String) -> String {
@@ -138,7 +149,7 @@ extension ResultRow {
     }
 }
 
-private final class Directory: Sendable {
+final class Directory: Sendable {
     private let url: URL
     var path: String { url.appending(path: "store.sqlite").path }
 

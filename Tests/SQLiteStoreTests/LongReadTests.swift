@@ -14,7 +14,7 @@ import Testing
     @Test func `a statement that takes long is broken off on a connection that its caller's thread uses`() throws {
         let file = StoreFile(path: directory.path, maximumPages: nil)
         _ = try file.openWriter()
-        let reader = try file.openReader()
+        let reader = try file.openReader(quickSteps: 250_000)
         let error = #expect(throws: DatabaseError.self) {
             try reader.unsafeRead { database in
                 try Int.fetchOne(
@@ -26,6 +26,18 @@ import Testing
             }
         }
         #expect(error?.resultCode == .SQLITE_INTERRUPT)
+    }
+
+    @Test func `a short read stays short however often its statement ran before`() async throws {
+        var settings = SQLiteStoreSettings(path: directory.path, readers: 1, clock: FixedClock())
+        settings.quickSteps = 500
+        let store = try SQLiteStore(settings)
+        let records = try await Things.install(Things.declaration([Field("name", .string)]), in: store)
+        _ = try await records.apply([RecordChange("things", .create(nil, ["name": "one"]))])
+        for _ in 0..<1000 {
+            #expect(try await records.query(Query(countsAll: true), in: "things").total == 1)
+        }
+        await store.close()
     }
 
     @Test func `a search that takes long is answered all the same`() async throws {

@@ -5,7 +5,7 @@ import Synchronization
 
 final class ODataAdapter: Adapter {
     private let configurations: [ServiceConfiguration]
-    private let services = Mutex<[OperationName: ODataService]>([:])
+    private let doors = Mutex<[OperationName: ServiceDoor]>([:])
     private let context = Mutex<AdapterContext?>(nil)
 
     init(services: [ServiceConfiguration]) {
@@ -20,8 +20,11 @@ final class ODataAdapter: Adapter {
             try await seed.loadIfEmpty()
             let service = ODataService(
                 configuration: configuration, documents: ServiceDocuments(configuration.model),
-                operations: operations, clock: context.clock, gate: ReseedGate(), own: context.records)
-            services.withLock { $0[configuration.door.name] = service }
+                operations: operations, clock: context.clock, gate: ReseedGate(), later: LaterAnswers(),
+                own: context.records)
+            doors.withLock { doors in
+                for root in configuration.roots { doors[root.name] = ServiceDoor(root, of: service) }
+            }
         }
     }
 
@@ -33,26 +36,28 @@ final class ODataAdapter: Adapter {
     }
 
     func answer(_ request: DoorRequest) async throws -> DoorAnswer {
-        guard let service = services.withLock({ $0[request.door] }) else {
+        guard let door = doors.withLock({ $0[request.door] }) else {
             throw PorticoError(.adapterUnavailable, "The service is not there yet.", retryAfter: 1)
         }
-        await service.gate.enter()
         do {
-            let answer = try await service.answer(request)
-            await service.gate.leave()
-            return answer
+            return try await door.respond(to: request)
         } catch let failure as ODataError {
-            await service.gate.leave()
             return failed(failure, request)
-        } catch {
-            await service.gate.leave()
-            throw error
         }
+    }
+
+    func stop() async {
+        for door in doors.withLock({ Array($0.values) }) { await door.service.later.stop() }
     }
 
     /// With a status or header fields that the gateway would not know of.
     private func failed(_ failure: ODataError, _ request: DoorRequest) -> DoorAnswer {
         let status = failure.status ?? (failure.error.code == .methodNotAllowed ? 405 : 400)
+        if isVersion2(request.door) {
+            let error = Version2Error(error: failure.error, details: failure.details, requestID: request.requestID)
+            return Version2Failure.answer(
+                error, status: status, to: request.headers, target: request.target, adding: failure.headers)
+        }
         var headers = failure.headers
         headers["Content-Type"] = "application/json"
         headers["OData-Version"] = "4.01"
@@ -61,8 +66,19 @@ final class ODataAdapter: Adapter {
             body: ODataError.body(failure.error, details: failure.details, requestID: request.requestID))
     }
 
+    private func isVersion2(_ door: OperationName) -> Bool {
+        configurations.contains { service in
+            service.roots.contains { $0.name == door && $0.version == .version2 }
+        }
+    }
+
     func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer? {
-        DoorAnswer(
+        if isVersion2(request.door) {
+            return Version2Failure.answer(
+                Version2Error(error: error, requestID: request.requestID), status: status, to: request.headers,
+                target: request.target)
+        }
+        return DoorAnswer(
             status, headers: ["Content-Type": "application/json", "OData-Version": "4.01"],
             body: ODataError.body(error, requestID: request.requestID))
     }

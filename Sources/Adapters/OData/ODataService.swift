@@ -10,11 +10,50 @@ struct ODataService: Sendable {
     let operations: ServiceOperationTable
     let clock: any WallClock
     let gate: ReseedGate
+    let later: LaterAnswers
     /// All of the service's records, for loading the seed.
     let own: any RecordStore
 
     var tables: ServiceTables { configuration.tables }
     private var rootPath: String { "/odata/v4/\(configuration.name)" }
+
+    /// At once, or with the address where the answer can be asked for later.
+    func respond(to request: DoorRequest) async throws -> DoorAnswer {
+        let version = try ProtocolVersion(request.headers).answered
+        let monitor = StatusMonitor(
+            answers: later, root: "\(request.origin)\(rootPath)/", request: request, version: version)
+        if let id = StatusMonitor.id(in: relative(request)) { return try await monitor.answer(id) }
+        guard Preferences(request.headers["Prefer"]).respondsAsynchronously else {
+            return try await betweenReseeds { try await answer(request) }
+        }
+        try configuration.access.admit(request.caller, effect: request.method == "GET" ? .reads : .writes)
+        let id = try await later.start(for: request.caller) {
+            do {
+                return try await betweenReseeds { try await answer(request) }.gathered()
+            } catch {
+                return BatchFailure.answer(error, requestID: request.requestID)
+            }
+        }
+        return monitor.accepted(id)
+    }
+
+    /// Not while the seed is loaded anew.
+    func betweenReseeds(_ answer: () async throws -> DoorAnswer) async throws -> DoorAnswer {
+        await gate.enter()
+        do {
+            let answer = try await answer()
+            await gate.leave()
+            return answer
+        } catch {
+            await gate.leave()
+            throw error
+        }
+    }
+
+    /// Below the root, as it came.
+    private func relative(_ request: DoorRequest) -> String {
+        String(request.target.dropFirst(rootPath.utf8.count).drop { $0 == "/" })
+    }
 
     func answer(_ request: DoorRequest) async throws -> DoorAnswer {
         let inner = try self.request(request)
@@ -31,18 +70,20 @@ struct ODataService: Sendable {
         let version = try ProtocolVersion(request.headers).answered
         let (method, relative) = try QueryPost(
             method: request.method,
-            relative: String(request.target.dropFirst(rootPath.utf8.count).drop { $0 == "/" }),
-            headers: request.headers, body: request.body
+            relative: self.relative(request), headers: request.headers, body: request.body
         ).plain()
-        let target = try TargetReader.target(relative, version: version)
+        let target = try TargetReader.target(relative, version: version, limits: configuration.limits.language)
         var format = ResponseFormat()
         if !isRaw(target) {
             format = try ResponseFormat.negotiate(format: target.formatOption, accept: request.headers["Accept"])
         }
         format.version = version
+        try documents.checkVersion(of: target)
+        let preferences = Preferences(request.headers["Prefer"])
+        format.omitsNulls = preferences.omitsNulls(version: version)
         return ServiceRequest(
             method: method, relative: relative, target: target, format: format,
-            preferences: Preferences(request.headers["Prefer"]), headers: request.headers, body: request.body,
+            preferences: preferences, headers: request.headers, body: request.body,
             root: "\(request.origin)\(rootPath)/", caller: request.caller, records: request.records)
     }
 
@@ -71,31 +112,17 @@ struct ODataService: Sendable {
                 format: request.target.formatOption, accept: request.headers["Accept"])
             return Answers(format: request.format).text(document.body, type: document.type)
         case .path(let segments):
-            let reader = AddressReader(tables: tables, options: request.target.options)
-            return try await ResourceDesk(service: self, request: request).answer(try reader.address(segments))
+            let reader = AddressReader(
+                tables: tables, options: request.target.options, isStrict: request.format.version == "4.0")
+            let address = try reader.address(segments)
+            try OptionRules(request).check(address)
+            return try await ResourceDesk(service: self, request: request).answer(address)
         case .entity: return try await ResourceDesk(service: self, request: request).byID()
         case .batch: throw ODataError.notImplemented("A batch in a batch")
-        case .crossJoin: throw ODataError.notImplemented("$crossjoin")
-        case .all: throw ODataError.notImplemented("$all")
+        case .crossJoin(let sources, _):
+            return try await CombinedReading(ResourceDesk(service: self, request: request)).crossJoin(sources)
+        case .all(let type):
+            return try await CombinedReading(ResourceDesk(service: self, request: request)).all(type)
         }
-    }
-}
-
-/// `OData-Version` and `OData-MaxVersion` (Protocol 4.01, sections 8.1.5 and 8.2.7).
-struct ProtocolVersion {
-    let answered: String
-
-    init(_ headers: DoorHeaders) throws(PorticoError) {
-        if let sent = headers["OData-Version"], sent != "4.0", sent != "4.01" {
-            throw PorticoError(.requestInvalid, "This service speaks OData 4.0 and 4.01.", target: "OData-Version")
-        }
-        guard let maximum = headers["OData-MaxVersion"] else {
-            answered = "4.01"
-            return
-        }
-        guard let number = Double(maximum), number >= 4 else {
-            throw PorticoError(.requestInvalid, "This service speaks OData 4.0 and 4.01.", target: "OData-MaxVersion")
-        }
-        answered = number < 4.01 ? "4.0" : "4.01"
     }
 }

@@ -13,7 +13,12 @@ struct ResourceDesk: Sendable {
     var answers: Answers { Answers(format: request.format) }
     var finder: RecordFinder { RecordFinder(tables: tables, records: request.records) }
     var writer: ResultWriter { ResultWriter(tables: tables, format: request.format, root: request.root) }
-    var links: EntityLinks { EntityLinks(tables: tables, records: request.records, root: request.root) }
+    var limits: ServiceLimits { service.configuration.limits }
+    var links: EntityLinks {
+        EntityLinks(
+            tables: tables, records: request.records, root: request.root, language: request.language,
+            limits: limits.language)
+    }
 
     func answer(_ address: Address) async throws -> DoorAnswer {
         switch (address.target, address.suffix) {
@@ -45,7 +50,7 @@ struct ResourceDesk: Sendable {
         switch request.method {
         case "GET": return try await CollectionReading(self).page(place)
         case "POST":
-            try capable(place.table, "InsertRestrictions", "Insertable")
+            try capable(place.table, .insert)
             return try await EntityWriting(self).create(in: place)
         default:
             throw ODataError.methodNotAllowed("A collection is read and added to.", allowed: "GET, HEAD, POST, OPTIONS")
@@ -56,13 +61,13 @@ struct ResourceDesk: Sendable {
         switch request.method {
         case "GET": return try await EntityReading(self).entity(place)
         case "PATCH", "PUT":
-            try capable(place.table, "UpdateRestrictions", "Updatable")
+            try capable(place.table, .update)
             return try await EntityWriting(self).change(place, replacing: request.method == "PUT")
         case "DELETE":
             guard !place.table.isSingleton else {
                 throw ODataError.methodNotAllowed("A singleton stays.", allowed: "GET, HEAD, PATCH, PUT, OPTIONS")
             }
-            try capable(place.table, "DeleteRestrictions", "Deletable")
+            try capable(place.table, .delete)
             return try await EntityWriting(self).delete(place)
         default:
             throw ODataError.methodNotAllowed(
@@ -71,11 +76,8 @@ struct ResourceDesk: Sendable {
     }
 
     /// Throws where the model's capabilities say that a set does not take it.
-    func capable(_ table: RecordTable, _ term: String, _ property: String) throws {
-        let annotations =
-            tables.model.container.entitySet(table.source)?.annotations
-            ?? tables.model.container.singleton(table.source)?.annotations
-        guard annotations?["Org.OData.Capabilities.V1.\(term)"]?[property]?.boolValue == false else { return }
+    func capable(_ table: RecordTable, _ action: SetCapabilities.Action) throws {
+        guard !SetCapabilities(table, of: tables.model).allow(action) else { return }
         throw ODataError.methodNotAllowed("\(table.source) does not take this.", allowed: "GET, HEAD, OPTIONS")
     }
 

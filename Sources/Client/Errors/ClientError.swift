@@ -13,8 +13,10 @@ public enum ClientError: Error, Sendable, Equatable {
     case deadlineExceeded
     /// The answer is not what the gateway's contract says, or is larger than allowed: perhaps something between the two.
     case unreadableAnswer(String)
-    /// The server's address cannot be used, or its certificate is not trusted.
+    /// The server's address cannot be used, its certificate is not trusted, or the transport cannot do what is asked.
     case server(String)
+    /// The server's version of a protocol cannot say what is asked. Nothing was sent.
+    case notSupported(String)
     /// What is kept on the device cannot be read or written. The text is for a log.
     case storage(String)
     /// A record is to be created that there is already.
@@ -39,15 +41,34 @@ public struct Refusal: Sendable, Equatable {
     public let requestID: String?
     /// How long to wait before the next try, where the server said so.
     public let retryAfter: Duration?
+    /// What the refusal is about, such as the property at fault, where the server said so.
+    public let target: String?
+    /// Further reasons, where there are several.
+    public let details: [Detail]
+
+    public struct Detail: Sendable, Equatable {
+        public let code: String
+        public let message: String
+        public let target: String?
+
+        public init(code: String, message: String, target: String? = nil) {
+            self.code = code
+            self.message = message
+            self.target = target
+        }
+    }
 
     public init(
-        status: Int, code: String, message: String, requestID: String? = nil, retryAfter: Duration? = nil
+        status: Int, code: String, message: String, requestID: String? = nil, retryAfter: Duration? = nil,
+        target: String? = nil, details: [Detail] = []
     ) {
         self.status = status
         self.code = code
         self.message = message
         self.requestID = requestID
         self.retryAfter = retryAfter
+        self.target = target
+        self.details = details
     }
 
     /// Whether the same call may be carried out later.
@@ -63,6 +84,7 @@ extension ClientError {
         case .deadlineExceeded: self = .deadlineExceeded
         case .answerTooLarge(let limit): self = .unreadableAnswer("the answer is larger than \(limit) bytes")
         case .notTrusted(let reason), .invalidAddress(let reason): self = .server(reason)
+        case .cannotStream: self = .server("this transport reads no streams")
         }
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import SyncDevice
+import ValueTree
 
 /// The records of one account on this device: read and edited without a network, and brought together with the server's
 /// whenever there is one.
@@ -25,7 +26,8 @@ public final class Replica: Sendable {
             let lock = try FolderLock(folder)
             let coding = RowCoding(cipher: settings.cipher, sensitiveFields: settings.sensitiveFields)
             let path = folder.appendingPathComponent("replica.sqlite").path
-            return (try ReplicaDatabase(path: path, coding: coding, indexes: settings.indexes), lock)
+            let indexes = settings.indexes.merging(ChatRecords.indexes) { $0 + $1 }
+            return (try ReplicaDatabase(path: path, coding: coding, indexes: indexes), lock)
         }
         let files = folder.appendingPathComponent("attachments", isDirectory: true)
         let (database, limits) = (database, settings.limits)
@@ -62,6 +64,30 @@ extension Replica {
     /// One record, nil while there is none.
     public func observe(_ id: String, in collection: String) -> Observation<Record?> {
         Observation({ [signals] in signals.watch(collection) }, { [self] in try await record(id, in: collection) })
+    }
+}
+
+// MARK: - What services build on
+
+extension Replica {
+    /// Something read from a collection, and again whenever it is another one.
+    func observing<Element: Sendable & Equatable>(
+        _ collection: String, _ read: @escaping @Sendable () async throws -> Element
+    ) -> Observation<Element> {
+        Observation({ [signals] in signals.watch(collection) }, read)
+    }
+
+    /// Who watches the collection looks again.
+    func changed(_ collection: String) { signals.changed([collection]) }
+
+    /// A value of a service's own, durable beside the records.
+    func kept(_ name: String) async throws -> WireValue? { try await database.kept(name) }
+
+    /// Changes it in one transaction; nil from `body` leaves it.
+    ///
+    /// - Returns: whether it was changed.
+    func keep(_ name: String, _ body: @escaping @Sendable (WireValue?) -> WireValue?) async throws -> Bool {
+        try await database.keep(name, body)
     }
 }
 

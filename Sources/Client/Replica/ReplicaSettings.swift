@@ -7,7 +7,7 @@ public struct ReplicaSettings: Sendable {
     public var limits: SyncLimits
     /// Fields by collection that the app orders or filters by: each gets an index. Changing them costs one pass over the
     /// collection at the next start.
-    public var indexes: [String: [String]]
+    public var indexes: [String: [FieldIndex]]
     /// Fields by collection that lie encrypted on the device. They cannot be asked for. Edits that wait, and attachments,
     /// are encrypted as a whole where there is a cipher.
     public var sensitiveFields: [String: Set<String>]
@@ -18,7 +18,7 @@ public struct ReplicaSettings: Sendable {
 
     public init(
         collections: [String]? = nil, limits: SyncLimits = SyncLimits(),
-        indexes: [String: [String]] = [:], sensitiveFields: [String: Set<String>] = [:],
+        indexes: [String: [FieldIndex]] = [:], sensitiveFields: [String: Set<String>] = [:],
         cipher: (any FieldCipher)? = nil, clock: any Clock<Duration> = ContinuousClock(),
         makeID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }
     ) {
@@ -30,4 +30,14 @@ public struct ReplicaSettings: Sendable {
         self.clock = clock
         self.makeID = makeID
     }
+}
+
+/// Fields of a collection that an app filters or orders by, together: the first by equality, the last by range or order.
+/// One field is written as a text, several as a list.
+public struct FieldIndex: Sendable, Hashable, ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
+    public let fields: [String]
+
+    public init(_ fields: [String]) { self.fields = fields }
+    public init(stringLiteral field: String) { fields = [field] }
+    public init(arrayLiteral fields: String...) { self.fields = fields }
 }

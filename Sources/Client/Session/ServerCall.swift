@@ -42,20 +42,26 @@ public struct ServerCall: Sendable, Equatable {
 
     /// Path and query, escaped.
     var target: String {
-        let path = path.map { "/" + $0.urlEscaped }.joined()
+        let path = path.map { "/" + $0.pathEscaped }.joined()
         guard !query.isEmpty else { return path }
-        return path + "?" + query.map { $0.name.urlEscaped + "=" + $0.value.urlEscaped }.joined(separator: "&")
+        return path + "?" + query.map { $0.name.pathEscaped + "=" + $0.value.urlEscaped }.joined(separator: "&")
     }
 }
 
 extension String {
     /// Everything but RFC 3986's unreserved characters as `%XX`.
-    var urlEscaped: String {
+    var urlEscaped: String { escaped { _ in false } }
+
+    /// The same without those that a segment, or a name of the query, takes as they are and that servers look for.
+    var pathEscaped: String { escaped { "$()',:@!*".utf8.contains($0) } }
+
+    private func escaped(except isPlain: (UInt8) -> Bool) -> String {
         var escaped = ""
         for byte in utf8 {
             switch byte {
             case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
                 escaped.unicodeScalars.append(Unicode.Scalar(byte))
+            case let byte where isPlain(byte): escaped.unicodeScalars.append(Unicode.Scalar(byte))
             default:
                 escaped += byte < 16 ? "%0" : "%"
                 escaped += String(byte, radix: 16, uppercase: true)

@@ -14,6 +14,7 @@ public actor Session {
     private var isLoaded = false
     /// Not cancelled with the call that began it: its answer holds the only good refresh token.
     private var refresh: Task<Void, any Error>?
+    private static let largestRefusal = 1 << 16
 
     /// - Parameter now: seconds since 1970.
     public init(
@@ -69,14 +70,30 @@ public actor Session {
     /// - Returns: an answer of status 2xx or 304.
     /// - Throws: ``ClientError``, or `CancellationError`.
     public func answer(to call: ServerCall) async throws -> TransportResponse {
-        guard call.needsSignIn else { return try await checked(transmit(call, token: nil)) }
-        let token = try await accessToken()
-        let response = try await transmit(call, token: token)
-        guard response.status == 401 else { return try checked(response) }
-        try await renew(unlike: token)
-        let second = try await transmit(call, token: try await accessToken())
-        guard second.status == 401 else { return try checked(second) }
-        throw ClientError.signInEnded
+        try checked(await response(to: call))
+    }
+
+    /// The same, whatever the answer's status is.
+    ///
+    /// - Throws: ``ClientError/signInEnded`` for 401 all the same, unless the call goes without a credential.
+    public func response(to call: ServerCall) async throws -> TransportResponse {
+        try await withToken(call, status: \.status) { try await self.transmit(call, token: $0) }
+    }
+
+    /// The same for an answer that comes piece by piece. It ends with the stream, not with the sign-in: what the server
+    /// tells afterwards is told to who signed in then.
+    ///
+    /// - Returns: a stream whose answer is of status 2xx.
+    public func open(_ call: ServerCall) async throws -> TransportStream {
+        let stream = try await withToken(call, status: \.head.status) {
+            try await self.begin(call, token: $0)
+        }
+        guard !stream.head.isSuccess else { return stream }
+        var refused = stream.head
+        for try await piece in stream.pieces where refused.body.count + piece.count <= Self.largestRefusal {
+            refused.body += piece
+        }
+        throw ClientError.refused(refused.refusal)
     }
 
     /// The same for a call whose answer is a value.
@@ -160,6 +177,29 @@ extension Session {
 }
 
 extension Session {
+    /// With the token that there is, and once more with a fresh one where that one has ended.
+    private func withToken<Answer: Sendable>(
+        _ call: ServerCall, status: @Sendable (Answer) -> Int, _ send: (String?) async throws -> Answer
+    ) async throws -> Answer {
+        guard call.needsSignIn else { return try await send(nil) }
+        let token = try await accessToken()
+        let first = try await send(token)
+        guard status(first) == 401 else { return first }
+        try await renew(unlike: token)
+        let second = try await send(try await accessToken())
+        guard status(second) == 401 else { return second }
+        throw ClientError.signInEnded
+    }
+
+    private func begin(_ call: ServerCall, token: String?) async throws -> TransportStream {
+        let request = try TransportRequest(call, at: server, token: token)
+        do {
+            return try await transport.open(request)
+        } catch let error as TransportError {
+            throw ClientError(error)
+        }
+    }
+
     private func transmit(_ call: ServerCall, token: String?) async throws -> TransportResponse {
         let request = try TransportRequest(call, at: server, token: token)
         do {

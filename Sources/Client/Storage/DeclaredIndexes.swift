@@ -1,12 +1,17 @@
 import GRDB
 
-/// The indexes that the app asked for: one for each field that it orders or filters by.
+/// The indexes that the app asked for, by the fields that it filters and orders by.
 struct DeclaredIndexes {
-    /// Fields by collection.
-    let fields: [String: [String]]
+    private let definitions: [String: String]
+    private let statistics: [String: String]
 
-    init(_ fields: [String: [String]]) {
-        self.fields = fields
+    /// - Parameter indexes: by collection.
+    init(_ indexes: [String: [FieldIndex]]) {
+        let all = indexes.flatMap { collection, list in
+            Set(list).filter { !$0.fields.isEmpty }.map { (collection, $0.fields) }
+        }
+        definitions = Dictionary(uniqueKeysWithValues: all.map { (Self.name($0, $1), Self.definition($0, $1)) })
+        statistics = Dictionary(uniqueKeysWithValues: all.map { (Self.name($0, $1), Self.statistics($1.count)) })
     }
 
     /// Makes those that are not there and drops those that are not wanted any more, or not in this form.
@@ -18,22 +23,44 @@ struct DeclaredIndexes {
             try database.execute(sql: "DROP INDEX \(name.sqlName)")
         }
         for (name, definition) in definitions where found[name] != definition { try database.execute(sql: definition) }
+        try tell(database)
     }
 
-    private var definitions: [String: String] {
-        var all: [String: String] = [:]
-        for (collection, names) in fields {
-            for field in names {
-                let name = "field:\(collection):\(field)"
-                // The collection is the first column, though it is the same in every entry: without it SQLite takes the
-                // primary key, which begins with it, to be the cheaper way, and reads and sorts the whole collection.
-                all[name] = """
-                    CREATE INDEX \(name.sqlName) ON records (collection, field(fields, \(field.sqlText)), id)
-                    WHERE collection = \(collection.sqlText)
-                    """
-            }
+    /// Tells the planner what is true of every replica that is worth an index: a collection is long, and a field's value
+    /// is that of a few records. Left to its own guess it takes the primary key for as good, and reads the whole
+    /// collection.
+    private func tell(_ database: Database) throws {
+        let wanted = statistics.merging(["records": "1000000 1000000 1"]) { first, _ in first }
+        try database.execute(sql: "ANALYZE sqlite_schema")
+        let rows = try Row.fetchAll(database, sql: "SELECT idx, stat FROM sqlite_stat1 WHERE tbl = 'records'")
+        let found = Dictionary(rows.map { ($0["idx"] as String? ?? "", $0["stat"] as String) }) { first, _ in first }
+        guard found != wanted else { return }
+        try database.execute(sql: "DELETE FROM sqlite_stat1 WHERE tbl = 'records'")
+        for (name, statistics) in wanted {
+            try database.execute(
+                sql: "INSERT INTO sqlite_stat1 VALUES ('records', ?, ?)", arguments: [name, statistics])
         }
-        return all
+        try database.execute(sql: "ANALYZE sqlite_schema")
+    }
+
+    private static func name(_ collection: String, _ fields: [String]) -> String {
+        "field:\(collection):\(fields.joined(separator: ","))"
+    }
+
+    /// The collection is the first column, though it is the same in every entry: without it SQLite takes the primary key,
+    /// which begins with it, to be the cheaper way, and reads and sorts the whole collection.
+    private static func definition(_ collection: String, _ fields: [String]) -> String {
+        let columns = fields.map { "field(fields, \($0.sqlText))" }.joined(separator: ", ")
+        return """
+            CREATE INDEX \(name(collection, fields).sqlName) ON records (collection, \(columns), id)
+            WHERE collection = \(collection.sqlText)
+            """
+    }
+
+    /// Rows in all, and by how many of them each longer beginning of the columns is shared (`sqlite_stat1`).
+    private static func statistics(_ fields: Int) -> String {
+        let shared = (1...fields).map { $0 < fields ? "10000" : "10" }.joined(separator: " ")
+        return "1000000 1000000 \(shared) 1"
     }
 }
 

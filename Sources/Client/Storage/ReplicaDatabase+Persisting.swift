@@ -33,7 +33,7 @@ extension ReplicaDatabase {
         let shown = step.touched.map { ShownRecord($0, in: step.state) }
         if let failure = takeFailure() { throw failure }
         try pool.write { database in
-            let rows = RowWriting(database, coding)
+            let rows = try RowWriting(database, coding)
             for pulled in step.pulls { try rows.apply(pulled.rows, checksums: step.state.rows) }
             for record in shown { try rows.show(record) }
             try write(step, database)

@@ -14,7 +14,7 @@ final class ReplicaDatabase: Sendable {
     private let failure = Mutex<(any Error)?>(nil)
 
     /// - Throws: `StorageFailure` or SQLite's error.
-    init(path: String, coding: RowCoding, indexes: [String: [String]]) throws {
+    init(path: String, coding: RowCoding, indexes: [String: [FieldIndex]]) throws {
         self.coding = coding
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)

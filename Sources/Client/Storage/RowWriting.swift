@@ -7,10 +7,12 @@ import SyncMessages
 struct RowWriting {
     private let database: Database
     private let coding: RowCoding
+    private let statements: RowStatements
 
-    init(_ database: Database, _ coding: RowCoding) {
+    init(_ database: Database, _ coding: RowCoding) throws {
         self.database = database
         self.coding = coding
+        statements = try RowStatements(database)
     }
 
     /// What a pull brought. Records that the outbox has to do with are shown anew afterwards.
@@ -21,11 +23,15 @@ struct RowWriting {
         }
         let beneath = try Set(Row.fetchAll(database, sql: "SELECT collection, id FROM beneath").map(Self.key))
         // In the order of the keys the tree grows at its end, which is twice as fast.
-        for (key, copy) in staged.changes.sorted(by: { $0.key < $1.key }) {
-            if beneath.contains(key) {
-                try setBeneath(key, copy)
-            } else {
-                try setRecord(key, copy, isWaiting: false)
+        let changes = staged.changes.map { (key: $0.key, copy: $0.value) }.sorted { $0.key < $1.key }
+        for start in stride(from: 0, to: changes.count, by: EncodedRows.atOnce) {
+            let part = changes[start..<min(start + EncodedRows.atOnce, changes.count)]
+            for (change, columns) in zip(part, try EncodedRows(coding).columns(part)) {
+                if beneath.contains(change.key) {
+                    try setBeneath(change.key, change.copy, columns)
+                } else {
+                    try setRecord(change.key, change.copy, columns, isWaiting: false)
+                }
             }
         }
         for collection in staged.collections {
@@ -40,7 +46,8 @@ struct RowWriting {
         let (key, arguments) = (shown.key, StatementArguments([shown.key.collection, shown.key.id]))
         guard shown.isLaidOver else { return try uncover(key, arguments) }
         try cover(arguments)
-        try setRecord(key, shown.record, isWaiting: shown.isWaiting)
+        let columns = try shown.record.map { try coding.columns($0.fields, of: key) }
+        try setRecord(key, shown.record, columns, isWaiting: shown.isWaiting)
     }
 
     /// Keeps what the server has, unless that was done before.
@@ -59,7 +66,7 @@ struct RowWriting {
             database, sql: "SELECT EXISTS (SELECT * FROM beneath WHERE collection = ? AND id = ?)", arguments: arguments
         )
         guard isCovered == true else { return }
-        try setRecord(key, nil, isWaiting: false)
+        try statements.remove(key)
         try run(
             """
             INSERT INTO records SELECT collection, id, rev, 0, fields, sealed FROM beneath
@@ -68,21 +75,15 @@ struct RowWriting {
         try run("DELETE FROM beneath WHERE collection = ? AND id = ?", arguments)
     }
 
-    private func setRecord(_ key: RecordKey, _ copy: RecordCopy?, isWaiting: Bool) throws {
-        guard let copy else {
-            return try run("DELETE FROM records WHERE collection = ? AND id = ?", [key.collection, key.id])
-        }
-        let columns = try coding.columns(copy.fields, of: key)
-        try run(
-            "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?)",
-            [key.collection, key.id, copy.rev, isWaiting, columns.fields, columns.sealed])
+    private func setRecord(
+        _ key: RecordKey, _ copy: RecordCopy?, _ columns: RowCoding.Columns?, isWaiting: Bool
+    ) throws {
+        guard let copy, let columns else { return try statements.remove(key) }
+        try statements.record.write([key.collection, key.id, copy.rev, isWaiting, columns.fields, columns.sealed])
     }
 
-    private func setBeneath(_ key: RecordKey, _ copy: RecordCopy?) throws {
-        let columns = try copy.map { try coding.columns($0.fields, of: key) }
-        try run(
-            "INSERT OR REPLACE INTO beneath VALUES (?, ?, ?, ?, ?)",
-            [key.collection, key.id, copy?.rev, columns?.fields, columns?.sealed])
+    private func setBeneath(_ key: RecordKey, _ copy: RecordCopy?, _ columns: RowCoding.Columns?) throws {
+        try statements.beneath.write([key.collection, key.id, copy?.rev, columns?.fields, columns?.sealed])
     }
 
     private func run(_ sql: String, _ arguments: StatementArguments) throws {

@@ -16,6 +16,9 @@ public struct SyncLimits: Sendable, Equatable {
     public var largestAnswer = 64 << 20
     /// How long one question for news is left open.
     public var livePoll: Duration = .seconds(25)
+    /// The longest silence on a live stream, and until it begins; the gateway says something after
+    /// `sync.live.heartbeat` (25 s).
+    public var liveSilence: Duration = .seconds(60)
     /// Bytes of one attachment, and of one piece of it on its way.
     public var largestAttachment = 256 << 20
     public var attachmentPiece = 1 << 20

@@ -15,15 +15,15 @@ actor SyncRunner {
     let attachments: AttachmentStore
     let signals: ChangeSignals
     let clock: any Clock<Duration>
-    private let limits: DeviceLimits
-    private let makeClientID: @Sendable () -> String
+    let limits: DeviceLimits
+    let makeClientID: @Sendable () -> String
     nonisolated let status = Latest(SyncStatus())
     nonisolated let checkpoint = Latest<String?>(nil)
 
-    private var device: Device
+    var device: Device
     /// Grows when the machine is made anew: answers to an earlier one are nobody's.
-    private(set) var generation = 0
-    private var broken: ClientError?
+    var generation = 0
+    var broken: ClientError?
     var isRunning = false
     /// Running for a time that is given, without alarms.
     var isBounded = false
@@ -70,7 +70,7 @@ actor SyncRunner {
 
     func pushed(_ number: RequestNumber, _ reply: PushReply) throws {
         let before = device.state.outbox
-        try step(Self.keys(of: reply, in: before)) { $0.pushed(number, reply) }
+        try step(reply.settledKeys(in: before)) { $0.pushed(number, reply) }
     }
 
     /// A step whose failure is in the status, because nobody waits for it.
@@ -112,110 +112,5 @@ actor SyncRunner {
         try database.persist(step)
         if !step.pulls.isEmpty { device.rowsAreStored() }
         signals.changed(step.collections)
-    }
-}
-
-extension SyncRunner {
-    /// What is in memory is ahead of what is stored, so it counts no more.
-    private func breakDown(_ error: any Error) -> ClientError {
-        let found = ClientError.storage("\(error)")
-        broken = found
-        cancelExchanges()
-        progress.lastError = found
-        // Not at once: a full disk would have everything pulled again and again.
-        setAlarm(after: .seconds(10))
-        publish()
-        return found
-    }
-
-    private func heal() throws {
-        guard !isClosed else { throw ClientError.closed }
-        guard broken != nil else { return }
-        _ = database.takeFailure()
-        let state = try storing { try database.state(newClientID: makeClientID) }
-        if let failure = database.takeFailure() { throw ClientError.storage("\(failure)") }
-        restart(state)
-    }
-
-    private func restart(_ state: DeviceState) {
-        generation += 1
-        broken = nil
-        cancelExchanges()
-        device = Device(restoring: state, limits: limits)
-        for action in device.sync() { carryOut(action) }
-    }
-
-    /// The same edits under another client id.
-    func replaceClientID() throws {
-        let old = device.state
-        let state = DeviceState(
-            clientID: makeClientID(), outbox: old.outbox, rows: old.rows, checkpoint: old.checkpoint)
-        try storing { try database.save(state) }
-        hasNewClientID = true
-        restart(state)
-    }
-
-    func cancelExchanges() {
-        for exchange in exchanges.values { exchange.cancel() }
-        exchanges = [:]
-        alarm?.cancel()
-        alarm = nil
-    }
-
-    func publish() {
-        checkpoint.set(device.state.checkpoint)
-        progress = Self.summary(progress, device.state)
-        progress.phase = phase
-        if exchanges.isEmpty { progress.received = nil }
-        status.set(progress)
-    }
-
-    private var phase: SyncStatus.Phase {
-        if isClosed { return .closed }
-        if device.isPaused { return .signInNeeded }
-        if !exchanges.isEmpty { return .working }
-        return isResting ? .waiting : .idle
-    }
-
-    private static func summary(_ status: SyncStatus, _ state: DeviceState) -> SyncStatus {
-        var status = status
-        status.hasSynced = state.checkpoint != nil || !state.rows.collections.isEmpty
-        status.waiting = state.outbox.pending.count
-        if status.problems.map(\.id) != state.outbox.setAside.map(\.pending.number) {
-            status.problems = state.outbox.setAside.map(SyncProblem.init)
-        }
-        return status
-    }
-
-    /// The records whose edits the answer settles.
-    private static func keys(of reply: PushReply, in outbox: Outbox) -> Set<RecordKey> {
-        switch reply {
-        case .answer(let answer):
-            let sequences = Set(answer.outcomes.map(\.sequence))
-            return Set(outbox.pending.filter { $0.sequence.map(sequences.contains) ?? false }.map(\.edit.key))
-        case .refused: return outbox.touchedKeys
-        default: return []
-        }
-    }
-}
-
-extension ClientError {
-    init(_ error: EditError) {
-        switch error {
-        case .recordExists: self = .recordExists
-        case .recordNotFound: self = .recordNotFound
-        case .outboxFull: self = .outboxFull
-        }
-    }
-}
-
-/// Runs something on the files; its errors are the app's to know as ``ClientError/storage(_:)``.
-func storing<Result>(_ work: () throws -> Result) throws -> Result {
-    do {
-        return try work()
-    } catch let error as ClientError {
-        throw error
-    } catch {
-        throw ClientError.storage("\(error)")
     }
 }

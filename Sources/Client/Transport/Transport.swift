@@ -8,6 +8,13 @@ public protocol Transport: Sendable {
     ///
     /// - Throws: ``TransportError``, or `CancellationError` where the task was cancelled.
     func send(_ request: TransportRequest) async throws -> TransportResponse
+
+    /// Sends a request and returns as soon as its answer begins. The request's deadline is for the beginning, and after it
+    /// for the longest silence; its ``TransportRequest/largestAnswer`` is what may wait to be read: a reader that is
+    /// slower loses the stream, and memory never grows.
+    ///
+    /// - Throws: as ``send(_:)``; ``TransportError/cannotStream`` where nothing else is written.
+    func open(_ request: TransportRequest) async throws -> TransportStream
 }
 
 /// One request, ready to be sent.
@@ -72,4 +79,6 @@ public enum TransportError: Error, Sendable, Equatable {
     /// The address or the certificate: trying again without a change is of no use.
     case notTrusted(String)
     case invalidAddress(String)
+    /// The transport carries whole answers only.
+    case cannotStream
 }

@@ -61,9 +61,7 @@ final class URLExchanges: NSObject, URLSessionDataDelegate {
 
 extension URLExchanges.Exchange {
     fileprivate mutating func take(_ answer: URLResponse) {
-        guard let answer = answer as? HTTPURLResponse else { return }
-        response.status = answer.statusCode
-        response.headers = answer.allHeaderFields.map { Header("\($0.key)", "\($0.value)") }
+        response = TransportResponse(answer)
     }
 
     /// Whether the answer is too large now.
@@ -79,10 +77,12 @@ extension URLExchanges.Exchange {
     fileprivate func finish(_ error: (any Error)?) {
         if let failure { return continuation.resume(throwing: failure) }
         guard let error else { return continuation.resume(returning: response) }
-        continuation.resume(throwing: Self.meaning(of: error))
+        continuation.resume(throwing: URLExchanges.meaning(of: error))
     }
+}
 
-    private static func meaning(of error: any Error) -> any Error {
+extension URLExchanges {
+    static func meaning(of error: any Error) -> any Error {
         guard let error = error as? URLError else { return TransportError.unreachable("\(error)") }
         switch error.code {
         case .cancelled: return CancellationError()

@@ -8,6 +8,9 @@ import Foundation
 public final class URLSessionTransport: Transport {
     private let session: URLSession
     private let exchanges: URLExchanges
+    // Of their own, so that streams take no connection away from other calls.
+    private let streamSession: URLSession
+    private let streams: URLStreams
     private let clock: any Clock<Duration>
 
     /// - Parameter configuration: for proxies, background behaviour and the like. Caches, cookies and credential storage
@@ -16,11 +19,14 @@ public final class URLSessionTransport: Transport {
         let configuration = Self.withoutStores(configuration)
         exchanges = URLExchanges()
         session = URLSession(configuration: configuration, delegate: exchanges, delegateQueue: nil)
+        streams = URLStreams()
+        streamSession = URLSession(configuration: configuration, delegate: streams, delegateQueue: nil)
         self.clock = clock
     }
 
     deinit {
         session.invalidateAndCancel()
+        streamSession.invalidateAndCancel()
     }
 
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
@@ -28,6 +34,14 @@ public final class URLSessionTransport: Transport {
         return try await withDeadline(request.deadline, clock: clock) { [exchanges] in
             try await exchanges.run(task, largestAnswer: request.largestAnswer)
         }
+    }
+
+    public func open(_ request: TransportRequest) async throws -> TransportStream {
+        var asked = try URLRequest(request)
+        // URL loading's limit is one of silence here: it begins anew with each piece.
+        asked.timeoutInterval = request.deadline.inSeconds
+        let task = streamSession.dataTask(with: asked)
+        return try await withDeadline(request.deadline, clock: clock) { [streams] in try await streams.open(task) }
     }
 
     private static func withoutStores(_ original: URLSessionConfiguration) -> URLSessionConfiguration {

@@ -7,28 +7,39 @@ import Identity
 /// Any of these shows it: a CSRF token of this session (fetched by `X-CSRF-Token: Fetch`, as SAP's gateways have it),
 /// the header field `X-Requested-With`, which no foreign page can send without our permission (CORS), or a browser's
 /// own word that the request is same-origin (`Sec-Fetch-Site`).
+///
+/// Where a contract says so (``Door/requiresToken``), writes with any other credential need it too: browsers keep
+/// passwords of Basic as they keep cookies, and SAP's clients fetch the token whatever they sign in with. Whoever is not
+/// signed in has nothing that could be abused.
 struct BrowserGuard: Sendable {
     let identity: Identity?
 
-    func check(_ request: GatewayRequest, caller: Caller, effect: Effect) throws(PorticoError) {
-        guard effect == .writes, let identity, let cookie = caller.sessionCookie else { return }
+    func check(
+        _ request: GatewayRequest, caller: Caller, at endpoint: EndpointProperties, effect: Effect
+    ) throws(PorticoError) {
+        guard effect == .writes, let identity, let bond = bond(of: caller, at: endpoint) else { return }
         if request.headers[.secFetchSite] == "same-origin" || request.headers[.xRequestedWith] != nil { return }
-        if let token = request.headers[.xCSRFToken],
-            identity.isValid(csrfToken: Secret(token), forSessionCookie: cookie)
-        {
-            return
-        }
+        if let token = request.headers[.xCSRFToken], identity.isValid(csrfToken: Secret(token), for: bond) { return }
         throw PorticoError(.csrfRequired, "This needs the CSRF token of the session.")
     }
 
     /// Answers `X-CSRF-Token: Fetch`, and says what is missing where a token was.
-    func label(_ response: inout GatewayResponse, for request: GatewayRequest, caller: Caller, error: PorticoError?) {
+    func label(
+        _ response: inout GatewayResponse, for request: GatewayRequest, caller: Caller, at endpoint: EndpointProperties,
+        error: PorticoError?
+    ) {
         if error?.code == .csrfRequired { response.headers[.xCSRFToken] = "Required" }
-        guard request.headers[.xCSRFToken]?.lowercased() == "fetch", let identity, let cookie = caller.sessionCookie
-        else {
-            return
-        }
-        response.headers[.xCSRFToken] = identity.csrfToken(forSessionCookie: cookie).reveal()
+        guard request.headers[.xCSRFToken]?.lowercased() == "fetch", let identity,
+            let bond = bond(of: caller, at: endpoint)
+        else { return }
+        response.headers[.xCSRFToken] = identity.csrfToken(for: bond).reveal()
+    }
+
+    /// What the caller's tokens are bound to; nil where none are needed.
+    private func bond(of caller: Caller, at endpoint: EndpointProperties) -> CSRFBond? {
+        if let cookie = caller.sessionCookie { return .session(cookie) }
+        guard endpoint.requiresToken, let authentication = caller.authentication else { return nil }
+        return .principal(authentication.principal)
     }
 }
 

@@ -16,24 +16,11 @@ struct ConnectionCredential {
 
     /// What `read` makes of the field, or made of the same field before. Nil is not remembered.
     mutating func name(in field: String, isCookie: Bool, read: (String) -> Name?) -> Name? {
-        if let last, (last.name.sessionCookie != nil) == isCookie, Self.areSame(last.field.reveal(), field) {
+        if let last, (last.name.sessionCookie != nil) == isCookie, last.field.reveal().isSameInConstantTime(as: field) {
             return last.name
         }
         let name = read(field)
         last = name.map { (Secret(field), $0) }
         return name
-    }
-
-    /// Takes the same time wherever the difference is: several people's requests may share a proxy's connection.
-    private static func areSame(_ left: String, _ right: String) -> Bool {
-        guard left.utf8.count == right.utf8.count else { return false }
-        var (left, right) = (left, right)
-        return left.withUTF8 { left in
-            right.withUTF8 { right in
-                var difference: UInt8 = 0
-                for index in 0..<left.count { difference |= left[index] ^ right[index] }
-                return difference == 0
-            }
-        }
     }
 }

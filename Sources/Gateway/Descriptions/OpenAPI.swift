@@ -37,10 +37,17 @@ struct OpenAPI: Sendable {
         for route in ordered {
             let path = Self.text(route.path)
             var methods = paths[path]?.dictionaryValue ?? [:]
-            methods[route.method.rawValue.lowercased()] = operation(route)
+            methods[Self.key(of: route.method)] = operation(route)
             paths[path] = .dictionary(methods)
         }
         return paths
+    }
+
+    /// A path item has these methods (OpenAPI 3.1, section 4.8.9); any other is an extension.
+    private static func key(of method: HTTPRequest.Method) -> String {
+        let name = method.rawValue.lowercased()
+        let known: Set<String> = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]
+        return known.contains(name) ? name : "x-\(name)"
     }
 
     private static func text(_ path: PathTemplate) -> String {

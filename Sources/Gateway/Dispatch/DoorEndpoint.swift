@@ -15,7 +15,7 @@ struct DoorEndpoint: Endpoint {
         self.services = services
         properties = EndpointProperties(
             name: "\(served.declaration.name).\(door.name)", access: .public, effect: .writes,
-            adapter: served.declaration.name, bodyLimit: door.bodyLimit)
+            adapter: served.declaration.name, bodyLimit: door.bodyLimit, requiresToken: door.requiresToken)
     }
 
     var description: EndpointDescription {
@@ -23,13 +23,13 @@ struct DoorEndpoint: Endpoint {
             summary: door.summary, tag: served.declaration.title,
             answers: [
                 (.ok, .document(mediaType: door.mediaType)), (.created, .document(mediaType: door.mediaType)),
-                (.noContent, .nothing),
+                (.accepted, .document(mediaType: door.mediaType)), (.noContent, .nothing),
             ],
             errors: [
                 .requestInvalid, .requestTooLarge, .requestTimeout, .unsupportedMediaType, .transferCodingUnknown,
                 .methodNotAllowed, .recordNotFound, .recordExists, .preconditionFailed, .storeUnavailable,
             ],
-            ownFailures: door.mediaType, isDecidedByOperation: true)
+            ownFailures: door.mediaType, access: door.access, isDecidedByOperation: true)
     }
 
     func effect(of request: GatewayRequest) -> Effect {

@@ -46,10 +46,12 @@ struct EndpointProperties: Sendable {
     let presentation: Presentation
     /// The largest body that is read; nil: the gateway's.
     let bodyLimit: Int?
+    /// Whether writes need a token of the caller even without a session cookie (``Door/requiresToken``).
+    let requiresToken: Bool
 
     init(
         name: String, access: Access, effect: Effect, adapter: AdapterName? = nil,
-        presentation: Presentation = Presentation(), bodyLimit: Int? = nil
+        presentation: Presentation = Presentation(), bodyLimit: Int? = nil, requiresToken: Bool = false
     ) {
         self.name = name
         self.access = access
@@ -57,6 +59,7 @@ struct EndpointProperties: Sendable {
         self.adapter = adapter
         self.presentation = presentation
         self.bodyLimit = bodyLimit
+        self.requiresToken = requiresToken
     }
 }
 

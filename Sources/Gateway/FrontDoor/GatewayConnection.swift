@@ -27,7 +27,7 @@ struct GatewayConnection: Sendable {
         ids = RequestIDs(random: generator.next())
         places = RequestPlaces(
             limit: gateway.services.limits.inFlight, reserve: gateway.services.limits.urgent)
-        peers = PeerAddress(proxies: settings.trustedProxies)
+        peers = PeerAddress(proxies: settings.trustedProxies, isSecure: settings.certificate != nil)
     }
 
     /// The same for HTTP/2, counted together.

@@ -21,7 +21,7 @@ struct EntityResource: Sendable {
     func properties(_ action: String, _ effect: Effect) -> EndpointProperties {
         EndpointProperties(
             name: "\(served.declaration.name).\(entity.name).\(action)",
-            access: effect == .writes ? entity.writers ?? served.access : served.access, effect: effect,
+            access: (effect == .writes ? entity.writers : entity.readers) ?? served.access, effect: effect,
             adapter: served.declaration.name)
     }
 

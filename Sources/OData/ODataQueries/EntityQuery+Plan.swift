@@ -21,11 +21,11 @@ extension EntityQuery {
             var builder = try LevelBuilder(reader, options, place, limits: limits, depth: 0)
             level = try builder.level(records, where: base)
         }
-        return try paged(level, options, limits)
+        return try paged(level, options, limits, readsClock: reader.numbering.readsClock)
     }
 
     private func paged(
-        _ level: LevelPlan, _ options: CollectedOptions, _ limits: QueryLimits
+        _ level: LevelPlan, _ options: CollectedOptions, _ limits: QueryLimits, readsClock: Bool
     ) throws(QueryProblem) -> QueryPlan {
         var level = level
         var remaining = options.top
@@ -40,7 +40,7 @@ extension EntityQuery {
         }
         return QueryPlan(
             shape: level.shape, level: level, limits: limits, pageLimit: min(pageSize, remaining ?? pageSize),
-            remaining: remaining)
+            readsClock: readsClock, remaining: remaining)
     }
 }
 
@@ -61,7 +61,7 @@ struct BaseReader {
         case .all: return nil
         case .record(let id): return isRecord(id, place)
         case .records(let ids):
-            return .oneOf(.field(place.source, place.table.keyField), ids.map { keyValue($0, place.table) })
+            return .oneOf(.field(place.source, place.table.keyField), ids.map { place.table.keyValue(of: $0) })
         case .one(let outer, let id): return reader.both(try condition(outer), isRecord(id, place))
         case .filtered(let outer, let filter):
             let inner = try reader.condition(filter, on: Ground(.entity(place)))
@@ -72,14 +72,7 @@ struct BaseReader {
 
     private func isRecord(_ id: RecordID, _ place: EntityPlace) -> RowExpression {
         .compare(
-            .equal, .field(place.source, place.table.keyField), .value(keyValue(id, place.table)))
-    }
-
-    private func keyValue(_ id: RecordID, _ table: RecordTable) -> WireValue {
-        guard case .property(let name) = table.key, let type = table.keyType(name),
-            reader.model.kind(of: type) == .integer
-        else { return .string(id.text) }
-        return Int64(id.text).map { .int64($0) } ?? .null
+            .equal, .field(place.source, place.table.keyField), .value(place.table.keyValue(of: id)))
     }
 
     /// By the values that the other record has, so that an index finds them.
@@ -95,7 +88,11 @@ struct BaseReader {
         case .fields(_, let pairs, _):
             return .all(
                 pairs.map { pair in
-                    .among(
+                    // The key is known: the rows depend on no other record.
+                    if pair.near == table.keyField {
+                        return .compare(.equal, .field(place.source, pair.far), .value(table.keyValue(of: id)))
+                    }
+                    return .among(
                         .field(place.source, pair.far),
                         Relation(records, where: isRecord(id, other), columns: [.field(other.source, pair.near)]))
                 })

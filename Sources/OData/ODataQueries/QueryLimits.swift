@@ -1,15 +1,15 @@
 /// How large a query may be, beyond what its syntax allows.
 public struct QueryLimits: Sendable, Equatable {
     /// Levels of `$expand` within each other, those of `$levels` included; `max` means this many.
-    public let expandDepth: Int
+    public var expandDepth: Int
     /// Navigation properties that are expanded, at all levels together.
-    public let expansions: Int
+    public var expansions: Int
     /// Entities that one level of an expansion brings for a whole page.
-    public let expandedRows: Int
+    public var expandedRows: Int
     /// Criteria of `$orderby`.
-    public let orderCriteria: Int
+    public var orderCriteria: Int
     /// Rows that `$skip` may leave out.
-    public let skip: Int
+    public var skip: Int
 
     public static let standard = QueryLimits(
         expandDepth: 8, expansions: 256, expandedRows: 100_000, orderCriteria: 16, skip: 10_000_000)

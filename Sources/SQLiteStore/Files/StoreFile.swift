@@ -45,11 +45,11 @@ package struct StoreFile {
         return connection
     }
 
-    /// A connection whose statements end with an interrupt after ``quickSteps``.
-    package func openReader() throws -> DatabaseQueue {
+    /// A connection on which each run of a statement ends with an interrupt after so many steps.
+    package func openReader(quickSteps: Int32) throws -> DatabaseQueue {
         let connection = try openSlowReader()
         connection.unsafeRead { database in
-            sqlite3_progress_handler(database.sqliteConnection, Self.quickSteps, { _ in 1 }, nil)
+            sqlite3_progress_handler(database.sqliteConnection, quickSteps, { _ in 1 }, nil)
         }
         return connection
     }
@@ -92,8 +92,6 @@ package struct StoreFile {
         return configuration
     }
 
-    /// Instructions of SQLite's virtual machine that take some milliseconds.
-    static let quickSteps: Int32 = 250_000
     private static let full: Int64 = 2
     private static let busySeconds = 5.0
     private static let cacheKilobytes = 8192

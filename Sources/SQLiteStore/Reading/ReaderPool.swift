@@ -6,8 +6,8 @@ import Synchronization
 /// Read-only connections. A read takes one, runs on the caller's thread, and gives it back.
 ///
 /// Not GRDB's asynchronous reads: the two changes of thread that each costs take longer than a typical read. A read that
-/// turns out long would hold up everything else on its thread; after ``StoreFile/quickSteps`` of SQLite's instructions
-/// it is broken off and begun again in the ``SlowLane``.
+/// turns out long would hold up everything else on its thread; after
+/// ``SQLiteStoreSettings/quickSteps`` of SQLite's instructions it is broken off and begun again in the ``SlowLane``.
 final class ReaderPool: Sendable {
     private struct State {
         var free: [Int]
@@ -44,7 +44,11 @@ final class ReaderPool: Sendable {
     private func quickly<Result>(_ body: (Database) throws -> Result) throws -> Result {
         let (connection, isOwned) = take()
         defer { if isOwned { state.withLock { $0.free.append(connection) } } }
-        return try connections[connection].unsafeRead(body)
+        return try connections[connection].unsafeRead { database in
+            // GRDB ends the process over a transaction that is left open.
+            defer { if database.isInsideTransaction { try? database.rollback() } }
+            return try body(database)
+        }
     }
 
     /// A free connection; where there is none, one that is shared with whoever has it, who is waited for.

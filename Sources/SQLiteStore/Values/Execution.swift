@@ -18,6 +18,9 @@ struct Execution: ~Copyable {
         try Self.bind(values, to: statement.sqliteStatement)
         self.statement = statement
         handle = statement.sqliteStatement
+        // SQLite counts a statement's steps over all its runs, and breaks off whichever run reaches a multiple of the
+        // steps that are allowed to one, however short it is itself.
+        sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_VM_STEP, 1)
     }
 
     deinit {

@@ -16,7 +16,11 @@ struct DatabaseTransaction: DatabaseReads, StoreTransaction {
     var catalogue: LayoutCatalogue { run.catalogue }
     var position: Revision { Revision(run.revision) }
 
+    var now: WireDate { run.now }
+
     func apply(_ transaction: WriteTransaction) throws -> WriteReceipt { try run.perform(transaction) }
+
+    func undoing<Result>(_ body: () throws -> Result) throws -> Result { try run.undoing(body) }
 
     func remember(
         _ content: WireDictionary, of sequence: Int64, from client: ClientID, of identity: String

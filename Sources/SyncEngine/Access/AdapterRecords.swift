@@ -25,12 +25,12 @@ public struct AdapterRecords: RecordStore {
     }
 
     public func record(_ id: RecordID, in entity: EntityName) async throws -> Record? {
-        let scope = try scope(of: entity)
+        let scope = try readable(entity)
         return try await store.record(id, in: scope.collection, visible: scope.visible)
     }
 
     public func query(_ query: Query, in entity: EntityName) async throws -> RecordPage {
-        let scope = try scope(of: entity)
+        let scope = try readable(entity)
         try query.checkSize()
         var narrowed = query
         narrowed.filter = try scope.narrowing(query.filter)
@@ -38,26 +38,36 @@ public struct AdapterRecords: RecordStore {
     }
 
     public func count(_ filter: Filter?, in entity: EntityName) async throws -> Int {
-        let scope = try scope(of: entity)
+        let scope = try readable(entity)
         return try await store.count(try scope.narrowing(filter), in: scope.collection)
     }
 
     public func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
         let steps = try changes.map { try scope(of: $0.entity).step($0) }
-        return try await store.write(WriteTransaction(steps, author: (principal ?? .system).name))
+        guard let principal, declaration.rules != nil else {
+            return try await store.write(WriteTransaction(steps, author: (principal ?? .system).name))
+        }
+        let (declaration, epoch) = (declaration, store.epoch)
+        return try await store.transact(weight: steps.count) {
+            try BoundWrite(declaration: declaration, principal: principal, epoch: epoch, transaction: $0).apply(steps)
+        }
     }
 
     public func atOneMoment<Result: Sendable>(
         _ body: @escaping @Sendable (any RecordMoment) throws -> Result
     ) async throws -> Result {
-        let (declaration, principal) = (declaration, principal)
+        let (declaration, principal, epoch) = (declaration, principal, store.epoch)
         return try await store.atOneMoment {
-            try body(AdapterMoment(moment: $0, declaration: declaration, principal: principal))
+            try body(AdapterMoment(moment: $0, declaration: declaration, principal: principal, epoch: epoch))
         }
     }
 
     private func scope(of entity: EntityName) throws(PorticoError) -> EntityScope {
         try EntityScope(entity, of: declaration, for: principal)
+    }
+
+    private func readable(_ entity: EntityName) throws(PorticoError) -> EntityScope {
+        try EntityScope(reading: entity, of: declaration, for: principal)
     }
 }
 

@@ -6,7 +6,7 @@ struct EntityScope {
     /// Nil: every row.
     let visible: Filter?
     private let writable: Filter?
-    private let entity: Entity
+    let entity: Entity
     private let declaration: AdapterDeclaration
     private let principal: Principal?
 
@@ -20,6 +20,19 @@ struct EntityScope {
         collection = CollectionID(declaration.name, name)
         visible = principal.flatMap { entity.rows.read.filter(for: $0) }
         writable = principal.flatMap { entity.rows.write.filter(for: $0) }
+    }
+
+    /// For who reads. Throws `auth.required` or `access.denied` where the entity is not for such readers.
+    init(
+        reading name: EntityName, of declaration: AdapterDeclaration, for principal: Principal?
+    ) throws(PorticoError) {
+        try self.init(name, of: declaration, for: principal)
+        guard let principal, let readers = entity.readers else { return }
+        switch readers.verdict(for: principal, effect: .reads) {
+        case .allowed: return
+        case .needsLogin: throw PorticoError(.loginRequired, "Reading \(name) needs a login.")
+        case .denied: throw PorticoError(.accessDenied, "You may not read \(name).")
+        }
     }
 
     /// What the caller asks for, within what it may see.
@@ -49,7 +62,7 @@ struct EntityScope {
     private func hidden(in filter: Filter, from principal: Principal) throws(PorticoError) -> Filter {
         switch filter {
         case .related(let field, let name, let inner):
-            let other = try EntityScope(name, of: declaration, for: principal)
+            let other = try EntityScope(reading: name, of: declaration, for: principal)
             return .related(field, name, try other.narrowing(inner) ?? .always)
         case .all(let parts): return .all(try hidden(in: parts, from: principal))
         case .any(let parts): return .any(try hidden(in: parts, from: principal))

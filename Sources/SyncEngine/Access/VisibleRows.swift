@@ -13,8 +13,9 @@ public struct VisibleRows: Sendable {
         self.principal = principal
     }
 
-    /// Nil: every row. Throws `route.notFound` for an entity that the adapter does not have.
+    /// Nil: every row. Throws `route.notFound` for an entity that the adapter does not have, and `auth.required` or
+    /// `access.denied` for one that nobody of that kind may read.
     public func filter(of entity: EntityName) throws(PorticoError) -> Filter? {
-        try EntityScope(entity, of: declaration, for: principal).visible
+        try EntityScope(reading: entity, of: declaration, for: principal).visible
     }
 }

@@ -36,8 +36,10 @@ extension Outbox {
     /// The fields that others changed: where the record that came of an edit is not what the device made of it.
     private func foreignFields(_ known: RecordCopy?, _ expected: RecordCopy?) -> ChangedFields {
         guard let known, let expected else { return ChangedFields(names: []) }
-        let changed = known.fields.entries.filter { expected.fields[$0.key] != $0.value }.map(\.key)
-        return ChangedFields(names: Set(changed))
+        // A member that is left out is null: some formats have no other way to say it.
+        let names = Set(known.fields.keys).union(expected.fields.keys)
+        return ChangedFields(
+            names: names.filter { (known.fields[$0] ?? .null) != (expected.fields[$0] ?? .null) })
     }
 }
 

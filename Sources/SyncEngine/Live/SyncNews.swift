@@ -7,6 +7,9 @@ public struct SyncNews: Sendable {
         /// The values that row rules look at, as they were before each change and as they are; none where it is not
         /// there any more.
         let states: [WireDictionary]
+        /// It was there before and is not now, and nothing is kept of it: either no rule looks at a field, or a migration
+        /// changed it.
+        let isGoneUnknown: Bool
     }
 
     /// Log entries that are looked at; with more, everybody is concerned.
@@ -28,7 +31,9 @@ public struct SyncNews: Sendable {
             let now = try moment.record(entry.id, in: entry.collection, visible: nil)?.fields
             // A migration notes no values: the row is taken as it is.
             let before = entry.previousScopeValues.isEmpty ? nil : entry.previousScopeValues
-            return Change(collection: entry.collection, states: [before, now].compactMap { $0 })
+            return Change(
+                collection: entry.collection, states: [before, now].compactMap { $0 },
+                isGoneUnknown: before == nil && now == nil && entry.previousRevision != nil)
         }
     }
 }
@@ -63,7 +68,12 @@ public struct SyncInterest: Sendable {
         news.changes.contains { change in
             guard let rule = rules[change.collection] else { return false }
             guard let rule else { return true }
-            return change.states.contains { rule.holds(for: principal, $0) { _, _, _ in true } }
+            if change.isGoneUnknown { return !rule.fields.isEmpty || holds(rule, [:]) }
+            return change.states.contains { holds(rule, $0) }
         }
+    }
+
+    private func holds(_ rule: RowRule, _ values: WireDictionary) -> Bool {
+        rule.holds(for: principal, values) { _, _, _ in true }
     }
 }

@@ -4,13 +4,21 @@ import SyncEngine
 /// A transaction's own copy of the tables, which replaces them where nothing is thrown.
 final class MemoryTransaction: StoreTransaction {
     private(set) var tables: MemoryTables
-    private let now: WireDate
+    let now: WireDate
     private let ids: any RecordIDSource
 
     init(_ tables: MemoryTables, now: WireDate, ids: any RecordIDSource) {
         self.tables = tables
         self.now = now
         self.ids = ids
+    }
+
+    func undoing<Result>(_ body: () throws -> Result) throws -> Result {
+        let before = tables
+        do { return try body() } catch {
+            tables = before
+            throw error
+        }
     }
 
     func apply(_ transaction: WriteTransaction) throws -> WriteReceipt {

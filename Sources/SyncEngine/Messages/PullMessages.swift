@@ -52,6 +52,19 @@ public struct PullPage: SyncMessage {
     public var operations: [RecordOperation]
     public var ending: Ending
 
+    /// To be sent as `checkpoint` to go on from this page; nil: the next pull begins anew.
+    public var token: String? {
+        switch ending {
+        case .next(let token): token
+        case .complete(let completion): completion.checkpoint
+        }
+    }
+
+    /// Whether nothing more is there.
+    public var isComplete: Bool {
+        if case .complete = ending { true } else { false }
+    }
+
     public init(reset: [String] = [], operations: [RecordOperation], ending: Ending) {
         self.reset = reset
         self.operations = operations

@@ -39,7 +39,7 @@ extension Entity {
     /// What a device sends for it is ignored, so it takes part in no conflict.
     fileprivate func isFilledByServer(_ name: String) -> Bool {
         switch fields.first(where: { $0.name.text == name })?.source {
-        case .creator, .createdAt, .modifiedAt, .createdPosition: true
+        case .creator, .createdAt, .modifiedAt, .createdPosition, .rules: true
         default: false
         }
     }

@@ -85,7 +85,9 @@ extension MutationRun {
         _ target: MutationTarget, _ action: RecordChange.Action, as verdict: MutationOutcome.Verdict
     ) throws -> MutationOutcome {
         let step = try target.scope.step(RecordChange(target.collection.entity.name, action))
-        let receipt = try transaction.apply(WriteTransaction([step], author: principal.name))
+        let bound = BoundWrite(
+            declaration: target.collection.declaration, principal: principal, epoch: epoch, transaction: transaction)
+        let receipt = try bound.apply([step])
         let seen = verdict == .merged ? try visible(target) : nil
         return MutationOutcome(
             sequence: mutation.sequence, verdict: verdict, rev: receipt.position.number,

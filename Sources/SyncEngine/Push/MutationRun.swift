@@ -6,6 +6,7 @@ struct MutationRun {
     let plan: PushPlan
     let mutation: Mutation
     let catalogue: SyncCatalogue
+    let epoch: Epoch
     let transaction: any StoreTransaction
 
     var principal: Principal { plan.caller.principal }

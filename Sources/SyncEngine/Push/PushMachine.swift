@@ -36,7 +36,8 @@ public struct PushMachine: Sendable {
         var outcomes: [MutationOutcome] = []
         outcomes.reserveCapacity(plan.mutations.count)
         for mutation in plan.mutations {
-            let run = MutationRun(plan: plan, mutation: mutation, catalogue: catalogue, transaction: transaction)
+            let run = MutationRun(
+                plan: plan, mutation: mutation, catalogue: catalogue, epoch: tokens.epoch, transaction: transaction)
             do {
                 outcomes.append(try run.outcome())
             } catch let undecided as Undecided {

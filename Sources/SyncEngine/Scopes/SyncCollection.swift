@@ -13,7 +13,7 @@ public struct SyncCollection: Sendable {
     /// Whether the caller's account and credential reach it at all, before any row rule is asked.
     func verdict(for caller: SyncCaller, effect: Effect) -> Access.Verdict {
         guard caller.reaches(id.adapter, effect) else { return .denied }
-        let asked = effect == .writes ? entity.writers ?? access : access
+        let asked = (effect == .writes ? entity.writers : entity.readers) ?? access
         return asked.verdict(for: caller.principal, effect: effect)
     }
 }

@@ -55,6 +55,12 @@ extension StoreMoment {
 /// A store while it is being changed: reads see what the transaction has done so far. What the body does becomes durable
 /// together, or nothing of it.
 public protocol StoreTransaction: StoreMoment {
+    /// The instant of the transaction: what `createdAt` and `modifiedAt` fields get.
+    var now: WireDate { get }
+
+    /// Undoes what `body` did where it throws; the transaction goes on either way. May be nested.
+    func undoing<Result>(_ body: () throws -> Result) throws -> Result
+
     /// All of the changes or, where it throws, none of them; the transaction goes on either way.
     func apply(_ transaction: WriteTransaction) throws -> WriteReceipt
 

@@ -4,10 +4,15 @@ import Testing
 @Suite
 struct SimulatorTests {
     @Test
-    func `no seed breaks a promise`() async throws {
+    func `no seed breaks a promise, and in each of them much happens`() async throws {
+        var counts = SimulationCounts()
         for seed in UInt64(1)...40 {
             let report = try await run(seed)
             #expect(report.violation == nil, "seed \(seed)")
+            counts.add(report.counts)
+        }
+        for what in ["live pages", "live streams begun anew", "role changes", "nulls", "compactions", "restores"] {
+            #expect(counts.counts[what, default: 0] > 4, "\(what)")
         }
     }
 

@@ -37,12 +37,16 @@ struct LogLines {
 
     private mutating func quote(_ text: some StringProtocol) {
         bytes.append(UInt8(ascii: "\""))
-        if text.utf8.contains(where: Self.needsEscape) {
-            for byte in text.utf8 { escape(byte) }
-        } else {
-            bytes += text.utf8
-        }
+        if text.utf8.withContiguousStorageIfAvailable({ write($0) }) == nil { write(Array(text.utf8)) }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Nearly no text needs an escape, so all of it is looked at first, without a branch at each byte.
+    private mutating func write(_ text: some Collection<UInt8>) {
+        var escapes: UInt8 = 0
+        for byte in text { escapes |= Self.needsEscape(byte) ? 1 : 0 }
+        guard escapes != 0 else { return bytes.append(contentsOf: text) }
+        for byte in text { escape(byte) }
     }
 
     private mutating func escape(_ byte: UInt8) {

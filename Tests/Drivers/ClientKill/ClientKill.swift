@@ -14,6 +14,7 @@ struct ClientKill {
     static func main() async {
         do {
             let options = try Options(CommandLine.arguments.dropFirst())
+            if !options.chat.isEmpty { return try await ChatLife(options).run() }
             let life = try await Life(options)
             try await life.verify()
             if options.settles { try await life.settle() } else { try await life.live() }
@@ -31,6 +32,8 @@ struct Options {
     var session = 0
     var seed: UInt64 = 1
     var settles = false
+    /// A room's id: the session chats instead.
+    var chat = ""
 
     init(_ arguments: ArraySlice<String>) throws {
         var rest = arguments
@@ -42,6 +45,7 @@ struct Options {
             case "--session": session = Int(value) ?? 0
             case "--seed": seed = UInt64(value) ?? 1
             case "--settle": settles = true
+            case "--chat": chat = value
             default: throw Failure("\(name) is not known")
             }
         }

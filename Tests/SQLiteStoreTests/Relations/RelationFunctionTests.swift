@@ -10,6 +10,11 @@ import Testing
             (.endsWith, ["r", "er"], false), (.startsWith, ["häuser", "hä"], true), (.length, ["hä\u{1F600}"], 3),
             (.indexOf, ["abc", "c"], 2), (.indexOf, ["abc", "x"], -1), (.substring, ["abc", 1], "bc"),
             (.substring, ["abc", 1, 1], "b"), (.substring, ["abc", -2], "bc"), (.substring, ["abc", 9], ""),
+            (.replace, ["abab", "ab", "b"], "bb"), (.replace, ["aä", "ä", ""], "a"), (.replace, ["a", "", "x"], "a"),
+            (
+                .replace,
+                [.string(String(repeating: "a", count: 2_000)), "a", .string(String(repeating: "b", count: 600))], .null
+            ),
             (.substring, ["abc", -9, 2], "ab"), (.lowercase, ["ÄB"], "äb"), (.uppercase, ["äß"], "ÄSS"),
             (.trim, [" \u{A0}a b\t"], "a b"), (.concatenate, ["a", "b", "c"], "abc"),
             (.matches, ["Laptop", "^L.*p$"], true),

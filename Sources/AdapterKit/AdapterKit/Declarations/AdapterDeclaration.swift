@@ -10,10 +10,13 @@ public struct AdapterDeclaration: Sendable, Equatable {
     public let operations: [Operation]
     public let doors: [Door]
     public let feeds: [LiveFeed]
+    /// What its records are held to beyond what is declared; nil: nothing.
+    public let rules: (any RecordRules)?
 
     public init(
         name: AdapterName, title: String, summary: String, version: String, access: Access = .login,
-        entities: [Entity] = [], operations: [Operation] = [], doors: [Door] = [], feeds: [LiveFeed] = []
+        entities: [Entity] = [], operations: [Operation] = [], doors: [Door] = [], feeds: [LiveFeed] = [],
+        rules: (any RecordRules)? = nil
     ) {
         self.name = name
         self.title = title
@@ -24,6 +27,7 @@ public struct AdapterDeclaration: Sendable, Equatable {
         self.operations = operations
         self.doors = doors
         self.feeds = feeds
+        self.rules = rules
     }
 
     public func entity(_ name: EntityName) -> Entity? {
@@ -32,5 +36,15 @@ public struct AdapterDeclaration: Sendable, Equatable {
 
     public func operation(_ name: OperationName) -> Operation? {
         operations.first { $0.name == name }
+    }
+}
+
+extension AdapterDeclaration {
+    /// Rules are code, of which only their presence is compared.
+    public static func == (left: AdapterDeclaration, right: AdapterDeclaration) -> Bool {
+        left.name == right.name && left.title == right.title && left.summary == right.summary
+            && left.version == right.version && left.access == right.access && left.entities == right.entities
+            && left.operations == right.operations && left.doors == right.doors && left.feeds == right.feeds
+            && (left.rules == nil) == (right.rules == nil)
     }
 }

@@ -14,7 +14,12 @@ public struct Entity: Sendable, Equatable {
     /// The `string` fields, and lists of strings, that hold SHA-256 digests of attachments in lower-case hexadecimal:
     /// whoever may read the record may read those bytes.
     public let attachments: [FieldName]
+    /// Fields whose values before each change the log keeps, beyond those that row rules look at: what tells to which
+    /// record another belonged.
+    public let historyFields: [FieldName]
     public let rows: RowRules
+    /// Who may read at all; nil: whoever the adapter's access lets read.
+    public let readers: Access?
     /// Who may write at all; nil: whoever the adapter's access lets write.
     public let writers: Access?
     public let conflictPolicy: ConflictPolicy
@@ -22,8 +27,8 @@ public struct Entity: Sendable, Equatable {
 
     public init(
         _ name: EntityName, summary: String, key: EntityKey, fields: [Field], indexes: [Index] = [],
-        searchFields: [FieldName] = [], attachments: [FieldName] = [], rows: RowRules = .everyone,
-        writers: Access? = nil,
+        searchFields: [FieldName] = [], attachments: [FieldName] = [], historyFields: [FieldName] = [],
+        rows: RowRules = .everyone, readers: Access? = nil, writers: Access? = nil,
         conflictPolicy: ConflictPolicy = .merge, exposure: Exposure = .resource
     ) {
         self.name = name
@@ -33,7 +38,9 @@ public struct Entity: Sendable, Equatable {
         self.indexes = indexes
         self.searchFields = searchFields
         self.attachments = attachments
+        self.historyFields = historyFields
         self.rows = rows
+        self.readers = readers
         self.writers = writers
         self.conflictPolicy = conflictPolicy
         self.exposure = exposure

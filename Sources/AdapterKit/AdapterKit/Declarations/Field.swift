@@ -37,4 +37,6 @@ public enum FieldSource: Sendable, Equatable {
     case createdPosition
     /// The time of the last change (a `date` field).
     case modifiedAt
+    /// The adapter's ``RecordRules``.
+    case rules
 }

@@ -12,21 +12,29 @@ public struct Door: Sendable, Equatable {
     public let methods: [String]
     /// Last segments for which even a `POST` reads: `$query`.
     public let readingPosts: [String]
+    /// Whether a signed-in caller's writes need the token of `X-CSRF-Token: Fetch` however the caller signed in, as the
+    /// contract of SAP's gateways has it; otherwise only those with a session cookie do.
+    public let requiresToken: Bool
     /// What answers are mostly made of, for descriptions.
     public let mediaType: String
+    /// Whom the adapter lets in, for descriptions; nil: it differs from request to request.
+    public let access: Access?
     /// The largest body that is taken, in bytes; nil: the gateway's.
     public let bodyLimit: Int?
 
     public init(
         _ name: OperationName, summary: String, path: PathTemplate, methods: [String], readingPosts: [String] = [],
-        mediaType: String = "application/json", bodyLimit: Int? = nil
+        requiresToken: Bool = false, mediaType: String = "application/json", access: Access? = nil,
+        bodyLimit: Int? = nil
     ) {
         self.name = name
         self.summary = summary
         self.path = path
         self.methods = methods
         self.readingPosts = readingPosts
+        self.requiresToken = requiresToken
         self.mediaType = mediaType
+        self.access = access
         self.bodyLimit = bodyLimit
     }
 }

@@ -18,6 +18,16 @@ public protocol RecordMoment {
     /// Throws `request.invalid` for expressions that mean nothing, `request.limitExceeded` beyond ``RelationLimits``, and
     /// what `receive` throws.
     func rows(_ relation: Relation, _ receive: (any RowValues) throws -> Void) throws
+
+    /// This moment's place in the history of these entities.
+    func mark(of entities: [EntityName]) throws -> HistoryMark
+
+    /// Records of these entities that were changed since a mark of the same entities, and are seen now or were since. At
+    /// most `limit`, and fewer where much else was changed in between; costs nothing of records that were not changed.
+    ///
+    /// Throws `sync.fetchAgain` for a mark of another history, of another asker or of other rules, for one that the log
+    /// does not reach back to, and where a change of a group's members opened or closed records.
+    func news(of entities: [EntityName], since mark: HistoryMark, limit: Int) throws -> NewsPage
 }
 
 /// The columns of one row, by position. Valid only while it is received.
@@ -30,6 +40,16 @@ public protocol RowValues {
 }
 
 extension RecordMoment {
+    public func mark(of entities: [EntityName]) throws -> HistoryMark { throw Self.withoutHistory }
+
+    public func news(of entities: [EntityName], since mark: HistoryMark, limit: Int) throws -> NewsPage {
+        throw Self.withoutHistory
+    }
+
+    private static var withoutHistory: PorticoError {
+        PorticoError(.adapterUnavailable, "This store does not tell what has changed.")
+    }
+
     /// All of the relation's rows.
     public func rows(_ relation: Relation) throws -> [[WireValue]] {
         var rows: [[WireValue]] = []

@@ -12,6 +12,8 @@ public enum RowFunction: String, Sendable, CaseIterable {
     /// (text, from) or (text, from, count) → text; a negative start counts from the end.
     case substring
     case lowercase, uppercase, trim
+    /// (text, text, text) → text: the second becomes the third wherever it is in the first. Null beyond a megabyte.
+    case replace
     /// (text, …) → text
     case concatenate
 

@@ -13,6 +13,7 @@ struct EntityDeclarationCheck {
         for index in entity.indexes { try check(index) }
         for name in entity.searchFields { try checkIsText(name, as: "search") }
         for name in entity.attachments { try checkIsTextOrList(name) }
+        for name in entity.historyFields { _ = try field(name, as: "history") }
         try check(entity.rows.read)
         try check(entity.rows.write)
         return try key()
@@ -34,7 +35,8 @@ struct EntityDeclarationCheck {
 
     private func check(_ field: Field) throws(PorticoError) {
         switch (field.source, field.shape) {
-        case (.caller, _), (.callerOnCreate, _), (.creator, .string), (.createdAt, .date), (.modifiedAt, .date),
+        case (.caller, _), (.callerOnCreate, _), (.rules, _), (.creator, .string), (.createdAt, .date),
+            (.modifiedAt, .date),
             (.createdPosition, .integer):
             break
         default: throw fault("the server gives `\(field.name)` a value of another shape")

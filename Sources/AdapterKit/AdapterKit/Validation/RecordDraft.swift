@@ -41,7 +41,7 @@ extension EntityRules {
             case .creator: .string(authorship.author)
             case .createdAt, .modifiedAt: .date(authorship.time)
             case .createdPosition: .int64(authorship.position.number)
-            case .caller, .callerOnCreate: try set(field, fields)
+            case .caller, .callerOnCreate, .rules: try set(field, fields)
             }
         }
     }
@@ -57,7 +57,7 @@ extension EntityRules {
             case .creator, .createdAt, .createdPosition: existing[field.name]
             case .modifiedAt: .date(authorship.time)
             case .callerOnCreate: try unchanged(field, existing, fields)
-            case .caller: fields[field.name.text] == nil ? existing[field.name] : try set(field, fields)
+            case .caller, .rules: fields[field.name.text] == nil ? existing[field.name] : try set(field, fields)
             }
         }
     }
@@ -73,7 +73,7 @@ extension EntityRules {
             case .creator, .createdAt, .createdPosition: existing[field.name]
             case .modifiedAt: .date(authorship.time)
             case .callerOnCreate: try unchanged(field, existing, fields)
-            case .caller: try set(field, fields)
+            case .caller, .rules: try set(field, fields)
             }
         }
     }

@@ -54,6 +54,7 @@ public struct AdapterConformance {
             let host = try await TestHost(module, configuration, withSamples: true)
             problems += try await CallProblems(self, declaration, host).all()
             problems += try await ConflictProblems(declaration: declaration, host: host).all()
+            problems += try await RuleProblems(declaration: declaration, host: host).all()
             problems += await ListingProblems.all(of: host)
             await host.adapter.stop()
             return problems

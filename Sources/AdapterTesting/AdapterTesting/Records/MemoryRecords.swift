@@ -13,7 +13,7 @@ public final class MemoryRecords: Sendable {
     public init(
         _ declaration: AdapterDeclaration, clock: any WallClock = SettableClock()
     ) throws(PorticoError) {
-        tables = Mutex(try MemoryTables(declaration.entities))
+        tables = Mutex(try MemoryTables(declaration))
         self.clock = clock
     }
 
@@ -37,6 +37,11 @@ public final class MemoryRecords: Sendable {
 
     /// The position of the last change; a call that changes nothing leaves it as it is.
     public var position: Revision { tables.withLock { $0.position } }
+
+    /// Asks in a transaction that changes nothing.
+    func asking<Result>(_ body: (RecordWriting) -> Result) -> Result {
+        body(tables.withLock { $0 }.writing(.someone, clock.now()))
+    }
 
     /// Loads what a host loads into an empty store, in one transaction.
     public func load(_ samples: [SampleRecords]) async throws {

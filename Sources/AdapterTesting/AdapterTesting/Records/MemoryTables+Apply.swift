@@ -2,8 +2,39 @@ import AdapterKit
 
 extension MemoryTables {
     mutating func apply(_ changes: [RecordChange], by viewer: Viewer, at now: WireDate) throws -> WriteReceipt {
+        if let recordRules, case .principal(let principal) = viewer {
+            return try apply(changes, under: recordRules, for: principal, at: now)
+        }
         let records = try changes.map { try apply($0, by: viewer, at: now) }
         return WriteReceipt(position: position, records: records)
+    }
+
+    private mutating func apply(
+        _ changes: [RecordChange], under rules: any RecordRules, for principal: Principal, at now: WireDate
+    ) throws -> WriteReceipt {
+        let viewer = Viewer.principal(principal)
+        var records: [Record?] = []
+        var put: [(EntityName, RecordID)] = []
+        for change in changes {
+            let current = try change.recordID.flatMap { try table(change.entity).rows[$0] }
+            if let current { _ = try existing(current.id, change, by: viewer) }
+            let prepared = try rules.prepare(
+                change.withoutRuled(try table(change.entity).entity), of: current, in: writing(principal, now))
+            for first in prepared.first {
+                if let record = try apply(first, by: .adapter, at: now) { put.append((first.entity, record.id)) }
+            }
+            records.append(try apply(prepared.change, by: viewer, at: now))
+            if let record = records.last ?? nil { put.append((change.entity, record.id)) }
+        }
+        for (entity, id) in put {
+            guard let record = try table(entity).rows[id] else { continue }
+            try rules.verify(record, of: entity, in: writing(principal, now))
+        }
+        return WriteReceipt(position: position, records: records)
+    }
+
+    func writing(_ caller: Principal, _ now: WireDate) -> RecordWriting {
+        RecordWriting(moment: MemoryMoment(tables: self), caller: caller, now: now)
     }
 
     private mutating func apply(_ change: RecordChange, by viewer: Viewer, at now: WireDate) throws -> Record? {
@@ -49,7 +80,10 @@ extension MemoryTables {
 
     /// The record that is there and may be changed: one that cannot be seen is told from none by nobody.
     private func existing(_ id: RecordID, _ change: RecordChange, by viewer: Viewer) throws -> Record {
-        guard let record = try record(id, in: change.entity, seenBy: viewer) else {
+        let table = try table(change.entity)
+        guard let record = table.rows[id],
+            try matches(viewer.filter(table.entity.rows.read), record, of: table.entity)
+        else {
             guard change.condition == .none || change.condition == .absent else { throw Self.preconditionFailed }
             throw PorticoError(.recordNotFound, "There is no such record.", target: id.text)
         }
@@ -60,7 +94,7 @@ extension MemoryTables {
             case .revision(let revision): record.revision == revision
             }
         guard isMet else { throw Self.preconditionFailed }
-        try mayWrite(record, try table(change.entity).entity, viewer)
+        try mayWrite(record, table.entity, viewer)
         return record
     }
 

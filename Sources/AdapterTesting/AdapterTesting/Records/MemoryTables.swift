@@ -12,10 +12,12 @@ struct MemoryTables {
 
     var tables: [EntityName: Table]
     var position = Revision(0)
+    let recordRules: (any RecordRules)?
 
-    init(_ entities: [Entity]) throws(PorticoError) {
+    init(_ declaration: AdapterDeclaration) throws(PorticoError) {
         tables = [:]
-        for entity in entities { tables[entity.name] = Table(rules: try EntityRules(entity)) }
+        recordRules = declaration.rules
+        for entity in declaration.entities { tables[entity.name] = Table(rules: try EntityRules(entity)) }
     }
 
     func table(_ entity: EntityName) throws -> Table {
@@ -26,14 +28,22 @@ struct MemoryTables {
     }
 
     func record(_ id: RecordID, in entity: EntityName, seenBy viewer: Viewer) throws -> Record? {
-        let table = try table(entity)
+        let table = try readable(entity, by: viewer)
         guard let record = table.rows[id] else { return nil }
         return try matches(viewer.filter(table.entity.rows.read), record, of: table.entity) ? record : nil
     }
 
+    private func readable(_ entity: EntityName, by viewer: Viewer) throws -> Table {
+        let table = try table(entity)
+        if case .principal(let principal) = viewer, let readers = table.entity.readers {
+            try readers.admit(principal, effect: .reads)
+        }
+        return table
+    }
+
     /// In no order.
     func matching(_ filter: Filter?, in entity: EntityName, seenBy viewer: Viewer) throws -> [Record] {
-        let table = try table(entity)
+        let table = try readable(entity, by: viewer)
         let whole = Filter.both(filter, viewer.filter(table.entity.rows.read))
         if let whole { try FilterMatch(tables: self, entity: table.entity).check(whole) }
         return try table.rows.values.filter { try matches(whole, $0, of: table.entity) }

@@ -85,8 +85,11 @@ extension AddressReader {
             guard case .named(let parts) = arguments else { throw noOverload(overloads) }
             for part in parts { given[part.name] = part.value }
         }
+        guard isExplicit || !isStrict else {
+            throw PorticoError(.requestInvalid, "A function without parentheses is not supported in OData 4.0.")
+        }
         // Options named like a parameter of any overload are meant as parameters, so that they tell overloads apart.
-        let implicit = isExplicit && !given.isEmpty ? [] : implicitNames(overloads)
+        let implicit = isExplicit && !given.isEmpty ? [] : try implicitNames(overloads)
         for overload in overloads where fits(overload, implicit.union(given.keys)) {
             if let values = try values(of: overload, given) {
                 return OperationCall(overloads: [overload], binding: binding, arguments: values, importedSet: set)
@@ -95,8 +98,15 @@ extension AddressReader {
         throw noOverload(overloads)
     }
 
-    private func implicitNames(_ overloads: [SchemaOperation]) -> Set<String> {
-        Set(customOptions.keys).intersection(overloads.flatMap { $0.callParameters.map(\.name) })
+    /// Parameters that stand in the query. An option there that might be one and is none is a mistake: a function that
+    /// passed over it would answer another question.
+    private func implicitNames(_ overloads: [SchemaOperation]) throws(PorticoError) -> Set<String> {
+        let names = Set(overloads.flatMap { $0.callParameters.map(\.name) })
+        for option in customOptions.keys where !names.contains(option) {
+            let isName = option.allSatisfy { $0 == "_" || $0.isLetter || $0.isNumber }
+            if isName, option != "format" { throw noOverload(overloads) }
+        }
+        return names.intersection(Set(customOptions.keys).union(aliases.keys))
     }
 
     private func fits(_ overload: SchemaOperation, _ given: Set<String>) -> Bool {
@@ -111,6 +121,9 @@ extension AddressReader {
         var values: [String: WireValue] = [:]
         for parameter in overload.callParameters {
             if let expression = given[parameter.name] {
+                guard let value = argument(expression, parameter.type) else { return nil }
+                values[parameter.name] = value
+            } else if let expression = aliases[parameter.name] {
                 guard let value = argument(expression, parameter.type) else { return nil }
                 values[parameter.name] = value
             } else if let text = customOptions[parameter.name] {

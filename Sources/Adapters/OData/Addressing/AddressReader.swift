@@ -9,10 +9,13 @@ struct AddressReader {
     let aliases: [String: Expression]
     /// Functions' parameters that stand in the query instead of the path.
     let customOptions: [String: String]
+    /// OData 4.0: functions have parentheses, and keys too.
+    let isStrict: Bool
     private var model: EntityDataModel { tables.model }
 
-    init(tables: ServiceTables, options: [QueryOption]) {
+    init(tables: ServiceTables, options: [QueryOption], isStrict: Bool = false) {
         self.tables = tables
+        self.isStrict = isStrict
         var aliases: [String: Expression] = [:]
         var custom: [String: String] = [:]
         for option in options {
@@ -81,7 +84,7 @@ struct AddressReader {
     ) throws(PorticoError) -> Address.Target {
         switch segment.form {
         case .arguments(let arguments): return .entity(try entity(of: place, arguments))
-        case .text(let text): return .entity(try entity(of: place, keySegment: text))
+        case .text(let text) where !isStrict: return .entity(try entity(of: place, keySegment: text))
         case .filter(let condition):
             return .entities(
                 EntitiesPlace(table: place.table, type: place.type, origin: .filtered(place, condition)))
@@ -91,7 +94,7 @@ struct AddressReader {
             }
             let overloads = bound(name) { $0.type.isCollection && $0.type.type.schemaName == place.table.type.name }
             if !overloads.isEmpty { return .operation(try call(overloads, .entities(place), set: nil, &rest)) }
-            guard name.namespace == nil else { throw nothing }
+            guard name.namespace == nil, !isStrict else { throw nothing }
             return .entity(try entity(of: place, keySegment: name.name))
         default: throw nothing
         }

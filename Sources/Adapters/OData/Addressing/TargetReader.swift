@@ -4,9 +4,17 @@ import ODataLanguage
 /// Parses what stands behind a service's root.
 enum TargetReader {
     /// Throws `request.invalid` (or `request.limitExceeded`) with the failing position in the message.
-    static func target(_ relative: String, version: String = "4.01") throws(PorticoError) -> RequestTarget {
+    static func target(
+        _ relative: String, version: String = "4.01", limits: LanguageLimits
+    ) throws(PorticoError) -> RequestTarget {
+        try target(relative, language: version == "4.0" ? .v40 : .v401, limits: limits)
+    }
+
+    static func target(
+        _ relative: String, language: LanguageVersion, limits: LanguageLimits
+    ) throws(PorticoError) -> RequestTarget {
         do {
-            return try RequestTarget(relative, version: version == "4.0" ? .v40 : .v401)
+            return try RequestTarget(relative, version: language, limits: limits)
         } catch {
             let code = error.kind == .limit ? ErrorCode.requestLimitExceeded : .requestInvalid
             throw PorticoError(

@@ -36,8 +36,3 @@ enum BatchOutcome: Sendable {
     /// One that did not. JSON tells of each call; multipart only of the one that failed.
     case failedSet([BatchReply], failed: Int)
 }
-
-/// The largest batch that is taken.
-enum BatchLimits {
-    static let calls = 1_000
-}

@@ -26,7 +26,8 @@ enum BatchFailure {
             body: ODataError.body(error, details: details, requestID: requestID))
     }
 
-    private static func status(_ code: ErrorCode) -> Int {
+    /// As the gateway has it.
+    static func status(_ code: ErrorCode) -> Int {
         switch code {
         case .routeNotFound, .recordNotFound: 404
         case .methodNotAllowed: 405

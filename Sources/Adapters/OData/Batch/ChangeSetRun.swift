@@ -9,6 +9,8 @@ struct ChangeSetRun: Sendable {
     let perform: Perform
     /// The address of what a request creates, of the entity of the set that it addresses.
     let address: @Sendable (String, ChangeSetStage, Int) async -> String?
+    /// A failure of the set's own, in the version's shape.
+    let failure: @Sendable (any Error) -> DoorAnswer
 
     /// The replies, and which request failed first; nil where all went well.
     func replies(
@@ -48,7 +50,7 @@ struct ChangeSetRun: Sendable {
             do throws(PorticoError) {
                 await ended.add(index, await perform(call, try addresses.relative(call.url), records))
             } catch {
-                await ended.add(index, BatchFailure.answer(error))
+                await ended.add(index, failure(error))
             }
         }
     }
@@ -61,7 +63,7 @@ struct ChangeSetRun: Sendable {
         for (index, call) in calls.enumerated() {
             var answer = await ended.answers[index]
             if let error = refused[index] {
-                answer = BatchFailure.answer(error)
+                answer = failure(error)
                 failed = failed ?? index
             }
             replies.append(BatchReply(id: call.id, group: group, answer: answer ?? BatchFailure.dependency))

@@ -4,6 +4,8 @@ import WireFormats
 /// A batch as JSON (JSON Format 4.01, section 19.1).
 struct JSONBatchReader {
     let bytes: [UInt8]
+    /// Requests that are taken.
+    let most: Int
 
     /// Throws `request.malformed` and `request.invalid` with the member at fault.
     func steps() throws(PorticoError) -> [BatchStep] {
@@ -16,8 +18,8 @@ struct JSONBatchReader {
         guard let requests = document["requests"]?.arrayValue else {
             throw PorticoError(.requestInvalid, "A batch has its requests in `requests`.", target: "requests")
         }
-        guard requests.count <= BatchLimits.calls else {
-            throw PorticoError(.requestLimitExceeded, "A batch has at most \(BatchLimits.calls) requests.")
+        guard requests.count <= most else {
+            throw PorticoError(.requestLimitExceeded, "A batch has at most \(most) requests.")
         }
         return try Self.grouped(requests)
     }

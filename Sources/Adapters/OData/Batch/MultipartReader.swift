@@ -4,9 +4,12 @@ import AdapterKit
 /// or change sets, which are multipart again. Lines may end with a line feed alone.
 struct MultipartReader {
     private let bytes: [UInt8]
+    /// Requests that are taken.
+    private let most: Int
 
-    init(_ bytes: [UInt8]) {
+    init(_ bytes: [UInt8], most: Int) {
         self.bytes = bytes
+        self.most = most
     }
 
     /// Throws `request.malformed`.
@@ -26,8 +29,8 @@ struct MultipartReader {
                 steps.append(.call(try Self.call(part)))
                 calls += 1
             }
-            guard calls <= BatchLimits.calls else {
-                throw PorticoError(.requestLimitExceeded, "A batch has at most \(BatchLimits.calls) requests.")
+            guard calls <= most else {
+                throw PorticoError(.requestLimitExceeded, "A batch has at most \(most) requests.")
             }
         }
         return steps

@@ -10,14 +10,15 @@ struct MultipartWriter {
         boundary = "batchresponse_\(token)"
     }
 
-    static func answer(_ outcomes: [BatchOutcome], token: String, version: String) -> DoorAnswer {
+    static func answer(_ outcomes: [BatchOutcome], status: Int = 200, headers: DoorHeaders) -> DoorAnswer {
+        // Random, so that no body holds a boundary made of it but by intent, and then nobody else's.
+        let token = String(UInt64.random(in: .min ... .max), radix: 36)
+        var headers = headers
         var writer = MultipartWriter(token: token)
         for outcome in outcomes { writer.write(outcome, token: token) }
         writer.line("--\(writer.boundary)--")
-        return DoorAnswer(
-            200,
-            headers: ["Content-Type": "multipart/mixed; boundary=\(writer.boundary)", "OData-Version": version],
-            body: writer.bytes)
+        headers["Content-Type"] = "multipart/mixed; boundary=\(writer.boundary)"
+        return DoorAnswer(status, headers: headers, body: writer.bytes)
     }
 
     private mutating func write(_ outcome: BatchOutcome, token: String) {
@@ -40,13 +41,17 @@ struct MultipartWriter {
         line("Content-Transfer-Encoding: binary")
         if let id = reply.id { line("Content-ID: \(id)") }
         line("")
-        line("HTTP/1.1 \(reply.answer.status) \(StatusPhrase.of(reply.answer.status))")
-        for field in reply.answer.headers.fields { line("\(field.name): \(field.value)") }
-        let body = reply.answer.wholeBody
-        if !body.isEmpty { line("Content-Length: \(body.count)") }
+        bytes += Self.message(reply.answer)
         line("")
-        bytes += body
-        line("")
+    }
+
+    /// One answer as HTTP writes it.
+    static func message(_ answer: DoorAnswer) -> [UInt8] {
+        var lines = ["HTTP/1.1 \(answer.status) \(StatusPhrase.of(answer.status))"]
+        lines += answer.headers.fields.map { "\($0.name): \($0.value)" }
+        let body = answer.wholeBody
+        if !body.isEmpty { lines.append("Content-Length: \(body.count)") }
+        return Array((lines + ["", ""]).joined(separator: "\r\n").utf8) + body
     }
 
     private mutating func line(_ text: String) { bytes += Array(text.utf8) + [0x0D, 0x0A] }

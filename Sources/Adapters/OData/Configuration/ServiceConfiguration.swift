@@ -8,8 +8,11 @@ struct ServiceConfiguration: Sendable {
     static let standardPageSize = 100
 
     let name: String
+    /// Its name on SAP's paths; nil where it has none.
+    let sapName: String?
     let access: Access
     let pageSize: Int
+    let limits: ServiceLimits
     let tables: ServiceTables
     let entities: [Entity]
     let seed: String?
@@ -24,13 +27,31 @@ struct ServiceConfiguration: Sendable {
     static func all(_ configuration: AdapterConfiguration) throws -> [ServiceConfiguration] {
         let services = configuration["services"]?.dictionaryValue ?? [:]
         let standard = configuration["access"].flatMap { Access(configurationValue: $0) } ?? .login
-        return try services.map { entry in
+        let limits = ServiceLimits(configuration["limits"]?.dictionaryValue ?? [:])
+        let all = try services.map { entry in
             try ServiceConfiguration(
-                entry.key, entry.value.dictionaryValue ?? [:], standard: standard, directory: configuration.directory)
+                entry.key, entry.value.dictionaryValue ?? [:], standard: standard, limits: limits,
+                directory: configuration.directory)
         }.sorted { $0.name < $1.name }
+        try checkNames(all)
+        return all
     }
 
-    private init(_ name: String, _ values: WireDictionary, standard: Access, directory: String) throws {
+    private static func checkNames(_ services: [ServiceConfiguration]) throws {
+        var taken: [String: String] = [:]
+        for service in services {
+            guard let sapName = service.sapName else { continue }
+            if let other = taken[sapName] {
+                throw ConfigurationProblem(
+                    "services.\(service.name).sapName", "\(other) is at SAP's path \(sapName) already.")
+            }
+            taken[sapName] = service.name
+        }
+    }
+
+    private init(_ name: String, _ values: WireDictionary, standard: Access, limits: ServiceLimits, directory: String)
+        throws
+    {
         guard PathTemplate("/\(name)") != nil, EntityName(name) != nil, name.utf8.count <= 24 else {
             throw ConfigurationProblem(
                 "services.\(name)", "A service's name has letters, digits, `_` and `-`, at most 24.")
@@ -39,6 +60,7 @@ struct ServiceConfiguration: Sendable {
             throw ConfigurationProblem("services.\(name)", "A service needs a model.")
         }
         self.name = name
+        self.limits = limits
         access = values["access"].flatMap { Access(configurationValue: $0) } ?? standard
         pageSize = values["pageSize"]?.int64Value.map { Int($0) } ?? Self.standardPageSize
         samples = values["samples"]?.int64Value.map { Int($0) } ?? AdmissionsSamples.standardStudents
@@ -49,15 +71,26 @@ struct ServiceConfiguration: Sendable {
         } catch let problem as CSDLProblem {
             throw ConfigurationProblem("services.\(name).model", "\(file): \(problem)")
         }
+        sapName = try Self.sapName(values["sapName"]?.stringValue, tables.model, name)
         discriminators = Self.pairs(values["discriminators"]).mapValues { $0.first ?? "" }
         entities = try Self.entities(name, values, tables, access)
+    }
+
+    /// Where nothing is said, the model's namespace, if a path can hold it.
+    private static func sapName(_ given: String?, _ model: EntityDataModel, _ name: String) throws -> String? {
+        let sapName = given ?? model.container.name.namespace
+        if PathTemplate("/\(sapName)") != nil, sapName.utf8.allSatisfy({ $0 != 0x2F }) { return sapName }
+        guard given == nil else {
+            throw ConfigurationProblem("services.\(name).sapName", "A path cannot hold this name.")
+        }
+        return nil
     }
 
     private static func entities(
         _ name: String, _ values: WireDictionary, _ tables: ServiceTables, _ access: Access
     ) throws -> [Entity] {
         let entities = tables.entities(
-            rows: access.rows, writers: access, policy: policy(values["conflicts"]?.stringValue),
+            rows: access.rows, readers: access, writers: access, policy: policy(values["conflicts"]?.stringValue),
             searched: pairs(values["search"]), unique: pairs(values["unique"]))
         for entity in entities {
             do { _ = try EntityRules(entity) } catch {
@@ -110,11 +143,22 @@ extension ServiceConfiguration {
         return roles.isEmpty ? .login : .roles(roles)
     }
 
-    var door: Door {
-        Door(
-            OperationName(unchecked: "v4-\(name)"), summary: "The service \(name), OData 4.01.",
-            path: PathTemplate(stringLiteral: "/odata/v4/\(name)"),
-            methods: ["GET", "POST", "PATCH", "PUT", "DELETE"], readingPosts: ["$query"])
+    var doors: [Door] { roots.map { $0.door(access) } }
+
+    /// OData 4.01, OData 2.0, and that once more where SAP's services have it.
+    var roots: [ServiceRoot] {
+        var roots = [
+            ServiceRoot(name: OperationName(unchecked: "v4-\(name)"), path: "/odata/v4/\(name)", version: .version4),
+            ServiceRoot(name: OperationName(unchecked: "v2-\(name)"), path: "/odata/v2/\(name)", version: .version2),
+        ]
+        guard let sapName else { return roots }
+        for kind in ["odata", "sdata"] {
+            roots.append(
+                ServiceRoot(
+                    name: OperationName(unchecked: "sap-\(kind)-\(name)"), path: "/sap/opu/\(kind)/sap/\(sapName)",
+                    version: .version2))
+        }
+        return roots
     }
 }
 

@@ -85,6 +85,22 @@ struct JSONOutput {
 
     private mutating func quote(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
+        if !appendPlain(text) { appendEscaping(text) }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Most texts need no escapes, and go in one piece.
+    private mutating func appendPlain(_ text: String) -> Bool {
+        text.utf8.withContiguousStorageIfAvailable { characters in
+            for byte in characters where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+                return false
+            }
+            bytes.append(contentsOf: characters)
+            return true
+        } ?? false
+    }
+
+    private mutating func appendEscaping(_ text: String) {
         for byte in text.utf8 {
             if byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
                 bytes.append(byte)
@@ -92,7 +108,6 @@ struct JSONOutput {
                 escape(byte)
             }
         }
-        bytes.append(UInt8(ascii: "\""))
     }
 
     private mutating func escape(_ byte: UInt8) {

@@ -5,6 +5,9 @@ import ODataRecords
 /// Values of OData's JSON as records hold them. Throws `request.invalid` with the property at fault as the target.
 struct ValueReader: Sendable {
     let model: EntityDataModel
+    /// Whether values may also be such as records hold already: instants, durations as seconds, bytes. They are checked
+    /// all the same, and come out as they would from OData's JSON.
+    var takesStored = false
     private var form: StoredForm { StoredForm(model: model) }
 
     func value(_ json: WireValue, _ type: TypeReference, at path: String) throws(PorticoError) -> WireValue {
@@ -29,7 +32,7 @@ struct ValueReader: Sendable {
         case .enumeration(let name):
             guard let enumeration = model.enumeration(name) else { throw wrong(type, path) }
             if let text = json.stringValue, let value = enumeration.value(of: text) { return .int64(value) }
-            if let number = json.int64Value { return .int64(number) }
+            if let number = json.int64Value, !takesStored || enumeration.has(number) { return .int64(number) }
             throw wrong(type, path)
         case .entity, .abstract: return json
         case .primitive(let primitive): return try primitiveValue(json, primitive, type, at: path)
@@ -44,18 +47,39 @@ struct ValueReader: Sendable {
     private func primitiveValue(
         _ json: WireValue, _ primitive: PrimitiveType, _ type: TypeReference, at path: String
     ) throws(PorticoError) -> WireValue {
-        guard let value = Self.primitive(json, primitive) else { throw wrong(type, path) }
-        if let maximum = type.facets.maximumLength, let text = value.stringValue, text.unicodeScalars.count > maximum {
-            throw PorticoError(
-                .requestInvalid, "\(path) has at most \(maximum) characters.", target: path)
-        }
-        if case .digits(let scale)? = type.facets.scale, primitive == .decimal, let number = value.decimalValue,
-            number.exponent < -scale
-        {
-            throw PorticoError(
-                .requestInvalid, "\(path) has at most \(scale) digits after the point.", target: path)
-        }
+        let stored = takesStored ? Self.stored(json, primitive) : nil
+        guard let value = stored ?? Self.primitive(json, primitive) else { throw wrong(type, path) }
+        try Self.check(value, primitive, type.facets, at: path)
         return value
+    }
+
+    private static func check(
+        _ value: WireValue, _ primitive: PrimitiveType, _ facets: Facets, at path: String
+    ) throws(PorticoError) {
+        if let maximum = facets.maximumLength, let text = value.stringValue, text.unicodeScalars.count > maximum {
+            throw PorticoError(.requestInvalid, "\(path) has at most \(maximum) characters.", target: path)
+        }
+        if let maximum = facets.maximumLength, let bytes = value.dataValue, bytes.count > maximum {
+            throw PorticoError(.requestInvalid, "\(path) has at most \(maximum) bytes.", target: path)
+        }
+        guard primitive == .decimal, let number = value.decimalValue else { return }
+        if case .digits(let scale)? = facets.scale, number.exponent < -scale {
+            throw PorticoError(.requestInvalid, "\(path) has at most \(scale) digits after the point.", target: path)
+        }
+        if let precision = facets.precision, !number.isZero, number.digitsInAll(scale: facets.scale) > precision {
+            throw PorticoError(.requestInvalid, "\(path) has at most \(precision) digits.", target: path)
+        }
+    }
+
+    /// A value as records hold it; nil for any other.
+    private static func stored(_ value: WireValue, _ type: PrimitiveType) -> WireValue? {
+        switch (type, value) {
+        case (.dateTimeOffset, .date), (.binary, .data): value
+        case (.duration, _): value.decimalValue.map(StoredForm.decimal)
+        case (.double, .double): value
+        case (.single, .double(let number)): .double(Double(Float(number)))
+        default: nil
+        }
     }
 
     /// Nil for what is none of the type's. Numbers that JSON may carry as texts (IEEE754Compatible) come either way.
@@ -114,12 +138,35 @@ struct ValueReader: Sendable {
             stored[property.name] = try value(member.value, property.type, at: "\(path)/\(member.key)")
         }
         for property in type.properties where stored[property.name] == nil {
-            if let text = property.defaultValue { stored[property.name] = form.value(text: text, type: property.type) }
+            if let text = property.defaultValue {
+                stored[property.name] = form.value(text: text, type: property.type)
+            } else if takesStored, !property.type.isNullable, !property.type.isCollection {
+                throw PorticoError(
+                    .requestInvalid, "\(property.name) is missing.", target: "\(path)/\(property.name)")
+            }
         }
         return .dictionary(stored)
     }
 
     private func wrong(_ type: TypeReference, _ path: String) -> PorticoError {
         PorticoError(.requestInvalid, "\(path) is of type \(type).", target: path)
+    }
+}
+
+extension WireDecimal {
+    /// Digits before the point, and those after it: as many as a fixed scale keeps for them (CSDL 4.01, section 7.2.3).
+    fileprivate func digitsInAll(scale: Facets.Scale?) -> Int {
+        let whole = max(digits.utf8.count + exponent, 0)
+        if case .digits(let places)? = scale { return whole + places }
+        return whole + max(-exponent, 0)
+    }
+}
+
+extension EnumerationType {
+    /// Whether members make the number up.
+    fileprivate func has(_ number: Int64) -> Bool {
+        if members.contains(where: { $0.value == number }) { return true }
+        guard isFlags else { return false }
+        return members.reduce(0) { $0 | $1.value } & number == number
     }
 }

@@ -66,6 +66,7 @@ struct ValueWriter: Sendable {
         for property in model.structured(actual)?.properties ?? [] {
             let told = members?.filter { $0.first == property.name }.map { Array($0.dropFirst()) }
             if let told, told.isEmpty { continue }
+            if format.omitsNulls, !property.type.isCollection, value[property.name]?.isNull ?? true { continue }
             output.key(property.name)
             let inner = told.flatMap { $0.contains([]) ? nil : $0 }
             write(

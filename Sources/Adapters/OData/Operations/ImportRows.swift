@@ -4,9 +4,6 @@ import ODataRecords
 
 /// Loads rows of one set from an operator's file, all of them or none; a row that is refused is named by its place.
 struct ImportRows: Sendable {
-    /// Rows of one import: they are one transaction, and stand in memory while it is made.
-    static let maximumRows = 200_000
-
     static let operation = Operation(
         "import", summary: "Loads rows of a set, all of them or none.", effect: .writes,
         input: ObjectShape(
@@ -42,8 +39,9 @@ struct ImportRows: Sendable {
             throw PorticoError(.recordNotFound, "\(service.name) has no such set.", target: "set")
         }
         let rows = call["rows"].arrayValue ?? []
-        guard rows.count <= Self.maximumRows else {
-            throw PorticoError(.requestLimitExceeded, "An import has at most \(Self.maximumRows) rows.", target: "rows")
+        let most = service.limits.importRows
+        guard rows.count <= most else {
+            throw PorticoError(.requestLimitExceeded, "An import has at most \(most) rows.", target: "rows")
         }
         var changes = ChangeSet()
         let deleted = try await call["mode"] == "replace" ? remove(table, &changes) : 0

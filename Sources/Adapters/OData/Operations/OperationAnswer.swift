@@ -67,7 +67,7 @@ struct OperationAnswer: Sendable {
     }
 
     /// In the operation's order, where the request asks for no other.
-    private func ordered(_ page: ResultPage, _ ids: [RecordID], _ table: RecordTable) -> [ResultRow] {
+    func ordered(_ page: ResultPage, _ ids: [RecordID], _ table: RecordTable) -> [ResultRow] {
         let asksForOrder = request.target.options.contains { option in
             switch option.form {
             case .orderBy, .apply: true

@@ -15,6 +15,11 @@ struct OperationDesk: Sendable {
     }
 
     func answer(_ call: OperationCall, _ suffix: Address.Suffix) async throws -> DoorAnswer {
+        let (result, overload) = try await perform(call)
+        return try await OperationAnswer(desk).answer(result, of: overload, call, suffix)
+    }
+
+    func perform(_ call: OperationCall) async throws -> (ServiceResult, SchemaOperation) {
         let isFunction = call.overloads.first?.kind == .function
         try ResourceDesk.only([isFunction ? "GET" : "POST"], request)
         let (overload, arguments) = try isFunction ? (call.overloads.first, call.arguments) : actionArguments(call)
@@ -26,7 +31,7 @@ struct OperationDesk: Sendable {
             ServiceCall(
                 name: overload.name.description, parameters: overload.callParameters.map(\.name),
                 arguments: arguments, binding: binding, service: ServiceHandle(desk: desk), caller: request.caller))
-        return try await OperationAnswer(desk).answer(result, of: overload, call, suffix)
+        return (result, overload)
     }
 
     private func binding(_ binding: OperationCall.Binding) async throws -> ServiceCall.Binding {
@@ -79,6 +84,7 @@ struct ServiceHandle: ServiceRecords {
         let service = desk.service
         try await service.gate.alone {
             try await ServiceSeed(service.configuration, records: service.own, now: service.clock.now()).reload()
+            await service.later.forgetAnswers()
         }
     }
 }

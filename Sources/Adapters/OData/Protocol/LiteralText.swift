@@ -10,6 +10,11 @@ struct LiteralText: Sendable {
 
     /// The stored value of a literal where one of this type is meant; nil where the literal is of another kind.
     func value(_ literal: Literal, as type: TypeReference) -> WireValue? {
+        if case .dateTimeOffset = literal, let primitive = model.primitive(behind: type.type), primitive == .date,
+            let day = literal.version2Meaning(for: primitive)
+        {
+            return value(day, as: type)
+        }
         switch literal {
         case .null: return type.isNullable ? .null : nil
         case .boolean(let flag): return model.primitive(behind: type.type) == .boolean ? .bool(flag) : nil
@@ -59,7 +64,7 @@ struct LiteralText: Sendable {
     }
 
     /// Unreserved characters, and those that a path segment takes as they are in quotes.
-    private static func escaped(_ text: String) -> String {
+    static func escaped(_ text: String) -> String {
         let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~'!$*:@,;".utf8)
         let digits = Array("0123456789ABCDEF".utf8)
         var output: [UInt8] = []

@@ -11,6 +11,11 @@ struct Preferences: Sendable, Equatable {
     var respondsAsynchronously = false
     var continuesOnError = false
     var tracksChanges = false
+    /// As OData 4.0 calls it.
+    private var tracksWithPrefix = false
+    /// `omit-values`, which OData 4.0 has with its prefix only.
+    private var omitted: String?
+    private var omitsWithPrefix = false
 
     init(_ field: String?) {
         for piece in (field ?? "").split(whereSeparator: { $0 == "," || $0 == ";" }) {
@@ -18,16 +23,32 @@ struct Preferences: Sendable, Equatable {
                 String(part.filter { $0 != " " && $0 != "\"" })
             }
             guard var name = pair.first?.lowercased() else { continue }
-            if name.hasPrefix("odata.") { name.removeFirst("odata.".count) }
+            let hasPrefix = name.hasPrefix("odata.")
+            if hasPrefix { name.removeFirst("odata.".count) }
             let value = pair.count > 1 ? pair[1] : nil
             switch name {
             case "return": returned = returned ?? value.flatMap { Returned(rawValue: $0.lowercased()) }
             case "maxpagesize": maximumPageSize = value.flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
             case "respond-async": respondsAsynchronously = true
             case "continue-on-error": continuesOnError = value != "false"
-            case "track-changes": tracksChanges = true
+            case "track-changes": (tracksChanges, tracksWithPrefix) = (true, hasPrefix)
+            case "omit-values": (omitted, omitsWithPrefix) = (value?.lowercased(), hasPrefix)
             default: continue
             }
         }
+    }
+
+    /// Whether properties without a value are left out. Defaults are always told: a client need not know the model.
+    func omitsNulls(version: String) -> Bool {
+        omitted == "nulls" && (version != "4.0" || omitsWithPrefix)
+    }
+
+    /// What `Preference-Applied` says of an answer that was read in this format.
+    func applied(_ format: ResponseFormat, pageSize: Int? = nil, tracked: Bool = false) -> DoorHeaders {
+        var names: [String] = []
+        if maximumPageSize != nil, let pageSize { names.append("maxpagesize=\(pageSize)") }
+        if format.omitsNulls { names.append(omitsWithPrefix ? "odata.omit-values=nulls" : "omit-values=nulls") }
+        if tracked, tracksChanges { names.append(tracksWithPrefix ? "odata.track-changes" : "track-changes") }
+        return names.isEmpty ? [:] : ["Preference-Applied": names.joined(separator: ", ")]
     }
 }

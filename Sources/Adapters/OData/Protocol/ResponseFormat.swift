@@ -8,6 +8,8 @@ struct ResponseFormat: Sendable, Equatable {
 
     var metadata = Metadata.minimal
     var isIEEE754Compatible = false
+    /// `Prefer: omit-values=nulls`
+    var omitsNulls = false
     /// `4.0` where the caller knows no later one.
     var version = "4.01"
 

@@ -16,10 +16,17 @@ struct ServiceRequest: Sendable {
     let root: String
     let caller: Principal
     let records: any RecordStore
+    /// What addresses in bodies are written in.
+    var language = LanguageVersion.v401
+    /// The body where it came in another form than version 4's JSON: what that would have said.
+    var content: WireValue?
+    /// Whether a change of what is not there creates it.
+    var createsMissing: Bool { language != .v2 }
 
     var contentType: String { (headers["Content-Type"] ?? "").lowercased() }
 
     var sendsJSON: Bool {
+        if content != nil { return true }
         let type = contentType.prefix { $0 != ";" }.filter { $0 != " " }
         return type == "application/json" || type.hasSuffix("+json")
     }

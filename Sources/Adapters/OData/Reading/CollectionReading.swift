@@ -14,22 +14,35 @@ struct CollectionReading: Sendable {
     }
 
     func page(_ place: EntitiesPlace) async throws -> DoorAnswer {
-        let page = try await desk.runner.page(try await query(place))
+        let deltas = DeltaReading(desk)
+        if deltas.isAskedForChanges { return try await deltas.changes(place) }
+        let query = try await query(place)
+        guard deltas.isAskedToTrack else { return answer(try await desk.runner.page(query), place) }
+        let (page, mark) = try await desk.runner.followed(query)
+        return answer(page, place, token: try mark.map { try deltas.token($0) })
+    }
+
+    private func answer(_ page: ResultPage, _ place: EntitiesPlace, token: String? = nil) -> DoorAnswer {
         let context = ContextFragment(options: request.target.options, version: request.format.version)
         let fragment =
             page.shape.table == nil
             ? context.applied(page.shape, place.table.source) : context.collection(place)
-        let body = desk.writer.collection(page, context: fragment, next: next(page.next))
-        return desk.answers.json(body, headers: applied)
+        let deltas = DeltaReading(desk)
+        let body = desk.writer.collection(
+            page, context: fragment, next: next(page.next, token),
+            delta: page.next == nil ? token.map { deltas.link($0) } : nil)
+        return desk.answers.json(body, headers: applied(tracked: token != nil))
     }
 
     func references(_ place: EntitiesPlace) async throws -> DoorAnswer {
         let page = try await desk.runner.page(try await query(place))
-        return desk.answers.json(desk.writer.references(page, next: next(page.next)), headers: applied)
+        return desk.answers.json(desk.writer.references(page, next: next(page.next)), headers: applied())
     }
 
     /// `/$count`: the number alone.
     func count(_ place: EntitiesPlace) async throws -> DoorAnswer {
+        let deltas = DeltaReading(desk)
+        if deltas.isAskedForChanges { return try await deltas.count(place) }
         let count = try await desk.runner.count(try await query(place))
         return desk.answers.text(Array(String(count).utf8), type: "text/plain;charset=utf-8")
     }
@@ -41,29 +54,26 @@ struct CollectionReading: Sendable {
             now: desk.service.clock.now())
     }
 
-    private var pageSize: Int {
+    var pageSize: Int {
         let own = desk.service.configuration.pageSize
         return request.preferences.maximumPageSize.map { min($0, own) } ?? own
     }
 
-    private var applied: DoorHeaders {
-        request.preferences.maximumPageSize == nil
-            ? [:] : ["Preference-Applied": "maxpagesize=\(pageSize)"]
+    func applied(tracked: Bool = false, by format: ResponseFormat? = nil) -> DoorHeaders {
+        request.preferences.applied(format ?? request.format, pageSize: pageSize, tracked: tracked)
     }
 
-    /// The same request with its place in the order.
-    func next(_ token: String?) -> String? {
+    /// The same request with its place in the order, and where changes are tracked the place that they began at.
+    func next(_ token: String?, _ delta: String? = nil) -> String? {
         guard let token else { return nil }
-        let parts = request.relative.split(separator: "?", maxSplits: 1).map(String.init)
-        let kept = (parts.count > 1 ? parts[1] : "").split(separator: "&").filter { piece in
-            let name = piece.prefix { $0 != "=" }.lowercased()
-            return name != "$skiptoken" && name != "%24skiptoken" && name != "skiptoken"
-        }
-        let query = (kept.map(String.init) + ["$skiptoken=\(token)"]).joined(separator: "&")
-        return "\(request.root)\(parts.first ?? "")?\(query)"
+        let address = PlainAddress(request.relative)
+        let more = delta.map { [DeltaReading(desk).option($0)] } ?? []
+        return request.root + address.adding(["$skiptoken=\(token)"] + more)
     }
 }
 
 extension ResourceDesk {
-    var runner: QueryRunner { QueryRunner(tables: tables, records: request.records, now: service.clock.now()) }
+    var runner: QueryRunner {
+        QueryRunner(tables: tables, records: request.records, now: service.clock.now(), limits: limits.query)
+    }
 }

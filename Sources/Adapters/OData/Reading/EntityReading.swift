@@ -23,6 +23,7 @@ struct EntityReading: Sendable {
             throw PorticoError(.recordNotFound, "There is no such entity.", target: place.table.source)
         }
         let tag = RowIdentity(tables: desk.tables).tag(row, shape)
+        if let tag, let field = request.headers["If-Match"], !Self.matches(field, tag) { throw WriteConditions.failed }
         if let tag, let field = request.headers["If-None-Match"], Self.matches(field, tag) {
             return desk.answers.nothing(304, headers: ["ETag": tag])
         }
@@ -30,28 +31,37 @@ struct EntityReading: Sendable {
     }
 
     /// The entity as it is now, for answers to writes. Only what shapes the answer is taken from the request.
-    func representation(_ place: EntityPlace, status: Int, headers: DoorHeaders) async throws -> DoorAnswer {
-        let options = request.target.options.filter { option in
+    func representation(
+        _ place: EntityPlace, status: Int, headers: DoorHeaders, expanding nested: QueryOption? = nil
+    ) async throws -> DoorAnswer {
+        var options = request.target.options.filter { option in
             switch option.form {
             case .select, .expand, .compute, .alias: true
             default: false
             }
         }
+        if let nested, !options.contains(where: { if case .expand = $0.form { true } else { false } }) {
+            options.append(nested)
+        }
         guard let (row, shape) = try await row(place, options: options) else {
             return desk.answers.nothing(headers: headers)
         }
         return answer(
-            row, shape, place, tag: RowIdentity(tables: desk.tables).tag(row, shape), status: status, headers: headers)
+            row, shape, place, tag: RowIdentity(tables: desk.tables).tag(row, shape), status: status, headers: headers,
+            options: options)
     }
 
     private func answer(
         _ row: ResultRow, _ shape: ResultShape, _ place: EntityPlace, tag: String?, status: Int = 200,
-        headers: DoorHeaders = [:]
+        headers: DoorHeaders = [:], options: [QueryOption]? = nil
     ) -> DoorAnswer {
-        let context = ContextFragment(options: request.target.options, version: request.format.version)
+        let context = ContextFragment(options: options ?? request.target.options, version: request.format.version)
         let body = desk.writer.entity(row, shape, context: context.entity(place))
         var headers = headers
         headers["ETag"] = tag
+        for field in request.preferences.applied(request.format).fields {
+            headers[field.name] = (headers[field.name].map { "\($0), " } ?? "") + field.value
+        }
         return desk.answers.json(body, status: status, headers: headers)
     }
 

@@ -8,15 +8,50 @@ struct QueryRunner: Sendable {
     let tables: ServiceTables
     let records: any RecordStore
     let now: WireDate
+    let limits: QueryLimits
 
     func page(_ query: EntityQuery) async throws -> ResultPage {
-        let plan = try Self.telling { () throws(QueryProblem) in try query.plan(in: tables) }
+        let plan = try Self.telling { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
         return try await records.atOneMoment { moment in try plan.page(at: moment) }
+    }
+
+    func page(_ query: CrossJoinQuery) async throws -> CrossJoinPage {
+        let plan = try Self.telling { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
+        return try await records.atOneMoment { moment in try plan.page(at: moment) }
+    }
+
+    func page(_ walk: SetWalk) async throws -> SetWalk.Page {
+        let (tables, now, limits) = (tables, now, limits)
+        do {
+            return try await records.atOneMoment { moment in
+                try walk.page(at: moment, now: now, in: tables, limits: limits)
+            }
+        } catch let problem as QueryProblem {
+            return try Self.telling { () throws(QueryProblem) in throw problem }
+        }
+    }
+
+    /// The page, and its place in the history of what its rows depend on; nil where that cannot be followed.
+    func followed(_ query: EntityQuery) async throws -> (ResultPage, HistoryMark?) {
+        let plan = try Self.telling { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
+        let tracked = try Self.telling { () throws(QueryProblem) in
+            try TrackedQuery(query, plan: plan, in: tables, limits: limits)
+        }
+        return try await records.atOneMoment { moment in
+            (try plan.page(at: moment), try tracked?.mark(at: moment))
+        }
+    }
+
+    /// Nil where changes of the query's result cannot be followed.
+    func tracked(_ query: EntityQuery) throws -> TrackedQuery? {
+        try Self.telling { () throws(QueryProblem) in
+            try TrackedQuery(query, plan: try query.plan(in: tables, limits: limits), in: tables, limits: limits)
+        }
     }
 
     /// How many there are, without regard to paging.
     func count(_ query: EntityQuery) async throws -> Int {
-        let plan = try Self.telling { () throws(QueryProblem) in try query.plan(in: tables) }
+        let plan = try Self.telling { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
         return try await records.atOneMoment { moment in try plan.count(at: moment) }
     }
 

@@ -24,20 +24,9 @@ struct ResultWriter: Sendable {
     ) -> [UInt8] {
         let rows = rows ?? page.rows
         var output = JSONOutput(capacity: 256 + rows.count * 256)
-        output.beginObject()
-        self.context(context, to: &output)
-        if let count = page.count {
-            output.key("@odata.count")
-            output.raw(String(count))
-        }
-        output.key("value")
-        output.beginArray()
+        begin(context, count: page.count, to: &output)
         for row in rows { write(row, page.shape, to: &output) }
-        output.endArray()
-        // Paging works without metadata too (section 4.5.5).
-        if let next { output.member("@odata.nextLink", next) }
-        if let delta { output.member("@odata.deltaLink", delta) }
-        output.endObject()
+        end(next, delta: delta, to: &output)
         return output.bytes
     }
 
@@ -51,19 +40,33 @@ struct ResultWriter: Sendable {
     /// The rows' ids alone.
     func references(_ page: ResultPage, next: String?) -> [UInt8] {
         var output = JSONOutput()
+        begin("Collection($ref)", count: page.count, to: &output)
+        for row in page.rows { reference(row, page.shape, to: &output) }
+        end(next, to: &output)
+        return output.bytes
+    }
+
+    /// A collection's document up to its first item.
+    func begin(_ context: String, count: Int?, to output: inout JSONOutput) {
         output.beginObject()
-        context("Collection($ref)", to: &output)
-        if let count = page.count {
-            output.key("@odata.count")
-            output.raw(String(count))
-        }
+        self.context(context, to: &output)
+        if let count { self.count("@odata.count", count, to: &output) }
         output.key("value")
         output.beginArray()
-        for row in page.rows { reference(row, page.shape, to: &output) }
+    }
+
+    func end(_ next: String?, delta: String? = nil, to output: inout JSONOutput) {
         output.endArray()
+        // Paging works without metadata too (section 4.5.5).
         if let next { output.member("@odata.nextLink", next) }
+        if let delta { output.member("@odata.deltaLink", delta) }
         output.endObject()
-        return output.bytes
+    }
+
+    /// A 64-bit number like any other (JSON Format 4.01, section 4.5.4).
+    func count(_ name: String, _ count: Int, to output: inout JSONOutput) {
+        output.key(name)
+        format.isIEEE754Compatible ? output.string(String(count)) : output.raw(String(count))
     }
 
     func context(_ fragment: String, to output: inout JSONOutput) {
@@ -76,11 +79,11 @@ struct ResultWriter: Sendable {
         output.endObject()
     }
 
-    private func write(_ row: ResultRow, _ shape: ResultShape, context: String? = nil, to output: inout JSONOutput) {
+    func write(_ row: ResultRow, _ shape: ResultShape, context: String? = nil, to output: inout JSONOutput) {
         output.beginObject()
         if let context { self.context(context, to: &output) }
         let type = RowIdentity(tables: tables).type(row, shape)
-        if shape.table != nil { RowControl(self).write(row, shape, type, to: &output) }
+        if shape.table != nil { RowControl(self).write(row, shape, type, isDocument: context != nil, to: &output) }
         properties(row, shape, type, to: &output)
         for (position, expansion) in shape.expansions.enumerated() where row.expanded.indices.contains(position) {
             if let type, type.navigation(expansion.property) == nil { continue }
@@ -93,7 +96,9 @@ struct ResultWriter: Sendable {
         _ row: ResultRow, _ shape: ResultShape, _ type: StructuredType?, to output: inout JSONOutput
     ) {
         var groups = GroupedColumns(shape)
-        for (position, column) in shape.columns.enumerated() where column.isVisible {
+        // Keys are told whatever is selected, so that clients know what they have (Protocol 4.01, section 11.2.5.1).
+        let keys = shape.table?.keyNames ?? []
+        for (position, column) in shape.columns.enumerated() where column.isVisible || keys.contains(column.name) {
             if column.path.count > 1 {
                 groups.write(position, row, with: values, to: &output)
                 continue
@@ -104,6 +109,7 @@ struct ResultWriter: Sendable {
             {
                 continue
             }
+            if format.omitsNulls, row.values[position].isNull, !column.type.isCollection { continue }
             if format.metadata == .full { RowControl.annotate(column.name, column.type, to: &output) }
             output.key(column.name)
             value(row.values[position], column, to: &output)
@@ -123,10 +129,10 @@ struct ResultWriter: Sendable {
 
     private func expansion(_ expansion: ResultExpansion, _ expanded: ExpandedRows, to output: inout JSONOutput) {
         if let count = expanded.count, expansion.isCollection {
-            output.key("\(expansion.property)@odata.count")
-            output.raw(String(count))
+            self.count("\(expansion.property)@odata.count", count, to: &output)
         }
         if case .count = expansion.content { return }
+        if format.omitsNulls, !expansion.isCollection, expanded.rows.isEmpty { return }
         output.key(expansion.property)
         guard expansion.isCollection else {
             guard let row = expanded.rows.first else { return output.null() }

@@ -12,18 +12,21 @@ struct RowControl {
         self.writer = writer
     }
 
-    func write(_ row: ResultRow, _ shape: ResultShape, _ type: StructuredType?, to output: inout JSONOutput) {
+    /// An entity that is a whole document says who it is and where its stream is even where that can be computed.
+    func write(
+        _ row: ResultRow, _ shape: ResultShape, _ type: StructuredType?, isDocument: Bool, to output: inout JSONOutput
+    ) {
         guard format.metadata != .none, let table = shape.table, let type else { return }
         if format.metadata == .full || type.name != (shape.type ?? table.type.name) {
             output.member("@odata.type", "#\(type.name)")
         }
         let identity = RowIdentity(tables: writer.tables)
         let path = identity.path(row, shape)
-        if format.metadata == .full, let path { output.member("@odata.id", writer.root + path) }
+        if format.metadata == .full || isDocument, let path { output.member("@odata.id", writer.root + path) }
         if let tag = identity.tag(row, shape) { output.member("@odata.etag", tag) }
         guard let path else { return }
         if format.metadata == .full { output.member("@odata.editLink", writer.root + path) }
-        media(row, shape, table, path, to: &output)
+        media(shape, table, path, isDocument: isDocument, to: &output)
         guard format.metadata == .full else { return }
         for navigation in type.navigation {
             let link = "\(writer.root)\(path)/\(navigation.name)"
@@ -33,10 +36,12 @@ struct RowControl {
     }
 
     private func media(
-        _ row: ResultRow, _ shape: ResultShape, _ table: RecordTable, _ path: String, to output: inout JSONOutput
+        _ shape: ResultShape, _ table: RecordTable, _ path: String, isDocument: Bool, to output: inout JSONOutput
     ) {
+        if format.metadata == .full || isDocument, table.streams["$value"] != nil {
+            output.member("@odata.mediaReadLink", "\(writer.root)\(path)/$value")
+        }
         guard format.metadata == .full else { return }
-        if table.streams["$value"] != nil { output.member("@odata.mediaReadLink", "\(writer.root)\(path)/$value") }
         for name in shape.streams where name != "$value" {
             output.member("\(name)@odata.mediaReadLink", "\(writer.root)\(path)/\(name)")
             output.member("\(name)@odata.mediaEditLink", "\(writer.root)\(path)/\(name)")

@@ -1,17 +1,45 @@
 import AdapterKit
+import ODataLanguage
 import ODataModel
 import WireFormats
 
 /// The service document and the model (JSON Format 4.01, section 5; Protocol 4.01, section 11.1).
 struct ServiceDocuments: Sendable {
     let model: EntityDataModel
+    /// `Core.SchemaVersion`
+    private let version: String?
     private let xml: [UInt8]
     private let json: [UInt8]
+    /// The model as version 2's clients read it.
+    let version2: [UInt8]
 
     init(_ model: EntityDataModel) {
         self.model = model
+        version = Self.version(model)
         xml = Array(model.document.xmlText.utf8)
+        version2 = model.version2Document
         json = (try? JSONFormat().write(model.document.jsonValue)) ?? []
+    }
+
+    /// `$schemaversion` names this model, or any. Throws `record.notFound` for another (Protocol 4.01, section 11.2.12).
+    func checkVersion(of target: RequestTarget) throws(PorticoError) {
+        for option in target.options {
+            guard case .schemaVersion(let wanted) = option.form, wanted != "*", wanted != version else { continue }
+            throw PorticoError(
+                .recordNotFound, "There is no version \(wanted) of this model.", target: "$schemaversion")
+        }
+    }
+
+    private static func version(_ model: EntityDataModel) -> String? {
+        for schema in model.document.first("DataServices")?.all("Schema") ?? [] {
+            for annotation in schema.all("Annotation") {
+                guard let term = annotation["Term"].flatMap({ QualifiedName($0) }).map(model.resolve),
+                    "\(term)" == "Org.OData.Core.V1.SchemaVersion"
+                else { continue }
+                return annotation["String"] ?? annotation.first("String")?.text
+            }
+        }
+        return nil
     }
 
     func service(_ format: ResponseFormat, root: String) -> [UInt8] {

@@ -4,16 +4,11 @@ import ODataRecords
 
 /// Creates entities with what is nested in them and bound to them (Protocol 4.01, section 11.4.2).
 struct EntityCreation: Sendable {
-    /// How deep entities may be nested in each other.
-    static let maximumDepth = 16
-    /// Entities of one request.
-    static let maximumEntities = 1_000
-
     let tables: ServiceTables
     let records: any RecordStore
     let links: EntityLinks
-    let server: ServerValues
     let discriminators: [String: String]
+    let limits: ServiceLimits
 
     private var form: StoredForm { StoredForm(model: tables.model) }
 
@@ -22,7 +17,7 @@ struct EntityCreation: Sendable {
         _ payload: EntityPayload, in table: RecordTable, given: [FieldName: WireValue] = [:], id: RecordID? = nil,
         streams: WireDictionary = [:], depth: Int = 0, _ changes: inout ChangeSet
     ) async throws -> KnownRecord {
-        guard depth < Self.maximumDepth, changes.changes.count < Self.maximumEntities else {
+        guard depth < limits.insertDepth, changes.changes.count < limits.insertEntities else {
             throw PorticoError(.requestLimitExceeded, "Too many entities are nested in one request.")
         }
         guard !payload.type.isAbstract else {
@@ -33,7 +28,6 @@ struct EntityCreation: Sendable {
         for (field, value) in given { fields[field.text] = value }
         for member in streams { fields[member.key] = member.value }
         try await principals(payload, table, depth, &fields, &changes)
-        try required(type, table, fields)
         let key = try await identify(table, id: id, &fields)
         changes.create(key, fields, in: table.entity)
         let record = KnownRecord(key, fields, of: table)
@@ -43,7 +37,7 @@ struct EntityCreation: Sendable {
 
     private func fields(of payload: EntityPayload, _ type: StructuredType, _ table: RecordTable) -> WireDictionary {
         var fields = WireDictionary()
-        for (property, value) in server.creating(type, payload.values) {
+        for (property, value) in payload.values {
             if let column = table.columns[property] { fields[column.field.text] = value }
         }
         if let discriminator = table.discriminator { fields[discriminator.text] = .string(type.name.description) }
@@ -85,8 +79,6 @@ struct EntityCreation: Sendable {
             }
             if let principal {
                 for pair in pairs { fields[pair.near.text] = principal[pair.far] }
-            } else {
-                try await links.check(pairs, fields, far, changes, target: navigation.name)
             }
         }
     }
@@ -116,15 +108,6 @@ struct EntityCreation: Sendable {
                 let child = try await create(inner, in: far, given: given, depth: depth + 1, &changes)
                 if case .links = relation { links.link(record, to: child, by: relation, &changes) }
             }
-        }
-    }
-
-    private func required(_ type: StructuredType, _ table: RecordTable, _ fields: WireDictionary) throws(PorticoError) {
-        for property in type.properties where !property.type.isNullable && !property.type.isCollection {
-            guard let column = table.columns[property.name], property.defaultValue == nil,
-                !(column.field == table.keyField || table.isSingleton), fields[column.field.text] == nil
-            else { continue }
-            throw PorticoError(.requestInvalid, "\(property.name) is missing.", target: property.name)
         }
     }
 

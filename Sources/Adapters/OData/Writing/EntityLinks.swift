@@ -9,6 +9,9 @@ struct EntityLinks: Sendable {
     let records: any RecordStore
     /// `https://host/odata/v4/service/`
     let root: String
+    /// What addresses are written in.
+    var language = LanguageVersion.v401
+    let limits: LanguageLimits
 
     /// The entity of an address, which must be one of the table's. Throws `request.invalid` where it is not there.
     func record(
@@ -42,29 +45,12 @@ struct EntityLinks: Sendable {
         {
             text.removeFirst(root[slash...].count)
         }
-        let request = try TargetReader.target(text)
+        let request = try TargetReader.target(text, language: language, limits: limits)
         guard case .path(let segments) = request.resource,
             case .entity(let place) = try AddressReader(tables: tables, options: request.options).address(segments)
                 .target
         else { throw PorticoError(.requestInvalid, "This is no address of an entity.") }
         return place
-    }
-
-    /// Throws `request.invalid` where the fields name a record that is not there.
-    func check(
-        _ pairs: [RecordRelation.Pair], _ fields: WireDictionary, _ far: RecordTable, _ changes: ChangeSet,
-        target: String
-    ) async throws {
-        let values = pairs.map { fields[$0.near.text] ?? .null }
-        guard values.allSatisfy({ !$0.isNull }) else { return }
-        if pairs.count == 1, pairs[0].far == far.keyField, let id = RecordID(key: values[0]) {
-            if changes.fields(of: id, in: far.entity) != nil { return }
-            if try await records.record(id, in: far.entity) != nil { return }
-        } else {
-            let filter = Filter.all(zip(pairs, values).map { .compare($0.far, .equal, $1) })
-            if try await records.count(filter, in: far.entity) > 0 { return }
-        }
-        throw PorticoError(.requestInvalid, "\(target) would lead to an entity that is not there.", target: target)
     }
 
     /// What a relation from `near` fixes in the fields of the records that it leads to.

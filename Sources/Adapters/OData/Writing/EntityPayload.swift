@@ -14,6 +14,10 @@ struct EntityPayload: Sendable {
     var nested: [String: [WireValue]]
     /// Navigation properties that are to lead nowhere.
     var cleared: Set<String>
+    /// By navigation property: everything that stands in it, as sent. In a change, a list is the whole list.
+    private(set) var listed: [String: [WireValue]] = [:]
+    /// By navigation property: what is to be changed of its list.
+    private(set) var deltas: [String: [WireValue]] = [:]
 
     /// Throws `request.invalid` with the property at fault as the target.
     init(_ json: WireValue, of table: RecordTable, declared: StructuredType, model: EntityDataModel)
@@ -42,9 +46,16 @@ struct EntityPayload: Sendable {
     }
 
     private mutating func control(_ target: String, _ name: String, _ value: WireValue) throws(PorticoError) {
-        guard name == "odata.bind" || name == "bind" else { return }
+        guard ["odata.bind", "bind", "odata.delta", "delta"].contains(name), !target.isEmpty else { return }
         guard type.navigation(target) != nil else {
             throw PorticoError(.requestInvalid, "\(type.name) has no navigation property \(target).", target: target)
+        }
+        if name.hasSuffix("delta") {
+            guard type.navigation(target)?.isCollection == true, let items = value.arrayValue else {
+                throw PorticoError(.requestInvalid, "Changes of a list are a list.", target: target)
+            }
+            deltas[target] = items
+            return
         }
         let addresses = (value.arrayValue ?? [value]).compactMap(\.stringValue)
         guard !addresses.isEmpty || value.arrayValue?.isEmpty == true else {
@@ -64,6 +75,7 @@ struct EntityPayload: Sendable {
                 .requestInvalid, "\(navigation.name) is \(navigation.isCollection ? "a list" : "one entity").",
                 target: navigation.name)
         }
+        listed[navigation.name] = value.arrayValue ?? [value]
         for item in value.arrayValue ?? [value] {
             guard let members = item.dictionaryValue else {
                 throw PorticoError(.requestInvalid, "\(navigation.name) holds entities.", target: navigation.name)

@@ -7,18 +7,18 @@ struct EntityUpdate: Sendable {
     let tables: ServiceTables
     let records: any RecordStore
     let links: EntityLinks
-    let server: ServerValues
     let creation: EntityCreation
 
     func change(
         _ record: Record, of table: RecordTable, by payload: EntityPayload, replacing: Bool,
-        if condition: RecordChange.Condition, _ changes: inout ChangeSet
+        if condition: RecordChange.Condition, depth: Int = 0, _ changes: inout ChangeSet
     ) async throws {
+        let nested = NestedChanges(update: self, record: record, table: table, isReplacing: replacing, depth: depth)
         let known = KnownRecord(record.id, record.fields, of: table)
         let current: (String) -> WireValue = { property in table.columns[property].map { record[$0.field] } ?? .null }
-        let values = server.changing(payload.type, merged(payload.values, current, payload.type), current)
+        let values = ServerValues.changeable(payload.type, merged(payload.values, current, payload.type))
         var fields = WireDictionary()
-        if replacing { keep(record, table, payload.type, &fields) }
+        if replacing { keep(record, table, &fields) }
         for (property, value) in values {
             if let column = table.columns[property] { fields[column.field.text] = value }
         }
@@ -27,10 +27,11 @@ struct EntityUpdate: Sendable {
             for member in payload.dynamic { all[member.key] = member.value }
             fields[dynamic.text] = .dictionary(all)
         }
-        try await navigate(payload, table, known, &fields, &changes)
+        try await navigate(payload, table, known, nested, &fields, &changes)
         let action: RecordChange.Action =
             replacing ? .replace(record.id, fields, orCreate: false) : .update(record.id, fields)
         changes.add(RecordChange(table.entity, action, if: condition))
+        try await nested.lists(payload, &changes)
     }
 
     /// A complex value that PATCH sends changes the members that it names.
@@ -49,10 +50,8 @@ struct EntityUpdate: Sendable {
         }
     }
 
-    private func keep(_ record: Record, _ table: RecordTable, _ type: StructuredType, _ fields: inout WireDictionary) {
-        for property in server.kept(type) {
-            if let column = table.columns[property] { fields[column.field.text] = record[column.field] }
-        }
+    /// What no request says of an entity.
+    private func keep(_ record: Record, _ table: RecordTable, _ fields: inout WireDictionary) {
         var hidden = [table.keyField]
         if let discriminator = table.discriminator { hidden.append(discriminator) }
         for stream in table.streams.values { hidden += [stream.content, stream.mediaType] }
@@ -60,14 +59,15 @@ struct EntityUpdate: Sendable {
     }
 
     private func navigate(
-        _ payload: EntityPayload, _ table: RecordTable, _ record: KnownRecord, _ fields: inout WireDictionary,
-        _ changes: inout ChangeSet
+        _ payload: EntityPayload, _ table: RecordTable, _ record: KnownRecord, _ nested: NestedChanges,
+        _ fields: inout WireDictionary, _ changes: inout ChangeSet
     ) async throws {
+        try await nested.single(payload, &fields, &changes)
         for name in payload.cleared {
             guard case .fields(_, let pairs, false)? = table.relations[name] else { continue }
             for pair in pairs { fields[pair.near.text] = .null }
         }
-        for (name, addresses) in payload.bound {
+        for (name, addresses) in payload.bound where !nested.isList(name, payload) {
             guard let relation = table.relations[name], let far = tables[relation.target] else { continue }
             for address in addresses {
                 let other = try await links.record(at: address, in: far, changes, target: name)
@@ -77,20 +77,6 @@ struct EntityUpdate: Sendable {
                     links.link(record, to: other, by: relation, &changes)
                 }
             }
-        }
-        for navigation in payload.type.navigation {
-            guard case .fields(_, let pairs, false)? = table.relations[navigation.name],
-                let far = tables[table.relations[navigation.name]!.target], payload.bound[navigation.name] == nil,
-                pairs.contains(where: { fields[$0.near.text] != nil })
-            else { continue }
-            var whole = record.fields
-            for member in fields { whole[member.key] = member.value }
-            try await links.check(pairs, whole, far, changes, target: navigation.name)
-        }
-        guard payload.nested.isEmpty else {
-            throw PorticoError(
-                .requestInvalid, "Entities nested in a change are not taken; change them by themselves.",
-                target: payload.nested.keys.sorted().first)
         }
     }
 }

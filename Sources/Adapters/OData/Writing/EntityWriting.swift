@@ -17,15 +17,19 @@ struct EntityWriting: Sendable {
         self.desk = desk
     }
 
-    private var server: ServerValues { ServerValues(tables: tables, now: desk.service.clock.now()) }
-
     private var creation: EntityCreation {
         EntityCreation(
-            tables: tables, records: request.records, links: desk.links, server: server,
-            discriminators: desk.service.configuration.discriminators)
+            tables: tables, records: request.records, links: desk.links,
+            discriminators: desk.service.configuration.discriminators, limits: desk.limits)
     }
 
     func create(in place: EntitiesPlace) async throws -> DoorAnswer {
+        let (created, payload) = try await insert(into: place)
+        return try await answer(created, of: place.table, payload)
+    }
+
+    /// The entity that the body describes, once it is there.
+    func insert(into place: EntitiesPlace) async throws -> (KnownRecord, EntityPayload) {
         let table = place.table
         var changes = ChangeSet()
         var given: [FieldName: WireValue] = [:]
@@ -42,7 +46,7 @@ struct EntityWriting: Sendable {
             desk.links.link(known, to: created, by: relation, &changes)
         }
         try await apply(changes)
-        return try await answer(created.id, of: table, payload.type)
+        return (created, payload)
     }
 
     /// The body as an entity, or for a media entity as its stream.
@@ -57,11 +61,16 @@ struct EntityWriting: Sendable {
         return (payload, [stream.content.text: .data(request.body), stream.mediaType.text: .string(type)])
     }
 
-    private func answer(_ id: RecordID, of table: RecordTable, _ type: StructuredType) async throws -> DoorAnswer {
-        let place = EntityPlace(table: table, type: table.type, origin: .key(id))
-        let record = try await desk.finder.found(place)
-        let address = request.root + table.source + table.keyPredicate(record.fields, model: tables.model)
+    private func answer(
+        _ created: KnownRecord, of table: RecordTable, _ payload: EntityPayload
+    ) async throws -> DoorAnswer {
+        let place = EntityPlace(table: table, type: table.type, origin: .key(created.id))
+        let address = request.root + table.source + table.keyPredicate(created.fields, model: tables.model)
         var headers: DoorHeaders = ["Location": address]
+        guard let record = try await desk.finder.record(place) else {
+            // The same change set has deleted it again.
+            return desk.answers.nothing(201, headers: headers)
+        }
         if request.preferences.returned == .minimal {
             headers["OData-EntityId"] = address
             headers["Preference-Applied"] = "return=minimal"
@@ -69,7 +78,8 @@ struct EntityWriting: Sendable {
             return desk.answers.nothing(headers: headers)
         }
         if request.preferences.returned != nil { headers["Preference-Applied"] = "return=representation" }
-        return try await EntityReading(desk).representation(place, status: 201, headers: headers)
+        return try await EntityReading(desk).representation(
+            place, status: 201, headers: headers, expanding: NestedNames(payload, model: tables.model).option)
     }
 
     func change(_ place: EntityPlace, replacing: Bool) async throws -> DoorAnswer {
@@ -91,9 +101,15 @@ struct EntityWriting: Sendable {
     private func change(_ record: Record, at place: EntityPlace, replacing: Bool) async throws -> DoorAnswer {
         let declared = tables.model.structured(place.table.type(of: record)) ?? place.type
         let payload = try EntityPayload(json(), of: place.table, declared: declared, model: tables.model)
+        // OData 4.0 has no entities within a change (Protocol 4.0, section 11.4.3.1).
+        if request.headers["OData-Version"] == "4.0", let name = payload.nested.keys.min() ?? payload.deltas.keys.min()
+        {
+            throw PorticoError(
+                .requestInvalid, "Entities nested in a change are taken from OData 4.01 on.", target: name)
+        }
         var changes = ChangeSet()
         let update = EntityUpdate(
-            tables: tables, records: request.records, links: desk.links, server: server, creation: creation)
+            tables: tables, records: request.records, links: desk.links, creation: creation)
         try await update.change(
             record, of: place.table, by: payload, replacing: replacing, if: .revision(record.revision), &changes)
         try await apply(changes)
@@ -115,15 +131,17 @@ struct EntityWriting: Sendable {
 
     /// Creates the entity under the key that the address names.
     private func upsert(_ place: EntityPlace, _ conditions: WriteConditions) async throws -> DoorAnswer {
-        guard conditions.allowsCreation, case .key(let id) = place.origin, !place.table.isSingleton else {
+        guard request.createsMissing, conditions.allowsCreation, case .key(let id) = place.origin,
+            !place.table.isSingleton
+        else {
             throw PorticoError(.recordNotFound, "There is no such entity.", target: place.table.source)
         }
-        try desk.capable(place.table, "InsertRestrictions", "Insertable")
+        try desk.capable(place.table, .insert)
         let payload = try EntityPayload(json(), of: place.table, declared: place.type, model: tables.model)
         var changes = ChangeSet()
         let created = try await creation.create(payload, in: place.table, given: keyFields, id: id, &changes)
         try await apply(changes)
-        return try await answer(created.id, of: place.table, payload.type)
+        return try await answer(created, of: place.table, payload)
     }
 
     func delete(_ place: EntityPlace) async throws -> DoorAnswer {
@@ -133,8 +151,7 @@ struct EntityWriting: Sendable {
         var changes = ChangeSet()
         let condition: RecordChange.Condition =
             request.headers["If-Match"] == nil ? .none : .revision(record.revision)
-        try await EntityDeletion(tables: tables, records: request.records)
-            .delete(record, of: place.table, if: condition, &changes)
+        changes.add(RecordChange(place.table.entity, .delete(record.id), if: condition))
         try await apply(changes)
         return desk.answers.nothing()
     }
@@ -149,6 +166,7 @@ struct EntityWriting: Sendable {
     }
 
     func json() throws -> WireValue {
+        if let content = request.content { return content }
         guard request.sendsJSON else {
             throw PorticoError(.unsupportedMediaType, "The body can be sent as application/json.")
         }

@@ -79,7 +79,7 @@ struct PropertyDesk: Sendable {
     private func write(
         _ place: EntityPlace, _ property: PropertyPlace, _ value: WireValue, merging: Bool
     ) async throws -> DoorAnswer {
-        try desk.capable(place.table, "UpdateRestrictions", "Updatable")
+        try desk.capable(place.table, .update)
         let record = try await desk.finder.found(place)
         try WriteConditions(request.headers).check(record)
         guard !value.isNull || property.type.isNullable else {
@@ -90,10 +90,8 @@ struct PropertyDesk: Sendable {
             throw PorticoError(.requestInvalid, "A key does not change.", target: property.path)
         }
         let whole = Self.setting(record[property.column.field], property.inner[...], value, merging: merging)
-        let current: (String) -> WireValue = { name in place.table.columns[name].map { record[$0.field] } ?? .null }
-        let server = ServerValues(tables: tables, now: desk.service.clock.now())
         var fields = WireDictionary()
-        for (name, value) in server.changing(type, [property.column.property: whole], current) {
+        for (name, value) in ServerValues.changeable(type, [property.column.property: whole]) {
             if let column = place.table.columns[name] { fields[column.field.text] = value }
         }
         var changes = ChangeSet()

@@ -40,7 +40,7 @@ struct StreamDesk: Sendable {
     private func write(
         _ record: Record, _ place: EntityPlace, _ fields: StreamFields, _ content: WireValue, _ type: WireValue
     ) async throws -> DoorAnswer {
-        try desk.capable(place.table, "UpdateRestrictions", "Updatable")
+        try desk.capable(place.table, .update)
         try WriteConditions(request.headers).check(record)
         var changes = ChangeSet()
         changes.add(

@@ -5,7 +5,7 @@ import ValueTree
 
 /// The services against the gateway that `PORTICO_GATEWAY` names, with the demo's accounts and sample data: the
 /// end-to-end tests start one and run these.
-@Suite("A gateway's services", .enabled(if: RunningGateway.address != nil))
+@Suite("A gateway's services", .serialized, .enabled(if: RunningGateway.address != nil))
 struct GatewayServicesTests {
     func signedIn() async throws -> Session {
         let session = Session(

@@ -81,7 +81,7 @@ final class QueryPlanTests {
         for (id, modified) in [("b", 1), ("a", 1), ("d", 2), ("c", 2)] {
             try await alice.replica.create(in: "notes", ["modified": .int64(Int64(modified))], id: id)
         }
-        for indexes in [[:], ["notes": ["modified"]]] {
+        for indexes: [String: [FieldIndex]] in [[:], ["notes": ["modified"]]] {
             alice.settings.indexes = indexes
             try await alice.reopen()
             func ids(_ order: RecordQuery.Order...) async throws -> String {
@@ -91,6 +91,34 @@ final class QueryPlanTests {
             #expect(try await ids(.ascending("modified")) == "abcd")
             #expect(try await ids(.descending("modified")) == "dcba")
             #expect(try await ids(.descending("modified"), .ascending("title")) == "cdab")
+        }
+    }
+}
+
+extension QueryPlanTests {
+    @Test(
+        "answers what it was declared for: equality, beginnings, and a range within an equality",
+        arguments: [
+            [.equals("modified", 5)], [.equals("modified", 5), .isWaiting], [.isNull("modified")],
+            [.startsWith("modified", "a")],
+        ] as [[RecordQuery.Condition]])
+    func narrowed(_ conditions: [RecordQuery.Condition]) throws {
+        let plan = try plan(RecordQuery("notes", where: conditions), database())
+        #expect(plan[0].hasPrefix("SEARCH records USING INDEX \(Self.index) (collection=? AND <expr>"), "\(plan)")
+    }
+
+    @Test("over several fields gives a page of one room's messages, and those that wait, without sorting")
+    func several() throws {
+        let path = folder.appendingPathComponent("replica.sqlite").path
+        let coding = RowCoding(cipher: nil, sensitiveFields: [:])
+        let database = try ReplicaDatabase(path: path, coding: coding, indexes: ChatRecords.indexes)
+        for query in [
+            ChatRecords.posted(in: "r", before: 9, limit: 50), ChatRecords.unposted(in: "r"),
+        ] {
+            let plan = try plan(query, database)
+            #expect(
+                plan.count == 1 && plan[0].contains("field:messages:room,seq (collection=? AND <expr>=?"),
+                "\(plan)")
         }
     }
 }

@@ -16,6 +16,8 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// What a stop gives a request that is on its way still.
     static let grace = TimeAmount.seconds(1)
     static let secondLook = TimeAmount.milliseconds(200)
+    /// How late a timer of a loop is that has read everything there is.
+    static let punctual = TimeAmount.milliseconds(20)
 
     private let connection: GatewayConnection
     /// What every request on this connection is told; nil: it is one of those that there is room for.
@@ -76,13 +78,16 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
         closeUnlessAsked(context)
     }
 
-    /// Looks twice: after much work a loop's timers come before what has arrived meanwhile.
+    /// Looks twice at least: after much work a loop's timers come before what has arrived meanwhile. A loop that is late
+    /// with its timers is late with reading too, so it looks until one is punctual.
     private func closeUnlessAsked(_ context: ChannelHandlerContext, in time: TimeAmount = grace) {
         guard order.isIdle else { return }
         let asked = order.heads
+        let due = NIODeadline.now() + time
         context.eventLoop.assumeIsolated().scheduleTask(in: time) { [self] in
             guard order.isIdle, order.heads == asked else { return }
-            if time == Self.grace { return closeUnlessAsked(context, in: Self.secondLook) }
+            let isBehind = NIODeadline.now() - due > Self.punctual
+            if time == Self.grace || isBehind { return closeUnlessAsked(context, in: Self.secondLook) }
             context.close(promise: nil)
         }
     }

@@ -12,6 +12,13 @@ struct GatewayListener<Child: ServerChildChannel> {
     let child: Child
     let group: MultiThreadedEventLoopGroup
     let logger: Logger
+    private let arriving = ArrivingConnections()
+
+    init(child: Child, group: MultiThreadedEventLoopGroup, logger: Logger) {
+        self.child = child
+        self.group = group
+        self.logger = logger
+    }
 
     func run(
         at address: GatewayServer.Address, onListening: @escaping @Sendable (Int?) async -> Void
@@ -22,7 +29,14 @@ struct GatewayListener<Child: ServerChildChannel> {
             await onListening(server.channel.localAddress?.port)
             await accept(from: server)
         } onGracefulShutdown: {
-            quiescing.initiateShutdown(promise: nil)
+            stop(server.channel, quiescing)
+        }
+    }
+
+    /// Accepts nothing more, and closes once what was accepted is handed on; what waits in the socket is its next owner's.
+    private func stop(_ channel: any Channel, _ quiescing: ServerQuiescingHelper) {
+        channel.setOption(.autoRead, value: false).whenComplete { _ in
+            arriving.whenEmpty { quiescing.initiateShutdown(promise: nil) }
         }
     }
 
@@ -32,6 +46,7 @@ struct GatewayListener<Child: ServerChildChannel> {
                 try await server.executeThenClose { inbound in
                     for try await connection in inbound {
                         connections.addTask { await child.handle(value: connection, logger: logger) }
+                        arriving.left(connection.channel)
                     }
                 }
             } catch {
@@ -47,7 +62,9 @@ struct GatewayListener<Child: ServerChildChannel> {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(quiescing.makeServerChannelHandler(channel: channel))
+                    try channel.pipeline.syncOperations.addHandlers([
+                        arriving.handler(), quiescing.makeServerChannelHandler(channel: channel),
+                    ])
                 }
             }
         switch address {
@@ -64,6 +81,12 @@ struct GatewayListener<Child: ServerChildChannel> {
     private func listen(
         on socket: ListeningSocket, _ bootstrap: ServerBootstrap
     ) async throws -> NIOAsyncChannel<Child.Value, Never> {
-        try await bootstrap.bind(try socket.duplicate()) { channel in child.setup(channel: channel, logger: logger) }
+        let channel = try await bootstrap.bind(try socket.duplicate()) { channel in
+            child.setup(channel: channel, logger: logger)
+        }
+        // NIO listens anew, with a queue of 128: a burst of connections beyond it is dropped, and tried again after
+        // seconds.
+        try socket.lengthenQueue()
+        return channel
     }
 }

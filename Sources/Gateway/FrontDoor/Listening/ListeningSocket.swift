@@ -10,6 +10,9 @@ public struct ListeningSocket: Sendable {
     private static let firstInherited: Int32 = 3
     /// Connections that wait to be accepted; the kernel's own limit (`net.core.somaxconn`) may be lower.
     private static let backlog: Int32 = 4_096
+    /// Bytes of a connection that the kernel holds and has not sent yet. Without this bound it takes some megabytes for
+    /// each peer that reads slowly, and copying them holds up everybody else on the event loop (tcp(7)).
+    private static let unsentBytes: Int32 = 128 << 10
 
     let descriptor: Int32
 
@@ -21,6 +24,7 @@ public struct ListeningSocket: Sendable {
         let flags = fcntl(firstInherited, F_GETFL)
         guard flags >= 0, fcntl(firstInherited, F_SETFL, flags | O_NONBLOCK) == 0 else { return nil }
         _ = fcntl(firstInherited, F_SETFD, FD_CLOEXEC)
+        boundUnsentBytes(of: firstInherited)
         return ListeningSocket(descriptor: firstInherited)
     }
 
@@ -41,7 +45,21 @@ public struct ListeningSocket: Sendable {
             close(descriptor)
             throw failure
         }
+        boundUnsentBytes(of: descriptor)
         return ListeningSocket(descriptor: descriptor)
+    }
+
+    /// Connections inherit it from the socket that they are accepted from. Where it cannot be set nothing is lost but
+    /// memory.
+    private static func boundUnsentBytes(of descriptor: Int32) {
+        var bytes = unsentBytes
+        _ = setsockopt(
+            descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &bytes, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// To be called once somebody else has listened on it, with a queue of his own length.
+    func lengthenQueue() throws {
+        guard listen(descriptor, Self.backlog) == 0 else { throw IOError(errnoCode: errno, reason: "listen") }
     }
 
     /// A second hold on the socket, for whoever closes what it accepts from.

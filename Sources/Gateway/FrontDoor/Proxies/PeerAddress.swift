@@ -8,6 +8,8 @@ import NIOCore
 /// to the first address that is not a trusted proxy: what stands before that one is the sender's own invention.
 struct PeerAddress: Sendable {
     let proxies: [AddressRange]
+    /// Whether the gateway itself speaks TLS.
+    var isSecure = false
 
     /// What does not change from one request of a connection to the next.
     struct OfConnection {
@@ -32,10 +34,14 @@ struct PeerAddress: Sendable {
     /// Scheme and authority of the address that the sender used; a trusted proxy says in `X-Forwarded-Proto` which scheme
     /// that was.
     func origin(of head: HTTPRequest, behind address: SocketAddress?) -> String {
-        guard let authority = head.authority, !authority.isEmpty else { return "" }
-        let said = ofConnection(address).isProxy ? head.headerFields[.xForwardedProto] : nil
-        let scheme = said == "https" || said == "http" ? said : head.scheme
-        return "\(scheme ?? "http")://\(authority)"
+        origin(of: head.authority, ofConnection(address), head.headerFields)
+    }
+
+    func origin(of authority: String?, _ connection: OfConnection, _ headers: HTTPFields) -> String {
+        guard let authority, !authority.isEmpty else { return "" }
+        let said = connection.isProxy ? headers[.xForwardedProto] : nil
+        let own = isSecure ? "https" : "http"
+        return "\(said == "https" || said == "http" ? said ?? own : own)://\(authority)"
     }
 
     private func forwarded(_ headers: HTTPFields) -> String? {

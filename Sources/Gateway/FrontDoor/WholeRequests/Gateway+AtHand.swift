@@ -19,7 +19,7 @@ extension Gateway {
         guard standing?.isExceeded != true else { return nil }
         // What is added to an empty response comes after the kept answer's fields.
         var own = GatewayResponse(kept.response.status)
-        guardian.label(&own, for: request, caller: caller, error: nil)
+        guardian.label(&own, for: request, caller: caller, at: properties, error: nil)
         standing?.label(&own)
         cors.label(&own, for: request)
         return AnswerAtHand(

@@ -14,15 +14,17 @@ struct WholeRequest: Sendable {
 extension GatewayConnection {
     /// Nil for a request that is not well-formed or too long: the asynchronous layer says so.
     func request(
-        _ held: HeldRequest, _ peer: PeerAddress.OfConnection, _ credential: inout ConnectionCredential
+        _ held: HeldRequest, _ peer: PeerAddress.OfConnection, _ head: inout RepeatedHead,
+        _ credential: inout ConnectionCredential
     ) -> WholeRequest? {
         let began = ContinuousClock.now
-        guard held.head.uri.utf8.count <= gateway.services.limits.uri, let fields = held.fields,
+        guard held.head.uri.utf8.count <= gateway.services.limits.uri, let fields = head.fields(of: held.head.headers),
             let method = HTTPRequest.Method(rawValue: held.head.method.rawValue),
-            let target = RequestTarget(held.head.uri)
+            let target = head.target(of: held.head.uri), let host = held.host
         else { return nil }
         let request = GatewayRequest(
             id: ids.next(), method: method, target: target, headers: fields, peer: peers.peer(peer, fields),
+            origin: peers.origin(of: host, peer, fields),
             body: .bytes(held.body.map { Array($0.readableBytesView) } ?? []), deadline: began + settings.request)
         let caller = gateway.authenticator.callerAtHand(of: request, &credential)
         return WholeRequest(request: request, caller: caller, began: began)

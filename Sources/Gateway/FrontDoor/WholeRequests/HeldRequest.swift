@@ -37,15 +37,10 @@ struct HeldRequest {
         body.map { [.head(head), .body($0)] } ?? [.head(head)]
     }
 
-    /// The fields as the gateway reads them. Nil where one has a name that is none.
-    var fields: HTTPFields? {
-        var fields = HTTPFields()
-        fields.reserveCapacity(head.headers.count)
-        for (name, value) in head.headers where !name.isEqualCaseInsensitive("host") {
-            guard let name = HTTPField.Name(name) else { return nil }
-            fields.append(HTTPField(name: name, value: value))
-        }
-        return fields
+    /// Nil where the request names none, or several.
+    var host: String? {
+        let values = head.headers["host"]
+        return values.count == 1 ? values[0] : nil
     }
 }
 

@@ -33,6 +33,7 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isReadingPassedOn = false
     private var mustFlush = false
     private var peer: PeerAddress.OfConnection?
+    private var head = RepeatedHead()
     private var credential = ConnectionCredential()
     /// What is written here has been encoded already.
     private var encoder: ChannelHandlerContext?
@@ -116,7 +117,7 @@ extension WholeRequestHandler {
     private func answer(_ held: HeldRequest, _ context: ChannelHandlerContext) -> Bool {
         let peer = self.peer ?? connection.peers.ofConnection(context.remoteAddress)
         self.peer = peer
-        guard encoder != nil, let request = connection.request(held, peer, &credential) else { return false }
+        guard encoder != nil, let request = connection.request(held, peer, &head, &credential) else { return false }
         if let response = connection.responseAtHand(to: request) {
             write(response)
         } else {

@@ -112,17 +112,3 @@ struct LiveSource: Sendable {
         }
     }
 }
-
-extension PullPage {
-    /// To go on from.
-    var token: String? {
-        switch ending {
-        case .next(let token): token
-        case .complete(let completion): completion.checkpoint
-        }
-    }
-
-    var isComplete: Bool {
-        if case .complete = ending { true } else { false }
-    }
-}

@@ -15,8 +15,13 @@ struct Parser {
     var end: Int
     /// In a path a `/` ends the segment, even inside quotes.
     var isInPath = false
-    /// OData 4.0: the case of options, operators and functions matters, and options need their `$`.
-    var isStrict = false
+    /// Which OData the text is written in.
+    var language = LanguageVersion.v401
+    /// Before OData 4.01 the case of options, operators and functions matters, and options need their `$`.
+    var isStrict: Bool { language != .v401 }
+    var isVersion2: Bool { language == .v2 }
+    /// Whether `cast` and `isof` take their type in quotes as well, as OData 3 had it and clients still write it.
+    var allowsQuotedTypes = false
     /// In `aggregate` a path may be a type's name alone.
     var allowsBareType = false
     private(set) var failure = (at: 0, expected: "", kind: SyntaxError.Kind.syntax)
@@ -67,8 +72,20 @@ struct Parser {
         }
     }
 
+    /// Understood, but not to be had: no other alternative is tried.
+    mutating func unsupported(_ expected: String) -> Mismatch {
+        failure = (at, expected, .syntax)
+        return Mismatch(isFinal: true)
+    }
+
     mutating func exceeded(_ limit: String) -> Mismatch {
         failure = (at, limit, .limit)
+        return Mismatch(isFinal: true)
+    }
+
+    /// What stands from an index on is well-formed and yet no value, whichever alternative reads it.
+    mutating func noValue(_ expected: String, from index: Int) -> Mismatch {
+        failure = (index, expected, .syntax)
         return Mismatch(isFinal: true)
     }
 

@@ -7,7 +7,8 @@ extension RequestTarget {
     /// one with some is, if it makes no sense otherwise (decision 0120).
     ///
     /// To a client that knows no more than OData 4.0 (`OData-MaxVersion`) `filter` is an option of the application's own,
-    /// and neither `$Filter` nor `GT` means anything.
+    /// and neither `$Filter` nor `GT` means anything. OData 2.0 has literals, functions and options of its own; they become
+    /// the same trees: `$expand=A/B` is `$expand=A($expand=B)`, `$links/Items` is `Items/$ref`.
     public init(
         _ text: String, version: LanguageVersion = .v401, limits: LanguageLimits = LanguageLimits()
     ) throws(SyntaxError) {
@@ -43,7 +44,8 @@ extension RequestTarget {
             throw SyntaxError(position: limits.length, expected: "at most \(limits.length) bytes", kind: .limit)
         }
         var parser = Parser(try SourceText(text), limits: limits)
-        parser.isStrict = version == .v40
+        parser.language = version
+        parser.allowsQuotedTypes = true
         guard text.isEmpty || text.utf8.first == UInt8(ascii: "?") else {
             let target = try parser.whole { parser throws(Parser.Mismatch) in try parser.requestTarget() }
             try target.checkExpansions(limits)
@@ -63,5 +65,5 @@ extension Parser {
 
 /// Which OData the client speaks.
 public enum LanguageVersion: Sendable, Hashable {
-    case v40, v401
+    case v2, v40, v401
 }

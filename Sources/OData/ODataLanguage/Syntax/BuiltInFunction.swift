@@ -1,7 +1,7 @@
 /// A canonical function, by the name that it has in URLs.
 ///
 /// URL Conventions 4.01, sections 5.1.1.5 to 5.1.1.12. `substringof` is OData 2.0's `contains` with its arguments
-/// exchanged; version 4 does not parse it.
+/// exchanged; version 4 parses neither it nor `replace`.
 public enum BuiltInFunction: String, Sendable, Hashable, CaseIterable {
     case concat, contains, endswith, indexof, length, startswith, substring, tolower, toupper, trim
     case matchesPattern
@@ -25,6 +25,14 @@ public enum BuiltInFunction: String, Sendable, Hashable, CaseIterable {
         default: 1...1
         }
     }
+
+    /// Those of version 2 (MS-ODATA, section 2.2.3.6.1.1), whose names are case-sensitive.
+    static let inVersion2 = [String: Self](
+        uniqueKeysWithValues: [
+            concat, endswith, indexof, length, replace, startswith, substring, substringof, tolower, toupper, trim,
+            year,
+            month, day, hour, minute, second, round, floor, ceiling,
+        ].map { ($0.rawValue, $0) })
 
     /// Those of version 4 by their lower-case names: names of functions are case-insensitive.
     static let inVersion4 = [String: Self](

@@ -78,6 +78,7 @@ public enum CoreTerm {
     public static let optimisticConcurrency = "Org.OData.Core.V1.OptimisticConcurrency"
     public static let optionalParameter = "Org.OData.Core.V1.OptionalParameter"
     public static let mediaType = "Org.OData.Core.V1.MediaType"
+    public static let label = "com.sap.vocabularies.Common.v1.Label"
     public static let description = "Org.OData.Core.V1.Description"
     public static let alternateKeys = "Org.OData.Core.V1.AlternateKeys"
     public static let insertRestrictions = "Org.OData.Capabilities.V1.InsertRestrictions"

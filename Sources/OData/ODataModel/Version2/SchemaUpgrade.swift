@@ -1,5 +1,5 @@
-/// One schema of version 2 in version 4's terms. What only version 2 knows (documentation, attributes of other
-/// namespaces) is left out.
+/// One schema of version 2 in version 4's terms. What only version 2 knows is left out: documentation, and attributes of
+/// other namespaces but those of SAP's that version 4 has a term for (labels, what sets do not take).
 struct SchemaUpgrade {
     let associations: Associations
 
@@ -26,6 +26,7 @@ struct SchemaUpgrade {
         if type["{\(CSDLNamespace.metadata2)}HasStream"] == "true" {
             upgraded.attributes.append(.init("HasStream", "true"))
         }
+        upgraded.children += labels(type)
         for child in type.children {
             switch child.name {
             case "Key": upgraded.children.append(plain(child))
@@ -43,7 +44,28 @@ struct SchemaUpgrade {
             ["Name", "Type", "Nullable", "DefaultValue", "MaxLength", "Precision", "Scale", "Unicode", "SRID"])
         if property["CollectionKind"] != nil { upgraded.set("Type", "Collection(\(upgraded["Type"] ?? ""))") }
         upgraded.modernize()
+        upgraded.children += labels(property)
         return upgraded
+    }
+
+    private func labels(_ element: CSDLElement) -> [CSDLElement] {
+        element["{\(Version2Namespace.sap)}label"].map { label in
+            [CSDLElement("Annotation", [.init("Term", CoreTerm.label), .init("String", label)])]
+        } ?? []
+    }
+
+    /// What SAP says that a set does not take.
+    private func restrictions(_ set: CSDLElement) -> [CSDLElement] {
+        [
+            ("creatable", CoreTerm.insertRestrictions, "Insertable"),
+            ("updatable", CoreTerm.updateRestrictions, "Updatable"),
+            ("deletable", CoreTerm.deleteRestrictions, "Deletable"),
+        ].compactMap { attribute, term, property in
+            guard set["{\(Version2Namespace.sap)}\(attribute)"] == "false" else { return nil }
+            let value = CSDLElement("PropertyValue", [.init("Property", property), .init("Bool", "false")])
+            return CSDLElement(
+                "Annotation", [.init("Term", term)], children: [CSDLElement("Record", children: [value])])
+        }
     }
 
     private func navigation(_ property: CSDLElement) throws(CSDLProblem) -> CSDLElement {
@@ -74,7 +96,7 @@ struct SchemaUpgrade {
         var upgraded = element(container, ["Name"])
         for set in container.all("EntitySet") {
             var item = element(set, ["Name", "EntityType"])
-            item.children = try bindings(set, schema)
+            item.children = try bindings(set, schema) + labels(set) + restrictions(set)
             upgraded.children.append(item)
         }
         for item in container.all("FunctionImport") {

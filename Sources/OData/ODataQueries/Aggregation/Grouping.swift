@@ -50,6 +50,11 @@ struct Grouping {
                 path: [name], meaning: Meaning(.aggregate(.count, nil, isDistinct: false), .int64))
         }
         let value = try reader.read(aggregate.value, on: rows.ground)
+        if aggregate.method == nil, case .path(let path) = aggregate.value.form, case .count? = path.segments.last?.form
+        {
+            return AppliedRows.Column(
+                path: [name], meaning: Meaning(.aggregate(.sum, value.expression, isDistinct: false), .int64))
+        }
         guard let method = aggregate.method else {
             throw QueryProblem("An aggregate needs a method, with `with`.", at: aggregate.range)
         }
@@ -91,7 +96,9 @@ extension Applier {
         for element in elements {
             switch element {
             case .property(let path): sets = sets.map { $0 + [path] }
-            case .rollup(let paths):
+            case .rollup(let written):
+                // `rollup(null,…)` names the grand total, which is there anyway.
+                let paths = written.first.map(Grouping.names) == ["null"] ? Array(written.dropFirst()) : written
                 let levels = (0...paths.count).reversed().map { Array(paths.prefix($0)) }
                 sets = levels.flatMap { level in sets.map { $0 + level } }
             case .rollupRecursive:

@@ -40,7 +40,9 @@ extension ExpressionReader {
         case .totalseconds: return Meaning(values[0], TypeReference(.primitive(.decimal)))
         case .totaloffsetminutes:
             return Meaning(Self.unlessNull(values[0], .value(0)), TypeReference(.primitive(.int32)))
-        case .now: return Meaning(.value(.date(now)), .dateTimeOffset)
+        case .now:
+            numbering.readsClock = true
+            return Meaning(.value(.date(now)), .dateTimeOffset)
         case .mindatetime: return try natural(.dateTimeOffset("0001-01-01T00:00:00Z"), range)
         case .maxdatetime: return try natural(.dateTimeOffset("9999-12-31T23:59:59.999999Z"), range)
         default:
@@ -63,6 +65,7 @@ extension BuiltInFunction {
         case .tolower: (.lowercase, .string)
         case .toupper: (.uppercase, .string)
         case .trim: (.trim, .string)
+        case .replace: (.replace, .string)
         case .matchesPattern: (.matches, .boolean)
         case .hassubset: (.hasSubset, .boolean)
         case .hassubsequence: (.hasSubsequence, .boolean)

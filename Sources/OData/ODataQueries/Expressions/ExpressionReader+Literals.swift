@@ -45,6 +45,9 @@ extension ExpressionReader {
             if model.kind(of: type) == .double { return .value(StoredForm.value(text: digits, .double) ?? .null) }
             return meaning.expression
         }
+        if from == .dateTimeOffset, to == .date, let day = literal.version2Meaning(for: .date) {
+            return try natural(day, range).expression
+        }
         if case .string(let text) = literal, from != to, let value = fromText(text, to, type) { return .value(value) }
         if from == .date, to == .dateTimeOffset, case .date(let day) = literal {
             return .value(StoredForm.value(text: "\(day)T00:00:00Z", .dateTimeOffset) ?? .null)

@@ -51,6 +51,60 @@ extension ExpressionReader {
     ) throws(QueryProblem) -> Meaning {
         let rows = try linked(navigation, from: entity, range)
         if navigation.isCollection { return try follow(rest, among: rows, nil, range, on: ground) }
+        return try follow(rest, fromOne: rows, range, on: ground)
+    }
+
+    /// `$root/…`: a set, one of its entities, or a singleton, whatever the row (URL Conventions 4.01, section 5.1.1.14.5).
+    func root(
+        _ segments: ArraySlice<PathSegment>, _ range: SourceRange, on ground: Ground
+    ) throws(QueryProblem) -> Meaning {
+        guard let name = segments.first?.name, name.namespace == nil else {
+            throw QueryProblem("A set or singleton is expected behind $root.", at: range)
+        }
+        guard let table = tables[name.name] else {
+            throw QueryProblem(
+                "Behind $root there is no set or singleton \(name).", at: range,
+                kind: model.container.functionImport(name.name) == nil ? .invalid : .notSupported)
+        }
+        var rest = segments.dropFirst()
+        let place = EntityPlace(source: numbering.next(), table: table, type: table.type.name)
+        let source = RelationSource.records(table.entity, as: place.source)
+        guard case .arguments(let key)? = rest.first?.form else {
+            let rows = LinkedRows(source: source, joins: [], condition: .value(true), place: place)
+            if table.isSingleton { return try follow(rest, fromOne: rows, range, on: ground) }
+            return try follow(rest, among: rows, nil, range, on: ground)
+        }
+        rest = rest.dropFirst()
+        let rows = LinkedRows(source: source, joins: [], condition: try isKey(key, of: place, range), place: place)
+        return try follow(rest, fromOne: rows, range, on: ground)
+    }
+
+    private func isKey(
+        _ key: Arguments, of place: EntityPlace, _ range: SourceRange
+    ) throws(QueryProblem) -> RowExpression {
+        let parts: [(name: String, value: Expression)] =
+            switch key {
+            case .single(let value): place.table.keyNames.map { ($0, value) }
+            case .named(let arguments): arguments.map { ($0.name, $0.value) }
+            case .names: []
+            }
+        guard parts.count == place.table.keyNames.count, Set(parts.map(\.name)) == Set(place.table.keyNames) else {
+            throw QueryProblem("This is no key of \(place.table.source).", at: range)
+        }
+        var conditions: [RowExpression] = []
+        for part in parts {
+            let name = PathSegment(.name(WrittenName(nil, part.name)), range)
+            let property = Expression(.path(MemberPath([name], range)), range)
+            let isSame = Expression(.binary(.equal, property, part.value), range)
+            conditions.append(try condition(isSame, on: Ground(.entity(place))))
+        }
+        return .all(conditions)
+    }
+
+    /// What is read of the one row that there is at most.
+    private func follow(
+        _ rest: ArraySlice<PathSegment>, fromOne rows: LinkedRows, _ range: SourceRange, on ground: Ground
+    ) throws(QueryProblem) -> Meaning {
         if case .all? = rest.last?.form {
             // Nothing is there: then all of it is so.
             let inner = try follow(rest, from: .entity(rows.place), range, on: ground)

@@ -11,7 +11,8 @@ extension ExpressionReader {
         case .it: return try follow(segments, from: ground.it, path.range, on: ground)
         case .this: return try follow(segments, from: ground.current, path.range, on: ground)
         case .alias(let name): return try alias(name, segments, path.range, on: ground)
-        case .root, .these:
+        case .root: return try root(segments, path.range, on: ground)
+        case .these:
             throw QueryProblem("Paths from here are not supported.", at: path.range, kind: .notSupported)
         case .current: break
         }

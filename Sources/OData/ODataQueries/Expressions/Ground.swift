@@ -41,6 +41,8 @@ final class SourceNumbering {
     private var last = 0
     /// Expanded navigation properties so far, at all levels.
     var expansions = 0
+    /// Whether the query asks for the time.
+    var readsClock = false
 
     func next() -> SourceName {
         last += 1

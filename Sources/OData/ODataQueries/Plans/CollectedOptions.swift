@@ -19,7 +19,7 @@ struct CollectedOptions {
     init(_ options: [QueryOption], limits: QueryLimits) throws(QueryProblem) {
         var seen: Set<String> = []
         for option in options {
-            if let name = option.form.systemName, !seen.insert(name).inserted {
+            if let name = option.form.name, !seen.insert(name).inserted {
                 throw QueryProblem("\(name) is given twice.", at: option.nameRange)
             }
             try take(option, limits)
@@ -60,32 +60,5 @@ struct CollectedOptions {
             throw QueryProblem("A number of rows is expected.", at: range)
         }
         return Int(digits).flatMap { $0 <= Int(Int32.max) ? $0 : nil }
-    }
-}
-
-extension QueryOption.Form {
-    /// Nil for what may come several times.
-    fileprivate var systemName: String? {
-        switch self {
-        case .filter: "$filter"
-        case .orderBy: "$orderby"
-        case .select: "$select"
-        case .expand: "$expand"
-        case .compute: "$compute"
-        case .search: "$search"
-        case .apply: "$apply"
-        case .top: "$top"
-        case .skip: "$skip"
-        case .index: "$index"
-        case .count: "$count"
-        case .levels: "$levels"
-        case .format: "$format"
-        case .skipToken: "$skiptoken"
-        case .deltaToken: "$deltatoken"
-        case .schemaVersion: "$schemaversion"
-        case .id: "$id"
-        case .alias(let name, _): "@\(name)"
-        case .custom: nil
-        }
     }
 }

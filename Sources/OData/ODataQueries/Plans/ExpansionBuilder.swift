@@ -72,7 +72,8 @@ struct ExpansionBuilder {
         let navigation = written.navigation
         let options = try options()
         var linked = try outer.reader.linked(navigation, from: outer.place, range)
-        let links = try belonging(linked, &list, range)
+        let relation = try relation(range)
+        let links = belonging(linked, relation, &list)
         var place = linked.place
         if let cast = written.cast { place.type = cast }
         linked = LinkedRows(source: linked.source, joins: linked.joins, condition: linked.condition, place: place)
@@ -88,8 +89,9 @@ struct ExpansionBuilder {
             level.relation.window = RowWindow(by: links.far, skip: options.skip, limit: options.top)
         }
         return ExpansionPlan(
-            property: navigation.name, isCollection: navigation.isCollection, content: written.content, level: level,
-            near: links.near, far: links.far)
+            property: navigation.name, relation: relation, owner: outer.place.table,
+            isCollection: navigation.isCollection, content: written.content, level: level, near: links.near,
+            far: links.far)
     }
 
     private func counting(_ relation: Relation) -> Relation {
@@ -105,13 +107,17 @@ struct ExpansionBuilder {
         return grouped
     }
 
-    /// Which columns of the rows around say what belongs to them, and what those are compared with here.
-    private func belonging(
-        _ rows: LinkedRows, _ list: inout ColumnList, _ range: SourceRange
-    ) throws(QueryProblem) -> (near: [Int], far: [RowExpression]) {
+    private func relation(_ range: SourceRange) throws(QueryProblem) -> RecordRelation {
         guard let relation = outer.place.table.relations[written.navigation.name] else {
             throw QueryProblem("\(written.navigation.name) leads to no entity set.", at: range)
         }
+        return relation
+    }
+
+    /// Which columns of the rows around say what belongs to them, and what those are compared with here.
+    private func belonging(
+        _ rows: LinkedRows, _ relation: RecordRelation, _ list: inout ColumnList
+    ) -> (near: [Int], far: [RowExpression]) {
         switch relation {
         case .fields(_, let pairs, _):
             let near = pairs.map { list.position(of: .field(outer.place.source, $0.near), .string) }

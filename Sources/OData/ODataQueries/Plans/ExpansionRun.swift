@@ -89,10 +89,13 @@ struct RowKey: Hashable {
     let hasNull: Bool
 
     init(_ row: ResultRow, at columns: some Sequence<Int>) {
+        self.init(columns.lazy.map { row.values[$0] })
+    }
+
+    init(_ values: some Sequence<WireValue>) {
         var parts: [String] = []
         var hasNull = false
-        for column in columns {
-            let value = row.values[column]
+        for value in values {
             hasNull = hasNull || value.isNull
             parts.append(Self.text(value))
         }

@@ -17,6 +17,9 @@ struct LevelPlan: Sendable {
 /// How entities come to the rows that they belong to: asked for all rows of a level at once.
 struct ExpansionPlan: Sendable {
     let property: String
+    /// Of the table whose rows are expanded.
+    let relation: RecordRelation
+    let owner: RecordTable
     let isCollection: Bool
     let content: ResultExpansion.Content
     var level: LevelPlan

@@ -10,6 +10,8 @@ public struct QueryPlan: Sendable {
     let limits: QueryLimits
     /// Rows of this page at most.
     let pageLimit: Int
+    /// Whether the rows are others at another time.
+    let readsClock: Bool
     /// How many rows `$top` allows from this page on; nil: all.
     let remaining: Int?
 

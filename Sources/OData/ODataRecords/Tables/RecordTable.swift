@@ -15,6 +15,7 @@ public struct RecordTable: Sendable {
     /// The record's key field.
     public let keyField: FieldName
     public let key: RecordKey
+    public let hasIntegerKey: Bool
     /// Holds the entity's qualified type name; nil where nothing derives from the set's type.
     public let discriminator: FieldName?
     /// By property name. `Edm.Stream` properties have none.
@@ -25,6 +26,12 @@ public struct RecordTable: Sendable {
     public let streams: [String: StreamFields]
     /// Holds the properties that an open type's entity has beyond the declared ones, as a dictionary in JSON's terms.
     public let dynamicField: FieldName?
+
+    /// The key field's value in the record with this id; null where it can be none's.
+    public func keyValue(of id: RecordID) -> WireValue {
+        guard hasIntegerKey else { return .string(id.text) }
+        return Int64(id.text).map { .int64($0) } ?? .null
+    }
 
     public func column(_ property: some StringProtocol) -> RecordColumn? { columns[String(property)] }
 }

@@ -2,34 +2,52 @@ import AdapterKit
 import ODataModel
 
 extension ServiceTables {
-    /// The declarations of the service's records. `reading` restricts which rows are seen, `writers` who changes them;
-    /// `searched` and `unique` name properties by set.
+    /// The declarations of the service's records. `rows` says which are seen and changed, `readers` and `writers` by whom
+    /// at all; `searched` and `unique` name properties by set.
     public func entities(
-        rows: RowRules = .everyone, writers: Access?, policy: ConflictPolicy = .merge,
+        rows: RowRules = .everyone, readers: Access? = nil, writers: Access?, policy: ConflictPolicy = .merge,
         searched: [String: [String]] = [:], unique: [String: [String]] = [:]
     ) -> [Entity] {
-        sources.compactMap { tables[$0] }.map { table in
+        let rights = Rights(rows: rows, readers: readers, writers: writers)
+        return sources.compactMap { tables[$0] }.map { table in
             entity(
-                table, rows: rows, writers: writers, policy: policy, searched: searched[table.source] ?? [],
+                table, rights, policy: policy, searched: searched[table.source] ?? [],
                 unique: unique[table.source] ?? [])
-        } + links.map { link(declaration: $0, rows: rows, writers: writers) }
+        } + links.map { link(declaration: $0, rights) }
+    }
+
+    /// Who may do what with the records.
+    private struct Rights {
+        let rows: RowRules
+        let readers: Access?
+        let writers: Access?
     }
 
     private func entity(
-        _ table: RecordTable, rows: RowRules, writers: Access?, policy: ConflictPolicy, searched: [String],
-        unique: [String]
+        _ table: RecordTable, _ rights: Rights, policy: ConflictPolicy, searched: [String], unique: [String]
     ) -> Entity {
-        let rows = isReadOnly(table) ? RowRules(read: rows.read, write: .nobody) : rows
+        let rows = isReadOnly(table) ? RowRules(read: rights.rows.read, write: .nobody) : rights.rows
         let description = table.type.annotations[CoreTerm.description]?.stringValue
         return Entity(
             table.entity, summary: description ?? "\(table.source) of the service \(service).",
             key: EntityKey(table.keyField, chosenBy: chooser(table)), fields: fields(table),
             indexes: indexes(table) + unique.compactMap { table.columns[$0].map { Index([$0.field], isUnique: true) } },
-            searchFields: searched.compactMap { table.columns[$0]?.field }, attachments: [], rows: rows,
-            writers: writers, conflictPolicy: policy)
+            searchFields: searched.compactMap { table.columns[$0]?.field }, attachments: [],
+            historyFields: referring(table), rows: rows, readers: rights.readers, writers: rights.writers,
+            conflictPolicy: policy)
     }
 
-    /// Whether the model's capabilities exclude every change of the set.
+    /// By which its records belong to others: what tells whose they were.
+    private func referring(_ table: RecordTable) -> [FieldName] {
+        let fields = tables.values.flatMap(\.relations.values).flatMap { relation -> [FieldName] in
+            guard case .fields(table.source, let pairs, _) = relation else { return [] }
+            return pairs.map(\.far)
+        }
+        return Set(fields.filter { $0 != table.keyField }).sorted()
+    }
+
+    /// Whether the model's capabilities exclude every change of the set. Where they exclude some, the adapter's rules know
+    /// which.
     private func isReadOnly(_ table: RecordTable) -> Bool {
         let annotations = model.container.entitySet(table.source)?.annotations
         let restrictions = [
@@ -92,7 +110,7 @@ extension ServiceTables {
         return distinct.sorted { $0.description < $1.description }.map { Index($0) }
     }
 
-    private func link(declaration link: LinkTable, rows: RowRules, writers: Access?) -> Entity {
+    private func link(declaration link: LinkTable, _ rights: Rights) -> Entity {
         Entity(
             link.entity, summary: "Which of \(link.source) lead to which of \(link.target).",
             key: EntityKey(LinkTable.key, chosenBy: .caller),
@@ -101,8 +119,8 @@ extension ServiceTables {
                 Field(LinkTable.near, keyShape(link.source), isRequired: true),
                 Field(LinkTable.far, keyShape(link.target), isRequired: true),
             ],
-            indexes: [Index([LinkTable.near]), Index([LinkTable.far])], rows: rows, writers: writers,
-            conflictPolicy: .lastWriterWins)
+            indexes: [Index([LinkTable.near]), Index([LinkTable.far])], rows: rights.rows, readers: rights.readers,
+            writers: rights.writers, conflictPolicy: .lastWriterWins)
     }
 
     private func keyShape(_ source: String) -> Shape {

@@ -47,4 +47,15 @@ public struct LinkTable: Sendable, Hashable {
     public static func pair(_ near: RecordID, _ far: RecordID) -> String {
         "\(near.text.utf8.count):\(near.text)\(far.text)"
     }
+
+    /// The keys of a pair, by its record's; nil for what is none.
+    public static func keys(of pair: RecordID) -> (near: RecordID, far: RecordID)? {
+        let parts = pair.text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1)
+        guard parts.count == 2, let count = Int(Substring(parts[0])), count > 0, parts[1].count > count else {
+            return nil
+        }
+        let near = RecordID(String(Substring(parts[1].prefix(count))))
+        let far = RecordID(String(Substring(parts[1].dropFirst(count))))
+        return near.flatMap { near in far.map { (near, $0) } }
+    }
 }

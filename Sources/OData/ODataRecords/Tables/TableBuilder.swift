@@ -21,13 +21,15 @@ struct TableBuilder {
         let columns: [String: RecordColumn]
         let key: RecordKey
         let keyField: FieldName
+        let hasIntegerKey: Bool
         let streams: [String: StreamFields]
         let isOpen: Bool
 
         func table(relations: [String: RecordRelation]) -> RecordTable {
             RecordTable(
                 source: source, isSingleton: isSingleton, entity: entity, type: type, family: family,
-                keyField: keyField, key: key, discriminator: family.count > 1 ? HiddenField.type : nil,
+                keyField: keyField, key: key, hasIntegerKey: hasIntegerKey,
+                discriminator: family.count > 1 ? HiddenField.type : nil,
                 columns: columns, relations: relations, streams: streams,
                 dynamicField: isOpen ? HiddenField.dynamic : nil)
         }
@@ -50,10 +52,15 @@ struct TableBuilder {
         if types.contains(where: \.hasStream) { streams["$value"] = Self.stream("media") }
         let key = isSingleton ? RecordKey.fixed(source) : self.key(of: type)
         var keyField = HiddenField.key
-        if case .property(let property) = key, let column = columns[property] { keyField = column.field }
+        var hasIntegerKey = false
+        if case .property(let property) = key, let column = columns[property] {
+            keyField = column.field
+            hasIntegerKey = model.primitive(behind: column.type.type)?.isInteger == true
+        }
         tables[source] = Draft(
             source: source, isSingleton: isSingleton, entity: try entityName(source), type: type, family: family,
-            columns: columns, key: key, keyField: keyField, streams: streams, isOpen: types.contains(where: \.isOpen))
+            columns: columns, key: key, keyField: keyField, hasIntegerKey: hasIntegerKey, streams: streams,
+            isOpen: types.contains(where: \.isOpen))
     }
 
     /// A set's entity, or that of a navigation property's links: `{service}-{set}`, `{service}-{set}-{property}`.

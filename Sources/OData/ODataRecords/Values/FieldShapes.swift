@@ -26,8 +26,13 @@ struct FieldShapes {
         return Field(
             column.field, shape(property.type), isRequired: mustBeGiven,
             isNullable: !isKey && (property.type.isNullable || isDerived || isComputed), defaultValue: standard,
-            source: property.annotations.isTagged(CoreTerm.immutable) && !isKey ? .callerOnCreate : .caller,
+            source: isKey ? .caller : source(property),
             summary: property.annotations[CoreTerm.description]?.stringValue ?? "")
+    }
+
+    private func source(_ property: StructuralProperty) -> FieldSource {
+        if property.annotations.isTagged(CoreTerm.computed) { return .rules }
+        return property.annotations.isTagged(CoreTerm.immutable) ? .callerOnCreate : .caller
     }
 
     func shape(_ type: TypeReference) -> Shape {

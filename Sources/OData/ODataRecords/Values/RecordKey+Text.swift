@@ -1,4 +1,5 @@
 import AdapterKit
+import Foundation
 import ODataModel
 
 extension RecordTable {
@@ -25,6 +26,23 @@ extension RecordTable {
         var values: [String: WireValue] = [:]
         for name in keyNames { values[name] = columns[name].flatMap { fields[$0.field.text] } }
         return recordID(key: values, form: form)
+    }
+
+    /// The key properties' fields in the record with this id, as far as the id tells them: also of one that is gone.
+    public func keyFields(of id: RecordID, form: StoredForm) -> WireDictionary {
+        var fields = WireDictionary()
+        switch key {
+        case .fixed: break
+        case .property: fields[keyField.text] = keyValue(of: id)
+        case .joined(let names):
+            let parts = id.text.split(separator: ",", omittingEmptySubsequences: false)
+            for (name, part) in zip(names, parts) {
+                guard let column = columns[name] else { continue }
+                let text = part.removingPercentEncoding ?? String(part)
+                fields[column.field.text] = form.value(text: text, type: column.type) ?? .string(text)
+            }
+        }
+        return fields
     }
 
     /// The key properties, in order.

@@ -57,6 +57,7 @@ extension RowFunction {
         case .substring:
             FunctionSignature(parameters: [.kind(.text), .kind(.integer), .kind(.integer)], optional: 1, result: .text)
         case .lowercase, .uppercase, .trim: Self.kinds(.text, .text)
+        case .replace: Self.kinds(.text, .text, .text, .text)
         case .concatenate: FunctionSignature(parameters: [.kind(.text)], repeats: true, result: .text)
         case .round, .floor, .ceiling, .negate: FunctionSignature(parameters: [.number], result: nil)
         case .bits: Self.kinds(.integer, .integer, .integer)

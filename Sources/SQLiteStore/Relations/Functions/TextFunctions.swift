@@ -12,6 +12,9 @@ enum TextFunctions {
         .strict("lowercase", 1) { .text($0.text(0).lowercased()) },
         .strict("uppercase", 1) { .text($0.text(0).uppercased()) },
         .strict("trim", 1) { .text(trimmed($0.text(0))) },
+        .strict("replace", 3) { arguments in
+            replaced(arguments.text(0), arguments.text(1), by: arguments.text(2)).map(SQLValue.text) ?? .null
+        },
         .strict("substring", -1) { arguments in
             let count = arguments.count > 2 ? arguments.integer(2) : Int64.max
             return .text(substring(arguments.text(0), from: arguments.integer(1), count))
@@ -24,6 +27,28 @@ enum TextFunctions {
             let end = scalars.lastIndex(where: { !$0.properties.isWhitespace })
         else { return "" }
         return String(scalars[start...end])
+    }
+
+    /// What one replacement may become: replacements of replacements grow by their product.
+    private static let maximumBytes = 1 << 20
+
+    /// Nil beyond that.
+    private static func replaced(_ text: String, _ old: String, by new: String) -> String? {
+        guard !old.isEmpty else { return text }
+        let (bytes, pattern) = (Array(text.utf8), Array(old.utf8))
+        var output: [UInt8] = []
+        var at = 0
+        while at < bytes.count {
+            if bytes[at] == pattern[0], bytes[at...].starts(with: pattern) {
+                output += new.utf8
+                at += pattern.count
+            } else {
+                output.append(bytes[at])
+                at += 1
+            }
+            guard output.count <= maximumBytes else { return nil }
+        }
+        return String(decoding: output, as: UTF8.self)
     }
 
     /// A start before the beginning is the beginning.

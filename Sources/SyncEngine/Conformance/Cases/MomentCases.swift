@@ -59,6 +59,24 @@ extension StoreConformance {
             let log = try await store.changes(after: Revision(0), limit: 10)
             try expectEqual(log.map(\.id), ["x", "z"], "the log")
         },
+        ConformanceCase("what is undone within a transaction leaves nothing, not even inside another undoing") {
+            store in
+            try await store.transact(weight: 4) { transaction in
+                _ = try transaction.apply(creating("x"))
+                try transaction.undoing {
+                    _ = try transaction.apply(creating("y"))
+                    try? transaction.undoing {
+                        _ = try transaction.apply(creating("z"))
+                        try transaction.remember(["a": 1], of: 1, from: "c", of: "ann")
+                        throw PorticoError(.overloaded, "no")
+                    }
+                }
+                try expectEqual(try transaction.client("c"), nil, "the client")
+                try expectEqual(try transaction.record("z", in: Samples.itemsID, visible: nil), nil, "what was undone")
+            }
+            let log = try await store.changes(after: Revision(0), limit: 10)
+            try expectEqual(log.map(\.id), ["x", "y"], "the log")
+        },
     ]
 
     private static func checkMoment(of store: any Store) async throws {

@@ -32,8 +32,8 @@ extension Simulation {
     private func checkNothingRose() throws {
         let creations = Set(edits.values.filter { $0.edit.isCreation }.map(\.mark))
         for entry in server.ledger.entries where entry.before == nil && entry.key.collection != "rooms" {
-            let marks = Set(Lab.markedFields.map { entry.after?[$0]?.stringValue })
-            guard entry.after == nil || (marks.count == 1 && marks.allSatisfy { creations.contains($0 ?? "") }) else {
+            let marks = Set(Lab.markedFields.compactMap { entry.after?[$0]?.stringValue })
+            guard entry.after == nil || (marks.count == 1 && marks.isSubset(of: creations)) else {
                 throw Violation(6, "\(entry.key.id) came back from the dead")
             }
         }
@@ -80,14 +80,22 @@ extension Simulation {
         // Its own writes a device knows, those too that a rejected one hid from sight.
         let own = "\(devices[edit.device].clientID)."
         let unseen = replaced.first { field in
-            before[field] != edit.seen[field] && before[field] != edit.base[field]
-                && before[field]?.stringValue?.hasPrefix(own) != true
+            let value = before[field] ?? .null
+            guard value != edit.seen[field] ?? .null, value != edit.base[field] ?? .null else { return false }
+            return value.isNull ? !hasCleared(field, of: edit) : value.stringValue?.hasPrefix(own) != true
         }
         guard let unseen, edit.edit.key.collection != "boards" || !kept.holds(before[unseen], of: entry.key) else {
             return
         }
         throw Violation(
             3, "edit \(name) replaced \(before[unseen]?.stringValue ?? "nothing") of \(entry.key.id) unseen")
+    }
+
+    /// Whether the device itself has ever written a null there, which has no mark.
+    private func hasCleared(_ field: String, of edit: EditRecord) -> Bool {
+        edits.values.contains {
+            $0.device == edit.device && $0.edit.key == edit.edit.key && $0.edit.fields?[field] == .null
+        }
     }
 
     /// Pages of one operation each, from nothing, give the same.
@@ -105,7 +113,7 @@ extension Simulation {
             for name in Lab.names {
                 for copy in device.state.rows.records(of: name) { rows[RecordKey(name, copy.id)] = copy.rev }
             }
-            guard rows == Oracle(ledger: server.ledger).visible(to: person) else {
+            guard rows == server.oracle.visible(to: person) else {
                 throw Violation(1, "a fresh device of \(person) gets something else")
             }
         }

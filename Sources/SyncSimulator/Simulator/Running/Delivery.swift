@@ -8,6 +8,13 @@ enum Event {
     case timeout(Delivery)
     case wake(device: Int, process: Int)
     case restart(device: Int)
+    /// A screen asks for a live stream, from the last event on that it got.
+    case open(watcher: Int, connection: Int, lastEvent: String?)
+    case live(watcher: Int, connection: Int, [UInt8])
+    /// The screen's checkpoint is worth nothing any more.
+    case startOver(watcher: Int, connection: Int)
+    /// The screen notices that its connection is gone.
+    case cut(watcher: Int, connection: Int)
 }
 
 /// One request of one process of a device, as bytes of its format.

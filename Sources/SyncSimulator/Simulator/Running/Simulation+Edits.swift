@@ -1,6 +1,7 @@
 import SyncDevice
 import SyncMessages
 import ValueTree
+import WireFormats
 
 extension Simulation {
     mutating func edit(_ device: Int) throws {
@@ -11,7 +12,7 @@ extension Simulation {
         if choice == 3 { return make(LocalEdit(key, .delete), device, mark: nextMark(device)) }
         let mark = nextMark(device)
         let names = Lab.markedFields.filter { _ in random.chance(40) }
-        var fields = marked(names.isEmpty ? ["a"] : names, mark)
+        var fields = marked(names.isEmpty ? ["a"] : names, mark, device)
         // Into another room, and so out of sight for some.
         if collection == "tasks", random.chance(15), let room = random.pick(Lab.roomIDs) {
             fields["room"] = .string(room)
@@ -24,7 +25,9 @@ extension Simulation {
         var key = RecordKey(collection, "\(collection)-\(mark)")
         let gone = deletedKeys.filter { $0.collection == collection }
         if random.chance(20), let again = random.pick(gone) { key = again }
-        var fields = marked(Lab.markedFields, mark)
+        var fields = marked(Lab.markedFields, mark, device)
+        // One field tells whose record it is.
+        if fields.keys.allSatisfy({ fields[$0] == .null }) { fields["a"] = .string(mark) }
         if collection == "tasks", let room = random.pick(Lab.roomIDs) { fields["room"] = .string(room) }
         make(LocalEdit(key, .create(fields)), device, mark: mark)
     }
@@ -34,8 +37,16 @@ extension Simulation {
         return "d\(device).\(devices[device].editsMade)"
     }
 
-    private func marked(_ names: [String], _ mark: String) -> WireDictionary {
-        WireDictionary(uncheckedUniqueKeys: names.map { WireDictionary.Entry(key: $0, value: .string(mark)) })
+    /// Some become null, where the device's format can say so.
+    private mutating func marked(_ names: [String], _ mark: String, _ device: Int) -> WireDictionary {
+        let canClear = devices[device].format.traits.null
+        var fields = WireDictionary()
+        for name in names {
+            let isCleared = canClear && random.chance(12)
+            if isCleared { collected.count("nulls") }
+            fields[name] = isCleared ? .null : .string(mark)
+        }
+        return fields
     }
 
     private mutating func make(_ edit: LocalEdit, _ device: Int, mark: String) {
@@ -60,7 +71,7 @@ extension Simulation {
             return perform(device) { $0.resolve(aside.pending.number, with: nil) }
         }
         let mark = nextMark(device)
-        let edit = LocalEdit(key, .update(marked(["a", "b"], mark)))
+        let edit = LocalEdit(key, .update(marked(["a", "b"], mark, device)))
         announce(edit, device, mark)
         let actions = devices[device].machine.resolve(aside.pending.number, with: edit)
         execute(actions, device, taking: TakenEdit(mark: mark, seen: copy.fields))

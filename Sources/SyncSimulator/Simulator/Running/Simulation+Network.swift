@@ -32,6 +32,10 @@ extension Simulation {
         case .wake(let device, let process):
             if devices[device].process == process { perform(device) { $0.wake() } }
         case .restart(let device): perform(device) { $0.sync() }
+        case .open(let watcher, let connection, let last): try await open(watcher, connection, last)
+        case .live(let watcher, let connection, let bytes): try receive(bytes, watcher, connection)
+        case .startOver(let watcher, let connection): comeBack(watcher, connection, startingOver: true)
+        case .cut(let watcher, let connection): comeBack(watcher, connection, startingOver: false)
         }
     }
 
@@ -41,7 +45,8 @@ extension Simulation {
         let deathAfter = diesBefore ? random.below(3) : nil
         let reply = try await answer(delivery, deathAfter: deathAfter)
         trace.add("server answers \(delivery.door) \(delivery.number.number) of d\(delivery.device): \(reply.status)")
-        if diesAfter { try server.restart() }
+        if delivery.door == .push { try await tellNews() }
+        if diesAfter { try restart() }
         guard !diesAfter, !random.chance(faults.lost), devices[delivery.device].isOnline else { return }
         queue.schedule(.answer(delivery, reply), at: arrival())
     }

@@ -6,7 +6,7 @@ extension Simulation {
     /// One thing that somebody does, or that befalls somebody.
     mutating func operate() async throws {
         let device = random.below(devices.count)
-        switch random.below(100) {
+        switch random.below(106) {
         case 0..<45: try edit(device)
         case 45..<57: perform(device) { $0.sync() }
         case 57..<62: resolve(device)
@@ -21,7 +21,9 @@ extension Simulation {
         case 90..<92: try backUp()
         case 92..<93 where climate.hasRestores: try restore()
         case 93..<95: jump()
-        case 95... where climate.hasLeaps: try await leap()
+        case 95..<100 where climate.hasLeaps: try await leap()
+        case 100..<103 where climate.hasGrants: changeRoles()
+        case 103...: toggleWatcher()
         default: try edit(device)
         }
     }
@@ -45,8 +47,14 @@ extension Simulation {
         perform(device) { $0.signedIn() }
     }
 
-    private mutating func restartServer() throws {
+    /// A new process over the same image.
+    mutating func restart() throws {
         try server.restart()
+        cutAll()
+    }
+
+    private mutating func restartServer() throws {
+        try restart()
         collected.count("server restarts")
         trace.add("server restarts")
     }
@@ -57,6 +65,7 @@ extension Simulation {
         trace.add("\(room) has the members \(members)")
         let fields: WireDictionary = ["members": .array(members.map(WireValue.string))]
         try await server.change(RecordChange("rooms", .update(RecordID(unchecked: room), fields)))
+        try await tellNews()
     }
 
     private mutating func share() async throws {
@@ -66,6 +75,16 @@ extension Simulation {
         trace.add("\(note.id) is shared with \(people)")
         let fields: WireDictionary = ["sharedWith": .array(people.map(WireValue.string))]
         try await server.change(RecordChange("notes", .update(RecordID(unchecked: note.id), fields)))
+        try await tellNews()
+    }
+
+    /// With the roles go the credentials that had them, and so the streams that were opened with those.
+    private mutating func changeRoles() {
+        guard let person = random.pick(Lab.people) else { return }
+        server.roles[person] = server.roles[person]?.isEmpty == false ? [] : [Lab.auditor]
+        collected.count("role changes")
+        trace.add("\(person) has the roles \(server.roles[person]?.map(\.text) ?? [])")
+        for watcher in watchers.indices where watchers[watcher].person == person { cut(watcher) }
     }
 
     /// By the window, as the server does by itself, or at once, as an operator may.
@@ -89,6 +108,7 @@ extension Simulation {
     private mutating func restore() throws {
         guard let backup = random.pick(server.backups) else { return }
         server.restore(backup)
+        cutAll()
         toldOutcomes = [:]
         collected.count("restores")
         trace.add("restore to \(backup.position)")

@@ -5,7 +5,7 @@ import WireFormats
 
 extension Simulation {
     /// As the gateway writes: a null in a format without one is a member left out.
-    private static let omittingNulls = WritingOptions(nulls: .omitMember)
+    static let omittingNulls = WritingOptions(nulls: .omitMember)
 
     /// What the server answers, in the device's format. Throws ``Violation`` where the answer breaks a promise.
     mutating func answer(_ delivery: Delivery, deathAfter: Int?) async throws -> Reply {
@@ -15,8 +15,8 @@ extension Simulation {
             let value = try device.format.read(delivery.body)
             switch delivery.door {
             case .pull:
-                let page = try await page(try PullRequest(from: value), device)
-                try check(page, of: device)
+                let page = try await page(try PullRequest(from: value), device.person, device.clientID)
+                try check(page, of: device.person, device.clientID)
                 return reply(.done, try device.format.write(page.wireValue, options: Self.omittingNulls))
             case .push:
                 let request = try PushRequest(from: value)
@@ -25,7 +25,7 @@ extension Simulation {
                 return reply(.done, try device.format.write(answer.wireValue, options: Self.omittingNulls))
             }
         } catch is SabotagedTransaction.Death {
-            try server.restart()
+            try restart()
             return reply(.unavailable)
         } catch let error as PorticoError {
             trace.add("server: \(error)")
@@ -35,17 +35,17 @@ extension Simulation {
     }
 
     /// A device is told to start over where it must, and nowhere else.
-    private func page(_ request: PullRequest, _ device: SimulatedDevice) async throws -> PullPage {
+    func page(_ request: PullRequest, _ person: String, _ name: String) async throws -> PullPage {
         let known = request.checkpoint.flatMap { checkpoints[$0] }
         let isKnown = known.map { $0.epoch == server.ledger.epoch && $0.position >= server.floor }
         do {
-            let page = try await server.pull(request, for: device.person)
+            let page = try await server.pull(request, for: person)
             guard isKnown != false || plan.sabotage == .tombstoneWindow else {
-                throw Violation(6, "\(device.clientID) is served from where the log does not reach")
+                throw Violation(6, "\(name) is served from where the log does not reach")
             }
             return page
         } catch let error as PorticoError where error.code == .fetchAgain && isKnown == true {
-            throw Violation(6, "\(device.clientID) is told to start over for nothing")
+            throw Violation(6, "\(name) is told to start over for nothing")
         }
     }
 
@@ -54,29 +54,29 @@ extension Simulation {
     }
 
     /// Nothing outside the scope is sent, and nothing but what is there. The rows of the moment belong to the token.
-    private mutating func check(_ page: PullPage, of device: SimulatedDevice) throws {
-        let oracle = Oracle(ledger: server.ledger)
+    mutating func check(_ page: PullPage, of person: String, _ who: String) throws {
+        let oracle = server.oracle
         for operation in page.operations {
             guard case .put(let fields) = operation.kind else { continue }
             let key = RecordKey(operation.collection, operation.id)
-            guard let row = server.ledger.rows[key], oracle.sees(device.person, key, row.fields) else {
-                throw Violation(5, "\(device.clientID) of \(device.person) is sent \(key.id)")
+            guard let row = server.ledger.rows[key], oracle.sees(person, key, row.fields) else {
+                throw Violation(5, "\(who) of \(person) is sent \(key.id)")
             }
             guard row.rev == operation.rev, fields.hasSameFields(as: row.fields) else {
-                throw Violation(1, "\(device.clientID) is sent another \(key.id) than there is")
+                throw Violation(1, "\(who) is sent another \(key.id) than there is")
             }
         }
-        let rows = oracle.visible(to: device.person)
+        let rows = oracle.visible(to: person)
         switch page.ending {
         case .next(let token):
             // The end of an earlier pull may have been at the same place.
-            let name = "\(device.person) \(token)"
+            let name = "\(person) \(token)"
             rowsOfTokens[name] = rowsOfTokens[name] ?? rows
         case .complete(let completion):
-            rowsOfTokens["\(device.person) \(completion.checkpoint)"] = rows
+            rowsOfTokens["\(person) \(completion.checkpoint)"] = rows
             checkpoints[completion.checkpoint] = (server.ledger.epoch, completion.position)
         }
-        trace.add("\(device.clientID) is sent \(page.summary)")
+        trace.add("\(who) is sent \(page.summary)")
     }
 
     /// A repetition gets the same outcome.

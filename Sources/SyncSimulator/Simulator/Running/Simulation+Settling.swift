@@ -12,9 +12,14 @@ extension Simulation {
             devices[device].isOnline = true
             signIn(device)
         }
+        for watcher in watchers.indices where !watchers[watcher].isOn {
+            watchers[watcher].isOn = true
+            connect(watcher)
+        }
         for _ in 0..<Self.rounds {
             for device in devices.indices { perform(device) { $0.sync() } }
             try await drain()
+            try checkScreens()
             if devices.indices.allSatisfy(isSettled) { return }
         }
         let behind = devices.indices.filter { !isSettled($0) }
@@ -31,15 +36,28 @@ extension Simulation {
         }
     }
 
+    /// Nobody asks for them, so whoever was not woken must have missed nothing.
+    private func checkScreens() throws {
+        for (number, watcher) in watchers.enumerated() {
+            let sees = server.oracle.visible(to: watcher.person)
+            guard watcher.rows != sees else { continue }
+            let wrong = Set(sees.keys).union(watcher.rows.keys).filter { sees[$0] != watcher.rows[$0] }
+            throw Violation(
+                4,
+                "the screen w\(number) of \(watcher.person) is behind with \(wrong.sorted().map(\.id)), and nothing comes"
+            )
+        }
+    }
+
     private func isSettled(_ device: Int) -> Bool {
         devices[device].machine.state.outbox.pending.isEmpty
             && devices[device].machine.state.outbox.acknowledged.isEmpty
-            && devices[device].rows == Oracle(ledger: server.ledger).visible(to: devices[device].person)
+            && devices[device].rows == server.oracle.visible(to: devices[device].person)
     }
 
     private func describe(_ device: Int) -> String {
         let has = devices[device].rows
-        let sees = Oracle(ledger: server.ledger).visible(to: devices[device].person)
+        let sees = server.oracle.visible(to: devices[device].person)
         let missing = sees.filter { has[$0.key] != $0.value }.keys.sorted().map(\.id)
         let extra = has.filter { sees[$0.key] == nil }.keys.sorted().map(\.id)
         let outbox = devices[device].machine.state.outbox

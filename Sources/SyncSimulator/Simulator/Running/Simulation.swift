@@ -13,6 +13,11 @@ public struct Simulation {
     var trace: Trace
     var server: SimulatedServer
     var devices: [SimulatedDevice] = []
+    var watchers: [SimulatedWatcher] = []
+    /// The server's ends of their streams, as far as there are any.
+    var streams: [ServerStream?] = []
+    /// Up to where the server has looked at what changed, for the streams.
+    var toldPosition = Revision(0)
     var edits: [String: EditRecord] = [:]
     /// The rows that belong to each token that was handed out, by person and token.
     var rowsOfTokens: [String: [RecordKey: Int64]] = [:]
@@ -58,6 +63,7 @@ public struct Simulation {
     }
 
     private mutating func furnish() async throws {
+        for person in Lab.people where random.chance(60) { server.roles[person] = [Lab.auditor] }
         for id in Lab.roomIDs {
             let members = Lab.people.filter { _ in random.chance(60) }.map(WireValue.string)
             try await server.change(
@@ -73,6 +79,12 @@ public struct Simulation {
                 SimulatedDevice(
                     number, person: Lab.people[number % Lab.people.count], format: formats[number % formats.count],
                     limits: limits))
+        }
+        for number in 0..<(1 + random.below(2)) {
+            let person = Lab.people[random.below(Lab.people.count)]
+            watchers.append(SimulatedWatcher(person: person, format: formats[(number + 1) % formats.count]))
+            streams.append(nil)
+            connect(number)
         }
     }
 

@@ -80,4 +80,8 @@ final class SabotagedTransaction: SabotagedMoment, StoreTransaction {
     }
 
     func keep(_ copy: LosingCopy) throws { try base.keep(copy) }
+
+    func undoing<Result>(_ body: () throws -> Result) throws -> Result { try base.undoing(body) }
+
+    var now: WireDate { base.now }
 }

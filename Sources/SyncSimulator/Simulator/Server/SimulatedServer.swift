@@ -17,6 +17,8 @@ struct SimulatedServer {
     private var pushes: PushMachine
     private(set) var ledger = Ledger()
     private(set) var backups: [Backup] = []
+    /// Of accounts, which are no part of the store.
+    var roles: [String: Set<RoleName>] = [:]
 
     private static let catalogue = SyncCatalogue([(Lab.declaration, .login)])
 
@@ -46,17 +48,28 @@ struct SimulatedServer {
 }
 
 extension SimulatedServer {
+    var oracle: Oracle { Oracle(ledger: ledger, roles: roles) }
+
+    var position: Revision { store.position }
+
+    private func caller(_ person: String) -> SyncCaller { SyncCaller(Lab.principal(person, roles[person] ?? [])) }
+
+    func interest(of person: String) -> SyncInterest { SyncInterest(nil, in: Self.catalogue, for: caller(person)) }
+
+    func news(since position: Revision) async throws -> SyncNews? {
+        try await store.atOneMoment { try SyncNews(since: position, at: $0) }
+    }
+
     func pull(_ request: PullRequest, for person: String) async throws -> PullPage {
-        let (pulls, sabotage) = (pulls, sabotage)
+        let (pulls, sabotage, caller) = (pulls, sabotage, caller(person))
         return try await store.atOneMoment { moment in
-            try pulls.page(
-                request, for: SyncCaller(Lab.principal(person)), at: SabotagedMoment(moment, sabotage))
+            try pulls.page(request, for: caller, at: SabotagedMoment(moment, sabotage))
         }
     }
 
     /// `deathAfter`: the process ends after so many outcomes, before anything is durable.
     mutating func push(_ request: PushRequest, for person: String, deathAfter: Int?) async throws -> PushAnswer {
-        let caller = SyncCaller(Lab.principal(person))
+        let caller = caller(person)
         let plan = try pushes.plan(sabotage == .tieBreak ? withoutBases(request) : request, for: caller)
         let (pushes, sabotage) = (pushes, sabotage)
         let progress = try await store.transact(weight: request.mutations.count) { transaction in

@@ -9,7 +9,11 @@ enum Lab {
     /// The fields that devices write, each time with a mark that tells which edit it was.
     static let markedFields = ["a", "b", "c"]
 
-    private static let marks = markedFields.map { Field(FieldName(unchecked: $0), .string(maximumLength: 64)) }
+    static let auditor: RoleName = "auditor"
+
+    private static let marks = markedFields.map {
+        Field(FieldName(unchecked: $0), .string(maximumLength: 64), isNullable: true)
+    }
 
     /// One's own, and what is shared with one.
     static let notes = Entity(
@@ -39,6 +43,11 @@ enum Lab {
         fields: [Field("id", .string(maximumLength: 64), isRequired: true)] + marks,
         conflictPolicy: .lastWriterWins)
 
+    static let reports = Entity(
+        "reports", summary: "Whoever has the role sees and writes them.", key: EntityKey("id", chosenBy: .caller),
+        fields: [Field("id", .string(maximumLength: 64), isRequired: true)] + marks,
+        rows: RowRules(read: .hasRole(auditor), write: .hasRole(auditor)), conflictPolicy: .merge)
+
     static let rooms = Entity(
         "rooms", summary: "Who may see which tasks.", key: EntityKey("id", chosenBy: .caller),
         fields: [
@@ -48,13 +57,15 @@ enum Lab {
 
     static let declaration = AdapterDeclaration(
         name: adapter, title: "Lab", summary: "For the simulator.", version: "1",
-        entities: [notes, tasks, boards, rooms])
+        entities: [notes, tasks, boards, reports, rooms])
 
     static let collections = declaration.entities.map { CollectionDeclaration(adapter: adapter, entity: $0) }
     static let names = declaration.entities.map(\.name.text)
-    static let editable = ["notes", "tasks", "boards"]
+    static let editable = ["notes", "tasks", "boards", "reports"]
 
-    static func principal(_ name: String) -> Principal { Principal(kind: .user, id: "id-\(name)", name: name) }
+    static func principal(_ name: String, _ roles: Set<RoleName>) -> Principal {
+        Principal(kind: .user, id: "id-\(name)", name: name, roles: roles)
+    }
 
     static func id(_ collection: String) -> CollectionID { CollectionID(adapter, EntityName(unchecked: collection)) }
 }

@@ -24,8 +24,12 @@ extension Parser {
             guard !isStrict || name == "matchesPattern" else { return nil }
             name = name.lowercased()
         }
-        guard BuiltInFunction.inVersion4[name] != nil || Self.special.contains(name), skip("(") else { return nil }
+        guard functions[name] != nil || Self.special.contains(name), skip("(") else { return nil }
         return name
+    }
+
+    private var functions: [String: BuiltInFunction] {
+        isVersion2 ? BuiltInFunction.inVersion2 : BuiltInFunction.inVersion4
     }
 
     private static let special: Set<String> = ["case", "cast", "isof", "isdefined"]
@@ -41,7 +45,7 @@ extension Parser {
             let (operand, type) = try operandAndType()
             return name == "cast" ? .cast(operand, type) : .isOf(operand, type)
         default:
-            guard let function = BuiltInFunction.inVersion4[name] else { throw mismatch("a function") }
+            guard let function = functions[name] else { throw mismatch("a function") }
             return .call(function, try arguments(of: function))
         }
     }
@@ -77,14 +81,21 @@ extension Parser {
         if let both = try attempt({ parser throws(Mismatch) in
             let operand = try parser.expression()
             guard parser.skipComma() else { throw parser.mismatch("`,`") }
-            let type = try parser.typeName()
+            let type = try parser.typeArgument()
             try parser.close()
             return (operand, type)
         }) {
             return both
         }
-        let type = try typeName()
+        let type = try typeArgument()
         try close()
         return (nil, type)
+    }
+
+    private mutating func typeArgument() throws(Mismatch) -> WrittenType {
+        guard allowsQuotedTypes, skip("'") else { return try typeName() }
+        let type = try typeName()
+        try expect("'")
+        return type
     }
 }

@@ -31,7 +31,7 @@ extension Parser {
         let name = source.characters[word..<at].map {
             Character(Unicode.Scalar(isStrict ? $0.byte : $0.byte.lowercased))
         }
-        guard let found = BinaryOperator(rawValue: String(name)) else {
+        guard let found = BinaryOperator(rawValue: String(name)), !isVersion2 || found.isInVersion2 else {
             note("an operator", at: word)
             at = start
             return nil
@@ -39,6 +39,10 @@ extension Parser {
         guard found.precedence >= precedence else {
             at = start
             return nil
+        }
+        guard !isStrict || !found.isLaterThan40 else {
+            at = word
+            throw unsupported("an operator other than `\(found.rawValue)`, which is not supported in OData 4.0,")
         }
         try expectSpace()
         try countNode()

@@ -3,6 +3,7 @@ extension Parser {
     /// `primitiveLiteral`, followed by nothing that would belong to it.
     mutating func literal() throws(Mismatch) -> Literal {
         try countNode()
+        if isVersion2 { return try version2Literal() }
         if peek() == UInt8(ascii: "'") { return .string(try string()) }
         for kind in LiteralKind.allCases {
             if let literal = try attempt({ parser throws(Mismatch) in try parser.bounded(kind) }) { return literal }

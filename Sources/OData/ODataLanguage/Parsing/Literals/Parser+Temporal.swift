@@ -5,7 +5,7 @@ extension Parser {
     /// `date`
     mutating func date() throws(Mismatch) -> Literal { .date(try dateText()) }
 
-    private mutating func dateText() throws(Mismatch) -> String {
+    mutating func dateText() throws(Mismatch) -> String {
         var text = skip("-") ? "-" : ""
         text += try year()
         try expect("-")
@@ -38,7 +38,7 @@ extension Parser {
     /// `timeOfDayLiteral`
     mutating func timeOfDay() throws(Mismatch) -> Literal { .timeOfDay(try timeText()) }
 
-    private mutating func timeText() throws(Mismatch) -> String {
+    mutating func timeText() throws(Mismatch) -> String {
         var text = try field(0...23)
         try expect(":")
         text += ":" + (try field(0...59))

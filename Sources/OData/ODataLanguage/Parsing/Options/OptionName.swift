@@ -4,6 +4,11 @@ enum OptionName: String, CaseIterable {
     case select, skip, skiptoken, top
 }
 
+extension OptionName {
+    /// Options that OData 4.0 does not have.
+    var isLaterThan40: Bool { self == .compute || self == .schemaversion || self == .index }
+}
+
 /// Where options stand, which decides which of them may.
 enum OptionPlace {
     case top
@@ -18,7 +23,7 @@ enum OptionPlace {
     func allows(_ name: OptionName) -> Bool {
         switch self {
         case .top: name != .levels
-        case .metadata: name == .format
+        case .metadata: name == .format || name == .schemaversion
         case .entity: [.format, .id].contains(name)
         case .entityCast: [.format, .id, .expand, .select].contains(name)
         case .ofCount: [.filter, .search].contains(name)

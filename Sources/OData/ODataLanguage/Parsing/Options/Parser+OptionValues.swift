@@ -61,7 +61,7 @@ extension Parser {
     }
 
     /// `json`, `atom`, `xml` or a media type
-    private mutating func format() throws(Mismatch) -> String {
+    mutating func format() throws(Mismatch) -> String {
         let start = at
         try characters { _ in true }
         let value = text(start, at) ?? ""
@@ -74,7 +74,7 @@ extension Parser {
         return value
     }
 
-    private mutating func opaque() throws(Mismatch) -> String {
+    mutating func opaque() throws(Mismatch) -> String {
         let start = at
         try characters { _ in true }
         guard at > start, let value = text(start, at) else { throw mismatch("a value") }

@@ -7,8 +7,12 @@ extension Parser {
         var options: [QueryOption] = []
         while true {
             end = source.characters[at..<last].firstIndex { $0.isRaw(UInt8(ascii: "&")) } ?? last
-            options.append(try queryOption(place))
+            let option = try queryOption(place)
             guard isAtEnd else { throw mismatch("`&`") }
+            guard !option.isRestOfSearch(behind: options.last) else {
+                throw mismatch("`=`, or the ampersand of a search as `%26`")
+            }
+            options.append(option)
             end = last
             guard at < last else { return options }
             at += 1
@@ -29,12 +33,17 @@ extension Parser {
 
     mutating func queryOption(_ place: OptionPlace) throws(Mismatch) -> QueryOption {
         try countNode()
+        if isVersion2 { return try version2Option(place) }
         let start = at
         if peek() == UInt8(ascii: "@"), place.allowsAliases { return try aliasOption() }
         if let name = systemName() {
             guard place.allows(name) else {
                 at = start
                 throw mismatch("an option that may stand here")
+            }
+            guard !isStrict || !name.isLaterThan40 else {
+                at = start
+                throw unsupported("an option other than `$\(name.rawValue)`, which is not supported in OData 4.0,")
             }
             if name == .count, place.allowsCustom, source.characters[start].byte != UInt8(ascii: "$") {
                 return try countOrCustom(from: start)
@@ -142,5 +151,13 @@ extension Parser {
             else { throw mismatch("an encoded character") }
             at += 1
         }
+    }
+}
+
+extension QueryOption {
+    /// `$search=more&more`: a word alone behind a search is the rest of it.
+    fileprivate func isRestOfSearch(behind last: QueryOption?) -> Bool {
+        guard case .custom(let name, nil, _) = form, case .search? = last?.form else { return false }
+        return name.utf8.allSatisfy(\.isIdentifier)
     }
 }

@@ -13,7 +13,8 @@ extension Parser {
         }
         at += 1
         if isAtEnd, place == .top { return RequestTarget(resource, options: []) }
-        let options = try queryOptions(place)
+        let written = try queryOptions(place)
+        let options = isVersion2 ? PathOptions(written).nested : written
         if case .entity = resource { try requireID(options) }
         return RequestTarget(resource, options: options)
     }
@@ -24,7 +25,7 @@ extension Parser {
             if peek() == UInt8(ascii: "#") { try context() }
             return (.metadata, .metadata)
         }
-        if skip(word: "$entity", ignoringCase: false) {
+        if !isVersion2, skip(word: "$entity", ignoringCase: false) {
             guard skipRaw("/") else { return (.entity(nil), .entity) }
             return (.entity(try optionallyQualifiedName()), .entityCast)
         }

@@ -4,13 +4,13 @@ extension Parser {
         let outside = isInPath
         isInPath = true
         defer { isInPath = outside }
-        if peek() == UInt8(ascii: "$") { return try dollarResource() }
+        if peek() == UInt8(ascii: "$"), !isVersion2 { return try dollarResource() }
         var segments: [PathSegment] = []
         let start = at
         let name = try identifier()
         segments.append(PathSegment(.name(WrittenName(nil, name)), range(from: start)))
         try parentheses(into: &segments)
-        try pathSegments(into: &segments)
+        try isVersion2 ? version2Segments(into: &segments) : pathSegments(into: &segments)
         return .path(segments)
     }
 
@@ -33,7 +33,7 @@ extension Parser {
         return .crossJoin(sets, segments)
     }
 
-    private mutating func parentheses(into segments: inout [PathSegment]) throws(Mismatch) {
+    mutating func parentheses(into segments: inout [PathSegment]) throws(Mismatch) {
         while peek() == UInt8(ascii: "(") {
             let start = at
             let arguments = try arguments(.literals)
@@ -47,6 +47,10 @@ extension Parser {
             try countNode()
             let start = at
             let form = try pathSegment(behind: segments)
+            // A type is cast to once, and what an operation returns has no such operation by itself.
+            if case .name(let name) = form, name.namespace != nil, segments.last?.name == name {
+                throw mismatch("another name")
+            }
             segments.append(PathSegment(form, range(from: start)))
             switch form {
             case .name, .filter: try parentheses(into: &segments)

@@ -26,6 +26,10 @@ struct FailingTransaction: StoreTransaction {
 
     func keep(_ copy: LosingCopy) throws { try inner.keep(copy) }
 
+    func undoing<Result>(_ body: () throws -> Result) throws -> Result { try inner.undoing(body) }
+
+    var now: WireDate { inner.now }
+
     var position: Revision { inner.position }
     var floor: Revision { inner.floor }
 

@@ -42,6 +42,29 @@ import Testing
             })
     }
 
+    @Test func `a deletion concerns whoever saw the row, where the rule looks at no field of it`() async throws {
+        let open: [Entity] = [
+            Entity("open", summary: "Everybody's.", key: EntityKey("id"), fields: [Field("id", .string)]),
+            Entity(
+                "closed", summary: "The auditors'.", key: EntityKey("id"), fields: [Field("id", .string)],
+                rows: RowRules(read: .hasRole("auditor"), write: .everyone)),
+        ]
+        let declaration = AdapterDeclaration(name: "a", title: "A", summary: "For tests.", version: "1", entities: open)
+        let store = MemoryStore(MemoryTables(), epoch: Epoch("one"), clock: StillClock())
+        try await store.install(open.map { CollectionDeclaration(adapter: "a", entity: $0) })
+        let records = AdapterRecords(store: store, declaration: declaration)
+        let catalogue = SyncCatalogue([(declaration: declaration, access: .login)])
+        for (name, expected) in [("open", true), ("closed", false)] as [(EntityName, Bool)] {
+            try await records.create(["id": "1"], in: name)
+            let before = store.position
+            try await records.delete("1", in: name)
+            let news = try #require(try await store.atOneMoment { try SyncNews(since: before, at: $0) })
+            let auditor = SyncCaller(SyncWorld.user("ann", roles: ["auditor"]))
+            #expect(SyncInterest(nil, in: catalogue, for: auditor).isConcerned(by: news))
+            #expect(SyncInterest(nil, in: catalogue, for: SyncCaller(ann)).isConcerned(by: news) == expected)
+        }
+    }
+
     @Test func `too many changes concern everybody`() async throws {
         let world = try await SyncWorld()
         for _ in 0...SyncNews.mostEntries { try await world.own.create(["title": "t"], in: "notes") }

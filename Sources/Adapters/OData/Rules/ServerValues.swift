@@ -17,9 +17,9 @@ struct ServerValues: Sendable {
             let isComputed = property.annotations.isTagged(CoreTerm.computed)
             if isInstant(property), isComputed || (values[property.name] == nil && mustBeGiven(property)) {
                 values[property.name] = .date(now)
-            } else if isCounter(property) {
+            } else if isCounter(property, of: type) {
                 values[property.name] = standard(property) ?? .int64(1)
-            } else if isComputed {
+            } else if isComputed, !type.isKey(property.name) {
                 values[property.name] = nil
             }
         }
@@ -27,7 +27,7 @@ struct ServerValues: Sendable {
     }
 
     /// For a change of an entity that is there: computed properties as they are, or as the change makes them.
-    func changing(_ type: StructuredType, _ values: [String: WireValue], _ current: (String) -> WireValue)
+    func computed(_ type: StructuredType, _ values: [String: WireValue], _ current: (String) -> WireValue)
         -> [String: WireValue]
     {
         var values = values
@@ -35,13 +35,23 @@ struct ServerValues: Sendable {
             let isComputed = property.annotations.isTagged(CoreTerm.computed)
             if isInstant(property), Self.speaksOfChange(property.name), isComputed || mustBeGiven(property) {
                 values[property.name] = .date(now)
-            } else if isCounter(property) {
+            } else if isCounter(property, of: type) {
                 values[property.name] = .int64((current(property.name).int64Value ?? 0) &+ 1)
-            } else if isComputed || property.annotations.isTagged(CoreTerm.immutable) || type.isKey(property.name) {
+            } else if isComputed {
                 values[property.name] = nil
             }
         }
         return values
+    }
+
+    /// What of a change OData takes: values of properties that a client cannot change are ignored (Protocol 4.01,
+    /// section 11.4.3), so that an entity can be sent back as it was read.
+    static func changeable(_ type: StructuredType, _ values: [String: WireValue]) -> [String: WireValue] {
+        values.filter { name, _ in
+            guard let property = type.property(name) else { return true }
+            return !property.annotations.isTagged(CoreTerm.computed)
+                && !property.annotations.isTagged(CoreTerm.immutable) && !type.isKey(name)
+        }
     }
 
     /// Those that a replacement keeps.
@@ -56,8 +66,8 @@ struct ServerValues: Sendable {
         !property.type.isCollection && tables.model.primitive(behind: property.type.type) == .dateTimeOffset
     }
 
-    private func isCounter(_ property: StructuralProperty) -> Bool {
-        property.annotations.isTagged(CoreTerm.computed) && !property.type.isCollection
+    private func isCounter(_ property: StructuralProperty, of type: StructuredType) -> Bool {
+        !type.isKey(property.name) && property.annotations.isTagged(CoreTerm.computed) && !property.type.isCollection
             && tables.model.primitive(behind: property.type.type)?.isInteger == true
     }
 

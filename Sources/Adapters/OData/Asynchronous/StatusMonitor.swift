@@ -1,0 +1,69 @@
+import AdapterKit
+
+/// The resource that tells how far a request has come that is answered later, and at the end its answer (Protocol 4.01,
+/// section 11.6; Protocol 4.0, section 11.6).
+struct StatusMonitor: Sendable {
+    private static let segment = "$async/"
+
+    let answers: LaterAnswers
+    /// `https://host/odata/v4/service/`
+    let root: String
+    let request: DoorRequest
+    let version: String
+
+    /// The name in a monitor's address; nil for every other one.
+    static func id(in relative: String) -> String? {
+        guard relative.hasPrefix(segment) else { return nil }
+        return String(relative.dropFirst(segment.count).prefix { $0 != "?" })
+    }
+
+    /// Says that the answer comes later.
+    func accepted(_ id: String) -> DoorAnswer {
+        DoorAnswer(
+            202,
+            headers: [
+                "Location": "\(root)\(Self.segment)\(id)", "Preference-Applied": "respond-async", "Retry-After": "1",
+                "OData-Version": version,
+            ])
+    }
+
+    func answer(_ id: String) async throws -> DoorAnswer {
+        switch request.method {
+        case "GET":
+            guard let standing = await answers.standing(id, for: request.caller) else { throw Self.unknown }
+            switch standing {
+            case .running: return accepted(id)
+            case .done(let answer): return wantsWhole ? whole(answer) : plain(answer)
+            }
+        case "DELETE":
+            guard await answers.cancel(id, for: request.caller) else { throw Self.unknown }
+            return DoorAnswer(204, headers: ["OData-Version": version])
+        default:
+            throw ODataError.methodNotAllowed(
+                "A request under way is asked for and cancelled.", allowed: "GET, HEAD, DELETE, OPTIONS")
+        }
+    }
+
+    private static var unknown: PorticoError { PorticoError(.recordNotFound, "There is no such request.") }
+
+    /// OData 4.0 has the answer as a message in the body; later clients ask for that.
+    private var wantsWhole: Bool {
+        guard let accept = request.headers["Accept"], !accept.isEmpty else { return version == "4.0" }
+        return accept.lowercased().contains("application/http")
+    }
+
+    private func plain(_ answer: DoorAnswer) -> DoorAnswer {
+        var plain = answer
+        plain.headers["AsyncResult"] = String(answer.status)
+        plain.status = 200
+        return plain
+    }
+
+    private func whole(_ answer: DoorAnswer) -> DoorAnswer {
+        DoorAnswer(
+            200,
+            headers: [
+                "Content-Type": "application/http", "Content-Transfer-Encoding": "binary", "OData-Version": version,
+            ], body: MultipartWriter.message(answer))
+    }
+}

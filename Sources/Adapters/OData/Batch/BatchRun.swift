@@ -1,0 +1,112 @@
+import AdapterKit
+import ODataRecords
+
+/// Where the requests of a batch go: a service in one version of the protocol.
+protocol BatchedDoor: Sendable {
+    /// Header fields of the batch that its requests have too.
+    static var inheritedFields: [String] { get }
+
+    /// One request as if it had come alone.
+    func answer(_ request: DoorRequest) async throws -> DoorAnswer
+    /// A failure in the version's own shape.
+    func failure(_ error: any Error, of request: DoorRequest) -> DoorAnswer
+    /// What an address below the root leads to; nil where it leads nowhere.
+    func address(_ target: String) -> Address?
+    /// An entity's address below the root, by its record's fields.
+    func path(_ fields: WireDictionary, in table: RecordTable) -> String
+}
+
+/// Makes the requests of a batch one after the other, each as if it had come alone, change sets as one transaction.
+struct BatchRun: Sendable {
+    let door: any BatchedDoor
+    let request: DoorRequest
+    let root: String
+
+    /// Stops at the first failure, unless the batch is to go on. JSON has an answer for each request all the same.
+    func outcomes(_ steps: [BatchStep], goesOn: Bool, fillsUp: Bool) async -> [BatchOutcome] {
+        var run = BatchProgress(addresses: BatchAddresses(root: root))
+        var outcomes: [BatchOutcome] = []
+        for step in steps {
+            if run.hasFailed && !goesOn {
+                guard fillsUp else { break }
+                outcomes.append(BatchProgress.skipped(step))
+                continue
+            }
+            outcomes.append(await outcome(of: step, &run))
+        }
+        return outcomes
+    }
+
+    private func outcome(of step: BatchStep, _ run: inout BatchProgress) async -> BatchOutcome {
+        switch step {
+        case .call(let call):
+            guard run.canRun(call) else { return run.failing(step) }
+            let answer = await answer(call, &run.addresses)
+            run.ended(call.id, failed: answer.status >= 400)
+            return .reply(BatchReply(id: call.id, answer: answer))
+        case .changeSet(let group, let calls):
+            guard calls.allSatisfy(run.canRun) else { return run.failing(step) }
+            let set = ChangeSetRun(
+                records: request.records, perform: { call, target, records in await perform(call, target, records) },
+                address: { target, stage, before in await created(target, stage, before) },
+                failure: { error in door.failure(error, of: request) })
+            let (replies, failed) = await set.replies(calls, group: group, &run.addresses)
+            for call in calls { run.ended(call.id, failed: failed != nil) }
+            if let group { run.ended(group, failed: failed != nil) }
+            return failed.map { .failedSet(replies, failed: $0) } ?? .changeSet(replies)
+        }
+    }
+
+    private func answer(_ call: BatchCall, _ addresses: inout BatchAddresses) async -> DoorAnswer {
+        do throws(PorticoError) {
+            let target = try addresses.relative(call.url)
+            let answer = await perform(call.with(body: addresses.resolved(call.body)), target, request.records)
+            addresses.remember(call.id, answer.headers["Location"] ?? (call.method == "POST" ? nil : target))
+            return answer
+        } catch {
+            return door.failure(error, of: request)
+        }
+    }
+
+    /// One request as if it had come alone, by the same caller.
+    private func perform(_ call: BatchCall, _ target: String, _ records: any RecordStore) async -> DoorAnswer {
+        guard !target.hasPrefix("$batch") else {
+            return door.failure(PorticoError(.requestInvalid, "A batch has no batches in it."), of: request)
+        }
+        var headers = call.headers
+        for name in type(of: door).inheritedFields where headers[name] == nil {
+            headers[name] = request.headers[name]
+        }
+        let path = request.target.prefix { $0 != "?" }
+        let base = path.dropLast("$batch".count)
+        let inner = DoorRequest(
+            door: request.door, method: call.method, target: base + target, origin: request.origin, headers: headers,
+            body: call.body, caller: request.caller, requestID: request.requestID, deadline: request.deadline,
+            records: records, log: request.log)
+        do {
+            return try await door.answer(inner).gathered()
+        } catch {
+            return door.failure(error, of: inner)
+        }
+    }
+
+    /// The address of what a request has just created in the set that it addresses.
+    private func created(_ target: String, _ stage: ChangeSetStage, _ before: Int) async -> String? {
+        guard let address = door.address(target) else { return nil }
+        guard case .entities(let place) = address.target,
+            let (_, fields) = await stage.created(in: place.table.entity, since: before)
+        else { return target }
+        return door.path(fields, in: place.table)
+    }
+}
+
+extension DoorAnswer {
+    /// The same with the whole body at hand.
+    func gathered() async throws -> DoorAnswer {
+        guard case .pieces(let pieces) = body else { return self }
+        defer { pieces.end() }
+        var bytes: [UInt8] = []
+        while let piece = try await pieces.next() { bytes += piece }
+        return DoorAnswer(status, headers: headers, body: bytes)
+    }
+}

@@ -1,0 +1,127 @@
+import AdapterKit
+import ODataModel
+import ODataQueries
+import ODataRecords
+
+/// Changes as OData's JSON has them (JSON Format 4.01, section 15; 4.0, section 14).
+///
+/// 4.01 nests the changes of expanded entities within the entity that they belong to; 4.0 has one flat list, in which
+/// links tell what belongs together.
+struct DeltaWriter {
+    private let writer: ResultWriter
+
+    init(_ writer: ResultWriter) {
+        self.writer = writer
+    }
+
+    func document(_ page: ChangesPage, count: Int?, context: String, link: String) -> [UInt8] {
+        var output = JSONOutput(capacity: 256 + page.changes.count * 256)
+        output.beginObject()
+        writer.context(context, to: &output)
+        if let count { writer.count("@odata.count", count, to: &output) }
+        output.key("value")
+        output.beginArray()
+        if writer.format.version == "4.0" {
+            var list = FlatDelta(writer, output)
+            for change in page.changes { list.add(change, page.shape) }
+            output = list.output
+        } else {
+            for change in page.changes { NestedDelta(writer).write(change, page.shape, to: &output) }
+        }
+        output.endArray()
+        output.member(page.isComplete ? "@odata.deltaLink" : "@odata.nextLink", link)
+        output.endObject()
+        return output.bytes
+    }
+}
+
+/// Changes within each other (4.01).
+struct NestedDelta {
+    private let writer: ResultWriter
+
+    init(_ writer: ResultWriter) {
+        self.writer = writer
+    }
+
+    func write(_ change: ResultChange, _ shape: ResultShape, to output: inout JSONOutput) {
+        switch change {
+        case .whole(let row): writer.write(row, shape, to: &output)
+        case .within(let row, let parts): within(row, parts, shape, to: &output)
+        case .gone(let id, let reason): gone(id, reason, shape, to: &output)
+        }
+    }
+
+    private func within(
+        _ row: ResultRow, _ parts: [[ResultChange]], _ shape: ResultShape, to output: inout JSONOutput
+    ) {
+        output.beginObject()
+        if let path = RowIdentity(tables: writer.tables).path(row, shape) {
+            output.member("@odata.id", writer.root + path)
+        }
+        if let table = shape.table { key(table.keyFields(of: row, shape), table, to: &output) }
+        for (expansion, changes) in zip(shape.expansions, parts) where !changes.isEmpty {
+            self.expansion(expansion, changes, to: &output)
+        }
+        output.endObject()
+    }
+
+    private func expansion(_ expansion: ResultExpansion, _ changes: [ResultChange], to output: inout JSONOutput) {
+        guard expansion.isCollection else {
+            output.key(expansion.property)
+            // What is gone comes first; there is at most one that is there.
+            guard let last = changes.last, !last.isGone else { return output.null() }
+            return write(last, expansion.shape, to: &output)
+        }
+        output.key("\(expansion.property)@delta")
+        output.beginArray()
+        for change in changes { write(change, expansion.shape, to: &output) }
+        output.endArray()
+    }
+
+    private func gone(_ id: RecordID, _ reason: GoneReason, _ shape: ResultShape, to output: inout JSONOutput) {
+        output.beginObject()
+        output.key("@odata.removed")
+        output.beginObject()
+        output.member("reason", reason.rawValue)
+        output.endObject()
+        if let table = shape.table {
+            let fields = table.keyFields(of: id, form: StoredForm(model: writer.tables.model))
+            output.member("@odata.id", writer.root + table.path(fields, writer.tables.model))
+            key(fields, table, to: &output)
+        }
+        output.endObject()
+    }
+
+    private func key(_ fields: WireDictionary, _ table: RecordTable, to output: inout JSONOutput) {
+        let values = ValueWriter(model: writer.tables.model, format: writer.format)
+        for name in table.keyNames {
+            guard let column = table.columns[name], let value = fields[column.field.text] else { continue }
+            output.key(name)
+            values.write(value, column.type, to: &output)
+        }
+    }
+}
+
+extension ResultChange {
+    var isGone: Bool {
+        if case .gone = self { true } else { false }
+    }
+}
+
+extension RecordTable {
+    /// `Students(1)`, also of one that is gone.
+    func path(_ fields: WireDictionary, _ model: EntityDataModel) -> String {
+        source + keyPredicate(fields, model: model)
+    }
+
+    /// The key properties of a row of this table.
+    func keyFields(of row: ResultRow, _ shape: ResultShape) -> WireDictionary {
+        var fields = WireDictionary()
+        for name in keyNames {
+            guard let position = shape.columns.firstIndex(where: { $0.path == [name] }), let column = columns[name]
+            else { continue }
+            fields[column.field.text] = row.values[position]
+        }
+        return fields
+    }
+}

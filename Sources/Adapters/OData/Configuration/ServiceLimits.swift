@@ -1,0 +1,78 @@
+import AdapterKit
+import ODataLanguage
+import ODataQueries
+
+/// How much one request may ask of any service: keys below `adapters.odata.limits`, the same for all services.
+struct ServiceLimits: Sendable {
+    var language = LanguageLimits()
+    var query = QueryLimits.standard
+    /// Requests of one batch, those of its change sets included.
+    var batchRequests = 1_000
+    /// How deep entities may be nested in each other when they are created.
+    var insertDepth = 16
+    /// Entities that one request creates.
+    var insertEntities = 1_000
+    /// Records that go or change with one that is deleted.
+    var deletedWith = 20_000
+    /// Rows of one import: they are one transaction, and stand in memory while it is made.
+    var importRows = 200_000
+
+    static let standard = ServiceLimits()
+
+    init(_ values: WireDictionary = [:]) {
+        for key in Self.keys {
+            if let value = values[key.name]?.int64Value { self[keyPath: key.path] = Int(value) }
+        }
+    }
+
+    private struct Key: Sendable {
+        let name: String
+        let path: any WritableKeyPath<ServiceLimits, Int> & Sendable
+        let range: ClosedRange<Int64>
+        let summary: String
+
+        init(
+            _ name: String, _ path: any WritableKeyPath<ServiceLimits, Int> & Sendable, to most: Int64,
+            _ summary: String
+        ) {
+            self.name = name
+            self.path = path
+            range = 1...most
+            self.summary = summary
+        }
+    }
+
+    private static let keys = [
+        Key("urlLength", \.language.length, to: 1 << 20, "Bytes of a request's path and query, `$query` included."),
+        Key("depth", \.language.depth, to: 200, "Expressions, options and paths inside one another."),
+        Key(
+            "nodes", \.language.nodes, to: 100_000,
+            "Operators, calls, literals and path segments of one request, about: four steps of the parser for each."),
+        Key("listMembers", \.language.listMembers, to: 10_000, "Values to the right of one `in`."),
+        Key("expandDepth", \.expandDepth, to: 32, "$expand inside $expand; each of $levels counts, and `max` is this."),
+        Key("expansions", \.query.expansions, to: 10_000, "Navigation properties that one request expands."),
+        Key("expandedRows", \.query.expandedRows, to: 10_000_000, "Entities of one expanded level of a page."),
+        Key("orderCriteria", \.query.orderCriteria, to: 100, "Criteria of $orderby."),
+        Key("skip", \.query.skip, to: 1 << 40, "The largest $skip."),
+        Key("batchRequests", \.batchRequests, to: 100_000, "Requests of one batch."),
+        Key("insertDepth", \.insertDepth, to: 64, "Entities nested in each other when they are created."),
+        Key("insertEntities", \.insertEntities, to: 100_000, "Entities that one request creates."),
+        Key("deletedWith", \.deletedWith, to: 1_000_000, "Records that go or change with a deleted one."),
+        Key("importRows", \.importRows, to: 10_000_000, "Rows of one import, which stand in memory."),
+    ]
+
+    /// The parser and the planner go by one depth.
+    private var expandDepth: Int {
+        get { language.expandDepth }
+        set {
+            language.expandDepth = newValue
+            query.expandDepth = newValue
+        }
+    }
+
+    static let options = keys.map { key in
+        ConfigurationOption(
+            "limits.\(key.name)", .integer(IntegerRange(key.range)),
+            defaultValue: .int64(Int64(standard[keyPath: key.path])), summary: key.summary)
+    }
+}

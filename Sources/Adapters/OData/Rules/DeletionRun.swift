@@ -1,0 +1,100 @@
+import AdapterKit
+import ODataModel
+import ODataRecords
+
+/// What goes or changes with an entity that is deleted: entities that cascade, references that are cleared, links.
+struct DeletionRun {
+    let tables: ServiceTables
+    let moment: any RecordMoment
+    /// Records that one deletion changes.
+    let most: Int
+    private var made: [RecordChange] = []
+    private var gone: [EntityName: Set<RecordID>] = [:]
+    /// Entities that cannot be without one that goes: all of them have to go too.
+    private var needy: [(entity: EntityName, id: RecordID, name: String)] = []
+
+    init(tables: ServiceTables, moment: any RecordMoment, most: Int) {
+        self.tables = tables
+        self.moment = moment
+        self.most = most
+    }
+
+    /// In the order in which they are to be made, the deleted entity's own not among them. Throws `record.conflict` where
+    /// one stays that cannot be without it.
+    var changes: [RecordChange] {
+        get throws(PorticoError) {
+            if let one = needy.first(where: { !isGone($0.id, in: $0.entity) }) {
+                throw PorticoError(.recordConflict, "There are \(one.name) that need this entity.", target: one.name)
+            }
+            return made
+        }
+    }
+
+    /// Adds what hangs on a record that goes.
+    mutating func part(_ record: Record, of table: RecordTable, _ dependents: [Dependents]? = nil) throws {
+        gone[table.entity, default: []].insert(record.id)
+        for kind in dependents ?? Dependents.all(of: table, in: tables) { try part(record, kind) }
+        for link in tables.links {
+            if link.source == table.source { try unlink(record, table, LinkTable.near, link) }
+            if link.target == table.source { try unlink(record, table, LinkTable.far, link) }
+        }
+    }
+
+    private mutating func part(_ record: Record, _ kind: Dependents) throws {
+        let values = kind.pairs.map { record[$0.near] }
+        guard values.allSatisfy({ !$0.isNull }) else { return }
+        let filter = Filter.all(zip(kind.pairs, values).map { .compare($0.far, .equal, $1) })
+        for other in try all(filter, in: kind.table.entity) where !isGone(other.id, in: kind.table.entity) {
+            if kind.action == .cascade {
+                try delete(other, of: kind.table)
+            } else if let cleared = kind.cleared {
+                made.append(RecordChange(kind.table.entity, .update(other.id, cleared)))
+            } else {
+                needy.append((kind.table.entity, other.id, kind.name))
+            }
+        }
+    }
+
+    private mutating func delete(_ record: Record, of table: RecordTable) throws {
+        try part(record, of: table)
+        made.append(RecordChange(table.entity, .delete(record.id)))
+    }
+
+    /// Links go; what they lead to goes too where the model says so, and is asked for where it needs them.
+    private mutating func unlink(
+        _ record: Record, _ table: RecordTable, _ side: FieldName, _ link: LinkTable
+    ) throws {
+        let isOurs = Filter.compare(side, .equal, record[table.keyField])
+        let own = navigation(of: table, through: link, side)
+        let other = side == LinkTable.near ? LinkTable.far : LinkTable.near
+        guard let far = tables[side == LinkTable.near ? link.target : link.source] else { return }
+        let needs = navigation(of: far, through: link, other).map { !$0.isCollection && !$0.isNullable } ?? false
+        for pair in try all(isOurs, in: link.entity) where !isGone(pair.id, in: link.entity) {
+            gone[link.entity, default: []].insert(pair.id)
+            made.append(RecordChange(link.entity, .delete(pair.id)))
+            guard own?.onDelete == .cascade || needs, let id = RecordID(key: pair[other]), !isGone(id, in: far.entity)
+            else { continue }
+            if own?.onDelete == .cascade, let linked = try moment.record(id, in: far.entity) {
+                try delete(linked, of: far)
+            } else if needs {
+                needy.append((far.entity, id, far.source))
+            }
+        }
+    }
+
+    private func navigation(of table: RecordTable, through link: LinkTable, _ side: FieldName) -> NavigationProperty? {
+        table.family.compactMap { tables.model.structured($0) }.flatMap(\.navigation).first { navigation in
+            if case .links(_, link.entity, side, _, _)? = table.relations[navigation.name] { true } else { false }
+        }
+    }
+
+    private func isGone(_ id: RecordID, in entity: EntityName) -> Bool { gone[entity]?.contains(id) ?? false }
+
+    private func all(_ filter: Filter, in entity: EntityName) throws -> [Record] {
+        let page = try moment.query(Query(filter, limit: Query.maximumLimit), in: entity)
+        guard page.next == nil, made.count + page.records.count <= most else {
+            throw PorticoError(.requestLimitExceeded, "More than \(most) entities go or change with this one.")
+        }
+        return page.records
+    }
+}

@@ -1,0 +1,192 @@
+import AdapterKit
+import ODataLanguage
+import ODataModel
+import ODataQueries
+import ODataRecords
+
+/// One level of an answer: the entries of a feed, or those of one expanded navigation property. Everything that is the
+/// same for all its rows is found once; what is left to do for a row is to look at its values.
+struct Version2Level: Sendable {
+    /// What entries of one type have.
+    struct Kind: Sendable {
+        let type: StructuredType
+        /// `Namespace.Type`
+        let typeName: String
+        let isMedia: Bool
+        let properties: [Property]
+        let navigation: [Navigation]
+    }
+
+    struct Property: Sendable {
+        let name: String
+        let type: TypeReference
+        /// Version 2's name for it; nil for what is not simple.
+        let simple: Version2Type?
+        /// Where the value is in a row.
+        let position: Int
+        /// The members of a complex value that are told, by path; nil: all.
+        let members: [[String]]?
+    }
+
+    struct Navigation: Sendable {
+        let name: String
+        let isCollection: Bool
+        let target: QualifiedName
+        /// Where the related rows are among a row's `expanded`, and what they are; nil: the property is deferred.
+        let expansion: (position: Int, level: Version2Level)?
+    }
+
+    let root: String
+    let table: RecordTable
+    private let shape: ResultShape
+    private let standard: Kind
+    /// By qualified name, where the level may have several.
+    private let kinds: [String: Kind]
+    private let address: EntryAddress
+
+    /// The level of a query's rows; nil where they are no entities. `options` are those of the level.
+    init?(_ shape: ResultShape, options: [QueryOption], model: EntityDataModel, root: String) {
+        guard let table = shape.table else { return nil }
+        let type = shape.type.flatMap { model.structured($0) } ?? table.type
+        let kinds = Version2Kinds(shape: shape, table: table, options: options, model: model, root: root)
+        self.root = root
+        self.table = table
+        self.shape = shape
+        address = EntryAddress(table: table, shape: shape, model: model)
+        standard = kinds.kind(type)
+        guard shape.typeColumn != nil else {
+            self.kinds = [:]
+            return
+        }
+        self.kinds = Dictionary(
+            uniqueKeysWithValues: table.family.compactMap { model.structured($0) }
+                .map { ($0.name.description, kinds.kind($0)) })
+    }
+
+    func kind(of row: ResultRow) -> Kind {
+        guard let column = shape.typeColumn, let name = row.values[column].stringValue else { return standard }
+        return kinds[name] ?? standard
+    }
+
+    /// The entry's address below the root, as it stands in a URL: `Students(1)`.
+    func path(of row: ResultRow) -> String { address.path(row) }
+
+    func uri(of row: ResultRow) -> String { root + address.path(row) }
+
+    func tag(of row: ResultRow) -> String? {
+        shape.revisionColumn.flatMap { row.values[$0].int64Value }.map { EntityTag.text(Revision($0)) }
+    }
+}
+
+/// Makes the kinds of a level.
+private struct Version2Kinds {
+    let shape: ResultShape
+    let table: RecordTable
+    let options: [QueryOption]
+    let model: EntityDataModel
+    let root: String
+
+    func kind(_ type: StructuredType) -> Version2Level.Kind {
+        Version2Level.Kind(
+            type: type, typeName: type.name.description, isMedia: table.streams["$value"] != nil,
+            properties: properties(type), navigation: navigation(type))
+    }
+
+    private func properties(_ type: StructuredType) -> [Version2Level.Property] {
+        // Keys are among the columns whatever is selected; version 2 tells what was asked for, and `__metadata`.
+        let selected = self.selected
+        return shape.columns.enumerated().compactMap { position, column in
+            guard column.isVisible, selected?.contains(column.name) ?? true, column.path.count == 1,
+                type.property(column.name) != nil
+            else { return nil }
+            return Version2Level.Property(
+                name: column.name, type: column.type, simple: simple(column.type), position: position,
+                members: column.members)
+        }
+    }
+
+    private func simple(_ type: TypeReference) -> Version2Type? {
+        if case .simple(let simple) = model.version2Shape(of: type) { simple } else { nil }
+    }
+
+    private func navigation(_ type: StructuredType) -> [Version2Level.Navigation] {
+        let selected = self.selected
+        return type.navigation.compactMap { navigation in
+            guard table.relations[navigation.name] != nil else { return nil }
+            let expansion = expansion(navigation.name)
+            guard expansion != nil || selected?.contains(navigation.name) ?? true else { return nil }
+            return Version2Level.Navigation(
+                name: navigation.name, isCollection: navigation.isCollection, target: navigation.target,
+                expansion: expansion)
+        }
+    }
+
+    /// Names at this level; nil where everything is told.
+    private var selected: Set<String>? {
+        for option in options {
+            guard case .select(let items) = option.form else { continue }
+            let isEverything = items.contains { item in
+                if case .star? = item.path.segments.first?.form { true } else { false }
+            }
+            return isEverything ? nil : Set(items.compactMap { $0.path.segments.first?.name?.name })
+        }
+        return nil
+    }
+
+    private func expansion(_ name: String) -> (position: Int, level: Version2Level)? {
+        guard let position = shape.expansions.firstIndex(where: { $0.property == name }) else { return nil }
+        let inner = items.first { $0.path.segments.first?.name?.name == name }?.options ?? []
+        return Version2Level(shape.expansions[position].shape, options: inner, model: model, root: root)
+            .map { (position, $0) }
+    }
+
+    private var items: [ExpandItem] {
+        for option in options {
+            if case .expand(let items) = option.form { return items }
+        }
+        return []
+    }
+}
+
+/// Makes entries' addresses of the values of their keys.
+private struct EntryAddress: Sendable {
+    private struct Part: Sendable {
+        let name: String
+        let type: TypeReference
+        let position: Int
+    }
+
+    private let set: String
+    private let parts: [Part]
+    private let isSingleton: Bool
+    private let form: Version2Form
+
+    init(table: RecordTable, shape: ResultShape, model: EntityDataModel) {
+        set = table.source
+        isSingleton = table.isSingleton
+        form = Version2Form(model: model)
+        parts = table.keyNames.compactMap { name in
+            guard let position = shape.columns.firstIndex(where: { $0.path == [name] }),
+                let column = table.columns[name]
+            else { return nil }
+            return Part(name: name, type: column.type, position: position)
+        }
+    }
+
+    func path(_ row: ResultRow) -> String {
+        guard !isSingleton else { return set }
+        if parts.count == 1 { return "\(set)(\(literal(parts[0], row)))" }
+        return "\(set)(\(parts.map { "\($0.name)=\(literal($0, row))" }.joined(separator: ",")))"
+    }
+
+    private func literal(_ part: Part, _ row: ResultRow) -> String {
+        form.address(row.values[part.position], part.type)
+    }
+}
+
+extension Version2Form {
+    /// A value as a URL has it, percent-encoded.
+    func address(_ value: WireValue, _ type: TypeReference) -> String {
+        literal(value, type).map(LiteralText.escaped) ?? "null"
+    }
+}

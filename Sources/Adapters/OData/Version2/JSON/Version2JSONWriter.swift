@@ -1,0 +1,149 @@
+import AdapterKit
+import ODataModel
+import ODataQueries
+import ODataRecords
+
+/// Documents in version 2's JSON.
+struct Version2JSONWriter: Sendable {
+    let scope: Version2Scope
+    private let values: Version2JSONValues
+
+    init(scope: Version2Scope) {
+        self.scope = scope
+        values = Version2JSONValues(model: scope.model)
+    }
+
+    func bytes(_ content: Version2Content) -> [UInt8] {
+        var output = JSONOutput()
+        output.beginObject()
+        output.key("d")
+        write(content, to: &output)
+        output.endObject()
+        return output.bytes
+    }
+
+    private func write(_ content: Version2Content, to output: inout JSONOutput) {
+        switch content {
+        case .service(let sets):
+            output.beginObject()
+            output.key("EntitySets")
+            output.beginArray()
+            for set in sets { output.string(set) }
+            output.endArray()
+            output.endObject()
+        case .feed(let feed): write(feed, to: &output)
+        case .entry(let entry): write(entry.row, entry.level, to: &output)
+        case .property(let property): write(property, to: &output)
+        case .links(let links): write(links, to: &output)
+        case .nothing, .raw: output.null()
+        }
+    }
+
+    private func write(_ feed: Version2Feed, to output: inout JSONOutput) {
+        output.beginObject()
+        if let count = feed.count { output.member("__count", String(count)) }
+        output.key("results")
+        output.beginArray()
+        for row in feed.rows { write(row, feed.level, to: &output) }
+        for address in feed.removed { removed(address, feed.level, to: &output) }
+        output.endArray()
+        if let next = feed.next { output.member("__next", next) }
+        if let delta = feed.delta { output.member("__delta", delta) }
+        output.endObject()
+    }
+
+    /// Version 2 has no words for it; these are version 4's, as other services of version 2 say them.
+    private func removed(_ address: String, _ level: Version2Level, to output: inout JSONOutput) {
+        output.beginObject()
+        output.member("@odata.context", "\(scope.root)$metadata#\(level.table.source)/$deletedEntity")
+        output.member("id", address)
+        output.endObject()
+    }
+
+    private func write(_ property: Version2Property, to output: inout JSONOutput) {
+        output.beginObject()
+        output.key(property.name)
+        values.write(property.value, property.type, to: &output)
+        output.endObject()
+    }
+
+    private func write(_ links: Version2Links, to output: inout JSONOutput) {
+        guard links.isCollection else { return link(links.addresses.first ?? "", to: &output) }
+        output.beginObject()
+        if let count = links.count { output.member("__count", String(count)) }
+        output.key("results")
+        output.beginArray()
+        for address in links.addresses { link(address, to: &output) }
+        output.endArray()
+        if let next = links.next { output.member("__next", next) }
+        output.endObject()
+    }
+
+    private func link(_ address: String, to output: inout JSONOutput) {
+        output.beginObject()
+        output.member("uri", address)
+        output.endObject()
+    }
+
+    private func write(_ row: ResultRow, _ level: Version2Level, to output: inout JSONOutput) {
+        let kind = level.kind(of: row)
+        let address = level.uri(of: row)
+        output.beginObject()
+        metadata(row, level, kind, address, to: &output)
+        for property in kind.properties {
+            output.key(property.name)
+            values.write(row.values[property.position], property, to: &output)
+        }
+        for navigation in kind.navigation {
+            output.key(navigation.name)
+            if let (position, inner) = navigation.expansion {
+                expanded(row.expanded[position], navigation, inner, to: &output)
+            } else {
+                deferred("\(address)/\(navigation.name)", to: &output)
+            }
+        }
+        output.endObject()
+    }
+
+    private func metadata(
+        _ row: ResultRow, _ level: Version2Level, _ kind: Version2Level.Kind, _ address: String,
+        to output: inout JSONOutput
+    ) {
+        output.key("__metadata")
+        output.beginObject()
+        output.member("id", address)
+        output.member("uri", address)
+        output.member("type", kind.typeName)
+        if let tag = level.tag(of: row) { output.member("etag", tag) }
+        if kind.isMedia {
+            output.member("media_src", "\(address)/$value")
+            output.member("edit_media", "\(address)/$value")
+        }
+        output.endObject()
+    }
+
+    private func expanded(
+        _ rows: ExpandedRows, _ navigation: Version2Level.Navigation, _ level: Version2Level,
+        to output: inout JSONOutput
+    ) {
+        guard navigation.isCollection else {
+            guard let row = rows.rows.first else { return output.null() }
+            return write(row, level, to: &output)
+        }
+        output.beginObject()
+        output.key("results")
+        output.beginArray()
+        for row in rows.rows { write(row, level, to: &output) }
+        output.endArray()
+        output.endObject()
+    }
+
+    private func deferred(_ address: String, to output: inout JSONOutput) {
+        output.beginObject()
+        output.key("__deferred")
+        output.beginObject()
+        output.member("uri", address)
+        output.endObject()
+        output.endObject()
+    }
+}

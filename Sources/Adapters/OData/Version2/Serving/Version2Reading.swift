@@ -1,0 +1,124 @@
+import AdapterKit
+import ODataLanguage
+import ODataModel
+import ODataQueries
+import ODataRecords
+
+/// `GET` ([MS-ODATA], section 2.2.7.2).
+struct Version2Reading: Sendable {
+    private let own: Version2Desk
+    private var desk: ResourceDesk { own.desk }
+    private var request: ServiceRequest { own.request.plain }
+
+    init(_ own: Version2Desk) {
+        self.own = own
+    }
+
+    func answer(_ address: Address) async throws -> Version2Answer {
+        switch (address.target, address.suffix) {
+        case (.entities(let place), .none): return try await feed(place)
+        case (.entities(let place), .count):
+            if DeltaReading(desk).isAskedForChanges {
+                return Version2Answer(plain: try await DeltaReading(desk).count(place))
+            }
+            return .text(String(try await desk.runner.count(try await CollectionReading(desk).query(place))))
+        case (.entities(let place), .ref): return try await links(place)
+        case (.entity(let place), .ref): return try await link(place)
+        case (.entity(let place), _): return try await entry(place)
+        case (.property(let place, let property), let suffix): return try await self.property(place, property, suffix)
+        case (.stream(let place, let name), _):
+            return Version2Answer(plain: try await StreamDesk(desk).answer(place, name))
+        default: throw PorticoError(.recordNotFound, "There is no such resource in this service.")
+        }
+    }
+
+    private func feed(_ place: EntitiesPlace) async throws -> Version2Answer {
+        let (reading, deltas) = (CollectionReading(desk), DeltaReading(desk))
+        if deltas.isAskedForChanges { return try await Version2Changes(own).feed(place) }
+        // Who can follow changes is told where, as SAP's services do.
+        let (page, mark) = try await desk.runner.followed(try await reading.query(place))
+        let token = try mark.map { try deltas.token($0) }
+        let level = try own.level(page.shape, request.target.options)
+        let next = reading.next(page.next, token)
+        return Version2Answer(
+            content: .feed(
+                Version2Feed(
+                    level: level, rows: page.rows, count: page.count, next: next,
+                    delta: next == nil ? token.map { deltas.link($0) } : nil)))
+    }
+
+    private func entry(_ place: EntityPlace) async throws -> Version2Answer {
+        guard let (row, shape) = try await EntityReading(desk).row(place, options: request.target.options) else {
+            throw PorticoError(.recordNotFound, "There is no such entity.", target: place.table.source)
+        }
+        let level = try own.level(shape, request.target.options)
+        let tag = level.tag(of: row)
+        if let tag, let field = request.headers["If-None-Match"], EntityReading.matches(field, tag) {
+            return .nothing(304, headers: ["ETag": tag])
+        }
+        var headers: DoorHeaders = [:]
+        headers["ETag"] = tag
+        return Version2Answer(headers: headers, content: .entry(Version2Entry(level: level, row: row)))
+    }
+
+    /// An entity as it is now, for answers to writes.
+    func entry(at place: EntityPlace, status: Int, headers: DoorHeaders) async throws -> Version2Answer {
+        guard let (row, shape) = try await EntityReading(desk).row(place, options: []) else {
+            return .nothing(headers: headers)
+        }
+        let level = try own.level(shape, [])
+        var headers = headers
+        headers["ETag"] = level.tag(of: row)
+        if status == 201 { headers["Location"] = level.uri(of: row) }
+        return Version2Answer(
+            status: status, headers: headers, content: .entry(Version2Entry(level: level, row: row)))
+    }
+
+    private func links(_ place: EntitiesPlace) async throws -> Version2Answer {
+        let reading = CollectionReading(desk)
+        let page = try await desk.runner.page(try await reading.query(place))
+        let level = try own.level(page.shape, request.target.options)
+        return Version2Answer(
+            content: .links(
+                Version2Links(
+                    addresses: page.rows.map(level.uri), isCollection: true, count: page.count,
+                    next: reading.next(page.next))))
+    }
+
+    private func link(_ place: EntityPlace) async throws -> Version2Answer {
+        guard let (row, shape) = try await EntityReading(desk).row(place, options: []) else {
+            throw PorticoError(.recordNotFound, "There is no such entity.", target: place.table.source)
+        }
+        let level = try own.level(shape, [])
+        return Version2Answer(content: .links(Version2Links(addresses: [level.uri(of: row)], isCollection: false)))
+    }
+
+    private func property(
+        _ place: EntityPlace, _ property: PropertyPlace, _ suffix: Address.Suffix
+    ) async throws -> Version2Answer {
+        let record = try await desk.finder.found(place)
+        let value = property.inner.reduce(record[property.column.field]) { $0[$1] ?? .null }
+        let headers: DoorHeaders = ["ETag": EntityTag.text(record.revision)]
+        switch suffix {
+        case .none:
+            let name = property.inner.last ?? property.column.property
+            return Version2Answer(
+                headers: headers, content: .property(Version2Property(name: name, value: value, type: property.type)))
+        case .value: return try raw(value, property, headers)
+        default: throw PorticoError(.recordNotFound, "There is no such resource in this service.")
+        }
+    }
+
+    /// `$value`. A null has none.
+    private func raw(_ value: WireValue, _ property: PropertyPlace, _ headers: DoorHeaders) throws -> Version2Answer {
+        if let bytes = value.dataValue {
+            return Version2Answer(headers: headers, content: .raw(bytes, type: "application/octet-stream"))
+        }
+        let form = Version2Form(model: own.tables.model)
+        guard !value.isNull, let text = form.text(of: value, property.type) ?? form.document(value, property.type)
+        else {
+            throw PorticoError(.recordNotFound, "\(property.path) has no value.", target: property.path)
+        }
+        return .text(text, headers: headers)
+    }
+}

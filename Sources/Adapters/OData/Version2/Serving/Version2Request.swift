@@ -1,0 +1,75 @@
+import AdapterKit
+import ODataLanguage
+import ODataRecords
+
+/// One request of version 2: as the desks of both versions have it, and how its answer is to be written.
+struct Version2Request: Sendable {
+    let plain: ServiceRequest
+    let format: any Version2Format
+    let scope: Version2Scope
+
+    /// The answer in the format that was asked for, with the header fields that all of version 2's have.
+    func write(_ answer: Version2Answer) throws(PorticoError) -> DoorAnswer {
+        var headers = answer.headers
+        headers["DataServiceVersion"] = Version2Protocol.version
+        switch answer.content {
+        case .nothing: return DoorAnswer(answer.status, headers: headers)
+        case .raw(let bytes, let type):
+            headers["Content-Type"] = type
+            return DoorAnswer(answer.status, headers: headers, body: bytes)
+        default:
+            let document = try format.document(answer.content, in: scope)
+            headers["Content-Type"] = document.mediaType
+            return DoorAnswer(answer.status, headers: headers, body: document.bytes)
+        }
+    }
+}
+
+/// Reads requests: the method that is meant, the address, the formats.
+struct Version2RequestReader: Sendable {
+    let service: ODataService
+    let rootPath: String
+
+    func request(_ request: DoorRequest) throws -> Version2Request {
+        let relative = String(request.target.dropFirst(rootPath.utf8.count).drop { $0 == "/" })
+        let target = try Version2Target(tables: service.tables, limits: service.configuration.limits.language).target(
+            relative)
+        let root = "\(request.origin)\(rootPath)/"
+        let plain = ServiceRequest(
+            method: try Self.method(request), relative: relative, target: target, format: ResponseFormat(),
+            preferences: Preferences(nil), headers: request.headers, body: request.body, root: root,
+            caller: request.caller, records: request.records, language: .v2)
+        let scope = Version2Scope(
+            model: service.tables.model, root: root, relative: relative, now: service.clock.now())
+        return Version2Request(plain: plain, format: try format(target, request.headers), scope: scope)
+    }
+
+    /// Answers that are the same in every format are given whatever was asked for.
+    private func format(_ target: RequestTarget, _ headers: DoorHeaders) throws(PorticoError) -> any Version2Format {
+        switch target.resource {
+        case .metadata, .batch: return Version2Formats.likeliest(format: nil, accept: nil)
+        case .path(let segments):
+            switch segments.last?.form {
+            case .value, .count: return Version2Formats.likeliest(format: nil, accept: nil)
+            default: break
+            }
+        default: break
+        }
+        return try Version2Formats.answer(format: target.formatOption, accept: headers["Accept"])
+    }
+
+    /// `X-HTTP-Method` says what a `POST` means, for what only lets `GET` and `POST` through. `MERGE` is what `PATCH`
+    /// was called before there was one.
+    private static func method(_ request: DoorRequest) throws(PorticoError) -> String {
+        var method = request.method
+        if let meant = request.headers["X-HTTP-Method"] ?? request.headers["X-HTTP-Method-Override"] {
+            guard method == "POST", ["PUT", "MERGE", "PATCH", "DELETE"].contains(meant.uppercased()) else {
+                throw PorticoError(
+                    .requestInvalid, "X-HTTP-Method makes PUT, MERGE, PATCH or DELETE of a POST.",
+                    target: "X-HTTP-Method")
+            }
+            method = meant.uppercased()
+        }
+        return method == "MERGE" ? "PATCH" : method
+    }
+}

@@ -1,0 +1,31 @@
+/// A model with something of every kind for generated requests to ask about.
+public enum FuzzedService {
+    public static let csdl = """
+        <edmx:Edmx xmlns:edmx="http://docs.oasis-open.org/odata/ns/edmx" Version="4.01"><edmx:DataServices>
+        <Schema xmlns="http://docs.oasis-open.org/odata/ns/edm" Namespace="F">
+          <EnumType Name="State" IsFlags="true"><Member Name="New" Value="1"/><Member Name="Sold" Value="2"/></EnumType>
+          <ComplexType Name="Place"><Property Name="City" Type="Edm.String"/><Property Name="Zip" Type="Edm.Int32"/>
+          </ComplexType>
+          <EntityType Name="Thing"><Key><PropertyRef Name="ID"/></Key>
+            <Property Name="ID" Type="Edm.Int32" Nullable="false"/><Property Name="Name" Type="Edm.String"/>
+            <Property Name="Text" Type="Edm.String"/><Property Name="Price" Type="Edm.Decimal" Scale="variable"/>
+            <Property Name="Weight" Type="Edm.Double"/><Property Name="Count" Type="Edm.Int64"/>
+            <Property Name="Made" Type="Edm.Date"/><Property Name="Seen" Type="Edm.DateTimeOffset"/>
+            <Property Name="Opens" Type="Edm.TimeOfDay"/><Property Name="Takes" Type="Edm.Duration"/>
+            <Property Name="Tag" Type="Edm.Guid"/><Property Name="State" Type="F.State"/>
+            <Property Name="Place" Type="F.Place"/><Property Name="Marks" Type="Collection(Edm.Int32)"/>
+            <Property Name="Where" Type="Edm.GeographyPoint"/><Property Name="KindID" Type="Edm.Int32"/>
+            <NavigationProperty Name="Kind" Type="F.Kind" Partner="Things">
+              <ReferentialConstraint Property="KindID" ReferencedProperty="ID"/></NavigationProperty>
+            <NavigationProperty Name="Near" Type="Collection(F.Thing)"/>
+          </EntityType>
+          <EntityType Name="Rare" BaseType="F.Thing"><Property Name="Why" Type="Edm.String"/></EntityType>
+          <EntityType Name="Kind"><Key><PropertyRef Name="ID"/></Key>
+            <Property Name="ID" Type="Edm.Int32" Nullable="false"/><Property Name="Name" Type="Edm.String"/>
+            <NavigationProperty Name="Things" Type="Collection(F.Thing)" Partner="Kind"/>
+          </EntityType>
+          <EntityContainer Name="C"><EntitySet Name="Things" EntityType="F.Thing"/>
+            <EntitySet Name="Kinds" EntityType="F.Kind"/></EntityContainer>
+        </Schema></edmx:DataServices></edmx:Edmx>
+        """
+}

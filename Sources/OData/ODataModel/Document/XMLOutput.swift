@@ -1,0 +1,127 @@
+/// An XML 1.0 document in UTF-8, written straight into bytes: elements are closed in the order in which they were
+/// opened, texts are escaped. Names are taken as they come.
+public struct XMLOutput: Sendable {
+    public private(set) var bytes: [UInt8] = []
+    /// False once a text had a character that XML 1.0 cannot carry (section 2.2).
+    public private(set) var isRepresentable = true
+    private var open: [String] = []
+    private var tagIsOpen = false
+
+    public init(capacity: Int = 1024) {
+        bytes.reserveCapacity(capacity)
+        bytes += Array("<?xml version=\"1.0\" encoding=\"utf-8\"?>".utf8)
+    }
+
+    public mutating func begin(_ name: String, _ attributes: [(name: String, value: String)] = []) {
+        finishTag()
+        bytes.append(UInt8(ascii: "<"))
+        bytes.append(contentsOf: name.utf8)
+        open.append(name)
+        tagIsOpen = true
+        for attribute in attributes { self.attribute(attribute.name, attribute.value) }
+    }
+
+    /// Of the element that was begun last, before it has content.
+    public mutating func attribute(_ name: String, _ value: String) {
+        bytes.append(UInt8(ascii: " "))
+        bytes.append(contentsOf: name.utf8)
+        bytes.append(contentsOf: [UInt8(ascii: "="), UInt8(ascii: "\"")])
+        escape(value, isAttribute: true)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    public mutating func text(_ text: String) {
+        finishTag()
+        escape(text, isAttribute: false)
+    }
+
+    /// Markup that is known to be well-formed with what is around it: for what every row of a document has.
+    public mutating func raw(_ markup: [UInt8]) {
+        finishTag()
+        bytes.append(contentsOf: markup)
+    }
+
+    /// Text between the quotes of an attribute whose name and quotes are raw.
+    public mutating func rawValue(_ text: String) { escape(text, isAttribute: true) }
+
+    public mutating func end() {
+        let name = open.removeLast()
+        if tagIsOpen {
+            bytes.append(contentsOf: [UInt8(ascii: "/"), UInt8(ascii: ">")])
+            tagIsOpen = false
+        } else {
+            bytes.append(contentsOf: [UInt8(ascii: "<"), UInt8(ascii: "/")])
+            bytes.append(contentsOf: name.utf8)
+            bytes.append(UInt8(ascii: ">"))
+        }
+    }
+
+    public mutating func element(_ name: String, _ attributes: [(name: String, value: String)] = []) {
+        begin(name, attributes)
+        end()
+    }
+
+    public mutating func element(_ name: String, _ attributes: [(name: String, value: String)] = [], text: String) {
+        begin(name, attributes)
+        self.text(text)
+        end()
+    }
+
+    private mutating func finishTag() {
+        guard tagIsOpen else { return }
+        bytes.append(UInt8(ascii: ">"))
+        tagIsOpen = false
+    }
+
+    /// Whole runs of what may stand as it is are copied at once.
+    private mutating func escape(_ text: String, isAttribute: Bool) {
+        var text = text
+        text.withUTF8 { characters in
+            var start = 0
+            for (position, byte) in characters.enumerated() where Self.isSpecial(byte) {
+                let replaced = replacement(of: byte, isAttribute, after: characters[..<position])
+                guard let replaced else { continue }
+                bytes.append(contentsOf: characters[start..<position])
+                append(replaced)
+                start = position + 1
+            }
+            bytes.append(contentsOf: characters[start...])
+        }
+    }
+
+    @inline(__always)
+    private static func isSpecial(_ byte: UInt8) -> Bool {
+        guard byte < 0x3F || byte >= 0xBE else { return false }
+        switch byte {
+        case 0..<0x20, UInt8(ascii: "&"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""), 0xBE, 0xBF:
+            return true
+        default: return false
+        }
+    }
+
+    /// Nil where the byte stands as it is. What XML cannot carry is left out, and noted.
+    private mutating func replacement(
+        of byte: UInt8, _ isAttribute: Bool, after earlier: Slice<UnsafeBufferPointer<UInt8>>
+    ) -> StaticString? {
+        switch byte {
+        case UInt8(ascii: "&"): return "&amp;"
+        case UInt8(ascii: "<"): return "&lt;"
+        case UInt8(ascii: ">"): return "&gt;"
+        case UInt8(ascii: "\""): return isAttribute ? "&quot;" : nil
+        case 0x09: return isAttribute ? "&#9;" : nil
+        case 0x0A: return isAttribute ? "&#10;" : nil
+        case 0x0D: return "&#13;"
+        case 0xBE, 0xBF:
+            // The last byte of U+FFFE and U+FFFF.
+            if earlier.suffix(2).elementsEqual([0xEF, 0xBF]) { isRepresentable = false }
+            return nil
+        default:
+            isRepresentable = false
+            return ""
+        }
+    }
+
+    private mutating func append(_ text: StaticString) {
+        text.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    }
+}

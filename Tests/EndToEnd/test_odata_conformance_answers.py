@@ -1,0 +1,60 @@
+"""How OData's answers are written: what they say of themselves, and as whom the caller wants to read them."""
+
+import unittest
+
+from odata_reference import ReferenceTest
+
+
+class Answers(ReferenceTest):
+    def first(self, *names):
+        return f"Products?$top=1&$orderby=Name&$select={','.join(names or ('Name', 'Description'))}"
+
+    def test_how_much_is_said_of_each_entity(self):
+        said = {}
+        for level in ("none", "minimal", "full"):
+            answer = self.get(self.first(), Accept=f"application/json;odata.metadata={level}")
+            self.assertIn(f"odata.metadata={level}", answer.headers["content-type"])
+            said[level] = {key for key in answer.json()["value"][0] if "@" in key}
+        self.assertEqual(said["none"], set())
+        self.assertIn("@odata.etag", said["minimal"])
+        self.assertLessEqual({"@odata.id", "@odata.type", "@odata.editLink", "Category@odata.navigationLink"}, said["full"])
+
+    def test_one_entity_says_who_it_is(self):
+        listed = self.values("Products?$top=1&$select=ID")[0]
+        entity = self.get(f"Products({listed['ID']})").json()
+        self.assertTrue(entity["@odata.id"].startswith("http://127.0.0.1:"), entity)
+        self.assertTrue(entity["@odata.context"].endswith("$metadata#Products/$entity"), entity)
+
+    def test_keys_are_there_whatever_is_selected(self):
+        self.assertEqual(set(self.values("Products?$top=1&$select=Name")[0]) - {"@odata.etag", "@odata.type"}, {"ID", "Name"})
+
+    def test_nulls_are_left_out_for_who_wants_it(self):
+        path = "Products?$filter=ReleaseDate eq null&$top=1&$select=Name,ReleaseDate"
+        self.assertIn("ReleaseDate", self.values(path)[0])
+        answer = self.get(path, Prefer="omit-values=nulls")
+        self.assertNotIn("ReleaseDate", answer.json()["value"][0])
+        self.assertIn("omit-values=nulls", answer.headers["preference-applied"])
+
+    def test_large_numbers_are_strings_for_who_wants_it(self):
+        page = self.get("Products?$count=true&$top=1", Accept="application/json;IEEE754Compatible=true").json()
+        self.assertIsInstance(page["@odata.count"], str)
+        self.assertIsInstance(self.get("Products?$count=true&$top=1").json()["@odata.count"], int)
+
+    def test_options_stand_where_they_mean_something(self):
+        one = f"Products({self.values('Products?$top=1&$select=ID')[0]['ID']})"
+        for option in ("$filter=Price gt 1", "$top=1", "$skip=1", "$orderby=Name", "$count=true", "$search=x"):
+            self.refused(f"{one}?{option}")
+        for wrong in ("$top=-1", "$skip=x", "$count=maybe", "$filter=", "$orderby=Price sideways", "$unknown=1", "$top=1&$top=2"):
+            self.refused(f"Products?{wrong}")
+
+    def test_methods_that_a_resource_does_not_have(self):
+        for method, path in [
+            ("DELETE", "Products"), ("PUT", "Products"), ("POST", "$metadata"), ("DELETE", ""), ("DELETE", "Company"),
+            ("POST", "Products/$count"),
+        ]:
+            answer = self.request(method, path, {} if method != "DELETE" else None, 405)
+            self.assertIn("GET", answer.headers["allow"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,112 @@
+"""Every limit of OData is a key of the configuration, holds, and names itself."""
+
+import json
+import unittest
+import urllib.parse
+
+from harness import GatewayTest, run_portico
+
+ROOT = "/odata/v4/reference/"
+LIMITS = {
+    "urlLength": 2_000, "depth": 12, "nodes": 40, "listMembers": 3, "expandDepth": 2, "expansions": 3, "expandedRows": 5,
+    "orderCriteria": 2, "skip": 10, "batchRequests": 2, "insertDepth": 2, "insertEntities": 3, "deletedWith": 2,
+    "importRows": 2,
+}
+
+
+class Limits(GatewayTest):
+    settings = tuple(part for key, value in LIMITS.items() for part in ("--set", f"adapters.odata.limits.{key}={value}"))
+
+    def get(self, path):
+        return self.gateway.get(ROOT + urllib.parse.quote(path, safe="/?$&=(),;:@!*'"))
+
+    def send(self, method, path, body=None):
+        headers = {"Content-Type": "application/json"}
+        return self.gateway.request(method, ROOT + path, None if body is None else json.dumps(body), headers)
+
+    def check(self, within, beyond):
+        self.assertLess(self.get(within).status, 300, within)
+        self.expect(self.get(beyond), 400, "request.limitExceeded")
+
+    def test_the_length_of_an_address(self):
+        query = "Products?$filter=Name eq '{}'"
+        self.check(query.format("x" * 500), query.format("x" * 2_000))
+
+    def test_how_deep_expressions_are(self):
+        nested = lambda depth: f"Products?$filter={'(' * depth}Price gt 1{')' * depth}"
+        self.check(nested(4), nested(13))
+
+    def test_how_many_parts_a_request_has(self):
+        many = lambda count: "Products?$filter=" + " or ".join(["Price eq 1"] * count)
+        self.check(many(4), many(100))
+
+    def test_how_long_a_list_is(self):
+        values = lambda count: f"Products?$filter=Price in ({','.join(['1'] * count)})"
+        self.check(values(3), values(4))
+
+    def test_how_deep_an_expansion_goes_by_itself_and_by_levels(self):
+        self.check(
+            "Categories?$top=1&$expand=Products($top=1;$expand=Category)",
+            "Categories?$top=1&$expand=Products($top=1;$expand=Category($expand=Products($top=1)))")
+        self.check(
+            "Products?$top=1&$expand=RelatedProducts($levels=2)", "Products?$top=1&$expand=RelatedProducts($levels=3)")
+        self.assertEqual(self.get("Products?$top=1&$expand=RelatedProducts($levels=max)").status, 200)
+
+    def test_how_much_is_expanded(self):
+        self.check(
+            "Products?$top=1&$expand=Category,Descriptions,RelatedProducts",
+            "Products?$top=1&$expand=Category($expand=Products($top=0)),Descriptions,RelatedProducts")
+        self.check("Categories?$expand=Products($top=1)&$top=1", "Categories?$expand=Products")
+
+    def test_how_many_criteria_an_order_has(self):
+        self.check("Products?$orderby=Price,Name", "Products?$orderby=Price,Name,Version")
+
+    def test_how_much_is_skipped(self):
+        self.check("Products?$skip=10", "Products?$skip=11")
+
+    def test_how_large_a_batch_is_in_both_forms(self):
+        for count, status in [(2, 200), (3, 400)]:
+            requests = [{"id": str(number), "method": "GET", "url": "Company"} for number in range(count)]
+            self.expect(self.send("POST", "$batch", {"requests": requests}), status)
+            part = "--b\r\nContent-Type: application/http\r\n\r\nGET Company HTTP/1.1\r\n\r\n\r\n"
+            answer = self.gateway.request(
+                "POST", ROOT + "$batch", part * count + "--b--\r\n", {"Content-Type": "multipart/mixed;boundary=b"})
+            self.expect(answer, status)
+
+    def test_how_much_is_nested_in_a_new_entity(self):
+        product = lambda **more: {"Name": "Limits", "Price": 1, **more}
+        texts = lambda count: [{"LanguageKey": f"L{number}", "Description": "d"} for number in range(count)]
+        self.expect(self.send("POST", "Products", product(Descriptions=texts(2))), 201)
+        self.expect(self.send("POST", "Products", product(Descriptions=texts(3))), 400, "request.limitExceeded")
+        deep = {"Name": "Deep", "Products": [product(Descriptions=texts(1))]}
+        self.expect(self.send("POST", "Categories", deep), 400, "request.limitExceeded")
+
+    def test_how_much_goes_with_a_deleted_entity(self):
+        made = self.send("POST", "Products", {"Name": "Goes", "Price": 1}).json()["ID"]
+        for number in range(3):
+            text = {"ProductID": made, "LanguageKey": f"L{number}", "Description": "d"}
+            self.expect(self.send("POST", "ProductDescriptions", text), 201)
+        self.expect(self.send("DELETE", f"Products({made})"), 400, "request.limitExceeded")
+        self.expect(self.send("DELETE", f"ProductDescriptions(ProductID={made},LanguageKey='L0')"), 204)
+        self.expect(self.send("DELETE", f"Products({made})"), 204)
+
+    def test_how_large_an_import_is(self):
+        for count, status in [(2, 0), (3, 1)]:
+            file = self.gateway.data / "rows.json"
+            file.write_text(json.dumps([{"StateCode": f"{count}{number}", "Name": "x"} for number in range(count)]))
+            done = run_portico(
+                "odata", "import", "admissions", "States", file, "--data", self.gateway.data, program="porticoctl")
+            self.assertEqual(done.returncode, status, done.stderr)
+
+
+class Reference(unittest.TestCase):
+    def test_no_limit_is_without_its_bounds(self):
+        for setting in ("adapters.odata.limits.depth=0", "adapters.odata.limits.depth=100000",
+                        "adapters.odata.limits.dept=5"):
+            done = run_portico("check", "--config", "Config/demo.yaml", "--set", setting)
+            self.assertEqual(done.returncode, 1, setting)
+            self.assertIn("adapters.odata.limits", done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,356 @@
+"""OData 2.0 and SAP's shapes over the demonstration's services, checked from outside."""
+
+import datetime
+import json
+import unittest
+import urllib.parse
+import xml.etree.ElementTree as ElementTree
+
+from harness import JSON, GatewayTest
+
+ROOT = "/odata/v2/admissions/"
+REFERENCE = "/odata/v2/reference/"
+SAP = "/sap/opu/odata/sap/ADMISSIONSCOUNSELOR/"
+FORM = "application/x-www-form-urlencoded"
+ATOM = "{http://www.w3.org/2005/Atom}"
+METADATA = "{http://schemas.microsoft.com/ado/2007/08/dataservices/metadata}"
+
+
+class Version2Test(GatewayTest):
+    def ask(self, path, status=200, root=ROOT, user="alice", **headers):
+        headers = {"Accept": JSON, **{name.replace("_", "-"): value for name, value in headers.items()}}
+        return self.expect(self.gateway.request("GET", root + self.quoted(path), headers=headers, user=user), status)
+
+    def d(self, path, root=ROOT):
+        return self.ask(path, root=root).json()["d"]
+
+    def rows(self, path, root=ROOT):
+        return self.d(path, root)["results"]
+
+    def send(self, method, path, body=None, status=None, root=ROOT, user="alice", **headers):
+        # What every client that is no browser may say instead of fetching a token first.
+        headers = {
+            "Content-Type": JSON, "Accept": JSON, "X-Requested-With": "X",
+            **{n.replace("_", "-"): v for n, v in headers.items()}}
+        text = None if body is None else json.dumps(body)
+        answer = self.gateway.request(method, root + self.quoted(path), text, headers, user=user)
+        return self.expect(answer, status) if status else answer
+
+    def create(self, **properties):
+        answer = self.send("POST", "Students", {"FirstName": "Test", "LastName": "Person", **properties}, 201)
+        student = answer.json()["d"]
+        return answer, student, f"Students({student['StudentID']})"
+
+    def failure(self, path, status, root=ROOT, **headers):
+        error = self.ask(path, status, root, **headers).json()["error"]
+        self.assertEqual(set(error), {"code", "message", "innererror"})
+        self.assertEqual(set(error["message"]), {"lang", "value"})
+        return error
+
+    @staticmethod
+    def quoted(path):
+        return path.replace(" ", "%20").replace("'", "%27")
+
+
+class TheContract(Version2Test):
+    """The black-box checks of the Admissions Counselor app's contract."""
+
+    settings = ("--set", "identity.session.cookie.name=MYSAPSSO2")
+
+    def sign_in(self):
+        form = urllib.parse.urlencode({"j_user": "alice", "j_password": "portico-demo"})
+        return self.gateway.request("POST", "/irj/portal", form, {"Content-Type": FORM})
+
+    def cookie(self):
+        name, value = self.sign_in().headers["set-cookie"].split(";")[0].split("=", 1)
+        self.assertEqual(name, "MYSAPSSO2")
+        # As the app put it together: one field, with what belongs to Set-Cookie still in it.
+        return {"Cookie": f"MYSAPSSO2={value}; Domain=127.0.0.1; Path=/", "Accept": JSON}
+
+    def test_the_portals_form_gives_a_cookie_that_scripts_cannot_read(self):
+        self.assertIn("HttpOnly", self.sign_in().headers["set-cookie"])
+
+    def test_a_password_in_an_address_is_refused_and_not_logged(self):
+        answer = self.gateway.get(f"{SAP}Students?j_user=alice&j_password=hunter2secret")
+        self.assertGreaterEqual(answer.status, 400)
+        self.assertNotIn("hunter2secret", self.gateway.log_with(answer))
+
+    def test_a_query_needs_a_session_and_takes_the_apps_cookie_field(self):
+        for root in (ROOT, SAP, "/sap/opu/sdata/sap/ADMISSIONSCOUNSELOR/"):
+            self.expect(self.gateway.get(root + "StateCollection", accept=JSON), 401)
+            answer = self.gateway.request("GET", root + "StateCollection", headers=self.cookie())
+            self.assertEqual(len(self.expect(answer, 200).json()["d"]["results"]), 51)
+
+    def test_the_default_is_atom_and_json_is_had_both_ways(self):
+        answer = self.gateway.get(ROOT + "States?$top=1", user="alice")
+        self.assertTrue(answer.headers["content-type"].startswith("application/atom+xml"), answer)
+        self.assertEqual(ElementTree.fromstring(answer.body).tag, ATOM + "feed")
+        for path, accept in [("States?$top=1&$format=json", None), ("States?$top=1", JSON)]:
+            answer = self.gateway.get(ROOT + path, accept=accept, user="alice")
+            self.assertEqual(len(answer.json()["d"]["results"]), 1)
+            self.assertEqual(answer.headers["dataserviceversion"], "2.0")
+
+    def test_a_count_of_all_pages_is_a_text_with_the_filtered_number(self):
+        filtered = "$filter=Status eq 'Applied'"
+        page = self.d(f"Students?{filtered}&$inlinecount=allpages&$top=1")
+        self.assertEqual(len(page["results"]), 1)
+        self.assertEqual(page["__count"], self.ask(f"Students/$count?{filtered}").text())
+        self.assertLess(int(page["__count"]), int(self.d("Students?$inlinecount=allpages&$top=0")["__count"]))
+        self.assertNotIn("__count", self.d("Students?$inlinecount=none&$top=1"))
+
+    def test_a_function_alone_is_the_function_that_is_true(self):
+        for function in ["substringof('an',LastName)", "startswith(LastName,'A')", "endswith(LastName,'n')"]:
+            plain = self.rows(f"Students?$select=StudentID&$orderby=StudentID&$filter={function}")
+            self.assertTrue(plain)
+            self.assertEqual(plain, self.rows(f"Students?$select=StudentID&$orderby=StudentID&$filter={function} eq true"))
+            none = self.ask(f"Students/$count?$filter=not {function} and {function} eq true").text()
+            self.assertEqual(none, "0")
+
+    def test_a_bad_filter_is_told_in_the_shape_of_the_version_and_format(self):
+        for bad in ["LastName eq", "Nothing eq 1", "LastName eq 5", "contains(LastName,'a')"]:
+            self.assertTrue(self.failure(f"Students?$filter={bad}", 400)["message"]["value"])
+            answer = self.gateway.get(self.quoted(f"{ROOT}Students?$filter={bad}"), user="alice")
+            error = ElementTree.fromstring(self.expect(answer, 400).body)
+            self.assertEqual([child.tag for child in error], [METADATA + name for name in ("code", "message", "innererror")])
+        self.assertIn("position 29", self.failure("Students?$filter=GPA gt 1x", 400)["message"]["value"])
+
+    def test_a_write_by_the_cookie_needs_the_sessions_token(self):
+        cookie = {**self.cookie(), "Content-Type": JSON}
+        body = json.dumps({"FirstName": "To", "LastName": "Ken"})
+        answer = self.gateway.request("POST", SAP + "Students", body, cookie)
+        self.assertEqual(self.expect(answer, 403).headers["x-csrf-token"], "Required")
+        self.assertIn("lang", answer.json()["error"]["message"])
+        fetched = self.gateway.request("GET", SAP, headers={**cookie, "X-CSRF-Token": "Fetch"})
+        token = {"X-CSRF-Token": fetched.headers["x-csrf-token"]}
+        self.expect(self.gateway.request("POST", SAP + "Students", body, {**cookie, **token}), 201)
+        self.expect(self.gateway.request("POST", SAP + "Students", body, {**self.cookie(), "Content-Type": JSON, **token}), 403)
+
+
+class Reading(Version2Test):
+    def test_the_service_document_lists_the_sets(self):
+        names = {"States", "Schools", "Students", "Counselors", "Visits", "Appointments"}
+        for root in (ROOT, SAP):
+            self.assertEqual(set(self.d("", root)["EntitySets"]), names)
+
+    def test_an_entry_tells_what_it_is_and_where_the_rest_is(self):
+        answer = self.ask("Students(1)", root=SAP)
+        student = answer.json()["d"]
+        control = student["__metadata"]
+        self.assertEqual(control["type"], "ADMISSIONSCOUNSELOR.Student")
+        self.assertTrue(control["uri"].endswith(SAP + "Students(1)"))
+        self.assertEqual(control["etag"], answer.headers["etag"])
+        self.assertEqual(student["School"]["__deferred"]["uri"], control["uri"] + "/School")
+        self.assertIsInstance(student["GPA"], str)
+        self.assertRegex(student["BirthDate"], r"^/Date\(-?\d+\)/$")
+        self.assertRegex(student["Registered"], r"^/Date\(\d+\+0000\)/$")
+
+    def test_expansions_are_paths_and_selections_go_through_them(self):
+        student = self.d("Students(1)?$expand=School/State,Counselor&$select=LastName,School/Name,School/State/Name")
+        self.assertEqual(set(student) - {"__metadata"}, {"LastName", "School"})
+        self.assertEqual(set(student["School"]) - {"__metadata"}, {"Name", "State"})
+        self.assertEqual(set(student["School"]["State"]) - {"__metadata"}, {"Name"})
+        school = self.d("Schools(1)?$expand=Students")
+        self.assertTrue(all("__metadata" in one for one in school["Students"]["results"]))
+        self.assertEqual(len(school["Students"]["results"]), int(self.ask("Schools(1)/Students/$count").text()))
+        _, _, path = self.create()
+        self.assertIsNone(self.d(path + "?$expand=School")["School"])
+
+    def test_pages_are_linked_and_hold_every_entity_once(self):
+        seen, link = [], ROOT + "Students?$select=StudentID&$orderby=GPA%20desc,LastName&$top=250"
+        while link:
+            page = self.expect(self.gateway.get(link, accept=JSON, user="alice"), 200).json()["d"]
+            seen += [row["StudentID"] for row in page["results"]]
+            link = page.get("__next")
+            if link:
+                parts = urllib.parse.urlsplit(link)
+                link = f"{parts.path}?{parts.query}"
+        self.assertEqual((len(seen), len(set(seen))), (250, 250))
+
+    def test_a_property_its_value_and_a_null(self):
+        _, student, path = self.create(GPA="3.25")
+        self.assertEqual(self.d(path + "/GPA"), {"GPA": "3.25"})
+        self.assertEqual(self.ask(path + "/GPA/$value").text(), "3.25")
+        self.assertEqual(self.d(path + "/Email"), {"Email": None})
+        self.failure(path + "/Email/$value", 404)
+        self.failure(path + "/School", 404)
+
+    def test_literals_of_every_type_mean_their_values(self):
+        instant = "2031-05-06T07:08:09"
+        ticks = int(datetime.datetime.fromisoformat(instant + "+00:00").timestamp()) * 1000
+        self.send("POST", "Students", {
+            "StudentID": 777001, "FirstName": "L'iteral", "LastName": "Only", "GPA": "1.25", "GraduationYear": 2031,
+            "BirthDate": "/Date(946684800000)/", "Registered": f"/Date({ticks}+0000)/"}, 201)
+        for condition in [
+            "FirstName eq 'L''iteral'", "GPA eq 1.25M", "GPA eq 1.25", "GPA lt 1.3d and GPA gt 1.2f", "StudentID eq 777001L",
+            "StudentID eq 777001", "BirthDate eq datetime'2000-01-01T00:00:00'", "BirthDate lt datetime'2000-01-02T00:00'",
+            f"Registered eq datetimeoffset'{instant}Z'", f"Registered eq datetime'{instant}'", "Email eq null",
+            "year(Registered) eq 2031 and hour(Registered) eq 7", "length(FirstName) eq 8", "indexof(LastName,'n') eq 1",
+            "substring(LastName,1,2) eq 'nl'", "tolower(LastName) eq 'only'", "toupper(trim(LastName)) eq 'ONLY'",
+            "concat(concat(LastName,' '),'x') eq 'Only x'", "replace(LastName,'n','N') eq 'ONly'", "round(GPA) eq 1M", "floor(GPA) eq 1 and ceiling(GPA) eq 2",
+            "GraduationYear mod 10 eq 1 and -GraduationYear lt 0 and (GraduationYear add 1) div 2 eq 1016",
+        ]:
+            found = self.rows(f"Students?$filter=StudentID ge 777001 and ({condition})".replace("+", "%2B"))
+            self.assertEqual([row["StudentID"] for row in found], [777001], condition)
+        for condition in ["GPA eq 1.26M", "BirthDate gt datetime'2000-01-01T00:00:00'", "FirstName ne 'L''iteral'"]:
+            self.assertEqual(self.rows(f"Students?$filter=StudentID eq 777001 and ({condition})"), [])
+        self.failure("Students?$filter=BirthDate eq datetime'2000-01-01T12:00:00'", 400)
+        self.failure("Students?$filter=BirthDate eq datetime'2000-02-30T00:00:00'", 400)
+
+    def test_keys_of_other_types_are_written_and_read_alike(self):
+        for product in self.rows("Products?$top=3", REFERENCE):
+            uri = product["__metadata"]["uri"]
+            self.assertIn(f"Products(guid'{product['ID']}')", uri)
+            same = self.d(f"Products(guid'{product['ID']}')", REFERENCE)
+            self.assertEqual(same["__metadata"], product["__metadata"])
+        self.failure("Products(1L)", 400, REFERENCE)
+
+    def test_values_that_this_version_lacks_are_carried_all_the_same(self):
+        product = self.d("Products?$filter=Location ne null&$top=1", REFERENCE)["results"][0]
+        self.assertEqual(json.loads(product["Location"])["type"], "Point")
+        self.assertEqual(product["ShippingAddress"]["__metadata"]["type"], "ComplianceService.Address")
+        one = self.rows(f"Products?$filter=ID eq guid'{product['ID']}'&$select=ShippingAddress/City", REFERENCE)[0]
+        self.assertEqual(set(one["ShippingAddress"]) - {"__metadata"}, {"City"})
+
+    def test_functions_take_their_parameters_from_the_query(self):
+        top = self.rows("GetTopProducts?count=2", REFERENCE)
+        self.assertEqual(len(top), 2)
+        prices = sorted((p["Price"] for p in self.rows("Products", REFERENCE)), reverse=True)
+        self.assertEqual([p["Price"] for p in top], prices[:2])
+        self.failure("GetTopProducts?count='x'", 400, REFERENCE)
+
+    def test_what_sap_adds_to_an_address_is_taken(self):
+        self.assertEqual(len(self.rows("States?sap-client=100&sap-language=DE&$top=2", SAP)), 2)
+
+    def test_what_is_not_there_or_not_meant_is_refused(self):
+        for path in ["Nothing", "Students(999999)", "Students(1)/Nothing", "States('ZZ')/Schools", "NothingCollection"]:
+            self.assertEqual(self.failure(path, 404)["code"], "record.notFound")
+        self.failure("$all", 400)
+        self.failure("Students?$format=yaml/x", 406)
+        self.failure("Students?$apply=aggregate($count as N)", 400)
+        self.failure("Students?$expand=School($select=Name)", 400)
+        self.failure("Students?$top=1", 400, MaxDataServiceVersion="1.0")
+        self.failure("Students?$top=1", 400, DataServiceVersion="3.0;x")
+
+    def test_an_answer_that_the_caller_has_is_not_sent_again(self):
+        tag = self.ask("Students(2)").headers["etag"]
+        self.assertEqual(self.ask("Students(2)", 304, If_None_Match=tag).body, b"")
+
+
+class Writing(Version2Test):
+    def test_an_entity_is_created_changed_replaced_and_deleted(self):
+        answer, student, path = self.create(GPA="3.25", BirthDate="/Date(946684800000)/")
+        self.assertTrue(answer.headers["location"].endswith(ROOT + path))
+        self.assertEqual(student["BirthDate"], "/Date(946684800000)/")
+        self.send("MERGE", path, {"GPA": "3.5"}, 204)
+        self.send("PATCH", path, {"Email": "a@b.example"}, 204)
+        student = self.d(path)
+        self.assertEqual((student["GPA"], student["Email"]), ("3.5", "a@b.example"))
+        self.send("PUT", path, {"FirstName": "New", "LastName": "Person"}, 204)
+        student = self.d(path)
+        self.assertEqual((student["FirstName"], student["GPA"], student["Email"]), ("New", None, None))
+        self.send("DELETE", path, status=204)
+        self.failure(path, 404)
+
+    def test_what_was_read_can_be_sent_back(self):
+        _, student, path = self.create(GPA="2", Registered="/Date(1704103200123+0060)/")
+        student["LastName"] = "Again"
+        self.send("PUT", path, {"d": student}, 204)
+        self.assertEqual(
+            {**self.d(path), "__metadata": 0}, {**student, "__metadata": 0})
+
+    def test_a_post_may_mean_another_method(self):
+        _, _, path = self.create()
+        self.send("POST", path, {"GPA": "1"}, 204, X_HTTP_Method="MERGE")
+        self.assertEqual(self.d(path)["GPA"], "1")
+        self.send("POST", path, status=204, X_HTTP_Method="DELETE")
+        self.failure(path, 404)
+        self.send("POST", "Students", {}, 400, X_HTTP_Method="GET")
+
+    def test_a_new_entity_comes_with_others_and_is_linked_to_some(self):
+        visits = [{"VisitID": 920001, "VisitedAt": "/Date(1704103200000)/", "Kind": "Campus tour"}]
+        counselor = {"__metadata": {"uri": "Counselors(1)"}}
+        _, student, path = self.create(Visits=visits, Counselor=counselor)
+        self.assertEqual(student["CounselorID"], 1)
+        self.assertEqual([visit["VisitID"] for visit in self.rows(path + "/Visits")], [920001])
+
+    def test_what_is_posted_to_a_navigation_property_belongs_to_its_entity(self):
+        student = self.send("POST", "Schools(3)/Students", {"FirstName": "Be", "LastName": "Longs"}, 201).json()["d"]
+        self.assertEqual(student["SchoolID"], 3)
+        self.assertTrue(student["__metadata"]["uri"].endswith(f"{ROOT}Students({student['StudentID']})"))
+
+    def test_links_are_told_set_and_removed(self):
+        _, _, path = self.create()
+        self.send("PUT", f"{path}/$links/School", {"uri": ROOT + "Schools(2)"}, 204)
+        self.assertTrue(self.d(f"{path}/$links/School")["uri"].endswith(ROOT + "Schools(2)"))
+        uris = [link["uri"] for link in self.rows(f"Schools(2)/$links/Students?$filter=StudentID eq {path[9:-1]}")]
+        self.assertEqual([uri.rsplit("/", 1)[1] for uri in uris], [path])
+        self.send("POST", "Counselors(1)/$links/Students", {"uri": path}, 204)
+        self.assertEqual(self.d(path)["CounselorID"], 1)
+        self.send("DELETE", f"Counselors(1)/$links/{path}", status=204)
+        self.send("DELETE", f"{path}/$links/School", status=204)
+        student = self.d(path)
+        self.assertEqual((student["SchoolID"], student["CounselorID"]), (None, None))
+
+    def test_a_property_is_set_by_itself(self):
+        _, _, path = self.create()
+        self.send("PUT", path + "/GPA", {"GPA": "2.5"}, 204)
+        self.send("MERGE", path + "/Email", {"Email": "a@b.example"}, 204)
+        self.expect(
+            self.gateway.request("PUT", f"{ROOT}{path}/BirthDate/$value", "2000-01-01T00:00:00", {"Content-Type": "text/plain", "X-Requested-With": "X"}, user="alice"),
+            204)
+        student = self.d(path)
+        self.assertEqual((student["GPA"], student["Email"], student["BirthDate"]), ("2.5", "a@b.example", "/Date(946684800000)/"))
+        self.send("DELETE", path + "/Email/$value", status=204)
+        self.assertIsNone(self.d(path)["Email"])
+
+    def test_a_change_over_another_state_is_refused(self):
+        answer, _, path = self.create()
+        tag = answer.headers["etag"]
+        self.send("MERGE", path, {"GPA": "2"}, 204, If_Match=tag)
+        self.send("MERGE", path, {"GPA": "3"}, 412, If_Match=tag)
+        self.send("DELETE", path, status=412, If_Match=tag)
+        self.send("MERGE", path, {"GPA": "3"}, 204, If_Match="*")
+
+    def test_what_is_not_there_is_not_created_by_a_change(self):
+        self.send("PUT", "Students(888888)", {"FirstName": "A", "LastName": "B"}, 404)
+        self.send("MERGE", "Students(888888)", {"FirstName": "A"}, 404)
+
+    def test_wrong_values_are_refused_with_the_property(self):
+        for body, target in [
+            ({"FirstName": "A"}, "LastName"), ({"FirstName": "A", "LastName": "B", "GPA": "x"}, "GPA"),
+            ({"FirstName": "A", "LastName": "B", "Nope": 1}, "Nope"),
+            ({"FirstName": "A", "LastName": "B", "BirthDate": "/Date(x)/"}, "BirthDate"),
+            ({"FirstName": "A", "LastName": "B", "SchoolID": 999999}, "School"),
+        ]:
+            error = self.send("POST", "Students", body, 400).json()["error"]
+            self.assertEqual(error["innererror"]["errordetails"][0]["propertyref"], target)
+        self.expect(self.gateway.request("POST", ROOT + "Students", "{", {"Content-Type": JSON, "X-Requested-With": "X"}, user="alice"), 400)
+        self.expect(self.gateway.request("POST", ROOT + "Students", "a", {"Content-Type": "text/csv", "X-Requested-With": "X"}, user="alice"), 415)
+
+    def test_what_the_server_does_not_take_is_told_in_a_message(self):
+        body = {"Name": "Told", "Price": 1, "Version": 77, "ReleaseDate": "/Date(0)/", "Status": "InStock"}
+        answer = self.send("POST", "Products", body, 201, REFERENCE)
+        product = answer.json()["d"]
+        message = json.loads(answer.headers["sap-message"])
+        self.assertEqual((message["severity"], message["target"]), ("warning", "Version"))
+        self.assertNotEqual(product["Version"], 77)
+        path = f"Products(guid'{product['ID']}')"
+        self.assertNotIn("sap-message", self.send("MERGE", path, {"Price": 2}, 204, REFERENCE).headers)
+        answer = self.send("MERGE", path, {"ID": "00000000-0000-0000-0000-000000000001", "Version": 5}, 204, REFERENCE)
+        message = json.loads(answer.headers["sap-message"])
+        self.assertEqual({message["target"], message["details"][0]["target"]}, {"ID", "Version"})
+
+    def test_the_other_version_has_the_same_entity(self):
+        _, student, path = self.create(GPA="2.75", BirthDate="/Date(946684800000)/")
+        answer = self.gateway.get(f"/odata/v4/admissions/{path}", user="alice")
+        other = self.expect(answer, 200).json()
+        self.assertEqual((other["GPA"], other["BirthDate"]), (2.75, "2000-01-01"))
+        self.assertEqual(student["__metadata"]["etag"], answer.headers["etag"])
+
+    def test_methods_that_a_resource_lacks_are_told(self):
+        self.assertIn("POST", self.send("DELETE", "Students", status=405).headers["allow"])
+        self.assertIn("MERGE", self.gateway.request("OPTIONS", ROOT + "Students", user="alice").headers["allow"])
+
+
+if __name__ == "__main__":
+    unittest.main()

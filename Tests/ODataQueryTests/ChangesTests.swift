@@ -1,0 +1,120 @@
+import AdapterKit
+import ODataLanguage
+import ODataQueries
+import ODataRecords
+import SQLiteStore
+import SyncEngine
+import Testing
+
+@Suite struct ChangesTests {
+    private static let queries = [
+        "Students?$filter=Active and Height gt 0.5&$orderby=School/Name", "Students?$search=ann&$select=Name",
+        "Students?$filter=SchoolID eq 1 or SchoolID eq 2&$expand=School,Friends($filter=Active;$expand=School)",
+        "Schools?$expand=Students($filter=Height gt 1;$expand=Friends),Above($levels=2)",
+        "Students?$filter=Marks/any(m:m gt 1) or Height eq 2&$compute=Height mul 2 as Twice",
+    ]
+
+    @Test(arguments: queries)
+    func `whoever follows ten thousand changes has what a full read gives`(_ request: String) async throws {
+        let school = try await School()
+        var random = RandomSchool(school, seed: UInt64(request.utf8.count) &* 7919)
+        let tracked = try #require(try school.tracked(request))
+        var (follower, mark) = try await read(request, tracked, school, &random)
+        var told = 0
+        for _ in 0..<25 {
+            try await random.change(390)
+            var isComplete = false
+            while !isComplete {
+                let limit = 1 + random.below(200)
+                let from = mark
+                let page = try await school.records.atOneMoment {
+                    try tracked.changes(since: from, limit: limit, at: $0)
+                }
+                follower.apply(page)
+                told += page.changes.count
+                mark = page.mark
+                isComplete = page.isComplete
+                // Changes come in between the pages as well.
+                if !isComplete, random.below(10) == 0 { try await random.change(2) }
+            }
+            let all = try await school.page(request, pageSize: 10_000)
+            #expect(follower == Follower(all.rows, all.shape))
+        }
+        #expect(told > 200)
+    }
+
+    /// Reads the result page by page while it changes; the mark is the first page's.
+    private func read(
+        _ request: String, _ tracked: TrackedQuery, _ school: School, _ random: inout RandomSchool
+    ) async throws -> (Follower, HistoryMark) {
+        try await random.change(250)
+        let mark = try await school.records.atOneMoment { try tracked.mark(at: $0) }
+        var rows: [ResultRow] = []
+        var token = ""
+        while true {
+            let page = try await school.page(request + token, pageSize: 5)
+            rows += page.rows
+            guard let next = page.next else { return (Follower(rows, page.shape), mark) }
+            token = "&$skiptoken=\(next)"
+            try await random.change(5)
+        }
+    }
+
+    @Test func `what is gone says why, and what was never seen by its reader is not told`() async throws {
+        let school = try await School()
+        let tracked = try #require(try school.tracked("Students?$filter=Active"))
+        let mark = try await school.records.atOneMoment { try tracked.mark(at: $0) }
+        let entity = school.tables["Students"]!.entity
+        _ = try await school.records.apply([
+            RecordChange(entity, .delete("1")), RecordChange(entity, .update("4", ["Active": false])),
+            RecordChange(entity, .update("2", ["Active": true])),
+        ])
+        let page = try await school.records.atOneMoment { try tracked.changes(since: mark, limit: 100, at: $0) }
+        let words = page.changes.map { change in
+            switch change {
+            case .whole(let row): "put \(RecordID(key: row.value("ID", page.shape))?.text ?? "")"
+            case .within: "within"
+            case .gone(let id, let reason): "\(reason.rawValue) \(id)"
+            }
+        }
+        #expect(words == ["deleted 1", "changed 4", "put 2"])
+        let count = try await school.records.atOneMoment { try tracked.count(since: mark, limit: 1, at: $0) }
+        #expect(count == 3)
+    }
+
+    @Test(arguments: [
+        "Students?$top=3", "Students?$skip=1", "Students?$apply=groupby((Active))",
+        "Students?$filter=School/Name eq 'North'", "Students?$filter=Friends/any()", "Students?$filter=Seen lt now()",
+        "Schools?$expand=Students($top=1)", "Schools?$expand=Students/$ref", "Schools?$expand=Students/$count",
+        "Schools?$expand=Students($filter=School/Name eq 'x')", "Students?$compute=School/Name as S",
+    ])
+    func `what depends on other records, on the clock or on an order is not followed`(_ request: String) async throws {
+        let tracked = try await School().tracked(request)
+        #expect(tracked.map(\.entities) == nil)
+    }
+
+    @Test func `a mark of another history, of other rules or below the floor says to read again`() async throws {
+        let school = try await School()
+        let tracked = try #require(try school.tracked("Students"))
+        let mark = try await school.records.atOneMoment { try tracked.mark(at: $0) }
+        let wrong = [
+            HistoryMark(history: "other", position: mark.position, sight: mark.sight),
+            HistoryMark(history: mark.history, position: mark.position, sight: mark.sight &+ 1),
+            HistoryMark(history: mark.history, position: Revision(mark.position.number + 1), sight: mark.sight),
+        ]
+        for mark in wrong { await expectFetchAgain(since: mark, tracked, school) }
+        _ = try await school.store.compact(.through(mark.position), dryRun: false)
+        _ = try await school.records.apply([RecordChange(school.tables["Students"]!.entity, .delete("1"))])
+        _ = try await school.records.atOneMoment { try tracked.changes(since: mark, limit: 9, at: $0) }
+        let later = try await school.records.atOneMoment { try tracked.mark(at: $0) }
+        _ = try await school.store.compact(.through(later.position), dryRun: false)
+        await expectFetchAgain(since: mark, tracked, school)
+    }
+
+    private func expectFetchAgain(since mark: HistoryMark, _ tracked: TrackedQuery, _ school: School) async {
+        let error = await #expect(throws: PorticoError.self) {
+            try await school.records.atOneMoment { try tracked.changes(since: mark, limit: 9, at: $0) }
+        }
+        #expect(error?.code == .fetchAgain)
+    }
+}
