@@ -14,7 +14,7 @@ FUZZ_SECONDS ?= 600
 SOAK_SECONDS ?= 1800
 # The plugins that are built with the host, folders of Plugins/.
 export PLUGINS := Notes
-.PHONY: help run test build check check-deploy bench instructions kills power-loss sync-model store-speed fuzz simulate soak docs install clean
+.PHONY: help run test build check check-deploy bench instructions kills power-loss sync-model store-speed fuzz simulate soak scan docs install clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
@@ -77,6 +77,10 @@ store-speed: need-build ## what a call of the store costs, in microseconds of pr
 	@swift build -c release --product store-speed -j $(JOBS)
 	@.build/release/store-speed
 
+scan: need-scan .build/scan-venv/done ## sslyze and testssl.sh against the debug build, slowhttptest against the release build
+	@.build/scan-venv/bin/python -B -m unittest discover -s Tests/Scanners
+	@python3 -B Benchmarks/FrontDoor/front_door.py slow
+
 docs: need-build ## the reference of the public packages, as web pages in .build/docs/
 	@.ci/build-docs
 
@@ -95,6 +99,11 @@ clean: ## remove what was built
 .build/schema-venv/done: Tests/Description/requirements.txt
 	@python3 -m venv .build/schema-venv
 	@.build/schema-venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+.build/scan-venv/done: Tests/Scanners/requirements.txt
+	@python3 -m venv .build/scan-venv
+	@.build/scan-venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
 .build/odata-venv/done: Tests/OData/requirements.txt

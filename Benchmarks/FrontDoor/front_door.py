@@ -2,11 +2,11 @@
 
     python3 -B Benchmarks/FrontDoor/front_door.py [idle] [slow] [overload] [--program .build/release/portico]
 
-Prints one line a figure with its goal. `slow` needs slowhttptest (Debian); the number of descriptors bounds `idle`.
+Prints one line a figure with its goal. `slow` needs slowhttptest (Debian), `overload` a C compiler; the number of
+descriptors bounds `idle`. The gateway has one core, whatever asks it the other.
 """
 
 import argparse
-import asyncio
 import json
 import pathlib
 import resource
@@ -22,7 +22,10 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent / "Gateway"))
 
 from portico import REPOSITORY, Portico  # noqa: E402
+from processes import LOAD_CORE  # noqa: E402
 
+# Connections of the open loop at most, and the seconds that it waits for what is due at its end.
+CAP, PATIENCE = 4000, 5
 GET = b"GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
@@ -39,6 +42,10 @@ class Gateway(Portico):
     @property
     def port(self):
         return int(self.base.rsplit(":", 1)[1])
+
+    def most_megabytes(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
 def report(name, value, goal, reached):
@@ -129,73 +136,71 @@ def open_connections(port, patience=10):
         time.sleep(0.2)
 
 
-def batch():
-    """A call that works: parts of a batch are not kept."""
-    calls = [{"id": str(n), "method": "GET", "path": "/api/v1/users/users?limit=20"} for n in range(20)]
+def batch(ends):
+    """A call that works: parts of a batch are not kept. `ends`: each comes on a connection of its own."""
+    calls = [{"id": str(n), "method": "GET", "path": "/api/v1/users/users?limit=100"} for n in range(100)]
     body = json.dumps({"calls": calls}).encode()
-    return (b"POST /batch HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: "
+    closing = b"Connection: close\r\n" if ends else b""
+    return (b"POST /batch HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n" + closing + b"Content-Length: "
         + str(len(body)).encode() + b"\r\n\r\n" + body)
 
 
-async def ask(port, request, results):
-    began = time.monotonic()
-    try:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(request)
-        answer = await asyncio.wait_for(reader.read(), 30)
-        writer.close()
-        status = int(answer[9:12]) if answer[:5] == b"HTTP/" else 0
-    except (OSError, asyncio.TimeoutError):
-        status = 0
-    results.append((status, time.monotonic() - began))
+class Generator:
+    """open_loop.c, on the other core than the gateway."""
 
+    def __init__(self, folder, port):
+        self.program, self.port = pathlib.Path(folder, "open-loop"), port
+        subprocess.run(["cc", "-O2", "-o", self.program, FOLDER / "open_loop.c"], check=True)
 
-async def open_loop(port, request, rate, seconds):
-    """Asks at a rate, whether answers come or not."""
-    results, asking, began = [], [], time.monotonic()
-    for number in range(int(rate * seconds)):
-        await asyncio.sleep(max(0, began + number / rate - time.monotonic()))
-        asking.append(asyncio.create_task(ask(port, request, results)))
-    await asyncio.gather(*asking)
-    return results
+    def ask(self, request, rate, seconds, cap):
+        """What it saw. Rate 0: as many at once as `cap` says, each when it is answered."""
+        arguments = [self.port, rate, seconds, cap, PATIENCE]
+        said = subprocess.run(
+            ["taskset", "-c", LOAD_CORE, self.program, *map(str, arguments)], input=request, check=True, capture_output=True,
+            timeout=seconds + PATIENCE + 30)
+        return json.loads(said.stdout)
 
-
-async def closed_loop(port, request, callers, seconds):
-    results, end = [], time.monotonic() + seconds
-
-    async def caller():
-        while time.monotonic() < end:
-            await ask(port, request, results)
-
-    await asyncio.gather(*[caller() for _ in range(callers)])
-    return sum(status == 200 for status, _ in results) / seconds
+    def capacity(self, request, seconds):
+        return self.ask(request, 0, seconds, 8)["accepted"]["count"] / seconds
 
 
 def overload(folder, seconds=10):
     """An open loop at twice and five times of what it can do."""
-    with Gateway(folder, "http.limits.inFlight=16", "http.limits.inFlightPerCaller=16") as gateway:
-        request = batch()
-        asyncio.run(closed_loop(gateway.port, request, 8, 2))
-        peak = asyncio.run(closed_loop(gateway.port, request, 8, seconds))
-        print(f"capacity: {peak:.0f} a second")
-        for times in (2, 5):
-            results = asyncio.run(open_loop(gateway.port, request, times * peak, seconds))
-            took = [duration for status, duration in results if status == 200]
-            refused = [duration for status, duration in results if status == 503]
-            goodput = len(took) / seconds
-            report(f"{times}x, work answered", f"{goodput / peak:.0%} of the peak", "80%", goodput >= 0.8 * peak)
-            report(f"{times}x, accepted p99", f"{quantile(took):.0f} ms", "1000", quantile(took) < 1000)
-            report(f"{times}x, 503 p99 of {len(refused)}", f"{quantile(refused):.0f} ms", "50", quantile(refused) < 50)
-            others = sum(status not in (200, 503) for status, _ in results)
-            report(f"{times}x, failed", others, "0", others == 0)
-        began = time.monotonic()
-        asyncio.run(closed_loop(gateway.port, request, 1, 0.01))
-        report("seconds to the next answer after it", f"{time.monotonic() - began:.2f}", "5", time.monotonic() - began < 5)
-        print(f"resident: {gateway.resident_megabytes():.0f} MiB")
+    for way, ends in (("connections that are kept", False), ("a connection for each", True)):
+        place = pathlib.Path(folder, str(ends))
+        place.mkdir()
+        with Gateway(place, "http.limits.inFlight=16", "http.limits.inFlightPerCaller=16") as gateway:
+            generator, request = Generator(place, gateway.port), batch(ends)
+            generator.capacity(request, 2)
+            before = gateway.resident_megabytes()
+            peak = generator.capacity(request, seconds)
+            print(f"{way}: capacity {peak:.0f} a second, {before:.0f} MiB")
+            for times in (2, 5):
+                load(f"{way}, {times}x", generator.ask(request, times * peak, seconds, CAP), peak, seconds)
+            recovery(way, generator, request, peak)
+            grown = gateway.most_megabytes() - before
+            report(f"{way}, memory beyond that, MiB", f"{grown:.0f}", "100", grown < 100)
 
 
-def quantile(times):
-    return statistics.quantiles(times, n=100)[98] * 1000 if len(times) > 1 else 0
+def load(name, seen, peak, seconds):
+    accepted, refused, late = seen["accepted"], seen["refused"], seen["late"]
+    goodput = accepted["count"] / seconds / peak
+    report(f"{name}, work answered", f"{goodput:.0%} of the peak", "80%", goodput >= 0.8)
+    report(f"{name}, accepted p99 of {accepted['count']}", f"{accepted['p99'] / 1000:.0f} ms", "1000",
+        accepted["p99"] < 1_000_000)
+    report(f"{name}, 503 p99 of {refused['count']}", f"{refused['p99'] / 1000:.1f} ms", "50", refused["p99"] < 50_000)
+    print(f"{name}: 503 p50 {refused['p50'] / 1000:.1f} ms, largest {refused['largest'] / 1000:.1f}; the generator was late by "
+        f"{late['p99'] / 1000:.1f} ms (p99), at most {late['largest'] / 1000:.1f}; {seen['connections']} connections")
+    others = {status: count for status, count in seen["statuses"].items() if status not in ("200", "503")}
+    report(f"{name}, failed, not sent", f"{others or 0}, {seen['unsent']}", "0, 0", not others and not seen["unsent"])
+
+
+def recovery(way, generator, request, peak):
+    """Seconds, whole ones, until it works as fast as before."""
+    for second in range(1, 6):
+        if generator.capacity(request, 1) >= 0.9 * peak:
+            return report(f"{way}, as fast as before after seconds", second, "5", True)
+    report(f"{way}, as fast as before after seconds", "more than 5", "5", False)
 
 
 def main():

@@ -159,6 +159,13 @@ class Strictness(GatewayTest):
             with self.subTest(name):
                 self.check_refused(400, self.exchange(text, ends=True))
 
+    def test_an_address_that_is_too_long_is_refused(self):
+        for length, status in ((8_192, 404), (8_193, 414)):
+            for more in ("", "Connection: close\r\n"):
+                path = "/nothing/".ljust(length, "x")
+                answer = self.gateway.get(path, headers={"Connection": "close"} if more else {})
+                self.assertEqual(answer.status, status)
+
     def test_a_refusal_waits_for_the_answers_before_it(self):
         slow = "POST /auth/login HTTP/1.1\r\nHost: a\r\nContent-Type: text/odd\r\nContent-Length: 2\r\n\r\n{}"
         for name, (_, text) in list(REFUSED.items())[:12]:

@@ -4,6 +4,7 @@ import json
 import select
 import signal
 import socket
+import threading
 import time
 import unittest
 
@@ -74,6 +75,63 @@ class Connections(GatewayTest):
             return connection.recv(65536).split(b"\r\n")[0]
         except ConnectionResetError:
             return b""
+
+
+class UnderWay(GatewayTest):
+    """More requests than may be under way: whoever comes then is told so at once, however he asks."""
+
+    settings = (
+        "--set", "http.limits.inFlight=4", "--set", "http.limits.urgent=4", "--set", "http.limits.answerCache=0B")
+    GET = "GET /v2/list HTTP/1.1\r\nHost: a\r\n{}\r\n"
+    POST = "POST /auth/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n{}\r\n\r\n"
+    WAYS = {
+        "on a connection that stays": GET.format(""),
+        "on one that is to end": GET.format("Connection: close\r\n"),
+        "in HTTP/1.0": GET.format("").replace("1.1", "1.0"),
+        "with a long body that has not come": POST.format("Content-Length: 1000000"),
+        "with a body in chunks that have not come": POST.format("Transfer-Encoding: chunked"),
+        "with the wish to be asked for the body": POST.format("Content-Length: 10\r\nExpect: 100-continue"),
+    }
+
+    def setUp(self):
+        self.goes_on, self.worked = True, []
+        calls = [{"id": str(number), "method": "GET", "path": "/api/v1/users/users?limit=100"} for number in range(50)]
+        self.busy = [threading.Thread(target=self.keep_busy, args=[{"calls": calls}]) for _ in range(8)]
+        for thread in self.busy:
+            thread.start()
+
+    def keep_busy(self, batch):
+        while self.goes_on:
+            self.worked.append(self.gateway.send("POST", "/batch", batch).status)
+
+    def tearDown(self):
+        self.goes_on = False
+        for thread in self.busy:
+            thread.join()
+        self.assertEqual(set(self.worked), {200, 503})
+        self.assertEqual(self.gateway.get("/nothing").status, 404)
+
+    def ask(self, request):
+        """What is answered soon: whoever is not refused may have to send more first."""
+        with self.gateway.connect() as connection:
+            connection.sendall(request.encode())
+            connection.settimeout(2)
+            try:
+                return connection.recv(65536)
+            except TimeoutError:
+                return b""
+
+    def test_the_others_are_refused_and_health_and_what_is_urgent_is_not(self):
+        for name, request in self.WAYS.items():
+            with self.subTest(name):
+                deadline = time.monotonic() + 60
+                while not (received := self.ask(request)).startswith(b"HTTP/1.1 503 "):
+                    self.assertLess(time.monotonic(), deadline, "nobody is refused")
+                head, _, body = received.partition(b"\r\n\r\n")
+                self.assertIn(b"retry-after: 1", head.lower())
+                self.assertEqual(json.loads(body)["error"]["code"], "server.overloaded")
+                self.assertEqual(self.gateway.get("/health/ready").status, 200)
+                self.assertEqual(self.gateway.get("/auth/jwks.json").status, 200)
 
 
 class Kernel(GatewayTest):

@@ -7,10 +7,11 @@ import urllib.parse
 from harness import GatewayTest, run_portico
 
 ROOT = "/odata/v4/reference/"
+VERSION_2 = "/odata/v2/reference/"
 LIMITS = {
     "urlLength": 2_000, "depth": 12, "nodes": 40, "listMembers": 3, "expandDepth": 2, "expansions": 3, "expandedRows": 5,
     "orderCriteria": 2, "skip": 10, "batchRequests": 2, "insertDepth": 2, "insertEntities": 3, "deletedWith": 2,
-    "importRows": 2,
+    "importRows": 2, "batchPart": 2_000, "batchPartHead": 400, "batchPartFields": 4, "batchBoundary": 20,
 }
 
 
@@ -72,6 +73,58 @@ class Limits(GatewayTest):
             answer = self.gateway.request(
                 "POST", ROOT + "$batch", part * count + "--b--\r\n", {"Content-Type": "multipart/mixed;boundary=b"})
             self.expect(answer, status)
+
+    def batches(self, headers, body=""):
+        """One request in each form of a batch: alone, in a change set, in JSON; and what version 2 takes."""
+        request = "PATCH Company HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        part = "Content-Type: application/http\r\n\r\n" + request + "\r\n" + body + "\r\n"
+        change_set = "Content-Type: multipart/mixed;boundary=c\r\n\r\n--c\r\n" + part + "--c--\r\n"
+        answers = []
+        for content in (part, change_set):
+            answers.append(self.parts("--b\r\n" + content + "--b--\r\n"))
+            answers.append(self.parts("--b\r\n" + content + "--b--\r\n", root=VERSION_2))
+        call = {"id": "1", "method": "PATCH", "url": "Company", "headers": headers}
+        answers.append(self.send("POST", "$batch", {"requests": [call | ({"body": body} if body else {})]}))
+        return answers
+
+    def parts(self, body, boundary="b", root=ROOT):
+        headers = {"Content-Type": f"multipart/mixed;boundary={boundary}", "Accept": "application/json", "X-Requested-With": "X"}
+        return self.gateway.request("POST", root + "$batch", body, headers, user="alice")
+
+    def check_batches(self, within, beyond, reason):
+        """What is within goes to the request itself, whatever that says to it."""
+        for answer in self.batches(*within):
+            self.assertIn(answer.status, (200, 202), answer)
+        for answer in self.batches(*beyond):
+            self.expect(answer, 400, "request.limitExceeded")
+            self.assertIn(reason, answer.text())
+
+    def test_how_many_header_fields_a_request_of_a_batch_has(self):
+        fields = lambda count: {f"X-{number}": "1" for number in range(count)}
+        self.check_batches([fields(4)], [fields(5)], "at most 4 header fields")
+
+    def test_how_long_the_header_fields_of_a_request_of_a_batch_are(self):
+        self.check_batches([{"X": "y" * 300}], [{"X": "y" * 400}], "at most 400 bytes")
+        self.expect(self.parts("--b\r\nX: " + "y" * 400 + "\r\n\r\n--b--\r\n"), 400, "request.limitExceeded")
+
+    def test_how_long_a_request_of_a_batch_is(self):
+        text = {"Content-Type": "text/plain"}
+        self.check_batches([text, "x" * 1_000], [text, "x" * 2_001], "at most 2000 bytes")
+
+    def test_how_long_a_boundary_is(self):
+        for boundary, status in [("b" * 20, 200), ("b" * 21, 400), ('"' + "b" * 21 + '"', 400)]:
+            mark = boundary.strip('"')
+            part = f"--{mark}\r\nContent-Type: application/http\r\n\r\nGET Company HTTP/1.1\r\n\r\n\r\n--{mark}--\r\n"
+            self.expect(self.parts(part, boundary), status, None if status == 200 else "request.limitExceeded")
+
+    def test_how_deep_a_batch_is_and_how_much_a_change_set_holds(self):
+        request = "Content-Type: application/http\r\n\r\nGET Company HTTP/1.1\r\n\r\n\r\n"
+        group = lambda mark, content: f"Content-Type: multipart/mixed;boundary={mark}\r\n\r\n{content}--{mark}--\r\n"
+        nested = "--b\r\n" + group("c", "--c\r\n" + group("d", "--d\r\n" + request)) + "--b--\r\n"
+        for root in (ROOT, VERSION_2):
+            self.expect(self.parts(nested, root=root), 400, "request.malformed")
+            for parts in (group("c", ("--c\r\n" + request) * 3), "\r\n--b\r\n".join([group("c", "")] * 3)):
+                self.expect(self.parts("--b\r\n" + parts + "--b--\r\n", root=root), 400, "request.limitExceeded")
 
     def test_how_much_is_nested_in_a_new_entity(self):
         product = lambda **more: {"Name": "Limits", "Price": 1, **more}

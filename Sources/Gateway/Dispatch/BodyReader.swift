@@ -11,11 +11,13 @@ struct BodyReader: Sendable {
     let limits: GatewayLimits
     private let formats: RouteFormats
     private let named = NamedBodyFormats()
+    private let forms: FormReader
 
     init(catalogue: FormatCatalogue, limits: GatewayLimits) {
         self.catalogue = catalogue
         self.limits = limits
         formats = RouteFormats(catalogue.formats)
+        forms = FormReader(limits)
     }
 
     /// A decoded body, and how its texts are to be understood.
@@ -72,7 +74,7 @@ struct BodyReader: Sendable {
     private func read(_ bytes: [UInt8], contentType: String?, form: FormBody) throws(PorticoError) -> Body {
         guard case .document(let field, let complaint) = form else { return try read(bytes, contentType: contentType) }
         do {
-            let embedded = EmbeddedDocument(field: field)
+            let embedded = EmbeddedDocument(field: field, forms: forms)
             guard let document = try embedded.bytes(in: bytes, contentType: contentType) else {
                 return try read(bytes, contentType: contentType)
             }
@@ -110,22 +112,12 @@ struct BodyReader: Sendable {
 extension BodyReader {
     private func form(_ bytes: [UInt8]) throws(PorticoError) -> Body {
         var members = WireDictionary()
-        for item in try FormText.items(ofBody: bytes) {
+        for item in try forms.fields(of: bytes) {
             guard members.insert(.string(item.value), forKey: item.name) else {
                 throw PorticoError(.requestDuplicateKey, "The form names a field twice.")
             }
         }
         return Body(value: .dictionary(members), coercion: .textual)
-    }
-}
-
-extension FormText {
-    /// The fields of a whole body. Throws `request.malformed` for one that is not well encoded.
-    static func items(ofBody bytes: [UInt8]) throws(PorticoError) -> [RequestTarget.QueryItem] {
-        guard let text = String(validating: bytes, as: UTF8.self), let items = items(text[...]) else {
-            throw PorticoError(.requestMalformed, "The form is not well encoded.")
-        }
-        return items
     }
 }
 

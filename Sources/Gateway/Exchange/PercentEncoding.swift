@@ -59,15 +59,15 @@ enum PercentEncoding {
 
 /// `application/x-www-form-urlencoded`, which queries use too.
 enum FormText {
-    /// More parameters than this in one query or form are refused.
-    static let maximumItems = 1_000
+    /// More parameters than this in one query are refused.
+    static let maximumParameters = 1_000
 
     /// Nil where an escape is broken or there are too many.
-    static func items(_ text: Substring) -> [RequestTarget.QueryItem]? {
+    static func items(_ text: Substring, atMost maximum: Int = maximumParameters) -> [RequestTarget.QueryItem]? {
         var items: [RequestTarget.QueryItem] = []
         for piece in text.split(separator: "&") {
             let (name, value) = String(piece).splitOnce(at: "=")
-            guard items.count < maximumItems,
+            guard items.count < maximum,
                 let decodedName = PercentEncoding.decode(name, plusIsSpace: true),
                 let decodedValue = PercentEncoding.decode(value ?? "", plusIsSpace: true)
             else { return nil }

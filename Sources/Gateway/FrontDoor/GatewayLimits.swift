@@ -14,6 +14,10 @@ public struct GatewayLimits: Sendable, Equatable {
     public var depth = 128
     /// `http.limits.values`: values in a body.
     public var values = 1_000_000
+    /// `http.limits.formFields`: fields of a form.
+    public var formFields = 1_000
+    /// `http.limits.formField`: bytes of one field of a form, its name and its value as they are sent.
+    public var formField = 1 << 20
     /// `http.limits.page`: records of a page.
     public var page = 1_000
     /// `http.limits.batch`: calls in a batch.

@@ -75,18 +75,21 @@ public struct GatewayServer: Service {
             inner: HTTP1Channel(responder: responder(connection), configuration: channelConfiguration),
             connection: connection, executors: executors, places: places)
         do {
-            guard let certificate = settings.certificate else { return try await listen(plain, group) }
+            guard let certificate = settings.certificate else { return try await listen(plain, group, executors) }
             let second = HTTP2Channel(
                 responder: responder(connection.carryingStreams), configuration: secondConfiguration)
             try await listen(
-                SecureChannel(certificate: certificate, http1: plain, http2: second, idle: settings.idle), group)
+                SecureChannel(certificate: certificate, http1: plain, http2: second, idle: settings.idle), group,
+                executors)
         } catch let error as IOError {
             throw ListeningFailure(error, at: settings.address) ?? error as any Error
         }
     }
 
-    private func listen(_ child: some ServerChildChannel, _ group: MultiThreadedEventLoopGroup) async throws {
-        try await GatewayListener(child: child, group: group, logger: logger).run(
+    private func listen(
+        _ child: some ServerChildChannel, _ group: MultiThreadedEventLoopGroup, _ executors: EventLoopExecutors
+    ) async throws {
+        try await GatewayListener(child: child, group: group, executors: executors, logger: logger).run(
             at: settings.address, onListening: onListening)
     }
 

@@ -17,10 +17,21 @@ final class RequestPlaces: Sendable {
     /// Throws `server.overloaded`; takes a place otherwise.
     func take(for path: String) throws(PorticoError) {
         let count = taken.wrappingAdd(1, ordering: .relaxed).newValue
-        guard count > limit, !Self.isAlwaysAnswered(path) else { return }
-        guard count > limit + reserve || !Self.isUrgent(path) else { return }
+        guard isTooMany(count, path) else { return }
         leave()
-        throw PorticoError(.overloaded, "Too many requests are under way.", retryAfter: 1)
+        throw Self.overloaded
+    }
+
+    /// What ``take(for:)`` would throw now: for whoever would be at some expense before it is asked.
+    func refusal(for path: String) -> PorticoError? {
+        isTooMany(taken.load(ordering: .relaxed) + 1, path) ? Self.overloaded : nil
+    }
+
+    private static let overloaded = PorticoError(.overloaded, "Too many requests are under way.", retryAfter: 1)
+
+    private func isTooMany(_ count: Int, _ path: String) -> Bool {
+        guard count > limit, !Self.isAlwaysAnswered(path) else { return false }
+        return count > limit + reserve || !Self.isUrgent(path)
     }
 
     /// What keeps a sign-in going costs little, and one that ends for want of it costs a password's hash.

@@ -20,7 +20,7 @@ struct Serve: AsyncParsableCommand {
         let level = Logger.Level(plan.settings.logLevel)
         LoggingSystem.bootstrap { _ in JSONLogHandler(level: level, output: output) }
         let logger = Logger(label: "portico")
-        GatewayServer.limitEventLoops(to: ProcessInfo.processInfo.activeProcessorCount)
+        GatewayServer.limitEventLoops(to: Processors.allowed)
         let host = try await Host(plan, logger: logger)
         let listener = try Listener(plan.settings)
         let configuration = services(host, plan.settings, listener, restart, output, logger)

@@ -51,6 +51,9 @@ enum HostReference {
         ConfigurationKey("http.limits.fields", .integer(10...1_000), default: "100", "How many header fields."),
         ConfigurationKey("http.limits.depth", .integer(1...512), default: "128", "Nesting in a body."),
         ConfigurationKey("http.limits.values", .integer(1...100_000_000), default: "1000000", "Values in a body."),
+        ConfigurationKey("http.limits.formFields", .integer(1...10_000), default: "1000", "Fields of a form."),
+        ConfigurationKey(
+            "http.limits.formField", .size, default: "1MiB", "One field of a form, name and value as they are sent."),
         ConfigurationKey("http.limits.page", .integer(1...10_000), default: "1000", "Records of a page."),
         ConfigurationKey("http.limits.batch", .integer(1...1_000), default: "100", "Calls in a batch."),
         ConfigurationKey("http.limits.batchParallel", .integer(1...100), default: "8", "Calls of a batch at once."),

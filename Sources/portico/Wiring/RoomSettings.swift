@@ -77,6 +77,8 @@ extension GatewayLimits {
         fields = values.integer("http.limits.fields")
         depth = values.integer("http.limits.depth")
         self.values = values.integer("http.limits.values")
+        formFields = values.integer("http.limits.formFields")
+        formField = values.size("http.limits.formField")
         page = values.integer("http.limits.page")
         batch = values.integer("http.limits.batch")
         batchParallel = values.integer("http.limits.batchParallel")

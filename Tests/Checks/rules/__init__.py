@@ -1,8 +1,8 @@
 """One file a rule. Each has `check(repository)`, which yields findings; `ALL` is the catalogue."""
 
 from rules import (
-    declared_imports, forbidden_text, formatting, listed_packages, links, sizes_and_names, room_arrows, room_table,
-    strict_targets)
+    declared_imports, forbidden_text, formatting, listed_packages, links, named_tests, sizes_and_names, room_arrows,
+    room_table, strict_targets)
 
 ALL = {
     "format": formatting,
@@ -14,4 +14,5 @@ ALL = {
     "text": forbidden_text,
     "size": sizes_and_names,
     "links": links,
+    "tests": named_tests,
 }

@@ -57,3 +57,14 @@ class Links(SabotageCase):
     def test_a_link_to_nowhere_is_refused(self):
         self.house.write("docs/start.md", "See [the map](ARCHITECTURE.md) and [the attic](attic.md).\n")
         self.assert_refused("docs/start.md:1: [links] attic.md does not exist")
+
+
+class NamedTests(SabotageCase):
+    rule = "tests"
+
+    def test_a_test_that_the_threat_model_names_and_that_is_not_there_is_refused(self):
+        self.house.write("Tests/EndToEnd/test_door.py", "def test_it(self): pass\n")
+        self.house.write("docs/threat-model.md", "`test_door`, `test_door.test_it`\n`test_wall`, `test_door.test_other`\n")
+        self.assert_refused(
+            "docs/threat-model.md:2: [tests] test_door.test_other does not exist",
+            "docs/threat-model.md:2: [tests] test_wall does not exist")

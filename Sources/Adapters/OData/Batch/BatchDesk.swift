@@ -18,7 +18,7 @@ struct BatchDesk: Sendable {
         }
         let type = (request.headers["Content-Type"] ?? "").lowercased()
         if type.hasPrefix("multipart/mixed") {
-            let reader = MultipartReader(request.body, most: limits.batchRequests)
+            let reader = MultipartReader(request.body, limits: limits.batch)
             let steps = try reader.steps(contentType: request.headers["Content-Type"] ?? "")
             return MultipartWriter.answer(
                 await run.outcomes(steps, goesOn: goesOn, fillsUp: false), headers: ["OData-Version": version])
@@ -29,7 +29,7 @@ struct BatchDesk: Sendable {
         guard version != "4.0" else {
             throw PorticoError(.requestInvalid, "Batches in JSON came with OData 4.01.", target: "OData-MaxVersion")
         }
-        let steps = try JSONBatchReader(bytes: request.body, most: limits.batchRequests).steps()
+        let steps = try JSONBatchReader(bytes: request.body, limits: limits.batch).steps()
         return JSONBatchWriter.answer(await run.outcomes(steps, goesOn: goesOn, fillsUp: true))
     }
 

@@ -4,10 +4,9 @@ import WireFormats
 /// A batch as JSON (JSON Format 4.01, section 19.1).
 struct JSONBatchReader {
     let bytes: [UInt8]
-    /// Requests that are taken.
-    let most: Int
+    let limits: BatchLimits
 
-    /// Throws `request.malformed` and `request.invalid` with the member at fault.
+    /// Throws `request.malformed`, `request.limitExceeded`, and `request.invalid` with the member at fault.
     func steps() throws(PorticoError) -> [BatchStep] {
         let document: WireValue
         do {
@@ -18,14 +17,12 @@ struct JSONBatchReader {
         guard let requests = document["requests"]?.arrayValue else {
             throw PorticoError(.requestInvalid, "A batch has its requests in `requests`.", target: "requests")
         }
-        guard requests.count <= most else {
-            throw PorticoError(.requestLimitExceeded, "A batch has at most \(most) requests.")
-        }
-        return try Self.grouped(requests)
+        try limits.checkRequests(requests.count)
+        return try grouped(requests)
     }
 
     /// Members of a group stand next to each other; ids are there once, and refer to what stands before.
-    private static func grouped(_ requests: [WireValue]) throws(PorticoError) -> [BatchStep] {
+    private func grouped(_ requests: [WireValue]) throws(PorticoError) -> [BatchStep] {
         var steps: [BatchStep] = []
         var known: Set<String> = []
         for (index, request) in requests.enumerated() {
@@ -56,18 +53,25 @@ struct JSONBatchReader {
         return steps
     }
 
-    private static func call(_ request: WireValue, _ place: String) throws(PorticoError) -> BatchCall {
+    private func call(_ request: WireValue, _ place: String) throws(PorticoError) -> BatchCall {
         guard let id = request["id"]?.stringValue, let method = request["method"]?.stringValue,
             let url = request["url"]?.stringValue
         else { throw PorticoError(.requestInvalid, "A request has `id`, `method` and `url`.", target: place) }
-        var headers = DoorHeaders()
-        for member in request["headers"]?.dictionaryValue ?? [:] {
-            headers[member.key] = member.value.stringValue ?? ""
-        }
-        let body = try body(request["body"], &headers, place)
+        var headers = try headers(request["headers"]?.dictionaryValue ?? [:])
+        let body = try Self.body(request["body"], &headers, place)
+        try limits.checkPart(body.count)
         return BatchCall(
             id: id, method: method.uppercased(), url: url, headers: headers, body: body,
             needs: (request["dependsOn"]?.arrayValue ?? []).compactMap(\.stringValue))
+    }
+
+    private func headers(_ given: WireDictionary) throws(PorticoError) -> DoorHeaders {
+        let texts = given.map { ($0.key, $0.value.stringValue ?? "") }
+        try limits.checkHead(
+            fields: texts.count, bytes: texts.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count })
+        var headers = DoorHeaders()
+        for (name, value) in texts { headers[name] = value }
+        return headers
     }
 
     /// JSON as it is, a text as text, anything else as base64url (section 19.1).

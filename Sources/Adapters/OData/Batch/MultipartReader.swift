@@ -4,45 +4,43 @@ import AdapterKit
 /// or change sets, which are multipart again. Lines may end with a line feed alone.
 struct MultipartReader {
     private let bytes: [UInt8]
-    /// Requests that are taken.
-    private let most: Int
+    private let limits: BatchLimits
 
-    init(_ bytes: [UInt8], most: Int) {
+    init(_ bytes: [UInt8], limits: BatchLimits) {
         self.bytes = bytes
-        self.most = most
+        self.limits = limits
     }
 
-    /// Throws `request.malformed`.
+    /// Throws `request.malformed` and `request.limitExceeded`.
     func steps(contentType: String) throws(PorticoError) -> [BatchStep] {
         var steps: [BatchStep] = []
         var calls = 0
-        for part in try parts(of: bytes[...], contentType: contentType) {
-            let (headers, content) = Self.head(part)
+        for part in try parts(of: bytes[...], contentType: contentType, after: 0) {
+            let (headers, content) = try head(part)
             let type = headers["Content-Type"] ?? ""
             if type.lowercased().hasPrefix("multipart/mixed") {
-                let inner = try parts(of: content, contentType: type).map { part throws(PorticoError) in
-                    try Self.call(part)
+                let inner = try parts(of: content, contentType: type, after: calls).map { part throws(PorticoError) in
+                    try call(part)
                 }
                 steps.append(.changeSet(nil, inner))
                 calls += inner.count
             } else {
-                steps.append(.call(try Self.call(part)))
+                steps.append(.call(try call(part)))
                 calls += 1
             }
-            guard calls <= most else {
-                throw PorticoError(.requestLimitExceeded, "A batch has at most \(most) requests.")
-            }
+            try limits.checkRequests(calls)
         }
         return steps
     }
 
-    /// What stands between the boundary's lines.
+    /// What stands between the boundary's lines. `after`: so many requests were there before.
     private func parts(
-        of content: ArraySlice<UInt8>, contentType: String
+        of content: ArraySlice<UInt8>, contentType: String, after before: Int
     ) throws(PorticoError) -> [ArraySlice<UInt8>] {
         guard let boundary = Self.boundary(contentType) else {
             throw Self.malformed("A multipart body names its boundary in Content-Type.")
         }
+        try limits.checkBoundary(boundary)
         let separator = Array("--\(boundary)".utf8)
         var parts: [ArraySlice<UInt8>] = []
         var start: Int?
@@ -53,6 +51,7 @@ struct MultipartReader {
             let tail = rest.drop { $0 == " " || $0 == "\t" }
             guard tail.isEmpty || rest.hasPrefix("--") else { continue }
             if let start { parts.append(Self.withoutLastLineEnd(content[start..<line.content.startIndex])) }
+            try limits.checkRequests(before + parts.count)
             start = line.end
             isClosed = rest.hasPrefix("--")
         }
@@ -72,16 +71,17 @@ struct MultipartReader {
             let pair = piece.split(separator: "=", maxSplits: 1)
             guard pair.count == 2, pair[0].filter({ $0 != " " }).lowercased() == "boundary" else { continue }
             let value = pair[1].filter { $0 != "\"" && $0 != " " }
-            return value.isEmpty || value.utf8.count > 70 ? nil : value
+            return value.isEmpty ? nil : value
         }
         return nil
     }
 
     /// Header fields up to an empty line, and what is behind it.
-    private static func head(_ part: ArraySlice<UInt8>) -> (DoorHeaders, ArraySlice<UInt8>) {
+    private func head(_ part: ArraySlice<UInt8>) throws(PorticoError) -> (DoorHeaders, ArraySlice<UInt8>) {
         var fields: [DoorHeaders.Field] = []
         for line in Lines(part) {
             if line.content.isEmpty { return (DoorHeaders(fields), part[line.end...]) }
+            try limits.checkHead(fields: fields.count + 1, bytes: line.end - part.startIndex)
             let text = String(decoding: line.content, as: UTF8.self)
             guard let colon = text.firstIndex(of: ":") else {
                 return (DoorHeaders(fields), part[line.content.startIndex...])
@@ -92,19 +92,20 @@ struct MultipartReader {
         return (DoorHeaders(fields), part[part.endIndex...])
     }
 
-    private static func call(_ part: ArraySlice<UInt8>) throws(PorticoError) -> BatchCall {
-        let (outer, content) = head(part)
+    private func call(_ part: ArraySlice<UInt8>) throws(PorticoError) -> BatchCall {
+        try limits.checkPart(part.count)
+        let (outer, content) = try head(part)
         guard (outer["Content-Type"] ?? "").lowercased().hasPrefix("application/http") else {
-            throw malformed("A part is application/http, or multipart/mixed for a change set.")
+            throw Self.malformed("A part is application/http, or multipart/mixed for a change set.")
         }
         guard let first = Lines(content).first(where: { !$0.content.isEmpty }) else {
-            throw malformed("A part has no request in it.")
+            throw Self.malformed("A part has no request in it.")
         }
         let words = String(decoding: first.content, as: UTF8.self).split(separator: " ")
         guard words.count >= 2, words.count == 2 || words.last?.hasPrefix("HTTP/") == true else {
-            throw malformed("A part begins with a request line.")
+            throw Self.malformed("A part begins with a request line.")
         }
-        let (headers, body) = head(content[first.end...])
+        let (headers, body) = try head(content[first.end...])
         // Spaces inside of an address are forgiven: many clients forget to encode them there.
         let url = words.dropFirst().prefix(max(words.count - 2, 1)).joined(separator: "%20")
         return BatchCall(

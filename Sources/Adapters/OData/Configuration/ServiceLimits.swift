@@ -6,8 +6,7 @@ import ODataQueries
 struct ServiceLimits: Sendable {
     var language = LanguageLimits()
     var query = QueryLimits.standard
-    /// Requests of one batch, those of its change sets included.
-    var batchRequests = 1_000
+    var batch = BatchLimits()
     /// How deep entities may be nested in each other when they are created.
     var insertDepth = 16
     /// Entities that one request creates.
@@ -54,7 +53,11 @@ struct ServiceLimits: Sendable {
         Key("expandedRows", \.query.expandedRows, to: 10_000_000, "Entities of one expanded level of a page."),
         Key("orderCriteria", \.query.orderCriteria, to: 100, "Criteria of $orderby."),
         Key("skip", \.query.skip, to: 1 << 40, "The largest $skip."),
-        Key("batchRequests", \.batchRequests, to: 100_000, "Requests of one batch."),
+        Key("batchRequests", \.batch.requests, to: 100_000, "Requests of one batch."),
+        Key("batchPart", \.batch.part, to: 1 << 30, "Bytes of one request of a batch, its header fields included."),
+        Key("batchPartHead", \.batch.head, to: 1 << 20, "Bytes of the header fields of one request of a batch."),
+        Key("batchPartFields", \.batch.fields, to: 1_000, "Header fields of one request of a batch."),
+        Key("batchBoundary", \.batch.boundary, to: 70, "Characters of the boundary between a batch's parts."),
         Key("insertDepth", \.insertDepth, to: 64, "Entities nested in each other when they are created."),
         Key("insertEntities", \.insertEntities, to: 100_000, "Entities that one request creates."),
         Key("deletedWith", \.deletedWith, to: 1_000_000, "Records that go or change with a deleted one."),

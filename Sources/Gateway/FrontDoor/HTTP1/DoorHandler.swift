@@ -140,6 +140,14 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
         lingers = nil
     }
 
+    /// Refuses the request whose head has just been let in, as the connection's last. False where that cannot be said now:
+    /// others before it are not answered, or it has been read to its end.
+    func turnAway(_ error: PorticoError) -> Bool {
+        guard let context, order.isReadingOnly else { return false }
+        act(order.refused(error), context)
+        return true
+    }
+
     /// The only request under way was answered past this handler, by ``WholeRequestHandler``.
     func noteAnswered() {
         guard let context else { return }

@@ -30,6 +30,9 @@ struct DoorOrder {
     /// The response under way is to the only request that is.
     var isAnsweringLast: Bool { unanswered == 1 && !isReading }
 
+    /// The only request is one that is being read, and nothing is said to it yet.
+    var isReadingOnly: Bool { unanswered == 1 && isReading && !isAnswering && isReadingOn }
+
     /// Whether what arrives is still let in.
     var isReadingOn: Bool { waiting == nil && !isShut && !isComplete }
 

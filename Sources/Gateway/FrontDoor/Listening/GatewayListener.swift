@@ -11,12 +11,14 @@ import ServiceLifecycle
 struct GatewayListener<Child: ServerChildChannel> {
     let child: Child
     let group: MultiThreadedEventLoopGroup
+    let executors: EventLoopExecutors
     let logger: Logger
     private let arriving = ArrivingConnections()
 
-    init(child: Child, group: MultiThreadedEventLoopGroup, logger: Logger) {
+    init(child: Child, group: MultiThreadedEventLoopGroup, executors: EventLoopExecutors, logger: Logger) {
         self.child = child
         self.group = group
+        self.executors = executors
         self.logger = logger
     }
 
@@ -27,7 +29,8 @@ struct GatewayListener<Child: ServerChildChannel> {
         let server = try await listen(at: address, quiescing)
         await withGracefulShutdownHandler {
             await onListening(server.channel.localAddress?.port)
-            await accept(from: server)
+            // Not behind the work of adapters: who is to be refused would wait for what there is too much of.
+            await withTaskExecutorPreference(executors[server.channel.eventLoop]) { await accept(from: server) }
         } onGracefulShutdown: {
             stop(server.channel, quiescing)
         }

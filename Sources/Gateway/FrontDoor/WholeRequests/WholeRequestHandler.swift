@@ -54,6 +54,8 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch part {
         case .head(let head):
             guard passedOn == 0, context.channel.isWritable, let request = HeldRequest(head) else {
+                // Before the asynchronous layer is at any expense; what is held is refused where its answer is not at hand.
+                if let error = connection.places.refusal(for: head.uri), door.turnAway(error) { return }
                 return pass(part, context)
             }
             held = request

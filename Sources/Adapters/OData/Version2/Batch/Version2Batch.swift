@@ -19,7 +19,7 @@ struct Version2Batch: Sendable {
         guard type.lowercased().hasPrefix("multipart/mixed") else {
             throw PorticoError(.unsupportedMediaType, "A batch is multipart/mixed.")
         }
-        let steps = try MultipartReader(request.body, most: door.service.configuration.limits.batchRequests).steps(
+        let steps = try MultipartReader(request.body, limits: door.service.configuration.limits.batch).steps(
             contentType: type)
         let run = BatchRun(door: door, request: request, root: root)
         return MultipartWriter.answer(
