@@ -1,4 +1,5 @@
 import AdapterKit
+import ODataAddresses
 import ODataRecords
 
 /// Streams: of media entities (`$value`) and of stream properties (Protocol 4.01, sections 11.4.7 and 11.4.8).
