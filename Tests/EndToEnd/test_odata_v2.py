@@ -250,6 +250,16 @@ class Reading(Version2Test):
         self.failure("Students?$top=1", 400, MaxDataServiceVersion="1.0")
         self.failure("Students?$top=1", 400, DataServiceVersion="3.0;x")
 
+    def test_a_service_that_is_not_there_is_told_as_its_neighbours_tell_failures(self):
+        for root in ("/sap/opu/odata/sap/NOTHING/", "/sap/opu/sdata/sap/NOTHING/States", "/odata/v2/nothing"):
+            error = self.expect(self.gateway.get(root + "?$format=json"), 404).json()["error"]
+            self.assertEqual((error["code"], set(error["message"])), ("route.notFound", {"lang", "value"}))
+            error = ElementTree.fromstring(self.expect(self.gateway.get(root), 404).body)
+            self.assertEqual(error.tag, METADATA + "error")
+        error = self.expect(self.gateway.get("/odata/v4/nothing/"), 404).json()["error"]
+        self.assertEqual((error["code"], "requestId" in error["innererror"]), ("route.notFound", True))
+        self.assertIn("requestId", self.expect(self.gateway.get("/api/v1/nothing"), 404).json()["error"])
+
     def test_an_answer_that_the_caller_has_is_not_sent_again(self):
         tag = self.ask("Students(2)").headers["etag"]
         self.assertEqual(self.ask("Students(2)", 304, If_None_Match=tag).body, b"")
