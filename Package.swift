@@ -145,7 +145,7 @@ let package = Package(
             "ODataAdapter", path: "Sources/Adapters/OData",
             [
                 adapterKit, wireFormats, odata("ODataModel"), odata("ODataLanguage"), odata("ODataRecords"),
-                odata("ODataQueries"),
+                odata("ODataQueries"), odata("ODataAddresses"),
             ]),
         adapter("ODataReference", [wireFormats]),
         .executableTarget(
@@ -169,6 +169,7 @@ let package = Package(
             name: "porticoctl",
             dependencies: [
                 adapterKit, "ClientGeneration", wireFormats, syncEngine, odata("ODataModel"), odata("ODataLanguage"),
+                odata("ODataAddresses"),
                 "SQLiteStore",
                 "AttachmentFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -36,7 +36,8 @@ public struct Gateway: Sendable {
         case .otherMethod(let allowed):
             response = otherMethod(allowed, request)
         case .unknown:
-            response = fail(PorticoError(.routeNotFound, "There is nothing at this path."), request, Presentation())
+            let error = PorticoError(.routeNotFound, "There is nothing at this path.")
+            response = fail(error, request, Presentation(), at: routes.neighbour(request.target.segments))
         }
         finish(&response, for: request)
         return (response, trace)

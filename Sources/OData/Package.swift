@@ -20,6 +20,7 @@ let package = Package(
         .library(name: "ODataLanguage", targets: ["ODataLanguage"]),
         .library(name: "ODataRecords", targets: ["ODataRecords"]),
         .library(name: "ODataQueries", targets: ["ODataQueries"]),
+        .library(name: "ODataAddresses", targets: ["ODataAddresses"]),
         .library(name: "ODataFuzzing", targets: ["ODataFuzzing"]),
         .executable(name: "odata-fuzz", targets: ["odata-fuzz"]),
     ],
@@ -39,11 +40,21 @@ let package = Package(
         .target(
             name: "ODataQueries", dependencies: ["ODataLanguage", "ODataRecords", "ODataModel", adapterKit],
             path: "ODataQueries", swiftSettings: strict),
+        .target(
+            name: "ODataAddresses",
+            dependencies: ["ODataQueries", "ODataLanguage", "ODataRecords", "ODataModel", adapterKit],
+            path: "ODataAddresses", swiftSettings: strict),
         .target(name: "ODataFuzzing", path: "Fuzzing", swiftSettings: strict),
         .executableTarget(
             name: "odata-fuzz",
             dependencies: ["ODataFuzzing", "ODataQueries", "ODataLanguage", "ODataRecords", "ODataModel", adapterKit],
             path: "Drivers/Fuzz", swiftSettings: strict),
+        .testTarget(
+            name: "ODataAddressesTests",
+            dependencies: [
+                "ODataAddresses", "ODataQueries", "ODataLanguage", "ODataRecords", "ODataModel", adapterKit,
+            ],
+            path: "Tests/ODataAddressesTests", swiftSettings: strict),
         .testTarget(
             name: "ODataQueriesTests",
             dependencies: ["ODataQueries", "ODataLanguage", "ODataRecords", "ODataModel", adapterKit],

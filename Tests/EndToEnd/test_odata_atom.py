@@ -294,6 +294,7 @@ class EveryType(AtomTest):
     def test_a_media_entry_has_its_properties_beside_its_content(self):
         entry = ElementTree.fromstring(self.ask("MediaItems").body).find(f"{A}entry")
         source = entry.find(f"{A}content").get("src")
+        self.assertEqual(entry.find(f"{A}content").get("type"), entry.find(f"{M}properties/{D}ContentType").text)
         self.assertIn(source, [link.get("href") for link in entry.findall(f"{A}link") if link.get("rel") == "edit-media"])
         self.assertIsNotNone(entry.find(f"{M}properties/{D}ContentType"))
         self.assertEqual(len(self.ask(source).body), 20)

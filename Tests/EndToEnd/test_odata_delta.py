@@ -220,7 +220,9 @@ class Version2(DeltaTest):
         self.assertEqual(gone, {f"Students({goes})", f"Students({leaves})"})
         self.assertTrue(all(element.get("when") for element in feed.iter(TOMBSTONE)))
         results = self.old(link, Accept="application/json").json()["d"]["results"]
-        self.assertEqual(sum(row.get("@odata.context", "").endswith("Students/$deletedEntity") for row in results), 2)
+        removed = [row for row in results if "__metadata" not in row]
+        self.assertEqual({row["@odata.context"] for row in removed}, {"$metadata#Students/$deletedEntity"})
+        self.assertEqual({row["id"].rsplit("/", 1)[1] for row in removed}, gone)
         count = link.replace("?", "/$count?")
         self.assertEqual(int(self.old(count).body), 3)
 

@@ -218,6 +218,25 @@ class Reading(Version2Test):
         self.assertEqual([p["Price"] for p in top], prices[:2])
         self.failure("GetTopProducts?count='x'", 400, REFERENCE)
 
+    def test_a_media_entity_tells_what_its_bytes_are(self):
+        headers = {"Content-Type": "image/webp", "Slug": "Seal", "Accept": JSON, "X-Requested-With": "X"}
+        made = self.expect(self.gateway.request("POST", REFERENCE + "MediaItems", b"RIFF", headers), 201).json()["d"]
+        control = made["__metadata"]
+        self.assertEqual((control["content_type"], control["media_src"]), ("image/webp", control["uri"] + "/$value"))
+        path = "/" + control["media_src"].split("/", 3)[3]
+        self.assertEqual(self.gateway.get(path).headers["content-type"], "image/webp")
+        put = {"Content-Type": "image/gif", "X-Requested-With": "X"}
+        self.expect(self.gateway.request("PUT", path, b"GIF89a", put), 204)
+        listed = {item["ID"]: item["__metadata"]["content_type"] for item in self.rows("MediaItems?$select=ID", REFERENCE)}
+        self.assertEqual(listed[made["ID"]], "image/gif")
+        for query in ("", "?$format=application/json;odata.metadata=full", "?$select=Name"):
+            new = self.gateway.get(f"/odata/v4/reference/MediaItems({made['ID']}){query}", accept=JSON).json()
+            self.assertEqual(new["@odata.mediaContentType"], "image/gif")
+        rows = self.gateway.get("/odata/v4/reference/MediaItems", accept=JSON).json()["value"]
+        self.assertTrue(all(row["@odata.mediaContentType"] for row in rows))
+        none = "/odata/v4/reference/MediaItems?$format=application/json;odata.metadata=none"
+        self.assertNotIn("@odata.mediaContentType", self.gateway.get(none).json()["value"][0])
+
     def test_what_sap_adds_to_an_address_is_taken(self):
         self.assertEqual(len(self.rows("States?sap-client=100&sap-language=DE&$top=2", SAP)), 2)
 
@@ -230,6 +249,16 @@ class Reading(Version2Test):
         self.failure("Students?$expand=School($select=Name)", 400)
         self.failure("Students?$top=1", 400, MaxDataServiceVersion="1.0")
         self.failure("Students?$top=1", 400, DataServiceVersion="3.0;x")
+
+    def test_a_service_that_is_not_there_is_told_as_its_neighbours_tell_failures(self):
+        for root in ("/sap/opu/odata/sap/NOTHING/", "/sap/opu/sdata/sap/NOTHING/States", "/odata/v2/nothing"):
+            error = self.expect(self.gateway.get(root + "?$format=json"), 404).json()["error"]
+            self.assertEqual((error["code"], set(error["message"])), ("route.notFound", {"lang", "value"}))
+            error = ElementTree.fromstring(self.expect(self.gateway.get(root), 404).body)
+            self.assertEqual(error.tag, METADATA + "error")
+        error = self.expect(self.gateway.get("/odata/v4/nothing/"), 404).json()["error"]
+        self.assertEqual((error["code"], "requestId" in error["innererror"]), ("route.notFound", True))
+        self.assertIn("requestId", self.expect(self.gateway.get("/api/v1/nothing"), 404).json()["error"])
 
     def test_an_answer_that_the_caller_has_is_not_sent_again(self):
         tag = self.ask("Students(2)").headers["etag"]
@@ -310,6 +339,28 @@ class Writing(Version2Test):
         self.send("MERGE", path, {"GPA": "3"}, 412, If_Match=tag)
         self.send("DELETE", path, status=412, If_Match=tag)
         self.send("MERGE", path, {"GPA": "3"}, 204, If_Match="*")
+
+    def test_function_imports_that_change_something_are_called_with_post(self):
+        plain = {"Accept": JSON}
+        for path in ("ResetAllPrices", "Process?percentage=10.5d", "ResetProducts"):
+            refused = self.gateway.request("POST", REFERENCE + path, headers=plain, user="alice")
+            self.assertEqual(self.expect(refused, 403).headers["x-csrf-token"], "Required")
+            self.expect(self.gateway.request("GET", REFERENCE + path, headers=plain, user="alice"), 405)
+        fetched = self.gateway.request("GET", REFERENCE, headers={**plain, "X-CSRF-Token": "Fetch"}, user="alice")
+        token = {**plain, "X-CSRF-Token": fetched.headers["x-csrf-token"]}
+        product = self.rows("Products?$filter=Name eq 'Laptop'", REFERENCE)[0]
+        address = f"Products(guid'{product['ID']}')"
+        self.send("MERGE", address, {"Price": "1.00"}, 204, REFERENCE)
+        answer = self.gateway.request("POST", REFERENCE + "ResetAllPrices", headers=token, user="alice")
+        result = self.expect(answer, 200).json()["d"]["ResetAllPrices"]
+        self.assertEqual(result["__metadata"]["type"], "ComplianceService.PriceResetResult")
+        self.assertEqual(self.d(address, REFERENCE)["Price"], product["Price"])
+        atom = self.gateway.request("POST", REFERENCE + "ResetAllPrices", headers={**token, "Accept": "application/xml"}, user="alice")
+        self.assertTrue(ElementTree.fromstring(self.expect(atom, 200).body).tag.endswith("}ResetAllPrices"))
+        for path in ("Process?percentage=10.5d", "Process?percentage=10.5d&minPrice=100d", "ResetProducts"):
+            self.expect(self.gateway.request("POST", REFERENCE + path, headers=token, user="alice"), 204)
+        for path in ("Process", "Process?percentage='x'"):
+            self.expect(self.gateway.request("POST", REFERENCE + path, headers=token, user="alice"), 400)
 
     def test_what_is_not_there_is_not_created_by_a_change(self):
         self.send("PUT", "Students(888888)", {"FirstName": "A", "LastName": "B"}, 404)

@@ -8,8 +8,8 @@ private struct Marker: Endpoint {
     let properties: EndpointProperties
     let description = EndpointDescription(summary: "", tag: "")
 
-    init(_ name: String) {
-        properties = EndpointProperties(name: name, access: .public, effect: .reads)
+    init(_ name: String, adapter: AdapterName? = nil) {
+        properties = EndpointProperties(name: name, access: .public, effect: .reads, adapter: adapter)
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse { GatewayResponse(.ok) }
@@ -50,6 +50,18 @@ extension RouteTable {
         let table = try table((.get, "/x"), (.post, "/x"))
         #expect(table.found(.delete, "/x") == "405 GET,HEAD,OPTIONS,POST")
         #expect(table.found(.head, "/x") == "GET /x")
+    }
+
+    @Test func `a path that is nowhere has a neighbour where all around it are one adapter's`() throws {
+        let paths: [(PathTemplate, AdapterName)] = [
+            ("/sap/a/S", "odata"), ("/sap/a/S/{rest*}", "odata"), ("/sap/b/S", "odata"), ("/api/v1/notes", "notes"),
+            ("/api/v1/feeds", "feeds"),
+        ]
+        let table = try RouteTable(paths.map { Route(.get, $0, Marker("\($0)", adapter: $1)) })
+        #expect(table.neighbour(["sap", "a", "T", "x"])?.properties.name == "/sap/a/S/{rest*}")
+        #expect(table.neighbour(["sap", "c"])?.properties.name == "/sap/b/S")
+        #expect(table.neighbour(["api", "v1", "x"]) == nil && table.neighbour(["api"]) == nil)
+        #expect(table.neighbour(["elsewhere"]) == nil && table.neighbour([]) == nil)
     }
 
     @Test func `an empty segment is no parameter, and the root is a path`() throws {

@@ -6,7 +6,7 @@ import HTTPTypes
 /// A literal part wins over a parameter, a parameter over a remainder, decided part by part with a way back. Built once
 /// at start; looking up is a walk without allocation but for the parameters.
 struct RouteTable: Sendable {
-    private var nodes: [Node] = [Node()]
+    private(set) var nodes: [Node] = [Node()]
 
     struct Conflict: Error, Equatable {
         let method: String
@@ -45,7 +45,7 @@ extension RouteTable {
 }
 
 extension RouteTable {
-    private struct Node: Sendable {
+    struct Node: Sendable {
         var literals: [String: Int] = [:]
         var parameter: Int?
         var remainder: Int?
@@ -59,7 +59,7 @@ extension RouteTable {
         }
     }
 
-    private struct Entry: Sendable {
+    struct Entry: Sendable {
         let endpoint: any Endpoint
         let parameters: [FieldName]
     }

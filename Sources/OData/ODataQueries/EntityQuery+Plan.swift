@@ -19,6 +19,7 @@ extension EntityQuery {
             level = try AppliedLevel(reader: reader, options: options, place: place).level(apply, records, where: base)
         } else {
             var builder = try LevelBuilder(reader, options, place, limits: limits, depth: 0)
+            if case .all = self.base { try builder.restrictions.requireFilter(options) }
             level = try builder.level(records, where: base)
         }
         return try paged(level, options, limits, readsClock: reader.numbering.readsClock)

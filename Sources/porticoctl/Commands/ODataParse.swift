@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
+import ODataAddresses
 import ODataLanguage
+import ODataModel
 import ValueTree
 
 struct ODataCommands: AsyncParsableCommand {
@@ -8,15 +10,22 @@ struct ODataCommands: AsyncParsableCommand {
         commandName: "odata", abstract: "Administers OData services.", subcommands: [ODataImport.self, ODataParse.self])
 }
 
-/// Shows how a text is understood under a rule of the OASIS grammar; nothing is asked of a gateway.
-struct ODataParse: ParsableCommand {
+/// Shows how a text is understood under a rule of the OASIS grammar, and against a model what its names mean.
+struct ODataParse: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "parse",
         abstract: "Shows the tree of a URL or a part of it as JSON, or where it goes wrong.",
-        discussion: "RULE is a name of the OASIS ABNF, as odataRelativeUri, filter or commonExpr; case does not matter."
+        discussion: """
+            RULE is a name of the OASIS ABNF, as odataRelativeUri, filter or commonExpr; case does not matter. With a CSDL \
+            document as the service, or with --url, names and types are held against the model as well; otherwise the \
+            grammar alone decides, which is the same for all services.
+            """
     )
 
-    @Option(help: "The service that the text is meant for. The grammar is the same for all.") var service: String?
+    @Option(help: "The service that the text is meant for: its name, or a CSDL document (`./model.xml`).") var service:
+        String?
+    @Option(help: "The gateway that serves the service: its model is read there.") var url: String?
+    @Option(help: "Who signs in to read the model; the password comes from standard input.") var user: String?
     @Option(help: "The rule of the OASIS ABNF.") var rule: String
     @OptionGroup var options: ConnectionOptions
     @Argument(help: "The text, percent-encoded as in a request; last, so that it may begin with a dash.") var text:
@@ -30,21 +39,39 @@ struct ODataParse: ParsableCommand {
         return arguments.dropLast() + ["--", text]
     }
 
-    func run() throws {
+    func run() async throws {
         guard let known = GrammarRule(named: rule) else {
             throw Failure(
                 "There is no rule \(rule). There are: \(GrammarRule.allNames.joined(separator: ", "))", exitStatus: 2)
         }
+        guard service != nil || url == nil else { throw Failure("--url needs --service.", exitStatus: 2) }
+        let names = try await check()
         let printer = Printer(style: .json)  // a tree is no table
         do {
-            let tree = TreeOutline.outline(of: try known.tree(of: text))
-            try printer.show(["rule": .string(known.name), "tree": tree])
+            let tree = try known.tree(of: text)
+            try names?.check(tree, isAbsolute: known.name == "odataUri")
+            try printer.show(["rule": .string(known.name), "tree": TreeOutline.outline(of: tree)])
         } catch let error as SyntaxError {
-            try printer.show([
-                "rule": .string(known.name),
-                "error": ["position": .int64(Int64(error.position)), "expected": .string(error.expected)],
-            ])
+            try show(["position": .int64(Int64(error.position)), "expected": .string(error.expected)], known, printer)
             throw Failure("\(known.name): at \(error.position): expected \(error.expected)")
+        } catch let problem as NameProblem {
+            try show(
+                ["position": .int64(Int64(problem.position)), "message": .string(problem.message)], known, printer)
+            throw Failure("\(known.name): at \(problem.position): \(problem.message)")
+        }
+    }
+
+    private func show(_ error: WireValue, _ rule: GrammarRule, _ printer: Printer) throws {
+        try printer.show(["rule": .string(rule.name), "error": error])
+    }
+
+    /// Nil where no model is named.
+    private func check() async throws -> NameCheck? {
+        guard let service, let source = ModelSource(service: service, gateway: url, user: user) else { return nil }
+        do {
+            return try NameCheck(model: try await source.model())
+        } catch let problem as CSDLProblem {
+            throw Failure("\(service) cannot be served: \(problem)")
         }
     }
 }

@@ -1,4 +1,5 @@
 import AdapterKit
+import ODataAddresses
 import ODataRecords
 
 /// Where the requests of a batch go: a service in one version of the protocol.

@@ -1,4 +1,5 @@
 import AdapterKit
+import ODataAddresses
 import ODataLanguage
 import ODataModel
 import ODataQueries
@@ -45,7 +46,8 @@ struct OperationDesk: Sendable {
 
     /// An action's overload is the one whose parameters the body has.
     private func actionArguments(_ call: OperationCall) throws -> (SchemaOperation?, [String: WireValue]) {
-        let body = try request.body.isEmpty ? WireValue.dictionary([:]) : EntityWriting(desk).json()
+        let isEmpty = request.body.isEmpty && request.content == nil
+        let body = try isEmpty ? WireValue.dictionary([:]) : EntityWriting(desk).json()
         guard let members = body.dictionaryValue else {
             throw PorticoError(.requestInvalid, "An action's parameters are an object.")
         }

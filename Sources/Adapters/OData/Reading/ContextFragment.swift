@@ -1,3 +1,4 @@
+import ODataAddresses
 import ODataLanguage
 import ODataModel
 import ODataQueries

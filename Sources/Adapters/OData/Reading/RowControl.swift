@@ -26,7 +26,7 @@ struct RowControl {
         if let tag = identity.tag(row, shape) { output.member("@odata.etag", tag) }
         guard let path else { return }
         if format.metadata == .full { output.member("@odata.editLink", writer.root + path) }
-        media(shape, table, path, isDocument: isDocument, to: &output)
+        media(row, shape, table, path, isDocument: isDocument, to: &output)
         guard format.metadata == .full else { return }
         for navigation in type.navigation {
             let link = "\(writer.root)\(path)/\(navigation.name)"
@@ -35,16 +35,20 @@ struct RowControl {
         }
     }
 
+    /// What a stream's bytes are cannot be computed, so it is told wherever control information is.
     private func media(
-        _ shape: ResultShape, _ table: RecordTable, _ path: String, isDocument: Bool, to output: inout JSONOutput
+        _ row: ResultRow, _ shape: ResultShape, _ table: RecordTable, _ path: String, isDocument: Bool,
+        to output: inout JSONOutput
     ) {
-        if format.metadata == .full || isDocument, table.streams["$value"] != nil {
-            output.member("@odata.mediaReadLink", "\(writer.root)\(path)/$value")
-        }
-        guard format.metadata == .full else { return }
-        for name in shape.streams where name != "$value" {
-            output.member("\(name)@odata.mediaReadLink", "\(writer.root)\(path)/\(name)")
-            output.member("\(name)@odata.mediaEditLink", "\(writer.root)\(path)/\(name)")
+        for name in shape.streams {
+            let (prefix, address) = (name == "$value" ? "" : name, "\(writer.root)\(path)/\(name)")
+            if format.metadata == .full || name == "$value" && isDocument {
+                output.member("\(prefix)@odata.mediaReadLink", address)
+            }
+            if format.metadata == .full, name != "$value" { output.member("\(prefix)@odata.mediaEditLink", address) }
+            if let type = shape.mediaTypeColumns[name].flatMap({ row.values[$0].stringValue }) {
+                output.member("\(prefix)@odata.mediaContentType", type)
+            }
         }
     }
 

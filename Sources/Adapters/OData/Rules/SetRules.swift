@@ -48,13 +48,21 @@ struct SetRules: Sendable {
     private func creation(_ change: RecordChange, in writing: RecordWriting) throws -> RecordChange {
         try allow(.insert)
         let type = try newType(change.fields)
-        var fields = try properties.checked(change.fields, of: type)
+        var fields = settable(try properties.checked(change.fields, of: type))
         if let discriminator = table.discriminator { fields[discriminator.text] = .string(type.name.description) }
         tell(type, always: true, &fields)
         let server = ServerValues(tables: tables, now: writing.now)
         properties.set(server.creating(type, properties.values(of: fields)), in: &fields)
         try properties.require(type, fields)
         return try KeyRules(tables: tables, table: table).keyed(change, fields, writing.moment)
+    }
+
+    /// Without what a new entity cannot be given, as with what is computed.
+    private func settable(_ fields: WireDictionary) -> WireDictionary {
+        let excluded = tables.model.restrictions(of: table.source).nonInsertable
+            .compactMap { table.columns[$0]?.field.text }
+        guard !excluded.isEmpty else { return fields }
+        return WireDictionary(uncheckedUniqueKeys: fields.filter { !excluded.contains($0.key) }.map { $0 })
     }
 
     private func newType(_ fields: WireDictionary) throws(PorticoError) -> StructuredType {

@@ -1,4 +1,5 @@
 import AdapterKit
+import ODataAddresses
 import ODataLanguage
 import ODataModel
 import ODataRecords
@@ -54,7 +55,7 @@ struct EntityWriting: Sendable {
         guard !request.sendsJSON, let stream = place.table.streams["$value"] else {
             return (try EntityPayload(json(), of: place.table, declared: place.type, model: tables.model), [:])
         }
-        let type = request.headers["Content-Type"] ?? "application/octet-stream"
+        let type = request.headers["Content-Type"] ?? StreamDesk.standardType
         var payload = try EntityPayload([:], of: place.table, declared: place.type, model: tables.model)
         MediaDescription(type: type, name: request.headers["Slug"], size: request.body.count)
             .describe(&payload, model: tables.model)

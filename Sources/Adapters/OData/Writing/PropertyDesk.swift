@@ -1,4 +1,5 @@
 import AdapterKit
+import ODataAddresses
 import ODataModel
 import ODataRecords
 
@@ -53,9 +54,7 @@ struct PropertyDesk: Sendable {
 
     private func raw(_ value: WireValue, _ property: PropertyPlace, _ headers: DoorHeaders) -> DoorAnswer {
         if let bytes = value.dataValue {
-            let annotated = tables.model.structured(declaring(property))?
-                .property(property.column.property)?.annotations[CoreTerm.mediaType]?.stringValue
-            return desk.answers.text(bytes, type: annotated ?? "application/octet-stream", headers: headers)
+            return desk.answers.text(bytes, type: property.mediaType(in: tables), headers: headers)
         }
         let text = StoredForm(model: tables.model).text(of: value, type: property.type)
         guard let text else {
@@ -64,16 +63,6 @@ struct PropertyDesk: Sendable {
             return desk.answers.text(output.bytes, type: "application/geo+json", headers: headers)
         }
         return desk.answers.text(Array(text.utf8), type: "text/plain;charset=utf-8", headers: headers)
-    }
-
-    private func declaring(_ property: PropertyPlace) -> QualifiedName {
-        for table in tables.tables.values {
-            guard table.columns[property.column.property] == property.column,
-                let found = table.type.property(property.column.property)
-            else { continue }
-            return found.declaredBy
-        }
-        return QualifiedName("", "")
     }
 
     private func write(

@@ -1,8 +1,12 @@
 import AdapterKit
+import ODataAddresses
 import ODataRecords
 
 /// Streams: of media entities (`$value`) and of stream properties (Protocol 4.01, sections 11.4.7 and 11.4.8).
 struct StreamDesk: Sendable {
+    /// Of bytes of which nobody said what they are.
+    static let standardType = "application/octet-stream"
+
     private let desk: ResourceDesk
     private var request: ServiceRequest { desk.request }
 
@@ -25,7 +29,7 @@ struct StreamDesk: Sendable {
         }
     }
 
-    private var contentType: String { request.headers["Content-Type"] ?? "application/octet-stream" }
+    private var contentType: String { request.headers["Content-Type"] ?? Self.standardType }
 
     private func read(_ record: Record, _ fields: StreamFields, _ name: String) -> DoorAnswer {
         let tag = EntityTag.text(record.revision)
@@ -33,7 +37,7 @@ struct StreamDesk: Sendable {
         if let field = request.headers["If-None-Match"], EntityReading.matches(field, tag) {
             return desk.answers.nothing(304, headers: ["ETag": tag])
         }
-        let type = record[fields.mediaType].stringValue ?? "application/octet-stream"
+        let type = record[fields.mediaType].stringValue ?? Self.standardType
         return desk.answers.text(bytes, type: type, headers: ["ETag": tag])
     }
 

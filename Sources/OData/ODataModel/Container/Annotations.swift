@@ -70,20 +70,3 @@ public indirect enum AnnotationValue: Sendable, Equatable {
         if case .string(let value) = self { value } else { nil }
     }
 }
-
-/// Terms that Portico itself heeds.
-public enum CoreTerm {
-    public static let computed = "Org.OData.Core.V1.Computed"
-    public static let immutable = "Org.OData.Core.V1.Immutable"
-    public static let optimisticConcurrency = "Org.OData.Core.V1.OptimisticConcurrency"
-    public static let optionalParameter = "Org.OData.Core.V1.OptionalParameter"
-    public static let mediaType = "Org.OData.Core.V1.MediaType"
-    public static let label = "com.sap.vocabularies.Common.v1.Label"
-    public static let description = "Org.OData.Core.V1.Description"
-    public static let alternateKeys = "Org.OData.Core.V1.AlternateKeys"
-    public static let insertRestrictions = "Org.OData.Capabilities.V1.InsertRestrictions"
-    public static let updateRestrictions = "Org.OData.Capabilities.V1.UpdateRestrictions"
-    public static let deleteRestrictions = "Org.OData.Capabilities.V1.DeleteRestrictions"
-    public static let searchRestrictions = "Org.OData.Capabilities.V1.SearchRestrictions"
-    public static let changeTracking = "Org.OData.Capabilities.V1.ChangeTracking"
-}

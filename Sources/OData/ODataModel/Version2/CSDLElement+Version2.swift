@@ -7,12 +7,39 @@ extension CSDLElement {
     func upgradedFromVersion2() throws(CSDLProblem) -> CSDLElement {
         guard name == "Edmx", Self.wrappers.contains(namespace) else { return self }
         let schemas = first("DataServices")?.all("Schema") ?? []
-        let associations = try Associations(schemas)
+        let upgrade = SchemaUpgrade(
+            associations: try Associations(schemas), entityTypes: Self.entityTypes(schemas))
         var upgraded: [CSDLElement] = []
-        for schema in schemas { upgraded.append(try SchemaUpgrade(associations: associations).schema(schema)) }
+        for schema in schemas { upgraded.append(try upgrade.schema(schema)) }
+        let services = CSDLElement("DataServices", namespace: CSDLNamespace.edmx, children: upgraded)
         return CSDLElement(
             "Edmx", namespace: CSDLNamespace.edmx, [Attribute("Version", "4.0")],
-            children: [CSDLElement("DataServices", namespace: CSDLNamespace.edmx, children: upgraded)])
+            children: Self.references(services.terms) + [services])
+    }
+
+    private static func entityTypes(_ schemas: [CSDLElement]) -> [QualifiedName: CSDLElement] {
+        let types = schemas.flatMap { schema in
+            schema.all("EntityType").map { (QualifiedName(schema["Namespace"] ?? "", $0["Name"] ?? ""), $0) }
+        }
+        return Dictionary(types, uniquingKeysWith: { $1 })
+    }
+
+    /// Of the annotations in it.
+    private var terms: Set<String> {
+        children.reduce(into: Set([self["Term"]].compactMap { $0 })) { $0.formUnion($1.terms) }
+    }
+
+    private static func references(_ terms: Set<String>) -> [CSDLElement] {
+        let namespaces = Set(terms.compactMap { QualifiedName($0)?.namespace }).sorted()
+        return namespaces.compactMap { namespace in
+            SAPTerm.vocabularies[namespace].map { address in
+                CSDLElement(
+                    "Reference", namespace: CSDLNamespace.edmx, [Attribute("Uri", address)],
+                    children: [
+                        CSDLElement("Include", namespace: CSDLNamespace.edmx, [Attribute("Namespace", namespace)])
+                    ])
+            }
+        }
     }
 }
 

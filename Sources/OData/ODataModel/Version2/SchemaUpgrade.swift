@@ -1,7 +1,9 @@
 /// One schema of version 2 in version 4's terms. What only version 2 knows is left out: documentation, and attributes of
-/// other namespaces but those of SAP's that version 4 has a term for (labels, what sets do not take).
+/// other namespaces but those of SAP's that version 4 has a term for (``SAPAttributes``).
 struct SchemaUpgrade {
     let associations: Associations
+    /// Entity types of all schemas, by their qualified names.
+    let entityTypes: [QualifiedName: CSDLElement]
 
     func schema(_ schema: CSDLElement) throws(CSDLProblem) -> CSDLElement {
         var upgraded = element(schema, ["Namespace", "Alias"])
@@ -26,11 +28,12 @@ struct SchemaUpgrade {
         if type["{\(CSDLNamespace.metadata2)}HasStream"] == "true" {
             upgraded.attributes.append(.init("HasStream", "true"))
         }
-        upgraded.children += labels(type)
+        upgraded.children += SAPAttributes(type).label
+        let units = Self.units(type)
         for child in type.children {
             switch child.name {
             case "Key": upgraded.children.append(plain(child))
-            case "Property": upgraded.children.append(property(child))
+            case "Property": upgraded.children.append(property(child, units: units))
             case "NavigationProperty": upgraded.children.append(try navigation(child))
             default: continue
             }
@@ -38,34 +41,20 @@ struct SchemaUpgrade {
         return upgraded
     }
 
-    private func property(_ property: CSDLElement) -> CSDLElement {
+    /// Properties that hold a unit of measure; SAP tells them from currencies by their semantics.
+    private static func units(_ type: CSDLElement) -> Set<String> {
+        let units = type.all("Property").filter { SAPAttributes($0)["semantics"] == "unit-of-measure" }
+        return Set(units.compactMap { $0["Name"] })
+    }
+
+    private func property(_ property: CSDLElement, units: Set<String> = []) -> CSDLElement {
         var upgraded = element(
             property,
             ["Name", "Type", "Nullable", "DefaultValue", "MaxLength", "Precision", "Scale", "Unicode", "SRID"])
         if property["CollectionKind"] != nil { upgraded.set("Type", "Collection(\(upgraded["Type"] ?? ""))") }
         upgraded.modernize()
-        upgraded.children += labels(property)
+        upgraded.children += SAPAttributes(property).property(units: units)
         return upgraded
-    }
-
-    private func labels(_ element: CSDLElement) -> [CSDLElement] {
-        element["{\(Version2Namespace.sap)}label"].map { label in
-            [CSDLElement("Annotation", [.init("Term", CoreTerm.label), .init("String", label)])]
-        } ?? []
-    }
-
-    /// What SAP says that a set does not take.
-    private func restrictions(_ set: CSDLElement) -> [CSDLElement] {
-        [
-            ("creatable", CoreTerm.insertRestrictions, "Insertable"),
-            ("updatable", CoreTerm.updateRestrictions, "Updatable"),
-            ("deletable", CoreTerm.deleteRestrictions, "Deletable"),
-        ].compactMap { attribute, term, property in
-            guard set["{\(Version2Namespace.sap)}\(attribute)"] == "false" else { return nil }
-            let value = CSDLElement("PropertyValue", [.init("Property", property), .init("Bool", "false")])
-            return CSDLElement(
-                "Annotation", [.init("Term", term)], children: [CSDLElement("Record", children: [value])])
-        }
     }
 
     private func navigation(_ property: CSDLElement) throws(CSDLProblem) -> CSDLElement {
@@ -96,7 +85,9 @@ struct SchemaUpgrade {
         var upgraded = element(container, ["Name"])
         for set in container.all("EntitySet") {
             var item = element(set, ["Name", "EntityType"])
-            item.children = try bindings(set, schema) + labels(set) + restrictions(set)
+            let attributes = SAPAttributes(set)
+            let restrictions = SAPRestrictions(set: attributes, properties: properties(of: set))
+            item.children = try bindings(set, schema) + attributes.label + restrictions.annotations
             upgraded.children.append(item)
         }
         for item in container.all("FunctionImport") {
@@ -109,6 +100,18 @@ struct SchemaUpgrade {
             upgraded.children.append(CSDLElement("\(kind)Import", attributes, line: item.line))
         }
         return upgraded
+    }
+
+    /// Those of a set's type, its base types' too.
+    private func properties(of set: CSDLElement) -> [(name: String, attributes: SAPAttributes)] {
+        var properties: [(name: String, attributes: SAPAttributes)] = []
+        var next = set["EntityType"]
+        var seen: Set<QualifiedName> = []
+        while let name = next.map(associations.name), seen.insert(name).inserted, let type = entityTypes[name] {
+            properties += type.all("Property").map { ($0["Name"] ?? "", SAPAttributes($0)) }
+            next = type["BaseType"]
+        }
+        return properties
     }
 
     private func bindings(_ set: CSDLElement, _ schema: CSDLElement) throws(CSDLProblem) -> [CSDLElement] {

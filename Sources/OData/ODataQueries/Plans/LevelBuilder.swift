@@ -35,6 +35,14 @@ struct LevelBuilder {
         } else {
             selection = nil
         }
+        try restrictions.check(options)
+    }
+
+    /// What the set does not take of the options.
+    var restrictions: RestrictionCheck {
+        RestrictionCheck(
+            source: place.table.source, restrictions: reader.model.restrictions(of: place.table.source),
+            aliases: reader.aliases)
     }
 
     /// `$filter` and `$search`.
@@ -77,10 +85,11 @@ struct LevelBuilder {
         let dynamic = place.table.dynamicField.map {
             list.position(of: .field(place.source, $0), TypeReference(.abstract("Untyped")))
         }
+        let mediaTypes = mediaTypes()
         let shape = ResultShape(
             table: place.table, type: place.type, columns: list.columns, expansions: expansions.map(\.result),
             revisionColumn: revision, typeColumn: type, dynamicColumn: dynamic, streams: streams,
-            isNarrowed: selection != nil)
+            mediaTypeColumns: mediaTypes, isNarrowed: selection != nil)
         let relation = Relation(
             source, joins: joins, where: condition, columns: list.expressions, order: order)
         let count = Relation(
@@ -117,6 +126,15 @@ struct LevelBuilder {
         place.table.streams.keys.sorted().filter { name in
             name == "$value" || (selection?.contains(name) ?? true)
         }
+    }
+
+    private mutating func mediaTypes() -> [String: Int] {
+        var columns: [String: Int] = [:]
+        for name in streams {
+            guard let fields = place.table.streams[name] else { continue }
+            columns[name] = list.position(of: .field(place.source, fields.mediaType), .string)
+        }
+        return columns
     }
 
     private mutating func expand() throws(QueryProblem) -> [ExpansionPlan] {

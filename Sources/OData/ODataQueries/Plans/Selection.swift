@@ -54,6 +54,9 @@ struct Selection {
             guard isKnown else { throw QueryProblem("\(type.name) has no property \(name).", at: range) }
             return note(name, nil)
         }
+        if !item.options.isEmpty, !property.type.isCollection, !property.type.type.isStructured, rest.isEmpty {
+            throw QueryProblem("\(name) is one value and takes no options.", at: SourceRange(range.end, range.end))
+        }
         var paths: [[String]] = rest.isEmpty ? [] : [rest.compactMap { $0.name?.name }]
         for option in item.options {
             guard case .select(let inner) = option.form else { continue }

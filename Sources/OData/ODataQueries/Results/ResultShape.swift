@@ -18,6 +18,8 @@ public struct ResultShape: Sendable {
     public let dynamicColumn: Int?
     /// Streams that were asked for; their values are addresses, which the rows do not hold.
     public let streams: [String]
+    /// By stream, `$value` among them: where each row's media type is; null where there is no stream yet.
+    public var mediaTypeColumns: [String: Int] = [:]
     /// Whether `$select` or `$apply` says what there is; otherwise all properties are there.
     public let isNarrowed: Bool
 }

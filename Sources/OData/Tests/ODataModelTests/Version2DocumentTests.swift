@@ -124,7 +124,7 @@ struct Version2DocumentTests {
             with: "<EntitySet Name=\"Orders\" sap:deletable=\"false\" sap:creatable=\"true\"")
         let (document, model) = try written(sap)
         let property = model.entityType(of: "Orders")?.property("At")
-        #expect(property?.annotations[CoreTerm.label]?.stringValue == "Ordered <at>")
+        #expect(property?.annotations[SAPTerm.label]?.stringValue == "Ordered <at>")
         let schema = document.first("DataServices")?.first("Schema")
         let set = schema?.first("EntityContainer")?.first("EntitySet")
         #expect(set?["{\(Version2Namespace.sap)}deletable"] == "false")

@@ -1,4 +1,5 @@
 import AdapterKit
+import ODataAddresses
 import ODataLanguage
 import ODataModel
 import ODataQueries
@@ -72,6 +73,11 @@ struct Version2Level: Sendable {
     func path(of row: ResultRow) -> String { address.path(row) }
 
     func uri(of row: ResultRow) -> String { root + address.path(row) }
+
+    /// Of a media entity's stream, as its `$value` is answered.
+    func mediaType(of row: ResultRow) -> String {
+        shape.mediaTypeColumns["$value"].flatMap { row.values[$0].stringValue } ?? StreamDesk.standardType
+    }
 
     func tag(of row: ResultRow) -> String? {
         shape.revisionColumn.flatMap { row.values[$0].int64Value }.map { EntityTag.text(Revision($0)) }

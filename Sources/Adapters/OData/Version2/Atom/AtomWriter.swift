@@ -64,8 +64,9 @@ struct AtomWriter {
         link(kind.edit, path, to: &output)
         for navigation in kind.navigation { related(navigation, row, path, to: &output) }
         if kind.isMedia {
-            output.element("link", [("rel", "edit-media"), ("href", "\(path)/$value")])
-            output.element("content", [("type", "application/octet-stream"), ("src", "\(path)/$value")])
+            let (type, source) = (level.level.mediaType(of: row), "\(path)/$value")
+            output.element("link", [("rel", "edit-media"), ("type", type), ("href", source)])
+            output.element("content", [("type", type), ("src", source)])
             properties(of: row, kind, to: &output)
         } else {
             output.raw(Self.contentStart)

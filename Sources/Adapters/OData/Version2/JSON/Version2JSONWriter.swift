@@ -52,10 +52,11 @@ struct Version2JSONWriter: Sendable {
         output.endObject()
     }
 
-    /// Version 2 has no words for it; these are version 4's, as other services of version 2 say them.
+    /// Version 2 has no words for it, and SAP's own gateway says nothing in JSON; these are version 4's as Olingo's
+    /// services of version 2 say them.
     private func removed(_ address: String, _ level: Version2Level, to output: inout JSONOutput) {
         output.beginObject()
-        output.member("@odata.context", "\(scope.root)$metadata#\(level.table.source)/$deletedEntity")
+        output.member("@odata.context", "$metadata#\(level.table.source)/$deletedEntity")
         output.member("id", address)
         output.endObject()
     }
@@ -116,6 +117,7 @@ struct Version2JSONWriter: Sendable {
         output.member("type", kind.typeName)
         if let tag = level.tag(of: row) { output.member("etag", tag) }
         if kind.isMedia {
+            output.member("content_type", level.mediaType(of: row))
             output.member("media_src", "\(address)/$value")
             output.member("edit_media", "\(address)/$value")
         }

@@ -15,7 +15,8 @@ struct SAPMessage: Sendable {
         guard let members = content.dictionaryValue else { return nil }
         let reader = ValueReader(model: tables.model)
         let names = members.keys.filter { name in
-            guard let property = type.property(name), isServers(property, type), let column = table.columns[name],
+            guard let property = type.property(name), isServers(property, type, table),
+                let column = table.columns[name],
                 let sent = try? reader.value(members[name] ?? .null, property.type, at: name)
             else { return false }
             return sent != fields[column.field.text] ?? .null
@@ -23,9 +24,10 @@ struct SAPMessage: Sendable {
         return names.isEmpty ? nil : Self.text(names.sorted())
     }
 
-    private func isServers(_ property: StructuralProperty, _ type: StructuredType) -> Bool {
+    private func isServers(_ property: StructuralProperty, _ type: StructuredType, _ table: RecordTable) -> Bool {
         property.annotations.isTagged(CoreTerm.computed) || property.annotations.isTagged(CoreTerm.immutable)
             || type.isKey(property.name)
+            || tables.model.restrictions(of: table.source).nonInsertable.contains(property.name)
     }
 
     private static func text(_ names: [String]) -> String {

@@ -108,9 +108,10 @@ extension Parser {
     /// `anyExpr` or `allExpr` alone.
     mutating func lambdaAlone(_ word: StaticString) throws(Mismatch) -> PathSegment {
         let start = at
-        guard peek() == word.utf8Start[0] | 0x20, let form = try lambdaOrAggregate() else {
-            throw mismatch("`\(word)(`")
-        }
+        try expect(word: word)
+        guard peek() == UInt8(ascii: "(") else { throw mismatch("`(`") }
+        at = start
+        guard let form = try lambdaOrAggregate() else { throw mismatch("`\(word)(`") }
         return PathSegment(form, range(from: start))
     }
 

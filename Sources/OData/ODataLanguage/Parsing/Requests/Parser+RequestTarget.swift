@@ -22,7 +22,7 @@ extension Parser {
     private mutating func resource() throws(Mismatch) -> (RequestTarget.Resource, OptionPlace) {
         if skip(word: "$batch", ignoringCase: false) { return (.batch, .metadata) }
         if skip(word: "$metadata", ignoringCase: false) {
-            if peek() == UInt8(ascii: "#") { try context() }
+            if peek() == UInt8(ascii: "#") { _ = try context() }
             return (.metadata, .metadata)
         }
         if !isVersion2, skip(word: "$entity", ignoringCase: false) {

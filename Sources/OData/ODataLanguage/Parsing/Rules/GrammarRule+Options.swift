@@ -36,7 +36,8 @@ extension GrammarRule {
         GrammarRule("applyTrafo") { parser throws(Mismatch) in try parser.transformations() },
         GrammarRule("aggregateExpr") { parser throws(Mismatch) in try parser.aggregateExpression(aliased: true) },
         GrammarRule("groupingProperty") { parser throws(Mismatch) in try parser.namePath(endingInType: false) },
-        GrammarRule("isdefinedExpr") { parser throws(Mismatch) in try parser.expression() },
+        GrammarRule("isdefinedExpr") { parser throws(Mismatch) in try parser.expression("`isdefined`", \.isDefinition)
+        },
         GrammarRule("aggregateFunctionExpr") { parser throws(Mismatch) in try parser.aggregateExpression(aliased: false)
         },
     ]

@@ -15,25 +15,44 @@ extension GrammarRule {
     /// Section 8: header fields and preferences.
     static let headers: [GrammarRule] = [
         GrammarRule("header", .plain) { parser throws(Mismatch) in try parser.header() },
-        GrammarRule("prefer", .plain) { parser throws(Mismatch) in try parser.header() },
+        GrammarRule("prefer", .plain) { parser throws(Mismatch) in try parser.header(["Prefer"]) },
         GrammarRule("request-id", .plain) { parser throws(Mismatch) in try parser.requestIdentifier() },
-        GrammarRule("asyncresult", .plain) { parser throws(Mismatch) in try parser.header() },
-        GrammarRule("content-id", .plain) { parser throws(Mismatch) in try parser.header() },
-        GrammarRule("isolation", .plain) { parser throws(Mismatch) in try parser.header() },
-        GrammarRule("odata-entityid", .plain) { parser throws(Mismatch) in try parser.header() },
-        GrammarRule("odata-error", .plain) { parser throws(Mismatch) in try parser.header() },
-        GrammarRule("odata-maxversion", .plain) { parser throws(Mismatch) in try parser.header() },
-        GrammarRule("odata-version", .plain) { parser throws(Mismatch) in try parser.header() },
+        GrammarRule("asyncresult", .plain) { parser throws(Mismatch) in try parser.header(["AsyncResult"]) },
+        GrammarRule("content-id", .plain) { parser throws(Mismatch) in try parser.header(["Content-ID"]) },
+        GrammarRule("isolation", .plain) { parser throws(Mismatch) in
+            try parser.header(["Isolation", "OData-Isolation"])
+        },
+        GrammarRule("odata-entityid", .plain) { parser throws(Mismatch) in try parser.header(["OData-EntityID"]) },
+        GrammarRule("odata-error", .plain) { parser throws(Mismatch) in try parser.header(["OData-Error"]) },
+        GrammarRule("odata-maxversion", .plain) { parser throws(Mismatch) in try parser.header(["OData-MaxVersion"]) },
+        GrammarRule("odata-version", .plain) { parser throws(Mismatch) in try parser.header(["OData-Version"]) },
         GrammarRule("preference", .plain) { parser throws(Mismatch) in try parser.preference() },
-        GrammarRule("allowEntityReferencesPreference", .plain) { parser throws(Mismatch) in try parser.preference() },
-        GrammarRule("callbackPreference", .plain) { parser throws(Mismatch) in try parser.preference() },
-        GrammarRule("continueOnErrorPreference", .plain) { parser throws(Mismatch) in try parser.preference() },
-        GrammarRule("includeAnnotationsPreference", .plain) { parser throws(Mismatch) in try parser.preference() },
-        GrammarRule("maxpagesizePreference", .plain) { parser throws(Mismatch) in try parser.preference() },
-        GrammarRule("omitValuesPreference", .plain) { parser throws(Mismatch) in try parser.preference() },
-        GrammarRule("respondAsyncPreference", .plain) { parser throws(Mismatch) in try parser.preference() },
-        GrammarRule("returnPreference", .plain) { parser throws(Mismatch) in try parser.preference() },
-        GrammarRule("trackChangesPreference", .plain) { parser throws(Mismatch) in try parser.preference() },
-        GrammarRule("waitPreference", .plain) { parser throws(Mismatch) in try parser.preference() },
+        GrammarRule("allowEntityReferencesPreference", .plain) { parser throws(Mismatch) in
+            try parser.preference("allow-entityreferences")
+        },
+        GrammarRule("callbackPreference", .plain) { parser throws(Mismatch) in try parser.preference("callback") },
+        GrammarRule("continueOnErrorPreference", .plain) { parser throws(Mismatch) in
+            try parser.preference("continue-on-error")
+        },
+        GrammarRule("includeAnnotationsPreference", .plain) { parser throws(Mismatch) in
+            try parser.preference("include-annotations")
+        },
+        GrammarRule("maxpagesizePreference", .plain) { parser throws(Mismatch) in try parser.preference("maxpagesize")
+        },
+        GrammarRule("omitValuesPreference", .plain) { parser throws(Mismatch) in
+            try parser.preference("omit-values", hasPrefix: false)
+        },
+        GrammarRule("respondAsyncPreference", .plain) { parser throws(Mismatch) in
+            try parser.preference("respond-async", hasPrefix: false)
+        },
+        GrammarRule("returnPreference", .plain) { parser throws(Mismatch) in
+            try parser.preference("return", hasPrefix: false)
+        },
+        GrammarRule("trackChangesPreference", .plain) { parser throws(Mismatch) in
+            try parser.preference("track-changes")
+        },
+        GrammarRule("waitPreference", .plain) { parser throws(Mismatch) in
+            try parser.preference("wait", hasPrefix: false)
+        },
     ]
 }

@@ -22,6 +22,10 @@ struct Version2ContainerWriter {
         ] where set.annotations[term]?[property]?.boolValue == false {
             output.attribute(attribute, "false")
         }
+        let restrictions = SetRestrictions(set.annotations)
+        if !restrictions.isSearchable { output.attribute("sap:searchable", "false") }
+        if !restrictions.isCountable { output.attribute("sap:countable", "false") }
+        if restrictions.needsFilter { output.attribute("sap:requires-filter", "true") }
         output.attribute("sap:content-version", "1")
         if let label = set.annotations.label { output.attribute("sap:label", label) }
         output.end()

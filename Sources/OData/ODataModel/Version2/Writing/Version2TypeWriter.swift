@@ -16,7 +16,7 @@ struct Version2TypeWriter {
         label(type.annotations, to: &output)
         key(type, to: &output)
         for property in type.properties where property.declaredBy == type.name {
-            write(property, isKey: type.isKey(property.name), to: &output)
+            write(property, of: type, to: &output)
         }
         for navigation in type.navigation where navigation.declaredBy == type.name { write(navigation, to: &output) }
         output.end()
@@ -31,33 +31,18 @@ struct Version2TypeWriter {
         output.end()
     }
 
-    private func write(_ property: StructuralProperty, isKey: Bool, to output: inout XMLOutput) {
+    private func write(_ property: StructuralProperty, of type: StructuredType, to output: inout XMLOutput) {
         guard property.type.type != .primitive(.stream) else { return }
         let shape = model.version2Shape(of: property.type)
         output.begin("Property", [("Name", property.name), ("Type", shape.typeName)])
-        if !property.type.isNullable && !property.type.isCollection || isKey { output.attribute("Nullable", "false") }
+        let mustBe = !property.type.isNullable && !property.type.isCollection || type.isKey(property.name)
+        if mustBe { output.attribute("Nullable", "false") }
         if case .simple(let simple) = shape {
             Version2Facets(property.type, model).write(as: simple, to: &output)
             if let text = property.defaultValue, !simple.isTemporal { output.attribute("DefaultValue", text) }
         }
-        annotate(property, shape, to: &output)
+        SAPAttributesWriter(model: model, type: type).write(property, shape, to: &output)
         output.end()
-    }
-
-    private func annotate(_ property: StructuralProperty, _ shape: Version2Shape, to output: inout XMLOutput) {
-        label(property.annotations, to: &output)
-        let isComputed = property.annotations.isTagged(CoreTerm.computed)
-        if isComputed { output.attribute("sap:creatable", "false") }
-        if isComputed || property.annotations.isTagged(CoreTerm.immutable) {
-            output.attribute("sap:updatable", "false")
-        }
-        if model.primitive(behind: property.type.type) == .date, !property.type.isCollection {
-            output.attribute("sap:display-format", "Date")
-        }
-        if shape == .document {
-            output.attribute("sap:sortable", "false")
-            output.attribute("sap:filterable", "false")
-        }
     }
 
     private func write(_ navigation: NavigationProperty, to output: inout XMLOutput) {
@@ -110,6 +95,6 @@ extension Version2Type {
 extension Annotations {
     /// What people see beside a value.
     var label: String? {
-        self[CoreTerm.label]?.stringValue ?? self[CoreTerm.description]?.stringValue
+        self[SAPTerm.label]?.stringValue ?? self[CoreTerm.description]?.stringValue
     }
 }

@@ -4,12 +4,16 @@ import ODataModel
 import ODataRecords
 
 /// Literals of URLs and values as records hold them, both ways.
-struct LiteralText: Sendable {
+public struct LiteralText: Sendable {
     let model: EntityDataModel
     private var form: StoredForm { StoredForm(model: model) }
 
+    public init(model: EntityDataModel) {
+        self.model = model
+    }
+
     /// The stored value of a literal where one of this type is meant; nil where the literal is of another kind.
-    func value(_ literal: Literal, as type: TypeReference) -> WireValue? {
+    public func value(_ literal: Literal, as type: TypeReference) -> WireValue? {
         if case .dateTimeOffset = literal, let primitive = model.primitive(behind: type.type), primitive == .date,
             let day = literal.version2Meaning(for: primitive)
         {
@@ -38,7 +42,7 @@ struct LiteralText: Sendable {
     }
 
     /// A stored value as a key predicate has it, percent-encoded.
-    func text(_ value: WireValue, as type: TypeReference) -> String? {
+    public func text(_ value: WireValue, as type: TypeReference) -> String? {
         guard let text = form.text(of: value, type: type) else { return nil }
         switch type.type {
         case .enumeration(let name): return "\(name)'\(text)'"
@@ -64,7 +68,7 @@ struct LiteralText: Sendable {
     }
 
     /// Unreserved characters, and those that a path segment takes as they are in quotes.
-    static func escaped(_ text: String) -> String {
+    public static func escaped(_ text: String) -> String {
         let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~'!$*:@,;".utf8)
         let digits = Array("0123456789ABCDEF".utf8)
         var output: [UInt8] = []
@@ -81,7 +85,7 @@ struct LiteralText: Sendable {
 
 extension RecordTable {
     /// `(1)` or `(A=1,B='x')`; empty for a singleton.
-    func keyPredicate(_ fields: WireDictionary, model: EntityDataModel) -> String {
+    public func keyPredicate(_ fields: WireDictionary, model: EntityDataModel) -> String {
         guard !isSingleton else { return "" }
         let literals = LiteralText(model: model)
         let parts = keyNames.map { name in

@@ -4,7 +4,7 @@ import ODataModel
 import ODataRecords
 
 /// Reads a path's segments by the model, one after the other.
-struct AddressReader {
+public struct AddressReader {
     let tables: ServiceTables
     let aliases: [String: Expression]
     /// Functions' parameters that stand in the query instead of the path.
@@ -13,7 +13,7 @@ struct AddressReader {
     let isStrict: Bool
     private var model: EntityDataModel { tables.model }
 
-    init(tables: ServiceTables, options: [QueryOption], isStrict: Bool = false) {
+    public init(tables: ServiceTables, options: [QueryOption], isStrict: Bool = false) {
         self.tables = tables
         self.isStrict = isStrict
         var aliases: [String: Expression] = [:]
@@ -32,28 +32,36 @@ struct AddressReader {
         customOptions = custom
     }
 
-    func address(_ segments: [PathSegment]) throws(PorticoError) -> Address {
+    /// Throws `record.notFound` for a path that leads nowhere, and `request.invalid` for keys and arguments that are none.
+    public func address(_ segments: [PathSegment]) throws(PorticoError) -> Address {
+        do { return try resolved(segments) } catch { throw error.error }
+    }
+
+    /// As ``address(_:)``, with the place where the path goes wrong.
+    public func resolved(_ segments: [PathSegment]) throws(AddressProblem) -> Address {
         var rest = segments[...]
-        guard let first = rest.popFirst(), let name = first.name else { throw nothing }
-        var target = try root(name, &rest)
+        guard let first = rest.popFirst(), let name = first.name else { throw nothing(segments.first) }
+        var target = try root(name, first, &rest)
         var suffix = Address.Suffix.none
+        var last = first
         while let segment = rest.first {
-            guard suffix == .none else { throw nothing }
+            guard suffix == .none else { throw nothing(segment) }
             switch segment.form {
             case .count: suffix = .count
             case .ref: suffix = .ref
-            case .value: (target, suffix) = try value(of: target)
+            case .value: (target, suffix) = try value(of: target, segment)
             default:
                 target = try step(from: target, &rest)
                 continue
             }
-            rest.removeFirst()
+            last = rest.removeFirst()
         }
-        return try checked(Address(target: target, suffix: suffix))
+        return try checked(Address(target: target, suffix: suffix), last)
     }
 
-    private func root(_ name: WrittenName, _ rest: inout ArraySlice<PathSegment>) throws(PorticoError) -> Address.Target
-    {
+    private func root(
+        _ name: WrittenName, _ segment: PathSegment, _ rest: inout ArraySlice<PathSegment>
+    ) throws(AddressProblem) -> Address.Target {
         if name.namespace == nil, let table = tables[name.name] {
             guard table.isSingleton else {
                 return .entities(EntitiesPlace(table: table, type: table.type, origin: .all))
@@ -62,50 +70,52 @@ struct AddressReader {
         }
         let imported =
             model.container.functionImport(name.name) ?? model.container.actionImport(name.name)
-        guard name.namespace == nil, let imported else { throw nothing }
+        guard name.namespace == nil, let imported else { throw nothing(segment) }
         let overloads = (model.operations[imported.operation] ?? []).filter { !$0.isBound }
-        return .operation(try call(overloads, .none, set: imported.entitySet, &rest))
+        return .operation(try call(overloads, .none, set: imported.entitySet, segment, &rest))
     }
 
     private func step(
         from target: Address.Target, _ rest: inout ArraySlice<PathSegment>
-    ) throws(PorticoError) -> Address.Target {
+    ) throws(AddressProblem) -> Address.Target {
         let segment = rest.removeFirst()
         switch target {
         case .entities(let place): return try step(from: place, segment, &rest)
         case .entity(let place): return try step(from: place, segment, &rest)
         case .property(let place, let property): return try step(from: property, of: place, segment)
-        case .stream, .operation: throw nothing
+        case .operation: throw nothing(segment, isUnsupported: true)
+        case .stream: throw nothing(segment)
         }
     }
 
     private func step(
         from place: EntitiesPlace, _ segment: PathSegment, _ rest: inout ArraySlice<PathSegment>
-    ) throws(PorticoError) -> Address.Target {
+    ) throws(AddressProblem) -> Address.Target {
         switch segment.form {
-        case .arguments(let arguments): return .entity(try entity(of: place, arguments))
-        case .text(let text) where !isStrict: return .entity(try entity(of: place, keySegment: text))
+        case .arguments(let arguments): return .entity(try entity(of: place, arguments, segment))
+        case .text(let text) where !isStrict: return .entity(try entity(of: place, keySegment: text, segment))
         case .filter(let condition):
             return .entities(
                 EntitiesPlace(table: place.table, type: place.type, origin: .filtered(place, condition)))
+        case .each, .query: throw nothing(segment, isUnsupported: true)
         case .name(let name):
-            if let type = try cast(name, of: place.table, from: place.type) {
+            if let type = try cast(name, of: place.table, from: place.type, segment) {
                 return .entities(EntitiesPlace(table: place.table, type: type, origin: place.origin))
             }
             let overloads = bound(name) { $0.type.isCollection && $0.type.type.schemaName == place.table.type.name }
-            if !overloads.isEmpty { return .operation(try call(overloads, .entities(place), set: nil, &rest)) }
-            guard name.namespace == nil, !isStrict else { throw nothing }
-            return .entity(try entity(of: place, keySegment: name.name))
-        default: throw nothing
+            if !overloads.isEmpty { return .operation(try call(overloads, .entities(place), set: nil, segment, &rest)) }
+            guard name.namespace == nil, !isStrict else { throw nothing(segment) }
+            return .entity(try entity(of: place, keySegment: name.name, segment))
+        default: throw nothing(segment)
         }
     }
 
     private func step(
         from place: EntityPlace, _ segment: PathSegment, _ rest: inout ArraySlice<PathSegment>
-    ) throws(PorticoError) -> Address.Target {
-        guard case .name(let name) = segment.form else { throw nothing }
+    ) throws(AddressProblem) -> Address.Target {
+        guard case .name(let name) = segment.form else { throw nothing(segment) }
         if name.namespace == nil {
-            if let navigation = place.type.navigation(name.name) { return try follow(navigation, from: place) }
+            if let navigation = place.type.navigation(name.name) { return try follow(navigation, from: place, segment) }
             if let property = place.type.property(name.name) {
                 guard let column = place.table.columns[property.name] else {
                     return .stream(place, name: property.name)
@@ -113,23 +123,23 @@ struct AddressReader {
                 return .property(place, PropertyPlace(column: column, inner: [], type: property.type))
             }
         }
-        if let type = try cast(name, of: place.table, from: place.type) {
+        if let type = try cast(name, of: place.table, from: place.type, segment) {
             return .entity(EntityPlace(table: place.table, type: type, origin: place.origin))
         }
         let overloads = bound(name) { parameter in
             !parameter.type.isCollection
                 && parameter.type.type.schemaName.map { model.type(place.type.name, isA: $0) } == true
         }
-        guard !overloads.isEmpty else { throw nothing }
-        return .operation(try call(overloads, .entity(place), set: nil, &rest))
+        guard !overloads.isEmpty else { throw nothing(segment) }
+        return .operation(try call(overloads, .entity(place), set: nil, segment, &rest))
     }
 
     private func step(
         from property: PropertyPlace, of place: EntityPlace, _ segment: PathSegment
-    ) throws(PorticoError) -> Address.Target {
+    ) throws(AddressProblem) -> Address.Target {
         guard case .name(let name) = segment.form, !property.type.isCollection,
             case .complex(let complex) = property.type.type
-        else { throw nothing }
+        else { throw nothing(segment) }
         if let type = QualifiedName("\(name)").map(model.resolve), model.structured(type) != nil,
             model.type(type, isA: complex)
         {
@@ -137,18 +147,18 @@ struct AddressReader {
                 place,
                 PropertyPlace(column: property.column, inner: property.inner, type: TypeReference(.complex(type))))
         }
-        guard let inner = model.structured(complex)?.property(name.name) else { throw nothing }
+        guard let inner = model.structured(complex)?.property(name.name) else { throw nothing(segment) }
         return .property(
             place,
             PropertyPlace(column: property.column, inner: property.inner + [inner.name], type: inner.type))
     }
 
-    private func follow(_ navigation: NavigationProperty, from place: EntityPlace) throws(PorticoError)
-        -> Address.Target
-    {
+    private func follow(
+        _ navigation: NavigationProperty, from place: EntityPlace, _ segment: PathSegment
+    ) throws(AddressProblem) -> Address.Target {
         guard let relation = place.table.relations[navigation.name], let table = tables[relation.target],
             let type = model.structured(navigation.target)
-        else { throw nothing }
+        else { throw nothing(segment) }
         guard navigation.isCollection else {
             return .entity(
                 EntityPlace(
@@ -159,20 +169,24 @@ struct AddressReader {
     }
 
     /// `$value` of a media entity is its stream; of a property, its raw value.
-    private func value(of target: Address.Target) throws(PorticoError) -> (Address.Target, Address.Suffix) {
+    private func value(
+        of target: Address.Target, _ segment: PathSegment
+    ) throws(AddressProblem) -> (Address.Target, Address.Suffix) {
         switch target {
         case .entity(let place):
             guard place.table.streams["$value"] != nil else {
-                throw PorticoError(.requestInvalid, "The entity is no media entity.", target: "$value")
+                throw AddressProblem(
+                    PorticoError(.requestInvalid, "The entity is no media entity.", target: "$value"), at: segment.range
+                )
             }
             return (.stream(place, name: "$value"), .none)
         case .property, .operation: return (target, .value)
         case .stream: return (target, .none)
-        case .entities: throw nothing
+        case .entities: throw nothing(segment)
         }
     }
 
-    private func checked(_ address: Address) throws(PorticoError) -> Address {
+    private func checked(_ address: Address, _ last: PathSegment) throws(AddressProblem) -> Address {
         switch (address.target, address.suffix) {
         case (.entities, .none), (.entities, .count), (.entities, .ref), (.entity, .none), (.entity, .ref),
             (.stream, .none), (.operation, _):
@@ -183,17 +197,19 @@ struct AddressReader {
         case (.property, .none): return address
         default: break
         }
-        throw nothing
+        throw nothing(last)
     }
 
     private func cast(
-        _ name: WrittenName, of table: RecordTable, from type: StructuredType
-    ) throws(PorticoError) -> StructuredType? {
+        _ name: WrittenName, of table: RecordTable, from type: StructuredType, _ segment: PathSegment
+    ) throws(AddressProblem) -> StructuredType? {
         guard let namespace = name.namespace else { return nil }
         let qualified = model.resolve(QualifiedName(namespace, name.name))
         guard let target = model.structured(qualified), target.isEntity else { return nil }
         guard model.type(qualified, isA: type.name) || model.type(type.name, isA: qualified) else {
-            throw PorticoError(.recordNotFound, "\(qualified) is no type of these entities.", target: table.source)
+            throw AddressProblem(
+                PorticoError(.recordNotFound, "\(qualified) is no type of these entities.", target: table.source),
+                at: segment.range)
         }
         return target
     }
@@ -207,5 +223,9 @@ struct AddressReader {
         return names.flatMap { model.operations[$0] ?? [] }.filter { $0.bindingParameter.map(fits) == true }
     }
 
-    var nothing: PorticoError { PorticoError(.recordNotFound, "There is no such resource in this service.") }
+    func nothing(_ segment: PathSegment?, isUnsupported: Bool = false) -> AddressProblem {
+        AddressProblem(
+            PorticoError(.recordNotFound, "There is no such resource in this service."), at: segment?.range,
+            isUnsupported: isUnsupported)
+    }
 }

@@ -1,0 +1,138 @@
+import AdapterKit
+import ODataLanguage
+import ODataModel
+import ODataQueries
+import ODataRecords
+
+/// Why a text that the grammar takes means nothing in a model.
+public struct NameProblem: Error, Sendable, Equatable {
+    /// The byte of the raw text where it stops meaning something.
+    public let position: Int
+    /// Safe to show.
+    public let message: String
+}
+
+/// Holds parsed texts against a model: whether what they name is there, and its types fit, as a service of that model
+/// would find out when it plans the request.
+///
+/// A request is held against what its path addresses. A single option or expression says nothing of what it is about, so
+/// it is right when it is right for one set or singleton. What the grammar has and services do not answer (function calls
+/// in expressions, paths behind operations, cross joins) is not judged.
+public struct NameCheck: Sendable {
+    let tables: ServiceTables
+
+    /// Throws where the model cannot be served.
+    public init(model: EntityDataModel) throws(CSDLProblem) {
+        tables = try ServiceTables(service: "service", model: model)
+    }
+
+    /// Throws ``NameProblem``. `tree` is what ``GrammarRule`` gives; trees of other rules than those for requests, options,
+    /// expressions and context fragments name nothing. Where the service's root ends in an absolute URL is not written
+    /// there: it ends before the first segment that the model knows.
+    public func check(_ tree: Any, isAbsolute: Bool = false) throws(NameProblem) {
+        switch tree {
+        case let target as RequestTarget: try check(isAbsolute ? withoutRoot(target) : target)
+        case let resource as RequestTarget.Resource: try check(RequestTarget(resource, options: []))
+        case let options as [QueryOption]: try checkAnywhere(options)
+        case let option as QueryOption: try checkAnywhere([option])
+        case let expression as Expression: try checkAnywhere([Self.computing(expression)])
+        case let fragment as ContextFragment: try check(fragment)
+        case let path as MemberPath:
+            try checkAnywhere([Self.computing(Expression(.path(path), path.range))])
+        default: return
+        }
+    }
+
+    /// An expression of any type, in the option that takes them all.
+    private static func computing(_ expression: Expression) -> QueryOption {
+        let (range, name) = (expression.range, SourceRange(0, 0))
+        return QueryOption(
+            .compute([ComputeItem(expression, name: "expression alone", nameRange: name)]), nameRange: name,
+            range: range)
+    }
+
+    // MARK: Requests
+
+    private func check(_ target: RequestTarget) throws(NameProblem) {
+        guard case .path(let segments) = target.resource else { return }
+        let address: Address
+        do {
+            address = try AddressReader(tables: tables, options: target.options).resolved(segments)
+        } catch {
+            if error.isUnsupported { return }
+            throw NameProblem(position: error.range?.start ?? 0, message: error.error.message)
+        }
+        switch address.target {
+        case .entities(let place): try plan(place.table, place.type, base(of: place), target.options)
+        case .entity(let place): try plan(place.table, place.type, Self.one, target.options)
+        case .stream(_, let name):
+            guard name != "$value", let last = segments.last, case .value = last.form else { return }
+            throw NameProblem(position: last.range.start, message: "\(name) is a stream and has no further value.")
+        case .property, .operation: return
+        }
+    }
+
+    private func withoutRoot(_ target: RequestTarget) -> RequestTarget {
+        guard case .path(let segments) = target.resource else { return target }
+        let start = segments.firstIndex { segment in segment.name.map { isRoot($0.name) } ?? false }
+        return RequestTarget(.path(Array(segments[(start ?? 0)...])), options: target.options)
+    }
+
+    private func isRoot(_ name: String) -> Bool {
+        let container = tables.model.container
+        return tables[name] != nil || container.functionImport(name) != nil || container.actionImport(name) != nil
+    }
+
+    /// Some record: which one makes no difference to names.
+    private static let one = EntityQuery.Base.record(RecordID(unchecked: "1"))
+
+    private func base(of place: EntitiesPlace) -> EntityQuery.Base {
+        switch place.origin {
+        case .all: .all
+        case .related: .filtered(.all, Self.always)
+        case .filtered(let outer, let condition): .filtered(base(of: outer), condition)
+        }
+    }
+
+    private static let always = Expression(.literal(.boolean(true)), SourceRange(0, 0))
+
+    // MARK: Options
+
+    private func plan(
+        _ table: RecordTable, _ type: StructuredType, _ base: EntityQuery.Base, _ options: [QueryOption]
+    ) throws(NameProblem) {
+        let query = EntityQuery(
+            table.source, cast: type.name == table.type.name ? nil : type.name, base: base,
+            options: options.filter(\.form.isOfNames), pageSize: 1, now: WireDate(secondsSince1970: 0))
+        do {
+            _ = try query.plan(in: tables)
+        } catch {
+            guard error.kind == .invalid else { return }
+            throw NameProblem(position: error.range?.start ?? 0, message: error.message)
+        }
+    }
+
+    /// Throws the problem that is furthest in the text.
+    private func checkAnywhere(_ options: [QueryOption]) throws(NameProblem) {
+        var furthest: NameProblem?
+        for source in tables.sources {
+            guard let table = tables[source] else { continue }
+            do {
+                return try plan(table, table.type, Self.one, options)
+            } catch {
+                if error.position >= furthest?.position ?? 0 { furthest = error }
+            }
+        }
+        if let furthest { throw furthest }
+    }
+}
+
+extension QueryOption.Form {
+    /// Others hold texts that only the service that wrote them understands.
+    fileprivate var isOfNames: Bool {
+        switch self {
+        case .skipToken, .deltaToken, .custom, .format, .schemaVersion, .id, .index: false
+        default: true
+        }
+    }
+}
