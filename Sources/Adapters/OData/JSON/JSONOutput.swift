@@ -9,6 +9,12 @@ struct JSONOutput {
         bytes.reserveCapacity(capacity)
     }
 
+    /// What was written since it was asked last; the document goes on.
+    mutating func take() -> [UInt8] {
+        defer { bytes = [] }
+        return bytes
+    }
+
     mutating func beginObject() { open(UInt8(ascii: "{")) }
     mutating func endObject() { close(UInt8(ascii: "}")) }
     mutating func beginArray() { open(UInt8(ascii: "[")) }

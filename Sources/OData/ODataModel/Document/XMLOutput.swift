@@ -12,6 +12,12 @@ public struct XMLOutput: Sendable {
         bytes += Array("<?xml version=\"1.0\" encoding=\"utf-8\"?>".utf8)
     }
 
+    /// What was written since it was asked last; the document goes on.
+    public mutating func take() -> [UInt8] {
+        defer { bytes = [] }
+        return bytes
+    }
+
     public mutating func begin(_ name: String, _ attributes: [(name: String, value: String)] = []) {
         finishTag()
         bytes.append(UInt8(ascii: "<"))
