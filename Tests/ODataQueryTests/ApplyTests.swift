@@ -95,8 +95,8 @@ import Testing
     @Test(
         arguments: [
             ("Students?$apply=aggregate($count from SchoolID with max as Most)", [[2]]),
-            ("Students?$apply=aggregate(ID with sum from SchoolID with average as Mean)", [[10.0 / 3]]),
-            ("Students?$apply=aggregate(ID with max from SchoolID with min from Active with sum as X)", [[5]]),
+            ("Students?$apply=aggregate(ID with sum from SchoolID with average as Mean)", [[.double(10.0 / 3)]]),
+            ("Students?$apply=aggregate(ID with max from SchoolID with min from Active with sum as X)", [[6]]),
             (
                 "Students?$apply=groupby((Active),aggregate(ID with max from SchoolID with sum as X,$count as N))&$orderby=Active",
                 [[.null, 3, 1], [false, 2, 1], [true, 5, 2]]

@@ -11,8 +11,11 @@ struct JSONOutput {
 
     /// What was written since it was asked last; the document goes on.
     mutating func take() -> [UInt8] {
-        defer { bytes = [] }
-        return bytes
+        let taken = bytes
+        bytes = []
+        // What follows is about as much.
+        bytes.reserveCapacity(taken.count)
+        return taken
     }
 
     mutating func beginObject() { open(UInt8(ascii: "{")) }

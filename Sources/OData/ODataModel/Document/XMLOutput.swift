@@ -14,8 +14,11 @@ public struct XMLOutput: Sendable {
 
     /// What was written since it was asked last; the document goes on.
     public mutating func take() -> [UInt8] {
-        defer { bytes = [] }
-        return bytes
+        let taken = bytes
+        bytes = []
+        // What follows is about as much.
+        bytes.reserveCapacity(taken.count)
+        return taken
     }
 
     public mutating func begin(_ name: String, _ attributes: [(name: String, value: String)] = []) {
