@@ -13,6 +13,7 @@ public final class SQLiteStore: BackupStore {
     public let epoch: Epoch
     private let lock: StoreLock
     private let readers: ReaderPool
+    private let streams: StreamedReads
     private let writer: Writer
     private let positions: LogPositions
     private let catalogue: SharedCatalogue
@@ -43,6 +44,7 @@ public final class SQLiteStore: BackupStore {
             readers = ReaderPool(
                 try (0..<settings.readers).map { _ in try file.openReader(quickSteps: settings.quickSteps) },
                 slowLane: SlowLane(try file.openSlowReader()))
+            streams = StreamedReads(limit: settings.streams) { try file.openSlowReader() }
             self.catalogue = catalogue
             clock = settings.clock
         } catch {
@@ -53,6 +55,7 @@ public final class SQLiteStore: BackupStore {
     public func close() async {
         catalogue.close()
         // The writer last: only the last connection to close empties the log file, and readers may not.
+        streams.close()
         readers.close()
         await writer.close()
         lock.release()
@@ -104,6 +107,13 @@ extension SQLiteStore {
         return try await readers.read { database in
             try database.atOneMoment { try body(DatabaseMoment(database, catalogue)) }
         }
+    }
+
+    public func pieces(
+        within time: Duration, _ body: @escaping @Sendable (any StoreMoment, any PieceOutput) throws -> Void
+    ) async throws -> any DoorPieces {
+        let catalogue = try catalogue.open()
+        return try await streams.start(within: time) { try body(DatabaseMoment($0, catalogue), $1) }
     }
 
     public func write(_ transaction: WriteTransaction) async throws -> WriteReceipt {

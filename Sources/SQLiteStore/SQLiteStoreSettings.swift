@@ -9,6 +9,8 @@ public struct SQLiteStoreSettings: Sendable {
     public let path: String
     /// How many connections read. A read holds one for its duration, on its caller's thread.
     public let readers: Int
+    /// How many reads may go on at once while somebody takes what they find, with a connection and a thread each.
+    public let streams: Int
     /// The file's largest size, in pages of 4 KiB; nil: what the disk holds. Beyond it writes throw `store.full`.
     public let maximumPages: Int?
     public let integrity: IntegrityCheck
@@ -22,13 +24,15 @@ public struct SQLiteStoreSettings: Sendable {
     let ids: any RecordIDSource
 
     public init(
-        path: String, readers: Int = max(2, ProcessInfo.processInfo.activeProcessorCount + 1), maximumPages: Int? = nil,
+        path: String, readers: Int = max(2, ProcessInfo.processInfo.activeProcessorCount + 1), streams: Int = 8,
+        maximumPages: Int? = nil,
         integrity: IntegrityCheck = .whereLeftOpen, queue: CommitQueueLimits = CommitQueueLimits(),
         clock: any WallClock,
         ids: any RecordIDSource = RandomRecordIDs()
     ) {
         self.path = path
         self.readers = readers
+        self.streams = streams
         self.maximumPages = maximumPages
         self.integrity = integrity
         self.queue = queue

@@ -35,6 +35,26 @@ class Answers(ReferenceTest):
         self.assertNotIn("ReleaseDate", answer.json()["value"][0])
         self.assertIn("omit-values=nulls", answer.headers["preference-applied"])
 
+    def test_defaults_are_left_out_for_who_wants_it(self):
+        named = self.product("Plain")
+        self.assertEqual((named["Rating"], named["Quantity"]), (0, 0))
+        path = f"Products({named['ID']})?$select=ID,Name,Price,Rating,Quantity,Version,Description,ProductType"
+        answer = self.get(path, Prefer="omit-values=defaults")
+        told = {name: value for name, value in answer.json().items() if "@" not in name}
+        self.assertEqual(told, {"ID": named["ID"], "Name": "Plain", "Price": 1})
+        self.assertEqual(answer.headers["preference-applied"], "omit-values=defaults")
+        self.request("PATCH", f"Products({named['ID']})", {"Rating": 3}, 204)
+        self.assertEqual(self.get(path, Prefer="omit-values=defaults").json()["Rating"], 3)
+        self.assertNotIn("preference-applied", self.get(path, Prefer="omit-values=others").headers)
+
+    def test_the_model_says_that_changes_can_be_followed(self):
+        model = self.get("$metadata?$format=json").json()
+        container = model["ComplianceService"][model["$EntityContainer"].split(".")[-1]]
+        for name in ("Products", "Categories"):
+            self.assertTrue(container[name]["@Org.OData.Capabilities.V1.ChangeTracking"]["Supported"])
+        text = self.get("$metadata").text()
+        self.assertIn('Include Namespace="Org.OData.Capabilities.V1"', text)
+
     def test_large_numbers_are_strings_for_who_wants_it(self):
         page = self.get("Products?$count=true&$top=1", Accept="application/json;IEEE754Compatible=true").json()
         self.assertIsInstance(page["@odata.count"], str)

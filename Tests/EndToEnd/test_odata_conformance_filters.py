@@ -71,6 +71,18 @@ class Filters(ReferenceTest):
         self.assertEqual(found, {"Electronics": (3979.95, 5), "Furniture": (249.99, 1), "Kitchen": (15.5, 1)})
 
     def test_what_belongs_to_the_rows_is_counted(self):
+        many = self.values("Categories?$apply=groupby((Name),aggregate(Products/Price with sum as Total,Products/$count as N))")
+        single = self.values("Products?$apply=groupby((Category/Name),aggregate(Price with sum as Total,$count as N))")
+        self.assertEqual(
+            {row["Name"]: (row["Total"], row["N"]) for row in many if row["N"]},
+            {row["Category"]["Name"]: (row["Total"], row["N"]) for row in single if row["Category"]["Name"]})
+        top = self.values("Products?$apply=aggregate($count from CategoryID with max as Most)")
+        self.assertEqual(top[0]["Most"], max(row["N"] for row in single))
+        joined = self.values("Categories?$apply=join(Products as P)&$select=ID&$expand=P&$orderby=P/Name")
+        self.assertEqual([row["P"]["Name"] for row in joined], sorted(self.names("Products?$filter=CategoryID ne null")))
+        self.assertTrue(all(row["P"]["CategoryID"] == row["ID"] for row in joined))
+        lonely = self.values("Products?$apply=outerjoin(RelatedProducts as R)&$expand=R&$filter=R/ID eq null")
+        self.assertTrue(lonely and all(row["R"] is None for row in lonely))
         counted = self.values("Products?$apply=aggregate(Descriptions/$count as Texts)")
         self.assertEqual(counted[0]["Texts"], int(self.get("ProductDescriptions/$count").text()))
 

@@ -47,6 +47,11 @@ class CrossJoins(ReferenceTest):
         self.assertEqual(len({row["@odata.id"] for row in rows}), page["@odata.count"])
         self.assertIn("Products", {row["@odata.context"].rpartition("#")[2].partition("/")[0] for row in rows})
 
+    def test_all_is_searched_where_there_is_a_full_text(self):
+        rows = self.values("$all?$search=Laptop")
+        self.assertIn("Laptop", {row.get("Name") for row in rows})
+        self.assertLessEqual({row["@odata.id"].rpartition("/")[2].partition("(")[0] for row in rows}, {"Products", "ProductDescriptions"})
+
     def test_all_of_one_type(self):
         rows = self.values("$all/ComplianceService.SpecialProduct?$filter=Price gt 1&$select=Name")
         self.assertEqual({row["Name"] for row in rows}, set(self.names("Products/ComplianceService.SpecialProduct")))

@@ -12,6 +12,7 @@ LIMITS = {
     "urlLength": 2_000, "depth": 12, "nodes": 40, "listMembers": 3, "expandDepth": 2, "expansions": 3, "expandedRows": 5,
     "orderCriteria": 2, "skip": 10, "batchRequests": 2, "insertDepth": 2, "insertEntities": 3, "deletedWith": 2,
     "importRows": 2, "batchPart": 2_000, "batchPartHead": 400, "batchPartFields": 4, "batchBoundary": 20,
+    "wholeBytes": 2_000,
 }
 
 
@@ -57,7 +58,11 @@ class Limits(GatewayTest):
         self.check(
             "Products?$top=1&$expand=Category,Descriptions,RelatedProducts",
             "Products?$top=1&$expand=Category($expand=Products($top=0)),Descriptions,RelatedProducts")
-        self.check("Categories?$expand=Products($top=1)&$top=1", "Categories?$expand=Products")
+        full = self.send("POST", "Categories", {"Name": "Full"}).json()["ID"]
+        for number in range(6):
+            self.expect(self.send("POST", "Products", {"Name": f"Full {number}", "Price": 1, "CategoryID": full}), 201)
+        self.check(f"Categories({full})?$expand=Products($top=5)", f"Categories({full})?$expand=Products")
+        self.check(f"Categories?$filter=ID ne {full}&$expand=Products", "Categories?$expand=Products")
 
     def test_how_many_criteria_an_order_has(self):
         self.check("Products?$orderby=Price,Name", "Products?$orderby=Price,Name,Version")
@@ -142,6 +147,10 @@ class Limits(GatewayTest):
         self.expect(self.send("DELETE", f"Products({made})"), 400, "request.limitExceeded")
         self.expect(self.send("DELETE", f"ProductDescriptions(ProductID={made},LanguageKey='L0')"), 204)
         self.expect(self.send("DELETE", f"Products({made})"), 204)
+
+    def test_how_long_an_answer_is_that_is_made_before_it_is_sent(self):
+        self.assertIn("content-length", self.get("Categories?$select=Name").headers)
+        self.assertNotIn("content-length", self.get("Products").headers)
 
     def test_how_large_an_import_is(self):
         for count, status in [(2, 0), (3, 1)]:

@@ -70,11 +70,105 @@ import Testing
             ])
     }
 
+    // Schools 1 and 2 have the students 1, 2 and 3; friends are 1→2, 1→3, 2→1.
+    @Test(
+        arguments: [
+            ("Schools?$apply=aggregate(Students/$count as N,Students/ID with sum as Sum)", [[3, 6]]),
+            (
+                "Schools?$apply=groupby((ID),aggregate(Students/ID with max as Last,$count as N,Students/$count as M))&$orderby=ID",
+                [[1, 2, 1, 2], [2, 3, 1, 1], [3, .null, 1, 0]]
+            ),
+            // Each entity once, however often it is reached.
+            ("Students?$apply=aggregate(School/ID with sum as Sum,School/$count as N)", [[3, 2]]),
+            ("Students?$apply=filter(ID le 2)/aggregate(Friends/ID with sum as Sum)", [[6]]),
+            ("Students?$apply=aggregate(Friends/School/ID with sum as Sum)", [[3]]),
+            ("Schools?$apply=aggregate(Students/S.Guest/Country with max as Country)", [["Fiji"]]),
+            (
+                "Schools?$apply=groupby((Above/Name),aggregate(Students with countdistinct as N))&$orderby=N",
+                [["South", 0], ["North", 1], [.null, 2]]
+            ),
+        ] as [(String, [[WireValue]])])
+    func `what a path leads to is aggregated, each entity once`(request: String, expected: [[WireValue]]) async throws {
+        #expect(try await rows(request) == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("Students?$apply=aggregate($count from SchoolID with max as Most)", [[2]]),
+            ("Students?$apply=aggregate(ID with sum from SchoolID with average as Mean)", [[.double(10.0 / 3)]]),
+            ("Students?$apply=aggregate(ID with max from SchoolID with min from Active with sum as X)", [[6]]),
+            (
+                "Students?$apply=groupby((Active),aggregate(ID with max from SchoolID with sum as X,$count as N))&$orderby=Active",
+                [[.null, 3, 1], [false, 2, 1], [true, 5, 2]]
+            ),
+            ("Schools?$apply=aggregate(Students/ID with sum from Name with max as Most)", [[3]]),
+        ] as [(String, [[WireValue]])])
+    func `what was aggregated is aggregated again`(request: String, expected: [[WireValue]]) async throws {
+        let found = try await rows(request)
+        if let mean = expected[0][0].doubleValue, expected[0][0] != .int64(Int64(mean)) {
+            #expect(abs(try #require(found[0][0].doubleValue) - mean) < 1e-9)
+        } else {
+            #expect(found == expected)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("Students?$apply=join(Friends as F)&$select=ID&$orderby=ID,F/ID", [[1], [1], [2]]),
+            ("Students?$apply=outerjoin(Friends as F)&$select=ID&$orderby=ID", [[1], [1], [2], [3], [4]]),
+            (
+                "Students?$apply=join(Friends as F)/groupby((ID,F/Name))&$orderby=ID,F/Name",
+                [[1, .null], [1, "Bob"], [2, "Ann"]]
+            ),
+            (
+                "Students?$apply=outerjoin(Friends as F,filter(ID eq 3))/groupby((ID,F/ID))&$orderby=ID",
+                [[1, 3], [2, .null], [3, .null], [4, .null]]
+            ),
+            (
+                "Students?$apply=join(Friends as F)/filter(F/ID gt ID)/groupby((F/School/Name),aggregate($count as N))&$orderby=N",
+                [["North", 1], ["South", 1]]
+            ),
+            (
+                "Schools?$apply=join(Students as S)/groupby((Name),aggregate(S/ID with sum as Sum))&$orderby=Name",
+                [["North", 3], ["South", 3]]
+            ),
+            (
+                "Schools?$apply=outerjoin(Students as S)/groupby((ID),aggregate(S/$count as N))&$orderby=ID",
+                [[1, 2], [2, 1], [3, 0]]
+            ),
+            ("Schools?$apply=join(Students as S)/aggregate($count as N)", [[3]]),
+            ("Schools?$apply=join(Students/S.Guest as G)/groupby((Name,G/Country))", [["South", "Fiji"]]),
+            ("Schools?$apply=join(Students as S)/topcount(2,S/ID)/groupby((S/ID))&$orderby=S/ID", [[2], [3]]),
+            ("Schools?$apply=join(Students as S)/orderby(S/ID desc)/top(1)/groupby((Name))", [["South"]]),
+        ] as [(String, [[WireValue]])])
+    func `related entities are joined`(request: String, expected: [[WireValue]]) async throws {
+        #expect(try await rows(request) == expected)
+    }
+
+    @Test func `what was joined is told where it is expanded, and pages go through it`() async throws {
+        let school = try await School()
+        var (found, token): ([WireValue], String) = ([], "")
+        while found.count < 9 {
+            let page = try await school.page(
+                "Students?$apply=outerjoin(Friends as F)&$expand=F&$orderby=ID desc\(token)", pageSize: 1)
+            found += page.rows.map { $0.value("F/Name", page.shape) }
+            #expect(page.shape.joined["F"] != nil)
+            guard let next = page.next else { break }
+            token = "&$skiptoken=\(next)"
+        }
+        #expect(found.count == 5)
+        #expect(found.prefix(3) == [.null, .null, "Ann"])
+        #expect(try await school.page("Students?$apply=outerjoin(Friends as F)&$count=true").count == 5)
+    }
+
     @Test func `what cannot be aggregated is refused`() async throws {
         let school = try await School()
         for apply in [
             "aggregate(Name with sum as X)", "aggregate(Nothing with sum as X)", "groupby((Nothing))",
-            "aggregate(ID with sum as ID,GPA with sum as ID)",
+            "aggregate(ID with sum as ID,GPA with sum as ID)", "join(School as X)", "join(Nothing as X)",
+            "join(Friends as Name)", "join(Friends as F)/join(Friends as F)",
+            "aggregate(Friends/Nothing with sum as X)",
+            "aggregate(Friends/Name with sum as X)", "aggregate(ID with sum from Nothing with max as X)",
         ] {
             #expect(throws: QueryProblem.self) { try school.plan("Students?$apply=\(apply)") }
         }

@@ -66,4 +66,16 @@ import Testing
         #expect(page.rows.map { $0.expanded("Students", page.shape)?.rows.count } == [2, 1, 0])
         #expect(try ids(try await school.page("Schools?$expand=Students/$ref"), "Students") == [[1, 2], [3], []])
     }
+
+    @Test func `more than may be brought at a time is brought apart, and to one row alone it is refused`() async throws
+    {
+        let school = try await School()
+        for (limit, given) in [(100, [4]), (2, [1, 1, 2])] {
+            let plan = try school.plan("Students?$expand=Friends&$orderby=ID", limit: limit)
+            #expect(try await school.parts(plan).map(\.count) == given)
+        }
+        let plan = try school.plan("Students?$expand=Friends&$orderby=ID", limit: 1)
+        let error = await #expect(throws: PorticoError.self) { try await school.parts(plan) }
+        #expect(error?.code == .requestLimitExceeded)
+    }
 }

@@ -74,8 +74,20 @@ struct School {
         return try await records.atOneMoment { try plan.page(at: $0) }
     }
 
-    func plan(_ request: String, pageSize: Int = 100) throws -> QueryPlan {
-        try query(request, pageSize: pageSize).plan(in: tables)
+    /// `limit`: entities that one expanded level brings at a time.
+    func plan(_ request: String, pageSize: Int = 100, limit: Int? = nil) throws -> QueryPlan {
+        var limits = QueryLimits.standard
+        if let limit { limits.expandedRows = limit }
+        return try query(request, pageSize: pageSize).plan(in: tables, limits: limits)
+    }
+
+    /// What the rows are given in.
+    func parts(_ plan: QueryPlan) async throws -> [[ResultRow]] {
+        try await records.atOneMoment { moment in
+            var parts: [[ResultRow]] = []
+            _ = try plan.rows(at: moment) { parts.append($0) }
+            return parts
+        }
     }
 
     /// Nil where changes of the result cannot be followed.

@@ -81,7 +81,7 @@ struct ODataService: Sendable {
         format.version = version
         try documents.checkVersion(of: target)
         let preferences = Preferences(request.headers["Prefer"])
-        format.omitsNulls = preferences.omitsNulls(version: version)
+        format.omitted = preferences.omitted(version: version)
         return ServiceRequest(
             method: method, relative: relative, target: target, format: format,
             preferences: preferences, headers: request.headers, body: request.body,

@@ -53,8 +53,10 @@ struct ResourceDesk: Sendable {
         case "POST":
             try capable(place.table, .insert)
             return try await EntityWriting(self).create(in: place)
+        case "PATCH": return try await CollectionDelta(self, place).answer()
         default:
-            throw ODataError.methodNotAllowed("A collection is read and added to.", allowed: "GET, HEAD, POST, OPTIONS")
+            throw ODataError.methodNotAllowed(
+                "A collection is read, added to and changed.", allowed: "GET, HEAD, POST, PATCH, OPTIONS")
         }
     }
 

@@ -1,6 +1,5 @@
 import AdapterKit
 import HTTPTypes
-import NIOCore
 
 /// Hands the requests below a door's root to its adapter, and its answers back.
 struct DoorEndpoint: Endpoint {
@@ -72,25 +71,13 @@ struct DoorEndpoint: Endpoint {
         case .bytes(let bytes):
             services.answers.compress(
                 bytes, ContentCoding.negotiate(request.headers[.acceptEncoding]), into: &response)
-        case .pieces(let pieces): response.stream = DoorBody(pieces)
+        case .pieces(let pieces):
+            let coding = ContentCoding.negotiate(request.headers[.acceptEncoding])?.stream()
+            if let coding { response.headers[.contentEncoding] = coding.name }
+            response.stream = DoorBody(pieces, coding, log: served.log)
         }
         return response
     }
-}
-
-/// An adapter's pieces as a connection asks for them.
-private struct DoorBody: ResponseStream {
-    private let pieces: any DoorPieces
-
-    init(_ pieces: any DoorPieces) {
-        self.pieces = pieces
-    }
-
-    func next() async throws -> ByteBuffer? {
-        try await pieces.next().map { ByteBuffer(bytes: $0) }
-    }
-
-    func end() { pieces.end() }
 }
 
 extension DoorHeaders {

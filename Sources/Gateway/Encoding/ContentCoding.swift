@@ -15,6 +15,24 @@ enum ContentCoding: String, Sendable {
         }
     }
 
+    /// For bodies that come piece by piece; nil where there is no memory for it.
+    func stream() -> Stream? { DeflateStream(container).map { Stream(name: rawValue, deflate: $0) } }
+
+    /// A body in this coding while it comes into being.
+    struct Stream {
+        /// As `Content-Encoding` has it.
+        let name: String
+        private let deflate: DeflateStream
+
+        fileprivate init(name: String, deflate: DeflateStream) {
+            self.name = name
+            self.deflate = deflate
+        }
+
+        /// What can be expanded to everything added so far; nil ends it.
+        func add(_ piece: [UInt8]?) throws -> [UInt8] { try deflate.add(piece ?? [], isLast: piece == nil) }
+    }
+
     func encode(_ bytes: [UInt8]) -> [UInt8]? {
         Deflate.compress(bytes, as: container)
     }

@@ -62,6 +62,15 @@ public struct AdapterRecords: RecordStore {
         }
     }
 
+    public func pieces(
+        within time: Duration, _ body: @escaping @Sendable (any RecordMoment, any PieceOutput) throws -> Void
+    ) async throws -> any DoorPieces {
+        let (declaration, principal, epoch) = (declaration, principal, store.epoch)
+        return try await store.pieces(within: time) {
+            try body(AdapterMoment(moment: $0, declaration: declaration, principal: principal, epoch: epoch), $1)
+        }
+    }
+
     private func scope(of entity: EntityName) throws(PorticoError) -> EntityScope {
         try EntityScope(entity, of: declaration, for: principal)
     }

@@ -28,6 +28,11 @@ public protocol Store: Sendable {
         _ body: @escaping @Sendable (any StoreMoment) throws -> Result
     ) async throws -> Result
 
+    /// Reads that belong together and go on for as long as their result is taken (``RecordStore/pieces(within:_:)``).
+    func pieces(
+        within time: Duration, _ body: @escaping @Sendable (any StoreMoment, any PieceOutput) throws -> Void
+    ) async throws -> any DoorPieces
+
     /// Reads and changes that are one transaction: what `body` decides from what it reads is still true when its changes
     /// are made, and where it throws nothing of them is. Returns when they are durable.
     ///
@@ -64,6 +69,19 @@ public protocol Store: Sendable {
 
     /// Ends all connections after the writes under way. Later calls throw `store.unavailable`.
     func close() async
+}
+
+extension Store {
+    /// At one moment, and then piece by piece: for stores that cannot go on reading while somebody takes what they found.
+    public func pieces(
+        within time: Duration, _ body: @escaping @Sendable (any StoreMoment, any PieceOutput) throws -> Void
+    ) async throws -> any DoorPieces {
+        try await atOneMoment { moment in
+            let gathered = GatheredPieces()
+            try body(moment, gathered)
+            return gathered
+        }
+    }
 }
 
 /// Names one history of a store. Random, 1 to 64 URL-safe characters.

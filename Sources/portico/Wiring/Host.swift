@@ -28,7 +28,8 @@ struct Host {
         try FileManager.default.createDirectory(
             at: settings.dataDirectory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let log = Log(logger, label: "portico")
-        let store = try SQLiteStore(SQLiteStoreSettings(path: settings.storePath.path, clock: SystemClock()))
+        let store = try SQLiteStore(
+            SQLiteStoreSettings(path: settings.storePath.path, streams: settings.storeStreams, clock: SystemClock()))
         self.store = store
         try await store.install(plan.collections)
         push = try PushWiring(settings.push, logger: logger)

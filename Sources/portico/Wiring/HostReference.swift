@@ -143,6 +143,9 @@ enum HostReference {
         ConfigurationKey("store.kind", .choice(["sqlite"]), default: "sqlite", "The database."),
         ConfigurationKey("store.path", .text, default: "portico.sqlite", "The database file, in the data directory."),
         ConfigurationKey(
+            "store.streams", .integer(1...256), default: "8",
+            "Long answers that are read while they are sent, at once, with a connection and a thread each."),
+        ConfigurationKey(
             "store.sampleData", .flag, default: "false", "Whether empty adapters get their sample records."),
         plugins,
     ]

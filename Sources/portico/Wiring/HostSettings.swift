@@ -17,6 +17,7 @@ struct HostSettings {
     let port: Int
     let dataDirectory: URL
     let storePath: URL
+    let storeStreams: Int
     let loadsSampleData: Bool
     let logLevel: LogLevel
     let logsAccess: Bool
@@ -36,6 +37,7 @@ struct HostSettings {
         port = values.integer("http.port")
         dataDirectory = URL(fileURLWithPath: data, isDirectory: true)
         storePath = URL(fileURLWithPath: values.text("store.path"), relativeTo: dataDirectory).absoluteURL
+        storeStreams = values.integer("store.streams")
         loadsSampleData = values.flag("store.sampleData")
         logLevel = LogLevel(rawValue: values.text("log.level")) ?? .info
         logsAccess = values.flag("log.access")

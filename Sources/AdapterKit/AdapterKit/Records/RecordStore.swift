@@ -18,6 +18,17 @@ public protocol RecordStore: Sendable {
     func atOneMoment<Result: Sendable>(
         _ body: @escaping @Sendable (any RecordMoment) throws -> Result
     ) async throws -> Result
+
+    /// Reads that belong together and go on for as long as their result is taken: the pieces are what `body` sends, and
+    /// no more of them stands in memory than is on its way.
+    ///
+    /// `body` may run twice before its first piece is taken, waits for nothing but its output, and is ended by the
+    /// pieces' `end()` and after `time`; ``DoorPieces/next()`` throws what it throws. Throws `server.overloaded` where too
+    /// many such reads are waiting. A store may hold connections and old states for them: what is small is better read
+    /// ``atOneMoment(_:)``.
+    func pieces(
+        within time: Duration, _ body: @escaping @Sendable (any RecordMoment, any PieceOutput) throws -> Void
+    ) async throws -> any DoorPieces
 }
 
 extension RecordStore {

@@ -35,7 +35,7 @@ struct DeltaReading: Sendable {
         let context = ContextFragment(options: request.target.options, version: request.format.version)
         // What is left out of a delta is as it was.
         var format = request.format
-        format.omitsNulls = false
+        format.omitted = nil
         let writer = ResultWriter(tables: desk.tables, format: format, root: request.root)
         let body = DeltaWriter(writer).document(
             answer.page, count: answer.count, context: "\(context.collection(place))/$delta",

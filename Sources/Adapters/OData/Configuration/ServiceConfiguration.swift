@@ -23,6 +23,9 @@ struct ServiceConfiguration: Sendable {
 
     var model: EntityDataModel { tables.model }
 
+    /// Whose records can be searched.
+    var searched: Set<EntityName> { Set(entities.filter { !$0.searchFields.isEmpty }.map(\.name)) }
+
     /// In the order of their names. Throws ``ConfigurationProblem``.
     static func all(_ configuration: AdapterConfiguration) throws -> [ServiceConfiguration] {
         let services = configuration["services"]?.dictionaryValue ?? [:]

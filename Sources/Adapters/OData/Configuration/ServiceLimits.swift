@@ -16,6 +16,11 @@ struct ServiceLimits: Sendable {
     /// Rows of one import: they are one transaction, and stand in memory while it is made.
     var importRows = 200_000
 
+    /// Bytes of an answer that is read as a whole before it is sent.
+    var wholeBytes = 256 << 10
+    /// Seconds for which a longer answer is read while it is sent.
+    var streamSeconds = 300
+
     static let standard = ServiceLimits()
 
     init(_ values: WireDictionary = [:]) {
@@ -50,7 +55,9 @@ struct ServiceLimits: Sendable {
         Key("listMembers", \.language.listMembers, to: 10_000, "Values to the right of one `in`."),
         Key("expandDepth", \.expandDepth, to: 32, "$expand inside $expand; each of $levels counts, and `max` is this."),
         Key("expansions", \.query.expansions, to: 10_000, "Navigation properties that one request expands."),
-        Key("expandedRows", \.query.expandedRows, to: 10_000_000, "Entities of one expanded level of a page."),
+        Key(
+            "expandedRows", \.query.expandedRows, to: 10_000_000,
+            "Entities that one expanded level brings to a row, or to several that are asked for together."),
         Key("orderCriteria", \.query.orderCriteria, to: 100, "Criteria of $orderby."),
         Key("skip", \.query.skip, to: 1 << 40, "The largest $skip."),
         Key("batchRequests", \.batch.requests, to: 100_000, "Requests of one batch."),
@@ -61,6 +68,12 @@ struct ServiceLimits: Sendable {
         Key("insertDepth", \.insertDepth, to: 64, "Entities nested in each other when they are created."),
         Key("insertEntities", \.insertEntities, to: 100_000, "Entities that one request creates."),
         Key("deletedWith", \.deletedWith, to: 1_000_000, "Records that go or change with a deleted one."),
+        Key(
+            "wholeBytes", \.wholeBytes, to: 1 << 26,
+            "Bytes of an answer that is made before it is sent; what is longer is read while it is sent."),
+        Key(
+            "streamSeconds", \.streamSeconds, to: 86_400,
+            "Seconds for which a longer answer is read and sent; then its connection ends."),
         Key("importRows", \.importRows, to: 10_000_000, "Rows of one import, which stand in memory."),
     ]
 

@@ -9,6 +9,15 @@ struct JSONOutput {
         bytes.reserveCapacity(capacity)
     }
 
+    /// What was written since it was asked last; the document goes on.
+    mutating func take() -> [UInt8] {
+        let taken = bytes
+        bytes = []
+        // What follows is about as much.
+        bytes.reserveCapacity(taken.count)
+        return taken
+    }
+
     mutating func beginObject() { open(UInt8(ascii: "{")) }
     mutating func endObject() { close(UInt8(ascii: "}")) }
     mutating func beginArray() { open(UInt8(ascii: "[")) }

@@ -55,6 +55,11 @@ struct ValueWriter: Sendable {
         output.endObject()
     }
 
+    /// Whether the caller would rather not be told.
+    func isLeftOut(_ value: WireValue, _ type: TypeReference, of property: StructuralProperty?) -> Bool {
+        format.omitted?.leavesOut(value, type, of: property, StoredForm(model: model)) ?? false
+    }
+
     /// A complex value's members, inside of an object that is open.
     func members(
         _ value: WireValue, _ name: QualifiedName, told members: [[String]]? = nil, to output: inout JSONOutput
@@ -66,7 +71,7 @@ struct ValueWriter: Sendable {
         for property in model.structured(actual)?.properties ?? [] {
             let told = members?.filter { $0.first == property.name }.map { Array($0.dropFirst()) }
             if let told, told.isEmpty { continue }
-            if format.omitsNulls, !property.type.isCollection, value[property.name]?.isNull ?? true { continue }
+            if isLeftOut(value[property.name] ?? .null, property.type, of: property) { continue }
             output.key(property.name)
             let inner = told.flatMap { $0.contains([]) ? nil : $0 }
             write(

@@ -5,6 +5,10 @@ struct Answers: Sendable {
     let format: ResponseFormat
 
     func json(_ body: [UInt8], status: Int = 200, headers: DoorHeaders = [:]) -> DoorAnswer {
+        json(.bytes(body), status: status, headers: headers)
+    }
+
+    func json(_ body: DoorAnswer.Body, status: Int = 200, headers: DoorHeaders = [:]) -> DoorAnswer {
         var headers = headers
         headers["Content-Type"] = format.mediaType
         headers["OData-Version"] = format.version

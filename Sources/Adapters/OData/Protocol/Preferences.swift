@@ -38,16 +38,19 @@ struct Preferences: Sendable, Equatable {
         }
     }
 
-    /// Whether properties without a value are left out. Defaults are always told: a client need not know the model.
-    func omitsNulls(version: String) -> Bool {
-        omitted == "nulls" && (version != "4.0" || omitsWithPrefix)
+    /// Which properties are left out.
+    func omitted(version: String) -> OmittedValues? {
+        guard version != "4.0" || omitsWithPrefix else { return nil }
+        return omitted.flatMap { OmittedValues(rawValue: $0) }
     }
 
     /// What `Preference-Applied` says of an answer that was read in this format.
     func applied(_ format: ResponseFormat, pageSize: Int? = nil, tracked: Bool = false) -> DoorHeaders {
         var names: [String] = []
         if maximumPageSize != nil, let pageSize { names.append("maxpagesize=\(pageSize)") }
-        if format.omitsNulls { names.append(omitsWithPrefix ? "odata.omit-values=nulls" : "omit-values=nulls") }
+        if let omitted = format.omitted {
+            names.append("\(omitsWithPrefix ? "odata." : "")omit-values=\(omitted.rawValue)")
+        }
         if tracked, tracksChanges { names.append(tracksWithPrefix ? "odata.track-changes" : "track-changes") }
         return names.isEmpty ? [:] : ["Preference-Applied": names.joined(separator: ", ")]
     }

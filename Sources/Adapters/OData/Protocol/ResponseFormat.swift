@@ -8,8 +8,8 @@ struct ResponseFormat: Sendable, Equatable {
 
     var metadata = Metadata.minimal
     var isIEEE754Compatible = false
-    /// `Prefer: omit-values=nulls`
-    var omitsNulls = false
+    /// `Prefer: omit-values`; nil: everything is told.
+    var omitted: OmittedValues?
     /// `4.0` where the caller knows no later one.
     var version = "4.01"
 

@@ -18,26 +18,42 @@ struct CollectionReading: Sendable {
         let deltas = DeltaReading(desk)
         if deltas.isAskedForChanges { return try await deltas.changes(place) }
         let query = try await query(place)
-        guard deltas.isAskedToTrack else { return answer(try await desk.runner.page(query), place) }
-        let (page, mark) = try await desk.runner.followed(query)
-        return answer(page, place, token: try mark.map { try deltas.token($0) })
+        let plan = try desk.runner.plan(query)
+        let tracked = deltas.isAskedToTrack ? try desk.runner.tracked(query, plan) : nil
+        let (fragment, writer) = (fragment(plan.shape, place), desk.writer)
+        let body = try await desk.documents.body { moment, put in
+            var output = JSONOutput()
+            writer.begin(fragment, count: try plan.total(at: moment), to: &output)
+            let next = try plan.rows(at: moment) { rows in
+                for row in rows { writer.write(row, plan.shape, to: &output) }
+                try put(output.take())
+            }
+            let token = try tracked.map { try deltas.token(try $0.mark(at: moment)) }
+            writer.end(self.next(next, token), delta: next == nil ? token.map { deltas.link($0) } : nil, to: &output)
+            try put(output.take())
+        }
+        return desk.answers.json(body, headers: applied(tracked: tracked != nil))
     }
 
-    private func answer(_ page: ResultPage, _ place: EntitiesPlace, token: String? = nil) -> DoorAnswer {
+    private func fragment(_ shape: ResultShape, _ place: EntitiesPlace) -> String {
         let context = ContextFragment(options: request.target.options, version: request.format.version)
-        let fragment =
-            page.shape.table == nil
-            ? context.applied(page.shape, place.table.source) : context.collection(place)
-        let deltas = DeltaReading(desk)
-        let body = desk.writer.collection(
-            page, context: fragment, next: next(page.next, token),
-            delta: page.next == nil ? token.map { deltas.link($0) } : nil)
-        return desk.answers.json(body, headers: applied(tracked: token != nil))
+        return shape.table == nil ? context.applied(shape, place.table.source) : context.collection(place)
     }
 
     func references(_ place: EntitiesPlace) async throws -> DoorAnswer {
-        let page = try await desk.runner.page(try await query(place))
-        return desk.answers.json(desk.writer.references(page, next: next(page.next)), headers: applied())
+        let plan = try desk.runner.plan(try await query(place))
+        let writer = desk.writer
+        let body = try await desk.documents.body { moment, put in
+            var output = JSONOutput()
+            writer.begin("Collection($ref)", count: try plan.total(at: moment), to: &output)
+            let next = try plan.rows(at: moment) { rows in
+                for row in rows { writer.reference(row, plan.shape, to: &output) }
+                try put(output.take())
+            }
+            writer.end(self.next(next), to: &output)
+            try put(output.take())
+        }
+        return desk.answers.json(body, headers: applied())
     }
 
     /// `/$count`: the number alone.
@@ -74,6 +90,8 @@ struct CollectionReading: Sendable {
 }
 
 extension ResourceDesk {
+    var documents: DocumentReading { DocumentReading(records: request.records, limits: limits) }
+
     var runner: QueryRunner {
         QueryRunner(tables: tables, records: request.records, now: service.clock.now(), limits: limits.query)
     }

@@ -38,9 +38,16 @@ struct CombinedReading: Sendable {
             desk.writer.sets(page, next: reading.next(page.next)), headers: reading.applied())
     }
 
+    /// Then sets without a full text have nothing that could be found.
+    private var isSearching: Bool {
+        request.target.options.contains { if case .search = $0.form { true } else { false } }
+    }
+
     private func sets(_ type: WrittenName?) throws -> [SetWalk.Part] {
+        let searched = isSearching ? desk.service.configuration.searched : nil
         let sets = tables.tables.values.filter { table in
             !table.isSingleton && tables.model.container.entitySet(table.source) != nil
+                && searched?.contains(table.entity) ?? true
         }.sorted { $0.source < $1.source }
         guard let type else { return sets.map { SetWalk.Part(table: $0, cast: nil) } }
         let name = QualifiedName("\(type)").map(tables.model.resolve)

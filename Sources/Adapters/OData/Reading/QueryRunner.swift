@@ -12,8 +12,12 @@ struct QueryRunner: Sendable {
     let limits: QueryLimits
 
     func page(_ query: EntityQuery) async throws -> ResultPage {
-        let plan = try Self.telling { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
+        let plan = try plan(query)
         return try await records.atOneMoment { moment in try plan.page(at: moment) }
+    }
+
+    func plan(_ query: EntityQuery) throws -> QueryPlan {
+        try Self.telling { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
     }
 
     func page(_ query: CrossJoinQuery) async throws -> CrossJoinPage {
@@ -32,27 +36,18 @@ struct QueryRunner: Sendable {
         }
     }
 
-    /// The page, and its place in the history of what its rows depend on; nil where that cannot be followed.
-    func followed(_ query: EntityQuery) async throws -> (ResultPage, HistoryMark?) {
-        let plan = try Self.telling { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
-        let tracked = try Self.telling { () throws(QueryProblem) in
-            try TrackedQuery(query, plan: plan, in: tables, limits: limits)
-        }
-        return try await records.atOneMoment { moment in
-            (try plan.page(at: moment), try tracked?.mark(at: moment))
-        }
-    }
-
     /// Nil where changes of the query's result cannot be followed.
-    func tracked(_ query: EntityQuery) throws -> TrackedQuery? {
+    func tracked(_ query: EntityQuery) throws -> TrackedQuery? { try tracked(query, try plan(query)) }
+
+    func tracked(_ query: EntityQuery, _ plan: QueryPlan) throws -> TrackedQuery? {
         try Self.telling { () throws(QueryProblem) in
-            try TrackedQuery(query, plan: try query.plan(in: tables, limits: limits), in: tables, limits: limits)
+            try TrackedQuery(query, plan: plan, in: tables, limits: limits)
         }
     }
 
     /// How many there are, without regard to paging.
     func count(_ query: EntityQuery) async throws -> Int {
-        let plan = try Self.telling { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
+        let plan = try plan(query)
         return try await records.atOneMoment { moment in try plan.count(at: moment) }
     }
 

@@ -19,14 +19,12 @@ struct ResultWriter: Sendable {
     }
 
     /// A page as a whole document; `rows` in its own order where that is another one.
-    func collection(
-        _ page: ResultPage, rows: [ResultRow]? = nil, context: String, next: String?, delta: String? = nil
-    ) -> [UInt8] {
+    func collection(_ page: ResultPage, rows: [ResultRow]? = nil, context: String, next: String?) -> [UInt8] {
         let rows = rows ?? page.rows
         var output = JSONOutput(capacity: 256 + rows.count * 256)
         begin(context, count: page.count, to: &output)
         for row in rows { write(row, page.shape, to: &output) }
-        end(next, delta: delta, to: &output)
+        end(next, to: &output)
         return output.bytes
     }
 
@@ -34,15 +32,6 @@ struct ResultWriter: Sendable {
     func entity(_ row: ResultRow, _ shape: ResultShape, context: String) -> [UInt8] {
         var output = JSONOutput()
         write(row, shape, context: context, to: &output)
-        return output.bytes
-    }
-
-    /// The rows' ids alone.
-    func references(_ page: ResultPage, next: String?) -> [UInt8] {
-        var output = JSONOutput()
-        begin("Collection($ref)", count: page.count, to: &output)
-        for row in page.rows { reference(row, page.shape, to: &output) }
-        end(next, to: &output)
         return output.bytes
     }
 
@@ -73,7 +62,8 @@ struct ResultWriter: Sendable {
         if format.metadata != .none { output.member("@odata.context", "\(root)$metadata#\(fragment)") }
     }
 
-    private func reference(_ row: ResultRow, _ shape: ResultShape, to output: inout JSONOutput) {
+    /// Its id alone.
+    func reference(_ row: ResultRow, _ shape: ResultShape, to output: inout JSONOutput) {
         output.beginObject()
         if let path = RowIdentity(tables: tables).path(row, shape) { output.member("@odata.id", root + path) }
         output.endObject()
@@ -109,7 +99,11 @@ struct ResultWriter: Sendable {
             {
                 continue
             }
-            if format.omitsNulls, row.values[position].isNull, !column.type.isCollection { continue }
+            if !keys.contains(column.name),
+                values.isLeftOut(row.values[position], column.type, of: type?.property(column.name))
+            {
+                continue
+            }
             if format.metadata == .full { RowControl.annotate(column.name, column.type, to: &output) }
             output.key(column.name)
             value(row.values[position], column, to: &output)
@@ -132,7 +126,7 @@ struct ResultWriter: Sendable {
             self.count("\(expansion.property)@odata.count", count, to: &output)
         }
         if case .count = expansion.content { return }
-        if format.omitsNulls, !expansion.isCollection, expanded.rows.isEmpty { return }
+        if format.omitted != nil, !expansion.isCollection, expanded.rows.isEmpty { return }
         output.key(expansion.property)
         guard expansion.isCollection else {
             guard let row = expanded.rows.first else { return output.null() }
@@ -164,6 +158,7 @@ private struct GroupedColumns {
         let members = shape.columns.enumerated().filter { $1.isVisible && $1.path.first == first }
             .map { (path: Array($1.path.dropFirst()), position: $0) }
         output.key(first)
+        if let key = shape.joined[first], row.values[key].isNull { return output.null() }
         object(members, row, values, to: &output)
     }
 

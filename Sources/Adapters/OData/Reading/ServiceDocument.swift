@@ -16,9 +16,10 @@ struct ServiceDocuments: Sendable {
     init(_ model: EntityDataModel) {
         self.model = model
         version = Self.version(model)
-        xml = Array(model.document.xmlText.utf8)
+        let document = ChangeTracking(model).document
+        xml = Array(document.xmlText.utf8)
         version2 = model.version2Document
-        json = (try? JSONFormat().write(model.document.jsonValue)) ?? []
+        json = (try? JSONFormat().write(document.jsonValue)) ?? []
     }
 
     /// `$schemaversion` names this model, or any. Throws `record.notFound` for another (Protocol 4.01, section 11.2.12).

@@ -12,6 +12,15 @@ public struct XMLOutput: Sendable {
         bytes += Array("<?xml version=\"1.0\" encoding=\"utf-8\"?>".utf8)
     }
 
+    /// What was written since it was asked last; the document goes on.
+    public mutating func take() -> [UInt8] {
+        let taken = bytes
+        bytes = []
+        // What follows is about as much.
+        bytes.reserveCapacity(taken.count)
+        return taken
+    }
+
     public mutating func begin(_ name: String, _ attributes: [(name: String, value: String)] = []) {
         finishTag()
         bytes.append(UInt8(ascii: "<"))

@@ -15,9 +15,6 @@ struct AppliedLevel {
         let start = AppliedRows(source: source, condition: base, content: .entities(place))
         let applier = Applier(reader: reader)
         var rows = applier.settled(try applier.apply(transformations, to: start))
-        guard options.expand.isEmpty else {
-            throw QueryProblem("$expand does not go with $apply.", kind: .notSupported)
-        }
         for item in options.compute {
             let meaning = try reader.read(item.expression, on: rows.ground)
             rows.computed.append(AppliedRows.Column(path: [item.name], meaning: meaning))
@@ -35,12 +32,21 @@ struct AppliedLevel {
         var table: RecordTable?
         var revision: Int?
         let selected = try selection(rows)
+        let expanded = try expanded(rows)
+        var joined: [String: Int] = [:]
         switch rows.content {
         case .entities(let place):
             table = place.table
             addProperties(place, &list, selected)
             revision = list.position(of: .revision(place.source), .int64)
-            order.append(RowOrder(.field(place.source, place.table.keyField)))
+            for item in rows.joined where expanded.contains(item.name) {
+                for column in Applier(reader: reader).properties(of: item.place, below: [item.name]) {
+                    list.add(
+                        ResultColumn(column.path, column.meaning.type ?? .string), column.meaning.expression)
+                }
+                joined[item.name] = list.position(of: .field(item.place.source, item.place.table.keyField), .string)
+            }
+            order += rows.tieBreak
         case .columns(let columns):
             // All columns together tell rows apart, as far as they differ.
             order += columns.filter { $0.meaning.type.map { reader.model.kind(of: $0) != .tree } ?? true }
@@ -59,13 +65,31 @@ struct AppliedLevel {
             } else { nil }
         let shape = ResultShape(
             table: table, type: table?.type.name, columns: list.columns, expansions: [], revisionColumn: revision,
-            typeColumn: type, dynamicColumn: nil, streams: [], isNarrowed: table == nil || selected != nil)
-        let relation = Relation(rows.source, where: rows.condition, columns: list.expressions, order: order)
+            typeColumn: type, dynamicColumn: nil, streams: [], isNarrowed: table == nil || selected != nil,
+            joined: joined)
+        let relation = Relation(
+            rows.source, joins: rows.joins, where: rows.condition, columns: list.expressions, order: order)
         let count = Relation(
-            rows.source, where: rows.condition, columns: [.aggregate(.count, nil, isDistinct: false)])
+            rows.source, joins: rows.joins, where: rows.condition, columns: [.aggregate(.count, nil, isDistinct: false)]
+        )
         return LevelPlan(
             shape: shape, relation: relation, expansions: [], count: options.count ? count : nil,
             orderColumns: orderColumns)
+    }
+
+    /// Which joined entities are told.
+    private func expanded(_ rows: AppliedRows) throws(QueryProblem) -> Set<String> {
+        var names: Set<String> = []
+        for item in options.expand {
+            let name = Grouping.names(item.path).joined(separator: "/")
+            guard item.options.isEmpty, rows.joined.contains(where: { $0.name == name }) else {
+                throw QueryProblem(
+                    "With $apply only what was joined is expanded, without options.", at: item.path.range,
+                    kind: .notSupported)
+            }
+            names.insert(name)
+        }
+        return names
     }
 
     private func selection(_ rows: AppliedRows) throws(QueryProblem) -> Set<String>? {

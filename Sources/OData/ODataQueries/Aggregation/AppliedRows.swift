@@ -19,13 +19,22 @@ struct AppliedRows {
         let meaning: Meaning
     }
 
+    /// What `join` added to each row.
+    struct Joined {
+        let name: String
+        let place: EntityPlace
+    }
+
     var source: RelationSource
+    var joins: [Join] = []
     var condition: RowExpression?
     var order: [RowOrder] = []
     var skip = 0
     var limit: Int?
     var content: Content
     var computed: [Column] = []
+    /// Of entities; columns have them by path.
+    var joined: [Joined] = []
 
     /// Where expressions stand.
     var ground: Ground {
@@ -36,6 +45,7 @@ struct AppliedRows {
             let names = columns.map { ($0.path.joined(separator: "/"), $0.meaning) }
             ground = Ground(.outputs(Dictionary(names, uniquingKeysWith: { first, _ in first })))
         }
+        for joined in joined { ground.variables[joined.name] = .entity(joined.place) }
         for column in computed { ground.computed[column.path.joined(separator: "/")] = column.meaning }
         return ground
     }
@@ -53,7 +63,8 @@ struct AppliedRows {
     /// What makes an order total: the key, or all columns.
     var tieBreak: [RowOrder] {
         switch content {
-        case .entities(let place): [RowOrder(.field(place.source, place.table.keyField))]
+        case .entities(let place):
+            ([place] + joined.map(\.place)).map { RowOrder(.field($0.source, $0.table.keyField)) }
         case .columns(let columns):
             columns.filter { $0.meaning.type?.hasOrder ?? true }.map { RowOrder($0.meaning.expression) }
         }
@@ -62,7 +73,8 @@ struct AppliedRows {
     /// These rows with those columns; in a total order where a part of them is taken, otherwise in none.
     func relation(_ columns: [RowExpression], groups: [RowExpression]? = nil) -> Relation {
         Relation(
-            source, where: condition, columns: columns, groups: groups, order: isRestricted ? order + tieBreak : [],
+            source, joins: joins, where: condition, columns: columns, groups: groups,
+            order: isRestricted ? order + tieBreak : [],
             start: skip > 0 ? .offset(skip) : .first, limit: limit)
     }
 }

@@ -9,6 +9,7 @@ extension Applier {
         _ rows: AppliedRows, _ ranking: Transformation.Ranking, _ amount: Expression, _ value: Expression
     ) throws(QueryProblem) -> AppliedRows {
         var result = settled(rows)
+        if !result.joined.isEmpty { result = flattened(result) }
         let number = try self.amount(amount, on: result.ground)
         let measure = try reader.read(value, on: result.ground)
         guard let type = measure.type, reader.model.family(of: type) == .number else {
@@ -63,6 +64,6 @@ extension Applier {
 
 extension AppliedRows {
     fileprivate func total(of measure: RowExpression) -> Relation {
-        Relation(source, where: condition, columns: [.aggregate(.sum, measure, isDistinct: false)])
+        Relation(source, joins: joins, where: condition, columns: [.aggregate(.sum, measure, isDistinct: false)])
     }
 }

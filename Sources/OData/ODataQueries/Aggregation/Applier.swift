@@ -36,7 +36,9 @@ struct Applier {
         case .groupBy(let elements, let then): return try grouped(settled(rows), elements, then)
         case .concat(let branches): return try concatenated(rows, branches)
         case .ranked(let ranking, let amount, let value): return try ranked(rows, ranking, amount, value)
-        case .nest, .addNested, .join, .hierarchy, .custom:
+        case .join(let path, let name, let then, let isOuter):
+            return try Joining(applier: self, rows: settled(rows)).joined(path, name, then, isOuter: isOuter)
+        case .nest, .addNested, .hierarchy, .custom:
             throw QueryProblem("This transformation of $apply is not supported.", kind: .notSupported)
         }
     }
@@ -53,7 +55,7 @@ struct Applier {
     /// Rows of which a part was taken become a relation of their own before anything else is done to them.
     func settled(_ rows: AppliedRows) -> AppliedRows {
         guard rows.isRestricted else { return rows }
-        guard case .entities(let place) = rows.content else { return nested(rows) }
+        guard case .entities(let place) = rows.content, rows.joined.isEmpty else { return nested(flattened(rows)) }
         return rows.among(rows.relation([.field(place.source, place.table.keyField)]), reader)
     }
 

@@ -14,22 +14,61 @@ struct Grouping {
     func grouped(
         _ properties: [MemberPath], _ aggregates: [AggregateExpression]
     ) throws(QueryProblem) -> AppliedRows {
+        let keys = try keys(properties)
+        let names = keys.map(\.path) + aggregates.compactMap { $0.name.map { [$0] } }
+        guard Set(names).count == names.count else {
+            throw QueryProblem("Two values of a group have one name.", at: aggregates.first?.range)
+        }
+        var (own, apart): ([AppliedRows.Column], [ApartAggregate]) = ([], [])
+        for aggregate in aggregates {
+            guard aggregate.name != nil else {
+                throw QueryProblem("An aggregate needs a name, with `as`.", at: aggregate.range)
+            }
+            if let found = try ApartAggregates(grouping: self, keys: properties).find(aggregate) {
+                apart.append(found)
+            } else {
+                own.append(try column(aggregate))
+            }
+        }
+        let groups = keys.map(\.meaning.expression)
+        let needsGroups = !groups.isEmpty || own.isEmpty
+        let grouped = applier.nested(made(keys + own), groups: needsGroups ? groups : nil)
+        return apart.isEmpty ? grouped : beside(grouped, apart, in: names)
+    }
+
+    func keys(_ properties: [MemberPath]) throws(QueryProblem) -> [AppliedRows.Column] {
         var columns: [AppliedRows.Column] = []
         for path in properties {
             let meaning = try reader.read(Expression(.path(path), path.range), on: rows.ground)
             columns.append(AppliedRows.Column(path: Self.names(path), meaning: meaning))
         }
-        let groups = columns.map(\.meaning.expression)
-        for aggregate in aggregates { columns.append(try column(aggregate)) }
-        guard Set(columns.map(\.path)).count == columns.count else {
-            throw QueryProblem("Two values of a group have one name.", at: aggregates.first?.range)
-        }
+        return columns
+    }
+
+    private func made(_ columns: [AppliedRows.Column]) -> AppliedRows {
         var made = rows
         made.content = .columns(columns)
         made.computed = []
+        made.joined = []
         made.order = []
-        let needsGroups = !groups.isEmpty || aggregates.isEmpty
-        return applier.nested(made, groups: needsGroups ? groups : nil)
+        return made
+    }
+
+    /// Each group with what was aggregated apart for the same group, in the order in which all was asked for.
+    private func beside(_ grouped: AppliedRows, _ apart: [ApartAggregate], in order: [[String]]) -> AppliedRows {
+        var result = grouped
+        let keys = grouped.columns.prefix(order.count).map(\.meaning.expression)
+        var columns = grouped.columns
+        for aggregate in apart {
+            let name = reader.numbering.next()
+            let same = (0..<aggregate.keys).map { RowExpression.same(keys[$0], .output(name, $0)) }
+            result.joins.append(
+                Join(.left, .rows(aggregate.relation, as: name), on: same.isEmpty ? .value(true) : .all(same)))
+            columns.append(aggregate.column(.output(name, aggregate.keys)))
+        }
+        let places = Dictionary(order.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+        result.content = .columns(columns.sorted { (places[$0.path] ?? 0) < (places[$1.path] ?? 0) })
+        return result
     }
 
     static func names(_ path: MemberPath) -> [String] {
@@ -37,12 +76,7 @@ struct Grouping {
     }
 
     private func column(_ aggregate: AggregateExpression) throws(QueryProblem) -> AppliedRows.Column {
-        guard aggregate.from.isEmpty else {
-            throw QueryProblem("`from` is not supported.", at: aggregate.range, kind: .notSupported)
-        }
-        guard let name = aggregate.name else {
-            throw QueryProblem("An aggregate needs a name, with `as`.", at: aggregate.range)
-        }
+        let name = aggregate.name ?? ""
         if case .path(let path) = aggregate.value.form, path.segments.count == 1,
             case .count? = path.segments.first?.form
         {
@@ -61,7 +95,7 @@ struct Grouping {
         return AppliedRows.Column(path: [name], meaning: try self.value(method, value, aggregate.range))
     }
 
-    private func value(
+    func value(
         _ method: WrittenName, _ value: Meaning, _ range: SourceRange
     ) throws(QueryProblem) -> Meaning {
         let type = value.type ?? .decimal
@@ -151,18 +185,22 @@ extension Applier {
     }
 
     /// Entities as the columns of their properties: in a concat one may come twice.
-    private func flattened(_ rows: AppliedRows) -> AppliedRows {
+    func flattened(_ rows: AppliedRows) -> AppliedRows {
         guard case .entities(let place) = rows.content else { return rows }
-        var columns: [AppliedRows.Column] = []
-        for property in reader.model.structured(place.type)?.properties ?? [] {
-            guard let column = place.table.columns[property.name] else { continue }
-            columns.append(
-                AppliedRows.Column(
-                    path: [property.name], meaning: Meaning(.field(place.source, column.field), property.type)))
-        }
         var result = rows
-        result.content = .columns(columns)
+        result.content = .columns(
+            properties(of: place) + rows.joined.flatMap { properties(of: $0.place, below: [$0.name]) })
+        result.joined = []
         return result
+    }
+
+    func properties(of place: EntityPlace, below path: [String] = []) -> [AppliedRows.Column] {
+        (reader.model.structured(place.type)?.properties ?? []).compactMap { property in
+            place.table.columns[property.name].map { column in
+                AppliedRows.Column(
+                    path: path + [property.name], meaning: Meaning(.field(place.source, column.field), property.type))
+            }
+        }
     }
 
     /// All rows, each with every column that one of them has; null where it lacks it.

@@ -8,7 +8,7 @@ struct LinkedRows {
     let source: RelationSource
     let joins: [Join]
     let condition: RowExpression
-    let place: EntityPlace
+    var place: EntityPlace
 
     func relation(where more: RowExpression? = nil, columns: [RowExpression], limit: Int? = nil) -> Relation {
         Relation(

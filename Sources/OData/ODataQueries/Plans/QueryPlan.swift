@@ -17,17 +17,31 @@ public struct QueryPlan: Sendable {
 
     /// The page, everything of it as the records are at that moment. Throws ``PorticoError``.
     public func page(at moment: any RecordMoment) throws -> ResultPage {
-        let count = try level.count.map { try Self.number($0, at: moment) }
-        guard pageLimit > 0 else {
-            return ResultPage(shape: shape, rows: [], count: count, next: nil, position: moment.position)
-        }
+        let count = try total(at: moment)
+        var rows: [ResultRow] = []
+        let next = try self.rows(at: moment) { rows += $0 }
+        return ResultPage(shape: shape, rows: rows, count: count, next: next, position: moment.position)
+    }
+
+    /// With `$count=true`: how many rows there are in all.
+    public func total(at moment: any RecordMoment) throws -> Int? {
+        try level.count.map { try Self.number($0, at: moment) }
+    }
+
+    /// Gives the page's rows in their order, some at a time, with what was expanded of them: no more than those are in
+    /// memory. Returns the `$skiptoken` of the next page; nil on the last.
+    public func rows(at moment: any RecordMoment, _ receive: ([ResultRow]) throws -> Void) throws -> String? {
+        guard pageLimit > 0 else { return nil }
+        var run = RowRun(ExpansionRun(moment: moment, limits: limits), level.expansions)
         var relation = level.relation
         relation.limit = pageLimit + 1
-        var rows: [ResultRow] = []
-        try moment.rows(relation) { rows.append(try ResultRow(reading: $0)) }
-        let next = rows.count > pageLimit ? try self.next(after: &rows) : nil
-        try ExpansionRun(moment: moment, limits: limits).expand(&rows, level.expansions)
-        return ResultPage(shape: shape, rows: rows, count: count, next: next, position: moment.position)
+        var hasMore = false
+        try moment.rows(relation) { row in
+            hasMore = run.count == pageLimit
+            if !hasMore { try run.add(try ResultRow(reading: row), receive) }
+        }
+        try run.give(receive)
+        return hasMore ? try next(after: run) : nil
     }
 
     /// How many rows there are: the answer to `/$count`. `$top` and `$skip` do not matter (URL Conventions 4.01, 4.8).
@@ -44,11 +58,9 @@ public struct QueryPlan: Sendable {
             .rows(nested, as: SourceName(0)), columns: [.aggregate(.count, nil, isDistinct: false)])
     }
 
-    /// Removes the row that tells that there is a next page.
-    private func next(after rows: inout [ResultRow]) throws -> String? {
-        rows.removeLast()
-        let left = remaining.map { $0 - rows.count }
-        guard left != 0, let last = rows.last else { return nil }
+    private func next(after run: RowRun) throws -> String? {
+        let left = remaining.map { $0 - run.count }
+        guard left != 0, let last = run.last else { return nil }
         guard let text = PageToken(values: level.orderColumns.map { last.values[$0] }, remaining: left).text else {
             throw PorticoError(.serverInternal, "A page's end cannot be told.")
         }

@@ -22,6 +22,8 @@ public struct ResultShape: Sendable {
     public var mediaTypeColumns: [String: Int] = [:]
     /// Whether `$select` or `$apply` says what there is; otherwise all properties are there.
     public let isNarrowed: Bool
+    /// Where the key is of an entity whose values have a path of columns; it is null where there is none.
+    public var joined: [String: Int] = [:]
 }
 
 /// One column of a result.

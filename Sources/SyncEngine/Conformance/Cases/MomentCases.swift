@@ -12,6 +12,18 @@ extension StoreConformance {
                 try await group.waitForAll()
             }
         },
+        ConformanceCase("what is read while it is taken is of one state") { store in
+            for rank in 0..<20 { try await store.own.create(["name": "a", "rank": .int64(Int64(rank))], in: "items") }
+            let whole = try await store.own.pieces(within: .seconds(60)) { moment, output in
+                for _ in 0..<3 { try output.send([UInt8(try moment.count(nil, in: "items"))]) }
+            }
+            var found: [UInt8] = []
+            while let piece = try await whole.next() {
+                found += piece
+                try await store.own.create(["name": "b"], in: "items")
+            }
+            try expectEqual(found, [20, 20, 20], "the counts")
+        },
         ConformanceCase("a transaction sees what it did, and what it decides on stays true") { store in
             try await store.own.create(["id": "x", "name": "a", "rank": 0], in: "items")
             try await withThrowingTaskGroup { group in

@@ -22,6 +22,8 @@ enum Version2Content: Sendable {
     case nothing
     /// The same in every format: `$count`, `$value`, streams, `$metadata`.
     case raw([UInt8], type: String)
+    /// Written already, in the format that was asked for.
+    case written(DoorAnswer.Body, type: String)
     /// The names of the sets.
     case service([String])
     case feed(Version2Feed)

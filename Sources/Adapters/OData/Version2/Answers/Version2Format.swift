@@ -1,5 +1,6 @@
 import AdapterKit
 import ODataModel
+import ODataQueries
 
 /// How version 2's answers are written and its bodies read. JSON and Atom are the two that there are.
 ///
@@ -14,6 +15,8 @@ protocol Version2Format: Sendable {
     /// The content as a whole document. `raw` and `nothing` never come here.
     /// Throws `format.notRepresentable` where a text cannot be carried.
     func document(_ content: Version2Content, in scope: Version2Scope) throws(PorticoError) -> Version2Document
+    /// A feed that is written while its rows are read.
+    func feed(_ level: Version2Level, in scope: Version2Scope) -> any Version2FeedWriter
     /// Failures may come before anything is known of the service.
     func document(_ failure: Version2Error) -> Version2Document
 
@@ -24,6 +27,19 @@ protocol Version2Format: Sendable {
         throws(PorticoError) -> WireValue
     /// The address that the body of a `$links` request names.
     func link(_ body: [UInt8]) throws(PorticoError) -> String
+}
+
+/// A feed as it comes into being.
+protocol Version2FeedWriter {
+    var mediaType: String { get }
+
+    /// With `$inlinecount=allpages`: how many there are in all.
+    mutating func begin(count: Int?)
+    mutating func write(_ row: ResultRow)
+    /// Addresses, as a ``Version2Feed`` has them.
+    mutating func end(next: String?, delta: String?)
+    /// What was written since it was asked last. Throws `format.notRepresentable` where a text cannot be carried.
+    mutating func take() throws(PorticoError) -> [UInt8]
 }
 
 struct Version2Document: Sendable {

@@ -27,10 +27,15 @@ struct Atom: Version2Format {
     func document(_ content: Version2Content, in scope: Version2Scope) throws(PorticoError) -> Version2Document {
         var output = XMLOutput(capacity: 4_096)
         let type = write(content, scope, to: &output)
-        guard output.isRepresentable else {
-            throw PorticoError(.notRepresentable, "A text has a character that XML cannot carry. JSON can.")
-        }
+        guard output.isRepresentable else { throw Self.notRepresentable }
         return Version2Document(mediaType: type, bytes: output.bytes)
+    }
+
+    static let notRepresentable = PorticoError(
+        .notRepresentable, "A text has a character that XML cannot carry. JSON can.")
+
+    func feed(_ level: Version2Level, in scope: Version2Scope) -> any Version2FeedWriter {
+        AtomFeed(level, in: scope)
     }
 
     func document(_ failure: Version2Error) -> Version2Document {
@@ -48,7 +53,7 @@ struct Atom: Version2Format {
     /// The media type.
     private func write(_ content: Version2Content, _ scope: Version2Scope, to output: inout XMLOutput) -> String {
         switch content {
-        case .nothing, .raw: return AtomType.xml
+        case .nothing, .raw, .written: return AtomType.xml
         case .service(let sets):
             AtomDocuments.service(sets, scope, to: &output)
             return AtomType.service

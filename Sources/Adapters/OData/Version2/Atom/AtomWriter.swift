@@ -18,21 +18,26 @@ struct AtomWriter {
     }
 
     func write(_ feed: Version2Feed, to output: inout XMLOutput) {
-        output.begin("feed", root)
-        if !feed.removed.isEmpty { output.attribute("xmlns:at", AtomName.tombstones) }
-        let path = String(scope.relative.prefix { $0 != "?" })
-        head(id: scope.root + path, title: feed.level.table.source, to: &output)
-        output.element("link", [("rel", "self"), ("title", feed.level.table.source), ("href", path)])
-        if let count = feed.count { output.element("m:count", text: String(count)) }
+        begin(feed.level, count: feed.count, hasTombstones: !feed.removed.isEmpty, to: &output)
         let level = AtomLevel(feed.level, model: scope.model)
-        for row in feed.rows {
-            output.begin("entry")
-            content(of: row, level, to: &output)
-            output.end()
-        }
+        for row in feed.rows { inner(row, level, to: &output) }
         for address in feed.removed { tombstone(address, to: &output) }
-        if let next = feed.next { output.element("link", [("rel", "next"), ("href", next)]) }
-        if let delta = feed.delta { output.element("link", [("rel", "delta"), ("href", delta)]) }
+        end(next: feed.next, delta: feed.delta, to: &output)
+    }
+
+    /// A feed up to its first entry.
+    func begin(_ level: Version2Level, count: Int?, hasTombstones: Bool = false, to output: inout XMLOutput) {
+        output.begin("feed", root)
+        if hasTombstones { output.attribute("xmlns:at", AtomName.tombstones) }
+        let path = String(scope.relative.prefix { $0 != "?" })
+        head(id: scope.root + path, title: level.table.source, to: &output)
+        output.element("link", [("rel", "self"), ("title", level.table.source), ("href", path)])
+        if let count { output.element("m:count", text: String(count)) }
+    }
+
+    func end(next: String?, delta: String?, to output: inout XMLOutput) {
+        if let next { output.element("link", [("rel", "next"), ("href", next)]) }
+        if let delta { output.element("link", [("rel", "delta"), ("href", delta)]) }
         output.end()
     }
 
@@ -98,7 +103,8 @@ struct AtomWriter {
         output.raw(Self.inlineEnd)
     }
 
-    private func inner(_ row: ResultRow, _ level: AtomLevel, to output: inout XMLOutput) {
+    /// An entry in a feed.
+    func inner(_ row: ResultRow, _ level: AtomLevel, to output: inout XMLOutput) {
         output.begin("entry")
         content(of: row, level, to: &output)
         output.end()

@@ -5,7 +5,7 @@ import WireFormats
 /// JSON as SAP's services have it ([MS-ODATA], section 2.2.6.3): everything within `d`, feeds within `results`, control
 /// information in `__metadata`, 64-bit integers and decimals as texts, instants as `/Date(…)/`.
 struct Version2JSONFormat: Version2Format {
-    private static let mediaType = "application/json;charset=utf-8"
+    static let mediaType = "application/json;charset=utf-8"
 
     func isNamed(_ name: String) -> Bool { name == "json" }
     func takes(_ mediaType: String) -> Bool { mediaType == "application/json" || mediaType == "text/json" }
@@ -13,6 +13,10 @@ struct Version2JSONFormat: Version2Format {
     func document(_ content: Version2Content, in scope: Version2Scope) -> Version2Document {
         Version2Document(
             mediaType: Self.mediaType, bytes: Version2JSONWriter(scope: scope).bytes(content))
+    }
+
+    func feed(_ level: Version2Level, in scope: Version2Scope) -> any Version2FeedWriter {
+        Version2JSONFeed(Version2JSONWriter(scope: scope), level)
     }
 
     func document(_ failure: Version2Error) -> Version2Document {

@@ -35,20 +35,29 @@ struct Version2JSONWriter: Sendable {
         case .entry(let entry): write(entry.row, entry.level, to: &output)
         case .property(let property): write(property, to: &output)
         case .links(let links): write(links, to: &output)
-        case .nothing, .raw: output.null()
+        case .nothing, .raw, .written: output.null()
         }
     }
 
     private func write(_ feed: Version2Feed, to output: inout JSONOutput) {
-        output.beginObject()
-        if let count = feed.count { output.member("__count", String(count)) }
-        output.key("results")
-        output.beginArray()
+        begin(count: feed.count, to: &output)
         for row in feed.rows { write(row, feed.level, to: &output) }
         for address in feed.removed { removed(address, feed.level, to: &output) }
+        end(next: feed.next, delta: feed.delta, to: &output)
+    }
+
+    /// A feed up to its first entry.
+    func begin(count: Int?, to output: inout JSONOutput) {
+        output.beginObject()
+        if let count { output.member("__count", String(count)) }
+        output.key("results")
+        output.beginArray()
+    }
+
+    func end(next: String?, delta: String?, to output: inout JSONOutput) {
         output.endArray()
-        if let next = feed.next { output.member("__next", next) }
-        if let delta = feed.delta { output.member("__delta", delta) }
+        if let next { output.member("__next", next) }
+        if let delta { output.member("__delta", delta) }
         output.endObject()
     }
 
@@ -86,7 +95,7 @@ struct Version2JSONWriter: Sendable {
         output.endObject()
     }
 
-    private func write(_ row: ResultRow, _ level: Version2Level, to output: inout JSONOutput) {
+    func write(_ row: ResultRow, _ level: Version2Level, to output: inout JSONOutput) {
         let kind = level.kind(of: row)
         let address = level.uri(of: row)
         output.beginObject()

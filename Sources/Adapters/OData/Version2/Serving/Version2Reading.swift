@@ -36,16 +36,24 @@ struct Version2Reading: Sendable {
     private func feed(_ place: EntitiesPlace) async throws -> Version2Answer {
         let (reading, deltas) = (CollectionReading(desk), DeltaReading(desk))
         if deltas.isAskedForChanges { return try await Version2Changes(own).feed(place) }
+        let query = try await reading.query(place)
+        let plan = try desk.runner.plan(query)
         // Who can follow changes is told where, as SAP's services do.
-        let (page, mark) = try await desk.runner.followed(try await reading.query(place))
-        let token = try mark.map { try deltas.token($0) }
-        let level = try own.level(page.shape, request.target.options)
-        let next = reading.next(page.next, token)
-        return Version2Answer(
-            content: .feed(
-                Version2Feed(
-                    level: level, rows: page.rows, count: page.count, next: next,
-                    delta: next == nil ? token.map { deltas.link($0) } : nil)))
+        let tracked = try desk.runner.tracked(query, plan)
+        let level = try own.level(plan.shape, request.target.options)
+        let (format, scope) = (own.request.format, own.request.scope)
+        let body = try await desk.documents.body { moment, put in
+            var feed = format.feed(level, in: scope)
+            feed.begin(count: try plan.total(at: moment))
+            let page = try plan.rows(at: moment) { rows in
+                for row in rows { feed.write(row) }
+                try put(try feed.take())
+            }
+            let token = try tracked.map { try deltas.token(try $0.mark(at: moment)) }
+            feed.end(next: reading.next(page, token), delta: page == nil ? token.map { deltas.link($0) } : nil)
+            try put(try feed.take())
+        }
+        return Version2Answer(content: .written(body, type: format.feed(level, in: scope).mediaType))
     }
 
     private func entry(_ place: EntityPlace) async throws -> Version2Answer {

@@ -17,6 +17,9 @@ struct Version2Request: Sendable {
         case .raw(let bytes, let type):
             headers["Content-Type"] = type
             return DoorAnswer(answer.status, headers: headers, body: bytes)
+        case .written(let body, let type):
+            headers["Content-Type"] = type
+            return DoorAnswer(answer.status, headers: headers, body: body)
         default:
             let document = try format.document(answer.content, in: scope)
             headers["Content-Type"] = document.mediaType

@@ -1,0 +1,186 @@
+import AdapterKit
+import ODataLanguage
+import ODataModel
+import ODataQueries
+import ODataRecords
+
+/// `PATCH` of a collection: what is to be different in it, in the form in which services tell changes, made as one
+/// transaction (Protocol 4.01, section 11.4.12; JSON Format 4.01, section 15).
+struct CollectionDelta: Sendable {
+    private let desk: ResourceDesk
+    private let place: EntitiesPlace
+    private var request: ServiceRequest { desk.request }
+    private var table: RecordTable { place.table }
+
+    init(_ desk: ResourceDesk, _ place: EntitiesPlace) {
+        self.desk = desk
+        self.place = place
+    }
+
+    /// What became of one item.
+    private enum Done {
+        case there(RecordID)
+        case gone(RecordID)
+    }
+
+    func answer() async throws -> DoorAnswer {
+        guard request.headers["OData-Version"] != "4.0", request.language != .v2 else {
+            throw ODataError.methodNotAllowed(
+                "Collections are changed from OData 4.01 on.", allowed: "GET, HEAD, POST, OPTIONS")
+        }
+        let items = try items()
+        if case .related(let source, _, let name) = place.origin {
+            try await apply(items, to: source, name)
+            return desk.answers.nothing()
+        }
+        var changes = ChangeSet()
+        var done: [Done] = []
+        for item in items {
+            if let one = try await apply(item, &changes) { done.append(one) }
+        }
+        try await EntityWriting(desk).apply(changes)
+        return try await answer(done)
+    }
+
+    private func items() throws -> [WireValue] {
+        let body = try EntityWriting(desk).json()
+        let context = (body["@odata.context"] ?? body["@context"])?.stringValue
+        guard let items = body["value"]?.arrayValue, context?.hasSuffix("$delta") ?? true else {
+            throw PorticoError(
+                .requestInvalid, "The body is a delta: the context #$delta, and a list of what changes as value.",
+                target: "value")
+        }
+        guard items.count <= desk.limits.insertEntities else {
+            throw PorticoError(
+                .requestLimitExceeded, "One delta changes at most \(desk.limits.insertEntities) entities.",
+                target: "value")
+        }
+        return items
+    }
+
+    /// What a navigation property leads to: the change of the entity that it belongs to.
+    private func apply(_ items: [WireValue], to source: EntityPlace, _ name: String) async throws {
+        try desk.capable(source.table, .update)
+        let record = try await desk.finder.found(source)
+        let declared = desk.tables.model.structured(source.table.type(of: record)) ?? source.type
+        let payload = try EntityPayload(
+            .dictionary(["\(name)@delta": .array(items)]), of: source.table, declared: declared,
+            model: desk.tables.model)
+        var changes = ChangeSet()
+        try await update.change(record, of: source.table, by: payload, replacing: false, if: .none, &changes)
+        try await EntityWriting(desk).apply(changes)
+    }
+
+    /// Nil where there is nothing left to do.
+    private func apply(_ item: WireValue, _ changes: inout ChangeSet) async throws -> Done? {
+        let item = try DeltaItem(item, of: place, links: desk.links, model: desk.tables.model)
+        let record: Record? =
+            if let id = item.id { try await request.records.record(id, in: table.entity) } else { nil }
+        if let tag = item.tag, record.map({ EntityTag.text($0.revision) }) != tag { throw WriteConditions.failed }
+        if item.isRemoved {
+            try desk.capable(table, .delete)
+            guard let record else { return nil }
+            changes.add(RecordChange(table.entity, .delete(record.id), if: condition(item, record)))
+            return .gone(record.id)
+        }
+        guard let record else {
+            try desk.capable(table, .insert)
+            let payload = try EntityPayload(item.json, of: table, declared: place.type, model: desk.tables.model)
+            return .there(try await update.creation.create(payload, in: table, id: item.id, &changes).id)
+        }
+        try desk.capable(table, .update)
+        let declared = desk.tables.model.structured(table.type(of: record)) ?? place.type
+        let payload = try EntityPayload(item.json, of: table, declared: declared, model: desk.tables.model)
+        try await update.change(
+            record, of: table, by: payload, replacing: false, if: condition(item, record), &changes)
+        return .there(record.id)
+    }
+
+    private func condition(_ item: DeltaItem, _ record: Record) -> RecordChange.Condition {
+        item.tag == nil ? .none : .revision(record.revision)
+    }
+
+    private var update: EntityUpdate {
+        let creation = EntityCreation(
+            tables: desk.tables, records: request.records, links: desk.links,
+            discriminators: desk.service.configuration.discriminators, limits: desk.limits)
+        return EntityUpdate(tables: desk.tables, records: request.records, links: desk.links, creation: creation)
+    }
+
+    /// Nothing, unless the caller wants to see what became of it.
+    private func answer(_ done: [Done]) async throws -> DoorAnswer {
+        guard request.preferences.returned == .representation else { return desk.answers.nothing() }
+        let ids = done.compactMap { if case .there(let id) = $0 { id } else { nil } }
+        let query = EntityQuery(
+            table.source, base: .records(ids), options: [], pageSize: max(ids.count, 1),
+            now: desk.service.clock.now())
+        let page = try await desk.runner.page(query)
+        let form = StoredForm(model: desk.tables.model)
+        var rows: [RecordID: ResultRow] = [:]
+        for row in page.rows {
+            rows[table.recordID(fields: table.keyFields(of: row, page.shape), form: form) ?? ""] = row
+        }
+        let changes = done.compactMap { one -> ResultChange? in
+            switch one {
+            case .there(let id): rows[id].map { .whole($0) }
+            case .gone(let id): .gone(id, .deleted)
+            }
+        }
+        var output = JSONOutput()
+        output.beginObject()
+        desk.writer.context("\(table.source)/$delta", to: &output)
+        output.key("value")
+        output.beginArray()
+        for change in changes { NestedDelta(desk.writer).write(change, page.shape, to: &output) }
+        output.endArray()
+        output.endObject()
+        return desk.answers.json(output.bytes, headers: ["Preference-Applied": "return=representation"])
+    }
+}
+
+/// One item of a delta as a request sends it.
+private struct DeltaItem {
+    let json: WireValue
+    /// The entity that it names, by its address or its key; nil where it names none.
+    let id: RecordID?
+    let tag: String?
+    let isRemoved: Bool
+
+    init(_ json: WireValue, of place: EntitiesPlace, links: EntityLinks, model: EntityDataModel) throws {
+        let kind = (json["@odata.context"] ?? json["@context"])?.stringValue ?? ""
+        if kind.hasSuffix("/$link") || kind.hasSuffix("/$deletedLink") {
+            throw ODataError.notImplemented("Links as items of a delta")
+        }
+        self.json = json
+        tag = (json["@odata.etag"] ?? json["@etag"])?.stringValue
+        // As OData 4.0 says it, or as 4.01 does.
+        let removed = kind.hasSuffix("/$deletedEntity") ? json : json["@odata.removed"] ?? json["@removed"]
+        isRemoved = removed != nil
+        if removed?["reason"]?.stringValue == "changed" {
+            throw PorticoError(.requestInvalid, "An entity leaves its set by being deleted.", target: "@removed")
+        }
+        let isOld = kind.hasSuffix("/$deletedEntity")
+        let address = (json["@odata.id"] ?? json["@id"] ?? (isOld ? json["id"] : nil))?.stringValue
+        id = try address.map { try Self.id(at: $0, place, links) } ?? Self.key(json, place, model)
+        if isRemoved, id == nil {
+            throw PorticoError(.requestInvalid, "What is removed is named, with @id or its key.", target: "@removed")
+        }
+    }
+
+    private static func id(at address: String, _ place: EntitiesPlace, _ links: EntityLinks) throws -> RecordID {
+        guard let named = try? links.place(at: address), named.table.entity == place.table.entity,
+            case .key(let id) = named.origin
+        else { throw PorticoError(.requestInvalid, "This is no address of an entity of the set.", target: "@id") }
+        return id
+    }
+
+    private static func key(_ json: WireValue, _ place: EntitiesPlace, _ model: EntityDataModel) throws -> RecordID? {
+        let reader = ValueReader(model: model)
+        var fields = WireDictionary()
+        for name in place.table.keyNames {
+            guard let column = place.table.columns[name], let value = json[name] else { return nil }
+            fields[column.field.text] = try reader.value(value, column.type, at: name)
+        }
+        return place.table.recordID(fields: fields, form: StoredForm(model: model))
+    }
+}

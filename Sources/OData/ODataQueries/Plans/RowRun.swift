@@ -1,0 +1,62 @@
+import AdapterKit
+
+/// Rows on their way from the store to whoever writes them: gathered, expanded together and given on.
+///
+/// Without expansions a few suffice. With them each question is for as many rows as brought about as many entities as are
+/// good to have in memory the time before.
+struct RowRun {
+    private let expander: ExpansionRun
+    private let expansions: [ExpansionPlan]
+    private var rows: [ResultRow] = []
+    private var size: Int
+    /// How many rows there were.
+    private(set) var count = 0
+    private(set) var last: ResultRow?
+
+    /// Rows of the first question: those of most pages.
+    private static let first = 128
+    private static let most = 1_024
+    /// Entities in memory at a time, about.
+    private static let aim = 4_096
+
+    init(_ expander: ExpansionRun, _ expansions: [ExpansionPlan]) {
+        self.expander = expander
+        self.expansions = expansions
+        size = Self.first
+    }
+
+    mutating func add(_ row: ResultRow, _ receive: ([ResultRow]) throws -> Void) throws {
+        rows.append(row)
+        count += 1
+        if rows.count == size { try give(receive) }
+    }
+
+    mutating func give(_ receive: ([ResultRow]) throws -> Void) throws {
+        guard let last = rows.last else { return }
+        self.last = last
+        let brought = expansions.isEmpty ? 0 : try give(rows[...], receive)
+        if expansions.isEmpty { try receive(rows) }
+        if !expansions.isEmpty { size = min(max(rows.count * Self.aim / max(brought, 1), 1), Self.most) }
+        rows.removeAll(keepingCapacity: true)
+    }
+
+    /// Returns how many entities there were. Rows that together bring more than may be are asked for apart.
+    private func give(_ part: ArraySlice<ResultRow>, _ receive: ([ResultRow]) throws -> Void) throws -> Int {
+        var expanded = Array(part)
+        do {
+            try expander.expand(&expanded, expansions)
+        } catch let error as PorticoError where error.code == .requestLimitExceeded && part.count > 1 {
+            let middle = part.startIndex + part.count / 2
+            return try give(part[..<middle], receive) + give(part[middle...], receive)
+        }
+        try receive(expanded)
+        return expanded.reduce(0) { $0 + $1.entities }
+    }
+}
+
+extension ResultRow {
+    /// With all that were expanded of it.
+    fileprivate var entities: Int {
+        expanded.reduce(1) { $0 + $1.rows.reduce(0) { $0 + $1.entities } }
+    }
+}

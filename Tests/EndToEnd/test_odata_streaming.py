@@ -1,0 +1,162 @@
+"""Long answers of OData are read while they are sent: memory stays as it is however slowly they are taken."""
+
+import base64
+import concurrent.futures
+import gzip
+import http.client
+import json
+import time
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+from harness import GatewayTest
+
+V4 = "/odata/v4/admissions/"
+V2 = "/odata/v2/admissions/"
+STUDENTS = 3_000
+# A page of all students, each with a school and some of its students: some fourteen megabytes of JSON.
+LARGE = V4 + "Students?$expand=School($expand=Students($top=16))"
+# Were one such answer held, it would be several times this.
+MOST_GROWTH = 60 << 20
+SLOW = 6
+
+
+class Streaming(GatewayTest):
+    settings = (
+        "--set", f"adapters.odata.services.admissions.samples={STUDENTS}",
+        "--set", "adapters.odata.services.admissions.pageSize=10000",
+        "--set", "adapters.odata.limits.wholeBytes=65536",
+        "--set", "store.streams=7",
+    )
+
+    def get(self, path, **headers):
+        return self.expect(self.gateway.request("GET", path, user="alice", headers=headers), 200)
+
+    def open(self, path):
+        """A connection on which the request was sent and nothing is read."""
+        credentials = base64.b64encode(b"alice:portico-demo").decode()
+        connection = self.gateway.connect()
+        self.addCleanup(connection.close)
+        connection.sendall(
+            f"GET {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Basic {credentials}\r\n\r\n".encode())
+        return connection
+
+
+class Sent(Streaming):
+    def test_what_is_small_is_whole_and_what_is_large_comes_in_pieces(self):
+        small = self.get(V4 + "Students?$top=10")
+        self.assertIn("content-length", small.headers)
+        large = self.get(V4 + "Students")
+        self.assertNotIn("content-length", large.headers)
+        self.assertEqual(large.headers["transfer-encoding"], "chunked")
+        self.assertEqual(len(large.json()["value"]), STUDENTS)
+
+    def test_pages_say_the_same_however_they_are_sent(self):
+        query = "Students?$expand=Visits($select=VisitID),School($select=Name)&$orderby=LastName%20desc&$count=true"
+        large = self.get(V4 + query).json()
+        self.assertEqual(large["@odata.count"], STUDENTS)
+        path, found = query + "&$top=3000", []
+        while path:
+            page = self.get(V4 + path, Prefer="maxpagesize=700").json()
+            found += page["value"]
+            path = page.get("@odata.nextLink", "").split("/admissions/")[-1]
+        self.assertEqual(found, large["value"])
+
+    def test_a_large_page_ends_with_the_address_of_the_next(self):
+        page = self.get(V4 + "Students", Prefer="maxpagesize=2000").json()
+        self.assertEqual(len(page["value"]), 2000)
+        after = self.get(V4 + page["@odata.nextLink"].split("/admissions/")[-1], Prefer="maxpagesize=2000").json()
+        self.assertNotEqual(page["value"][-1], after["value"][0])
+
+    def test_a_large_answer_is_packed_while_it_is_sent(self):
+        packed = self.get(V4 + "Students", **{"Accept-Encoding": "gzip"})
+        self.assertEqual(packed.headers["content-encoding"], "gzip")
+        plain = self.get(V4 + "Students").body
+        self.assertEqual(gzip.decompress(packed.body), plain)
+        self.assertLess(len(packed.body), len(plain) / 3)
+
+    def test_version_2_in_both_formats(self):
+        found = self.get(V2 + "Students?$format=json&$inlinecount=allpages")
+        self.assertEqual(found.headers["transfer-encoding"], "chunked")
+        self.assertEqual(len(found.json()["d"]["results"]), STUDENTS)
+        self.assertEqual(found.json()["d"]["__count"], str(STUDENTS))
+        atom = self.get(V2 + "Students?$expand=Visits")
+        self.assertEqual(atom.headers["transfer-encoding"], "chunked")
+        feed = ElementTree.fromstring(atom.body)
+        self.assertEqual(len(feed.findall("{http://www.w3.org/2005/Atom}entry")), STUDENTS)
+
+    def test_references_and_changes_that_are_followed(self):
+        links = self.get(V4 + "Students/$ref")
+        self.assertEqual(links.headers["transfer-encoding"], "chunked")
+        self.assertIn("Students(", links.json()["value"][-1]["@odata.id"])
+        tracked = self.get(V4 + "Students", Prefer="track-changes")
+        self.assertEqual(tracked.headers["preference-applied"], "track-changes")
+        self.assertIn("$deltatoken=", tracked.json()["@odata.deltaLink"])
+
+    def test_a_head_has_no_body(self):
+        answer = self.gateway.request("HEAD", V4 + "Students", user="alice")
+        self.assertEqual((answer.status, answer.body), (200, b""))
+
+    def test_a_batch_has_a_large_answer_whole(self):
+        requests = {"requests": [{"id": "1", "method": "GET", "url": "Students"}]}
+        answer = self.gateway.request(
+            "POST", V4 + "$batch", json.dumps(requests), {"Content-Type": "application/json"}, user="alice")
+        self.assertEqual(len(answer.json()["responses"][0]["body"]["value"]), STUDENTS)
+
+    def test_what_fails_at_once_has_its_status(self):
+        self.expect(self.gateway.request("GET", V4 + "Students?$orderby=Nothing", user="alice"), 400)
+
+
+class Slow(Streaming):
+    def test_memory_is_bounded_while_many_read_slowly(self):
+        length = len(self.get(LARGE).body)
+        self.assertGreater(length, 10 << 20)
+        before = self.gateway.resident("VmRSS")
+        slow = [self.open(LARGE) for _ in range(SLOW)]
+        for connection in slow:
+            self.assertTrue(connection.recv(4096).startswith(b"HTTP/1.1 200"))
+        time.sleep(1)
+        self.assertLess(self.gateway.resident("VmRSS") - before, MOST_GROWTH)
+        # Others are served meanwhile.
+        self.assertEqual(len(self.get(V4 + "Students?$top=5").json()["value"]), 5)
+        with concurrent.futures.ThreadPoolExecutor(SLOW) as readers:
+            for read in readers.map(self.rest, slow):
+                self.assertGreater(read, length - 4096)
+        self.assertLess(self.gateway.resident("VmHWM") - before, 2 * MOST_GROWTH)
+
+    @staticmethod
+    def rest(connection):
+        """How many bytes come until the last piece."""
+        read, end = 0, b""
+        while piece := connection.recv(1 << 16):
+            read, end = read + len(piece), (end + piece)[-7:]
+            if end == b"\r\n0\r\n\r\n":
+                break
+        return read
+
+    def test_who_goes_away_makes_room(self):
+        for _ in range(30):
+            connection = self.open(LARGE)
+            self.assertTrue(connection.recv(4096).startswith(b"HTTP/1.1 200"))
+            connection.close()
+        self.assertEqual(len(self.get(V4 + "Students").json()["value"]), STUDENTS)
+
+
+class Broken(Streaming):
+    settings = Streaming.settings + ("--set", "adapters.odata.limits.streamSeconds=2")
+
+    def test_an_answer_that_breaks_off_does_not_look_complete(self):
+        connection = self.open(LARGE)
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        self.assertEqual(response.status, 200)
+        time.sleep(4)
+        with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
+            response.read()
+        # Nothing of it stays behind.
+        self.assertEqual(len(self.get(V4 + "Students").json()["value"]), STUDENTS)
+        self.assertIn("An answer broke off", self.gateway.log_path.read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
