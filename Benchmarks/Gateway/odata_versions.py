@@ -12,7 +12,8 @@ from portico import Portico
 
 LEAST_RATIO = 0.7
 JSON = {"Accept": "application/json"}
-PAGE = "Students?$filter=GPA%20ge%203&$orderby=LastName&$top="
+# In the order of the key, so that what is measured is the writing and not the sorting.
+PAGE = "Students?$filter=GPA%20ge%203&$top="
 CALLS = {
     rows: [
         Call(f"OData 4, JSON, {rows}", "GET", f"/odata/v4/admissions/{PAGE}{rows}", of_nginx=None, headers=JSON),

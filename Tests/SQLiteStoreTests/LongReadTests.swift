@@ -1,8 +1,10 @@
 import AdapterKit
 import GRDB
-import SQLiteStore
 import SyncEngine
+import Synchronization
 import Testing
+
+@testable import SQLiteStore
 
 @Suite struct LongReadTests {
     private let directory: TemporaryDirectory
@@ -51,4 +53,33 @@ import Testing
         #expect(try await records.query(Query(filter, countsAll: true), in: "things").total == 1)
         await store.close()
     }
+
+    @Test func `what was long once goes where long reads go, and is tried again now and then`() async throws {
+        var settings = SQLiteStoreSettings(path: directory.path, readers: 1, clock: FixedClock())
+        settings.quickSteps = 2_000
+        let store = try SQLiteStore(settings)
+        let records = try await Things.install(Things.declaration([Field("name", .string)]), in: store)
+        _ = try await records.apply(
+            (0..<1_000).map { RecordChange("things", .create(nil, ["name": .string("name \($0)")])) })
+        let everything = Relation(.records("things", as: 1), columns: [.field(1, "name")])
+        let few = Relation(
+            .records("things", as: 1), where: .same(.field(1, "name"), .value("name 1")), columns: [.field(1, "name")])
+        // Rows of a vain attempt are among them.
+        func rows(_ relation: Relation) async throws -> Int {
+            let seen = Seen()
+            _ = try await records.atOneMoment { moment in
+                try moment.rows(relation) { _ in seen.rows.add(1, ordering: .relaxed) }
+            }
+            return seen.rows.load(ordering: .relaxed)
+        }
+        #expect(try await rows(everything) > 1_000)
+        for _ in 0..<LongReads.times { #expect(try await rows(everything) == 1_000) }
+        #expect(try await rows(everything) > 1_000)
+        #expect(try await rows(few) == 1)
+        await store.close()
+    }
+}
+
+private final class Seen: Sendable {
+    let rows = Atomic(0)
 }

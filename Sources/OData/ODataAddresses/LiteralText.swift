@@ -67,13 +67,19 @@ public struct LiteralText: Sendable {
         if case .enumeration = type.type { true } else { false }
     }
 
-    /// Unreserved characters, and those that a path segment takes as they are in quotes.
+    /// By byte: unreserved characters, and those that a path segment takes as they are in quotes.
+    private static let plain: [Bool] = {
+        let characters = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~'!$*:@,;".utf8)
+        return (UInt8.min...UInt8.max).map(characters.contains)
+    }()
+
+    /// With everything else percent-encoded.
     public static func escaped(_ text: String) -> String {
-        let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~'!$*:@,;".utf8)
+        guard !text.utf8.allSatisfy({ plain[Int($0)] }) else { return text }
         let digits = Array("0123456789ABCDEF".utf8)
         var output: [UInt8] = []
         for byte in text.utf8 {
-            if plain.contains(byte) {
+            if plain[Int(byte)] {
                 output.append(byte)
             } else {
                 output += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
@@ -86,13 +92,18 @@ public struct LiteralText: Sendable {
 extension RecordTable {
     /// `(1)` or `(A=1,B='x')`; empty for a singleton.
     public func keyPredicate(_ fields: WireDictionary, model: EntityDataModel) -> String {
-        guard !isSingleton else { return "" }
         let literals = LiteralText(model: model)
-        let parts = keyNames.map { name in
-            guard let column = columns[name], let value = fields[column.field.text] else { return "\(name)=null" }
-            let text = literals.text(value, as: column.type) ?? "null"
-            return keyNames.count == 1 ? text : "\(name)=\(text)"
-        }
-        return "(\(parts.joined(separator: ",")))"
+        return keyPredicate(
+            keyNames.map { name in
+                guard let column = columns[name], let value = fields[column.field.text] else { return nil }
+                return literals.text(value, as: column.type)
+            })
+    }
+
+    /// Of the key's literals, in its order; nil is null.
+    public func keyPredicate(_ literals: [String?]) -> String {
+        guard !isSingleton else { return "" }
+        if literals.count == 1 { return "(\(literals[0] ?? "null"))" }
+        return "(\(zip(keyNames, literals).map { "\($0)=\($1 ?? "null")" }.joined(separator: ",")))"
     }
 }

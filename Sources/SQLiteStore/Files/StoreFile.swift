@@ -54,8 +54,8 @@ package struct StoreFile {
         return connection
     }
 
-    func openSlowReader() throws -> DatabaseQueue {
-        var configuration = configuration(label: "reader")
+    func openSlowReader(cacheKilobytes: Int = cacheKilobytes) throws -> DatabaseQueue {
+        var configuration = configuration(label: "reader", cacheKilobytes: cacheKilobytes)
         configuration.readonly = true
         return try DatabaseQueue(path: path, configuration: configuration)
     }
@@ -79,14 +79,14 @@ package struct StoreFile {
         }
     }
 
-    private func configuration(label: String) -> Configuration {
+    private func configuration(label: String, cacheKilobytes: Int = cacheKilobytes) -> Configuration {
         var configuration = Configuration()
         configuration.label = "store.\(label)"
         configuration.busyMode = .timeout(Self.busySeconds)
         configuration.foreignKeysEnabled = true
         configuration.prepareDatabase { database in
             try database.execute(sql: "PRAGMA trusted_schema = OFF")
-            try database.execute(sql: "PRAGMA cache_size = -\(Self.cacheKilobytes)")
+            try database.execute(sql: "PRAGMA cache_size = -\(cacheKilobytes)")
             try RelationFunctions.register(on: database)
         }
         return configuration
@@ -94,6 +94,6 @@ package struct StoreFile {
 
     private static let full: Int64 = 2
     private static let busySeconds = 5.0
-    private static let cacheKilobytes = 8192
+    private static let cacheKilobytes = 8_192
     private static let keptLogBytes = 64 << 20
 }

@@ -5,6 +5,7 @@ struct LayoutCatalogue: Sendable {
     private var layouts: [CollectionID: CollectionLayout] = [:]
     /// Of statements that read several of them.
     let admission = StatementAdmission()
+    let longReads = LongReads()
 
     mutating func add(_ layout: CollectionLayout) {
         layouts[layout.id] = layout

@@ -7,7 +7,8 @@ import Synchronization
 ///
 /// Not GRDB's asynchronous reads: the two changes of thread that each costs take longer than a typical read. A read that
 /// turns out long would hold up everything else on its thread; after
-/// ``SQLiteStoreSettings/quickSteps`` of SQLite's instructions it is broken off and begun again in the ``SlowLane``.
+/// ``SQLiteStoreSettings/quickSteps`` of SQLite's instructions it is broken off and begun again in the ``SlowLane``;
+/// ``LongReads`` knows those that go there at once.
 final class ReaderPool: Sendable {
     private struct State {
         var free: [Int]
@@ -19,7 +20,8 @@ final class ReaderPool: Sendable {
     private let slowLane: SlowLane
     private let state: Mutex<State>
 
-    init(_ connections: [DatabaseQueue], slowLane: SlowLane) {
+    init(_ connections: [DatabaseQueue], slowLane: SlowLane, longReads: LongReads) {
+        for connection in connections { connection.unsafeRead(longReads.watch) }
         self.connections = connections
         self.slowLane = slowLane
         state = Mutex(State(free: Array(connections.indices)))

@@ -8,6 +8,10 @@ final class SlowLane: Sendable {
     /// How many long reads wait at most; more throw `server.overloaded`.
     static let maximumWaiting = 64
 
+    /// Long reads go through whole tables, and again and again through the same ones: with a cache that is smaller, every
+    /// page would come from the kernel every time.
+    static let cacheKilobytes = 32_768
+
     private let connection: DatabaseQueue
     private let waiting = Mutex(0)
 

@@ -12,19 +12,23 @@ struct RelationReader {
         _ relation: Relation, _ visible: VisibleRows, _ receive: (any RowValues) throws -> Void
     ) throws {
         let compiled = try RelationCompiler.statement(relation, catalogue, visible)
+        try catalogue.longReads.check(compiled.fragment, on: database)
         let statement = try prepare(compiled.fragment.sql)
         guard sqlite3_stmt_readonly(statement.sqliteStatement) != 0 else {
             throw PorticoError(.serverInternal, "The store made a mistake.", logDetail: "a relation would write")
         }
         let execution = try Execution(statement, compiled.fragment.values)
         let row = StatementRow(reader: execution.row, kinds: compiled.kinds)
-        while try Self.step(execution) { try receive(row) }
+        while try step(execution, of: compiled.fragment) { try receive(row) }
     }
 
     /// A sum of integers that is none any more is the question's fault, not the store's.
-    private static func step(_ execution: borrowing Execution) throws -> Bool {
+    private func step(_ execution: borrowing Execution, of question: SQLFragment) throws -> Bool {
         do {
             return try execution.step()
+        } catch let failure as SQLiteFailure where failure.primary == SQLITE_INTERRUPT {
+            catalogue.longReads.note(question, on: database)
+            throw failure
         } catch let failure as SQLiteFailure where failure.message == "integer overflow" {
             throw PorticoError(.requestInvalid, "A sum is larger than an integer can be.")
         }

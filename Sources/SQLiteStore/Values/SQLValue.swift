@@ -1,5 +1,5 @@
 /// A value as SQLite stores and compares it. Values reach SQL in no other way than bound.
-enum SQLValue: Sendable, Equatable {
+enum SQLValue: Sendable, Hashable {
     case null
     case integer(Int64)
     case real(Double)
@@ -10,7 +10,7 @@ enum SQLValue: Sendable, Equatable {
 }
 
 /// A piece of SQL and the values of its parameters, in order.
-struct SQLFragment: Sendable, Equatable {
+struct SQLFragment: Sendable, Hashable {
     var sql: String
     var values: [SQLValue]
 

@@ -86,27 +86,22 @@ struct ResultWriter: Sendable {
         _ row: ResultRow, _ shape: ResultShape, _ type: StructuredType?, to output: inout JSONOutput
     ) {
         var groups = GroupedColumns(shape)
-        // Keys are told whatever is selected, so that clients know what they have (Protocol 4.01, section 11.2.5.1).
-        let keys = shape.table?.keyNames ?? []
-        for (position, column) in shape.columns.enumerated() where column.isVisible || keys.contains(column.name) {
+        for told in shape.outline.told {
+            let column = shape.columns[told.position]
+            let value = row.values[told.position]
             if column.path.count > 1 {
-                groups.write(position, row, with: values, to: &output)
+                groups.write(told.position, row, with: values, to: &output)
                 continue
             }
-            // A derived type's property is no part of an entity that is not of it.
-            if let type, let table = shape.table, table.columns[column.name] != nil,
-                type.property(column.name) == nil
-            {
-                continue
-            }
-            if !keys.contains(column.name),
-                values.isLeftOut(row.values[position], column.type, of: type?.property(column.name))
+            if told.isDeclared, shape.typeColumn != nil, let type, type.property(column.name) == nil { continue }
+            if format.omitted != nil, !told.isKey,
+                values.isLeftOut(value, column.type, of: type?.property(column.name))
             {
                 continue
             }
             if format.metadata == .full { RowControl.annotate(column.name, column.type, to: &output) }
             output.key(column.name)
-            value(row.values[position], column, to: &output)
+            self.value(value, column, to: &output)
         }
         if let dynamic = shape.dynamicColumn.flatMap({ row.values[$0].dictionaryValue }) {
             for member in dynamic {

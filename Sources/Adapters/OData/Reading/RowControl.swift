@@ -21,8 +21,9 @@ struct RowControl {
             output.member("@odata.type", "#\(type.name)")
         }
         let identity = RowIdentity(tables: writer.tables)
-        let path = identity.path(row, shape)
-        if format.metadata == .full || isDocument, let path { output.member("@odata.id", writer.root + path) }
+        // Within a collection, ids and addresses are computed by whoever reads it (section 4.6.9).
+        let path = format.metadata == .full || isDocument ? identity.path(row, shape) : nil
+        if let path { output.member("@odata.id", writer.root + path) }
         if let tag = identity.tag(row, shape) { output.member("@odata.etag", tag) }
         guard let path else { return }
         if format.metadata == .full { output.member("@odata.editLink", writer.root + path) }

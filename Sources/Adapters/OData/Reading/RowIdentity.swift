@@ -13,20 +13,16 @@ struct RowIdentity {
         if let column = shape.typeColumn, let name = row.values[column].stringValue.flatMap({ QualifiedName($0) }) {
             return tables.model.structured(name)
         }
-        return shape.type.flatMap { tables.model.structured($0) } ?? shape.table?.type
+        guard let type = shape.type, type != shape.table?.type.name else { return shape.table?.type }
+        return tables.model.structured(type) ?? shape.table?.type
     }
 
     /// `Students(1)`; nil where the row does not hold the key.
     func path(_ row: ResultRow, _ shape: ResultShape) -> String? {
         guard let table = shape.table else { return nil }
-        var fields = WireDictionary()
-        for name in table.keyNames {
-            guard let position = shape.columns.firstIndex(where: { $0.path == [name] }),
-                let column = table.columns[name]
-            else { return table.isSingleton ? table.source : nil }
-            fields[column.field.text] = row.values[position]
-        }
-        return table.source + table.keyPredicate(fields, model: tables.model)
+        guard let key = shape.outline.key else { return table.isSingleton ? table.source : nil }
+        let literals = LiteralText(model: tables.model)
+        return table.source + table.keyPredicate(key.map { literals.text(row.values[$0.position], as: $0.column.type) })
     }
 
     func tag(_ row: ResultRow, _ shape: ResultShape) -> String? {

@@ -48,8 +48,24 @@ public enum PrimitiveType: String, Sendable, Hashable, CaseIterable {
         isInteger || self == .decimal || self == .double || self == .single
     }
 
-    public var isGeography: Bool { rawValue.hasPrefix("Geography") }
-    public var isGeometry: Bool { rawValue.hasPrefix("Geometry") }
+    public var isGeography: Bool {
+        switch self {
+        case .geography, .geographyPoint, .geographyLineString, .geographyPolygon, .geographyMultiPoint,
+            .geographyMultiLineString, .geographyMultiPolygon, .geographyCollection:
+            true
+        default: false
+        }
+    }
+
+    public var isGeometry: Bool {
+        switch self {
+        case .geometry, .geometryPoint, .geometryLineString, .geometryPolygon, .geometryMultiPoint,
+            .geometryMultiLineString, .geometryMultiPolygon, .geometryCollection:
+            true
+        default: false
+        }
+    }
+
     public var isSpatial: Bool { isGeography || isGeometry }
 
     /// The integers that the type takes; nil for what is no integer type.

@@ -23,7 +23,27 @@ public struct ResultShape: Sendable {
     /// Whether `$select` or `$apply` says what there is; otherwise all properties are there.
     public let isNarrowed: Bool
     /// Where the key is of an entity whose values have a path of columns; it is null where there is none.
-    public var joined: [String: Int] = [:]
+    public let joined: [String: Int]
+    /// Found out once, because every row is written by it.
+    public let outline: ResultOutline
+
+    init(
+        table: RecordTable?, type: QualifiedName?, columns: [ResultColumn], expansions: [ResultExpansion],
+        revisionColumn: Int?, typeColumn: Int?, dynamicColumn: Int?, streams: [String], isNarrowed: Bool,
+        joined: [String: Int] = [:]
+    ) {
+        self.table = table
+        self.type = type
+        self.columns = columns
+        self.expansions = expansions
+        self.revisionColumn = revisionColumn
+        self.typeColumn = typeColumn
+        self.dynamicColumn = dynamicColumn
+        self.streams = streams
+        self.isNarrowed = isNarrowed
+        self.joined = joined
+        outline = ResultOutline(columns, of: table)
+    }
 }
 
 /// One column of a result.
@@ -36,15 +56,16 @@ public struct ResultColumn: Sendable, Equatable {
     public let isVisible: Bool
     /// The members of a complex value that are told, by path; nil: all.
     public let members: [[String]]?
+    /// The path's names with slashes between them.
+    public let name: String
 
     public init(_ path: [String], _ type: TypeReference, isVisible: Bool = true, members: [[String]]? = nil) {
         self.path = path
         self.type = type
         self.isVisible = isVisible
         self.members = members
+        name = path.count == 1 ? path[0] : path.joined(separator: "/")
     }
-
-    public var name: String { path.joined(separator: "/") }
 }
 
 /// One navigation property whose entities come with the rows.
