@@ -11,7 +11,10 @@ struct SimulatorTests {
             #expect(report.violation == nil, "seed \(seed)")
             counts.add(report.counts)
         }
-        for what in ["live pages", "live streams begun anew", "role changes", "nulls", "compactions", "restores"] {
+        for what in [
+            "live pages", "live streams begun anew", "role changes", "nulls", "compactions", "restores",
+            "pieces staged",
+        ] {
             #expect(counts.counts[what, default: 0] > 4, "\(what)")
         }
     }

@@ -58,6 +58,11 @@ struct SimulatedDevice {
         machine.rowsAreStored()
     }
 
+    mutating func stage(_ piece: StagedPiece) {
+        shelf?.stage(piece)
+        machine.pieceIsStaged()
+    }
+
     mutating func restart() {
         process += 1
         durable = DeviceState(

@@ -15,6 +15,9 @@ extension Simulation {
             if random.chance(faults.deviceDeath) { return die(device) }
             switch action {
             case .persist(let entry): persist(entry, device, taken, epoch)
+            case .stage(let piece):
+                collected.count("pieces staged")
+                devices[device].stage(piece)
             case .pull(let number, let request): send(.pull, number, request.wireValue, device)
             case .push(let number, let request): send(.push, number, request.wireValue, device)
             case .wake(let pause):

@@ -75,6 +75,7 @@ public struct Simulation {
                 pageOperations: 1 + random.below(6), batchMutations: 1 + random.below(4),
                 pauses: .seconds(1)...(.seconds(40_000)))
             limits.refetches = 3
+            limits.gatheredRecords = 1 + number % 3
             devices.append(
                 SimulatedDevice(
                     number, person: Lab.people[number % Lab.people.count], format: formats[number % formats.count],
