@@ -20,7 +20,9 @@ let package = Package(
     name: "Client",
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
-        .library(name: "Client", targets: ["Client"])
+        .library(name: "Client", targets: ["Client"]),
+        // For the simulator, whose devices keep their data as an app does.
+        .library(name: "ReplicaStorage", targets: ["ReplicaStorage"]),
     ],
     dependencies: [
         .package(path: "../AdapterKit"),
