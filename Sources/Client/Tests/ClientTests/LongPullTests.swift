@@ -1,5 +1,6 @@
 import Client
 import Foundation
+import GRDB
 import Synchronization
 import Testing
 import ValueTree
