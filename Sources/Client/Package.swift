@@ -13,13 +13,16 @@ let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireF
 let syncMessages = Target.Dependency.product(name: "SyncMessages", package: "SyncEngine")
 let syncDevice = Target.Dependency.product(name: "SyncDevice", package: "SyncEngine")
 let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
+let sqlite = Target.Dependency.product(name: "GRDBSQLite", package: "GRDB.swift")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 
 let package = Package(
     name: "Client",
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
-        .library(name: "Client", targets: ["Client"])
+        .library(name: "Client", targets: ["Client"]),
+        // For the simulator, whose devices keep their data as an app does.
+        .library(name: "ReplicaStorage", targets: ["ReplicaStorage"]),
     ],
     dependencies: [
         .package(path: "../AdapterKit"),
@@ -31,15 +34,19 @@ let package = Package(
     ],
     targets: [
         .target(
+            name: "ReplicaStorage",
+            dependencies: [valueTree, wireFormats, syncMessages, syncDevice, grdb, sqlite],
+            path: "Storage", swiftSettings: strict),
+        .target(
             name: "Client",
-            dependencies: [valueTree, wireFormats, syncMessages, syncDevice, grdb, crypto],
+            dependencies: ["ReplicaStorage", valueTree, wireFormats, syncMessages, syncDevice, grdb, crypto],
             path: ".",
-            exclude: ["Tests"],
+            exclude: ["Tests", "Storage"],
             swiftSettings: strict),
         .testTarget(
             name: "ClientTests",
             dependencies: [
-                "Client", valueTree, wireFormats, syncMessages, syncDevice, grdb,
+                "Client", "ReplicaStorage", valueTree, wireFormats, syncMessages, syncDevice, grdb,
                 // The gateway's own machines, in memory.
                 .product(name: "SyncEngine", package: "SyncEngine"),
                 .product(name: "MemoryStore", package: "SyncEngine"),

@@ -21,6 +21,7 @@ let package = Package(
         .package(path: "../AdapterKit"),
         .package(path: "../WireFormats"),
         .package(path: "../SyncEngine"),
+        .package(path: "../Client"),
     ],
     targets: [
         .target(
@@ -32,6 +33,7 @@ let package = Package(
                 .product(name: "SyncMessages", package: "SyncEngine"),
                 .product(name: "SyncDevice", package: "SyncEngine"),
                 .product(name: "MemoryStore", package: "SyncEngine"),
+                .product(name: "ReplicaStorage", package: "Client"),
             ],
             path: "Simulator", swiftSettings: strict),
         .executableTarget(

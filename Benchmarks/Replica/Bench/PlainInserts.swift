@@ -13,7 +13,7 @@ struct PlainInserts {
     func run(at url: URL) throws -> Double {
         let rows = try gateway.records.map { record in
             guard case .put(let fields) = record.kind else { return (record.id, record.rev, Data()) }
-            return (record.id, record.rev, Data(try CBORFormat().write(.dictionary(fields))))
+            return (record.id, record.rev, Data(try CBORFormat().write(.dictionary(fields.tree))))
         }
         let database = try DatabasePool(path: url.path)
         try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import ReplicaStorage
 import ValueTree
 
 #if canImport(CryptoKit)

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import ReplicaStorage
 import SyncDevice
 import ValueTree
 
@@ -24,10 +25,11 @@ public final class Replica: Sendable {
         (database, lock) = try storing {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             let lock = try FolderLock(folder)
-            let coding = RowCoding(cipher: settings.cipher, sensitiveFields: settings.sensitiveFields)
+            let coding = RowCoding(
+                cipher: settings.cipher.map(RowCipher.init), sensitiveFields: settings.sensitiveFields)
             let path = folder.appendingPathComponent("replica.sqlite").path
             let indexes = settings.indexes.merging(ChatRecords.indexes) { $0 + $1 }
-            return (try ReplicaDatabase(path: path, coding: coding, indexes: indexes), lock)
+            return (try ReplicaDatabase(path: path, coding: coding, indexes: indexes.mapValues(\.fields)), lock)
         }
         let files = folder.appendingPathComponent("attachments", isDirectory: true)
         let (database, limits) = (database, settings.limits)
@@ -189,7 +191,7 @@ extension Replica {
     /// read any more.
     public func close() async {
         await runner.close()
-        try? database.pool.close()
+        try? database.close()
         lock.release()
     }
 }

@@ -41,3 +41,8 @@ public struct FieldIndex: Sendable, Hashable, ExpressibleByStringLiteral, Expres
     public init(stringLiteral field: String) { fields = [field] }
     public init(arrayLiteral fields: String...) { self.fields = fields }
 }
+
+extension [FieldIndex] {
+    /// Each once.
+    var fields: Set<[String]> { Set(map(\.fields)) }
+}

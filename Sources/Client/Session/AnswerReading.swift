@@ -6,12 +6,23 @@ extension TransportResponse {
     ///
     /// - Throws: ``ClientError/unreadableAnswer(_:)``.
     public func value() throws(ClientError) -> WireValue {
+        try read { format, body throws(WireFormatError) in try format.read(body) }
+    }
+
+    /// The same as a tape, of which values are made one by one.
+    func tape() throws(ClientError) -> Tape {
+        try read { format, body throws(WireFormatError) in try format.readTape(body, limits: ReadingLimits()) }
+    }
+
+    private func read<Result>(
+        _ read: (any WireFormat, [UInt8]) throws(WireFormatError) -> Result
+    ) throws(ClientError) -> Result {
         let type = header("content-type") ?? ""
         guard let format = Self.formats.first(where: { type.hasPrefix($0.type) })?.format else {
             throw .unreadableAnswer("an answer of type \"\(type)\"")
         }
         do {
-            return try format.read(body)
+            return try read(format, body)
         } catch {
             throw .unreadableAnswer(error.description)
         }

@@ -1,21 +1,19 @@
 import GRDB
 
 /// The indexes that the app asked for, by the fields that it filters and orders by.
-struct DeclaredIndexes {
+package struct DeclaredIndexes: Sendable {
     private let definitions: [String: String]
     private let statistics: [String: String]
 
-    /// - Parameter indexes: by collection.
-    init(_ indexes: [String: [FieldIndex]]) {
-        let all = indexes.flatMap { collection, list in
-            Set(list).filter { !$0.fields.isEmpty }.map { (collection, $0.fields) }
-        }
+    /// - Parameter indexes: by collection, the fields of each index.
+    package init(_ indexes: [String: Set<[String]>]) {
+        let all = indexes.flatMap { collection, list in list.filter { !$0.isEmpty }.map { (collection, $0) } }
         definitions = Dictionary(uniqueKeysWithValues: all.map { (Self.name($0, $1), Self.definition($0, $1)) })
         statistics = Dictionary(uniqueKeysWithValues: all.map { (Self.name($0, $1), Self.statistics($1.count)) })
     }
 
     /// Makes those that are not there and drops those that are not wanted any more, or not in this form.
-    func install(_ database: Database) throws {
+    package func install(_ database: Database) throws {
         let sql = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND name LIKE 'field:%'"
         let rows = try Row.fetchAll(database, sql: sql)
         let found = Dictionary(rows.map { ($0["name"] as String, $0["sql"] as String) }) { first, _ in first }
@@ -65,8 +63,8 @@ struct DeclaredIndexes {
 }
 
 extension String {
-    var sqlText: String { "'" + replacingOccurrences("'", with: "''") + "'" }
-    var sqlName: String { "\"" + replacingOccurrences("\"", with: "\"\"") + "\"" }
+    package var sqlText: String { "'" + replacingOccurrences("'", with: "''") + "'" }
+    package var sqlName: String { "\"" + replacingOccurrences("\"", with: "\"\"") + "\"" }
 
     private func replacingOccurrences(_ mark: Character, with two: String) -> String {
         reduce(into: "") { $1 == mark ? $0.append(two) : $0.append($1) }

@@ -11,6 +11,7 @@ struct EncodedRows {
     static let atOnce = 4096
     /// Fewer are not worth another thread.
     private static let leastForAThread = 256
+    private static let cores = ProcessInfo.processInfo.activeProcessorCount
 
     private let coding: RowCoding
 
@@ -19,14 +20,14 @@ struct EncodedRows {
     }
 
     /// In the order of the changes; nil where the record goes.
-    func columns(_ changes: ArraySlice<(key: RecordKey, copy: RecordCopy?)>) throws -> [RowCoding.Columns?] {
-        let length = max(Self.leastForAThread, (changes.count - 1) / ProcessInfo.processInfo.activeProcessorCount + 1)
+    func columns(_ changes: ArraySlice<RecordChanges.Change>) throws -> [RowCoding.Columns?] {
+        let length = max(Self.leastForAThread, (changes.count - 1) / Self.cores + 1)
         let starts = Array(stride(from: changes.startIndex, to: changes.endIndex, by: length))
         let parts = Mutex<[Int: Result<[RowCoding.Columns?], any Error>]>([:])
         DispatchQueue.concurrentPerform(iterations: starts.count) { number in
             let part = changes[starts[number]..<min(starts[number] + length, changes.endIndex)]
             let made = Result {
-                try part.map { change in try change.copy.map { try coding.columns($0.fields, of: change.key) } }
+                try part.map { change in try change.copy.map { try coding.columns($0.content, of: change.key) } }
             }
             parts.withLock { $0[number] = made }
         }

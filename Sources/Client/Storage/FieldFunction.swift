@@ -15,7 +15,7 @@ enum FieldFunction {
 
 extension WireValue {
     /// Numbers compare as numbers, dates by their seconds, text and data by their bytes.
-    var comparable: (any DatabaseValueConvertible)? {
+    package var comparable: (any DatabaseValueConvertible)? {
         switch self {
         case .bool(let flag): flag
         case .int64(let number): number

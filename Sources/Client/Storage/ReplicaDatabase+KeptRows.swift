@@ -4,19 +4,19 @@ import SyncDevice
 import SyncMessages
 
 extension ReplicaDatabase: KeptRows {
-    func record(_ key: RecordKey) -> RecordCopy? {
+    public func record(_ key: RecordKey) -> RecordCopy? {
         reading(nil) { database in
             guard let row = try Self.row(key, database), let rev = row["rev"] as Int64? else { return nil }
-            let columns = RowCoding.Columns(fields: row["fields"], sealed: row["sealed"])
+            let columns = RowCoding.Columns(row)
             return RecordCopy(id: key.id, rev: rev, fields: try coding.fields(columns, of: key))
         }
     }
 
-    func revision(_ key: RecordKey) -> Int64? {
+    public func revision(_ key: RecordKey) -> Int64? {
         reading(nil) { try Self.row(key, $0)?["rev"] }
     }
 
-    func records(of collection: String) -> [RecordCopy] {
+    public func records(of collection: String) -> [RecordCopy] {
         reading([]) { database in
             let ids = try String.fetchAll(
                 database,
@@ -26,13 +26,13 @@ extension ReplicaDatabase: KeptRows {
             return try ids.compactMap { id in
                 let key = RecordKey(collection, id)
                 guard let row = try Self.row(key, database), let rev = row["rev"] as Int64? else { return nil }
-                let columns = RowCoding.Columns(fields: row["fields"], sealed: row["sealed"])
+                let columns = RowCoding.Columns(row)
                 return RecordCopy(id: id, rev: rev, fields: try coding.fields(columns, of: key))
             }
         }
     }
 
-    func checksums() -> [String: ScopeChecksum] {
+    public func checksums() -> [String: ScopeChecksum] {
         reading([:]) { database in
             let rows = try Row.fetchAll(database, sql: "SELECT collection, count, sum FROM scopes")
             return Dictionary(

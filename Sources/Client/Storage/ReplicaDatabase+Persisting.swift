@@ -4,21 +4,26 @@ import SyncDevice
 import SyncMessages
 
 /// What one step of the device makes durable.
-struct PersistedStep {
+public struct PersistedStep: Sendable {
     let entries: [JournalEntry]
     /// Of the state after the step.
     let state: DeviceState
     /// Records that may look different after it, beyond those that a pull names.
     let touched: Set<RecordKey>
 
-    var pulls: [JournalEntry.Pulled] {
+    /// - Parameter touched: with a pull, all that the outbox has to do with, before it and after.
+    public init(entries: [JournalEntry], state: DeviceState, touched: Set<RecordKey>) {
+        (self.entries, self.state, self.touched) = (entries, state, touched)
+    }
+
+    package var pulls: [JournalEntry.Pulled] {
         entries.compactMap { entry in
             if case .pulled(let pulled) = entry { pulled } else { nil }
         }
     }
 
     /// Collections of which somebody may see something different.
-    var collections: Set<String> {
+    package var collections: Set<String> {
         Set(touched.map(\.collection)).union(pulls.flatMap(\.rows.collections))
     }
 }
@@ -28,13 +33,15 @@ extension ReplicaDatabase {
     private static let longestJournal = 512
 
     /// All of it in one transaction, or none of it.
-    func persist(_ step: PersistedStep) throws {
+    public func persist(_ step: PersistedStep) throws {
         // Read before the transaction: readers see what was committed.
         let shown = step.touched.map { ShownRecord($0, in: step.state) }
         if let failure = takeFailure() { throw failure }
         try pool.write { database in
             let rows = try RowWriting(database, coding)
-            for pulled in step.pulls { try rows.apply(pulled.rows, checksums: step.state.rows) }
+            for pulled in step.pulls {
+                try rows.apply(pulled.rows, checksums: step.state.rows, indexes: indexes)
+            }
             for record in shown { try rows.show(record) }
             try write(step, database)
         }

@@ -8,7 +8,7 @@ extension ReplicaDatabase {
     /// What the device is after all that was persisted.
     ///
     /// - Parameter newClientID: for a replica that has none yet.
-    func state(newClientID: () -> String) throws -> DeviceState {
+    public func state(newClientID: () -> String) throws -> DeviceState {
         // They ask the database themselves, so they cannot be made while it is read.
         let rows = ReplicaRows(keptBy: self)
         if let failure = takeFailure() { throw failure }
@@ -18,7 +18,7 @@ extension ReplicaDatabase {
         return state
     }
 
-    func save(_ state: DeviceState) throws {
+    public func save(_ state: DeviceState) throws {
         try pool.write { try self.writeSnapshot(state, $0) }
     }
 

@@ -1,66 +1,81 @@
 import Foundation
+import GRDB
 import SyncDevice
+import SyncMessages
 import ValueTree
 import WireFormats
 
 /// Fields ⇄ the columns of a row. `fields` is a CBOR map of all fields, in their order; sensitive ones are null in it and
 /// stand in `sealed`, another CBOR map, encrypted and bound to the record's key.
-struct RowCoding: Sendable {
-    let cipher: (any FieldCipher)?
+public struct RowCoding: Sendable {
+    package let cipher: RowCipher?
     /// By collection.
-    let sensitiveFields: [String: Set<String>]
+    package let sensitiveFields: [String: Set<String>]
     private let format = CBORFormat()
 
-    init(cipher: (any FieldCipher)?, sensitiveFields: [String: Set<String>]) {
+    /// Without a cipher nothing is sealed.
+    public init(cipher: RowCipher? = nil, sensitiveFields: [String: Set<String>] = [:]) {
         self.cipher = cipher
         self.sensitiveFields = cipher == nil ? [:] : sensitiveFields
     }
 
-    struct Columns {
-        var fields: Data
-        var sealed: Data?
+    package struct Columns {
+        var fields: [UInt8]
+        var sealed: [UInt8]?
+
+        init(fields: [UInt8], sealed: [UInt8]? = nil) {
+            (self.fields, self.sealed) = (fields, sealed)
+        }
+
+        /// From the columns of these names.
+        package init(_ row: Row) {
+            fields = [UInt8](row["fields"] as Data)
+            sealed = (row["sealed"] as Data?).map { [UInt8]($0) }
+        }
     }
 
-    func columns(_ fields: WireDictionary, of key: RecordKey) throws -> Columns {
+    func columns(_ content: RecordFields, of key: RecordKey) throws -> Columns {
         guard let cipher, let names = sensitiveFields[key.collection] else {
-            return Columns(fields: try bytes(fields))
+            if let fields = content.written as? TapeFields { return Columns(fields: try fields.cbor()) }
+            return Columns(fields: try bytes(content.tree))
         }
+        let fields = content.tree
         var (open, secret) = (fields, WireDictionary())
         for entry in fields.entries where names.contains(entry.key) {
             secret[entry.key] = entry.value
             open[entry.key] = .null
         }
         guard !secret.isEmpty else { return Columns(fields: try bytes(fields)) }
-        let sealed = try cipher.seal([UInt8](try bytes(secret)), context: Self.context(key))
-        return Columns(fields: try bytes(open), sealed: Data(sealed))
+        let sealed = try cipher.seal(try bytes(secret), context: Self.context(key))
+        return Columns(fields: try bytes(open), sealed: sealed)
     }
 
-    func fields(_ columns: Columns, of key: RecordKey) throws -> WireDictionary {
+    package func fields(_ columns: Columns, of key: RecordKey) throws -> WireDictionary {
         var fields = try dictionary(columns.fields)
         guard let sealed = columns.sealed else { return fields }
         guard let cipher else { throw StorageFailure("there are sealed fields, and no cipher was given") }
-        let secret = try cipher.open([UInt8](sealed), context: Self.context(key))
-        for entry in try dictionary(Data(secret)).entries { fields[entry.key] = entry.value }
+        let secret = try cipher.open(sealed, context: Self.context(key))
+        for entry in try dictionary(secret).entries { fields[entry.key] = entry.value }
         return fields
     }
 
     /// A value that is not a record's: sealed as a whole where there is a cipher, because it may hold any field.
-    func blob(_ value: WireValue, as name: String) throws -> Data {
+    package func blob(_ value: WireValue, as name: String) throws -> Data {
         let bytes = try format.write(value)
         return Data(try cipher?.seal(bytes, context: Array(name.utf8)) ?? bytes)
     }
 
-    func value(_ blob: Data, as name: String) throws -> WireValue {
+    package func value(_ blob: Data, as name: String) throws -> WireValue {
         let bytes = [UInt8](blob)
         return try format.read(try cipher?.open(bytes, context: Array(name.utf8)) ?? bytes)
     }
 
-    private func bytes(_ fields: WireDictionary) throws -> Data {
-        Data(try format.write(.dictionary(fields)))
+    private func bytes(_ fields: WireDictionary) throws -> [UInt8] {
+        try format.write(.dictionary(fields))
     }
 
-    private func dictionary(_ bytes: Data) throws -> WireDictionary {
-        guard case .dictionary(let fields) = try format.read([UInt8](bytes)) else {
+    private func dictionary(_ bytes: [UInt8]) throws -> WireDictionary {
+        guard case .dictionary(let fields) = try format.read(bytes) else {
             throw StorageFailure("a row without fields")
         }
         return fields
@@ -72,10 +87,10 @@ struct RowCoding: Sendable {
 }
 
 /// What is wrong with the files; the text is for a log.
-struct StorageFailure: Error, CustomStringConvertible {
-    let description: String
+public struct StorageFailure: Error, CustomStringConvertible {
+    public let description: String
 
-    init(_ description: String) {
+    package init(_ description: String) {
         self.description = description
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import SyncDevice
 import SyncMessages
@@ -12,27 +11,19 @@ struct RowWriting {
     init(_ database: Database, _ coding: RowCoding) throws {
         self.database = database
         self.coding = coding
-        statements = try RowStatements(database)
+        statements = try RowStatements(database, of: "records", coding)
     }
 
-    /// What a pull brought. Records that the outbox has to do with are shown anew afterwards.
-    func apply(_ staged: StagedRows, checksums rows: ReplicaRows) throws {
-        for collection in staged.cleared {
-            try run("DELETE FROM records WHERE collection = ?", [collection])
-            try run("DELETE FROM beneath WHERE collection = ?", [collection])
-        }
-        let beneath = try Set(Row.fetchAll(database, sql: "SELECT collection, id FROM beneath").map(Self.key))
-        // In the order of the keys the tree grows at its end, which is twice as fast.
-        let changes = staged.changes.map { (key: $0.key, copy: $0.value) }.sorted { $0.key < $1.key }
-        for start in stride(from: 0, to: changes.count, by: EncodedRows.atOnce) {
-            let part = changes[start..<min(start + EncodedRows.atOnce, changes.count)]
-            for (change, columns) in zip(part, try EncodedRows(coding).columns(part)) {
-                if beneath.contains(change.key) {
-                    try setBeneath(change.key, change.copy, columns)
-                } else {
-                    try setRecord(change.key, change.copy, columns, isWaiting: false)
-                }
-            }
+    /// What a pull brought. Records that the outbox has to do with are to be shown anew afterwards, all of them.
+    func apply(_ staged: StagedRows, checksums rows: ReplicaRows, indexes: DeclaredIndexes) throws {
+        try uncover()
+        if staged.isStaged {
+            let staging = try Staging(database, coding)
+            try staging.add(staged.piece)
+            try staging.move(clearing: staged.cleared, indexes: indexes)
+        } else {
+            for collection in staged.cleared { try run("DELETE FROM records WHERE collection = ?", [collection]) }
+            try statements.write(staged.changes) { try statements.remove($0) }
         }
         for collection in staged.collections {
             let checksum = rows.checksum(of: collection)
@@ -42,12 +33,23 @@ struct RowWriting {
         }
     }
 
+    /// `records` has what the server has, and nothing else.
+    private func uncover() throws {
+        try database.execute(
+            sql: """
+                DELETE FROM records WHERE (collection, id) IN (SELECT collection, id FROM beneath);
+                INSERT INTO records SELECT collection, id, rev, 0, fields, sealed FROM beneath WHERE rev IS NOT NULL;
+                DELETE FROM beneath
+                """)
+    }
+
     func show(_ shown: ShownRecord) throws {
         let (key, arguments) = (shown.key, StatementArguments([shown.key.collection, shown.key.id]))
         guard shown.isLaidOver else { return try uncover(key, arguments) }
         try cover(arguments)
-        let columns = try shown.record.map { try coding.columns($0.fields, of: key) }
-        try setRecord(key, shown.record, columns, isWaiting: shown.isWaiting)
+        guard let record = shown.record else { return try statements.remove(key) }
+        let columns = try coding.columns(record.content, of: key)
+        try statements.put(key, record.rev, waiting: shown.isWaiting ? 1 : 0, columns)
     }
 
     /// Keeps what the server has, unless that was done before.
@@ -75,22 +77,7 @@ struct RowWriting {
         try run("DELETE FROM beneath WHERE collection = ? AND id = ?", arguments)
     }
 
-    private func setRecord(
-        _ key: RecordKey, _ copy: RecordCopy?, _ columns: RowCoding.Columns?, isWaiting: Bool
-    ) throws {
-        guard let copy, let columns else { return try statements.remove(key) }
-        try statements.record.write([key.collection, key.id, copy.rev, isWaiting, columns.fields, columns.sealed])
-    }
-
-    private func setBeneath(_ key: RecordKey, _ copy: RecordCopy?, _ columns: RowCoding.Columns?) throws {
-        try statements.beneath.write([key.collection, key.id, copy?.rev, columns?.fields, columns?.sealed])
-    }
-
     private func run(_ sql: String, _ arguments: StatementArguments) throws {
         try database.cachedStatement(sql: sql).execute(arguments: arguments)
-    }
-
-    private static func key(_ row: Row) -> RecordKey {
-        RecordKey(row["collection"], row["id"])
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import SyncDevice
+import SyncMessages
 import ValueTree
 
 /// Which fields are sealed is remembered with the rows. Where an app declares others, the rows are written anew.
@@ -24,6 +25,8 @@ struct SensitiveFields {
             }
             guard stored != declared else { return }
             for table in ["records", "beneath"] { try rewrite(table, database) }
+            // Of a pull that was cut off: not worth anything, but not to lie open either.
+            try database.execute(sql: "DROP TABLE IF EXISTS incoming")
         }
         try database.execute(
             sql: "INSERT OR REPLACE INTO device VALUES (?, ?)",
@@ -44,13 +47,13 @@ struct SensitiveFields {
         var fresh: [(RecordKey, RowCoding.Columns)] = []
         while let row = try rows.next() {
             let key = RecordKey(row["collection"], row["id"])
-            let old = RowCoding.Columns(fields: row["fields"], sealed: row["sealed"])
-            fresh.append((key, try coding.columns(try coding.fields(old, of: key), of: key)))
+            let old = RowCoding.Columns(row)
+            fresh.append((key, try coding.columns(RecordFields(try coding.fields(old, of: key)), of: key)))
         }
         for (key, columns) in fresh {
             try database.execute(
                 sql: "UPDATE \(table) SET fields = ?, sealed = ? WHERE collection = ? AND id = ?",
-                arguments: [columns.fields, columns.sealed, key.collection, key.id])
+                arguments: [Data(columns.fields), columns.sealed.map { Data($0) }, key.collection, key.id])
         }
     }
 }

@@ -4,6 +4,8 @@ import SyncDevice
 public struct SyncLimits: Sendable, Equatable {
     /// Records in one page of a pull.
     public var page = 2_000
+    /// Records that a pull gathers in memory; more are staged in the replica's file until the pull is complete.
+    public var gathered = 2_000
     /// Edits in one push.
     public var batch = 100
     /// Edits that may wait for the server; one more is ``ClientError/outboxFull``.
@@ -27,7 +29,7 @@ public struct SyncLimits: Sendable, Equatable {
 
     func device(_ collections: [String]?) -> DeviceLimits {
         DeviceLimits(
-            collections: collections, pageOperations: page, batchMutations: batch, pendingEdits: waitingEdits,
-            pauses: pauses)
+            collections: collections, pageOperations: page, gatheredRecords: gathered, batchMutations: batch,
+            pendingEdits: waitingEdits, pauses: pauses)
     }
 }

@@ -5,7 +5,7 @@ import SyncMessages
 extension SyncRunner {
     func carryOut(_ action: DeviceAction) {
         switch action {
-        case .persist: break
+        case .persist, .stage: break
         case .pull(let number, let request): start(number) { await $0.pull(number, request, of: $1) }
         case .push(let number, let request): start(number) { await $0.push(number, request, of: $1) }
         case .wake(let pause): setAlarm(after: pause)

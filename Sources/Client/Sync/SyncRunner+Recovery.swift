@@ -1,3 +1,4 @@
+import ReplicaStorage
 import SyncDevice
 
 /// What becomes of the runner where the disk fails, or the device needs another name.

@@ -1,3 +1,4 @@
+import ReplicaStorage
 import SyncDevice
 import SyncMessages
 
@@ -99,7 +100,16 @@ actor SyncRunner {
             throw breakDown(error)
         }
         for action in actions { carryOut(action) }
+        // Last, so that the next page is on its way meanwhile.
+        do { try stage(actions) } catch { throw breakDown(error) }
         publish()
+    }
+
+    private func stage(_ actions: [DeviceAction]) throws {
+        for case .stage(let piece) in actions {
+            try database.stage(piece)
+            device.pieceIsStaged()
+        }
     }
 
     private func persist(_ actions: [DeviceAction], _ touched: Set<RecordKey>) throws {

@@ -9,8 +9,8 @@ struct SyncServer: Sendable {
 
     func pull(_ request: PullRequest) async -> (reply: PullReply, error: ClientError?) {
         do {
-            let value = try await value("pull", request.wireValue)
-            return (.page(try PullPage(from: value)), nil)
+            let tape = try await session.answer(to: call("pull", request.wireValue)).tape()
+            return (.page(try PullPage(reading: tape)), nil)
         } catch {
             let error = ClientError(meaning: error)
             if error.endsSignIn { return (.unauthorized, error) }
@@ -58,10 +58,13 @@ struct SyncServer: Sendable {
     }
 
     private func value(_ name: String, _ body: WireValue) async throws -> WireValue {
-        try await session.value(
-            of: ServerCall(
-                "POST", path: ["sync", "v1", name], body: .value(body), deadline: limits.deadline,
-                largestAnswer: limits.largestAnswer))
+        try await session.value(of: call(name, body))
+    }
+
+    private func call(_ name: String, _ body: WireValue) -> ServerCall {
+        ServerCall(
+            "POST", path: ["sync", "v1", name], body: .value(body), deadline: limits.deadline,
+            largestAnswer: limits.largestAnswer)
     }
 }
 

@@ -34,7 +34,9 @@ extension Device {
 
     private mutating func take(_ step: Replica.Step) {
         switch step {
-        case .ask(let request): ask(request)
+        case .ask(let request):
+            ask(request)
+            if state.rows.kept != nil, let piece = pull.replica.piece { actions.append(.stage(piece)) }
         case .apply(let rows, let completion, let startsOver):
             note(.pulled(JournalEntry.Pulled(rows: rows, completion: completion, startsOver: startsOver)))
             pull.request = nil

@@ -63,6 +63,12 @@ public struct Device: Sendable {
         state.forgetStoredRows()
     }
 
+    /// The piece of the last ``DeviceAction/stage(_:)`` is where the rows are kept.
+    public mutating func pieceIsStaged() {
+        guard let kept = state.rows.kept else { return }
+        pull.replica.areStaged(by: kept)
+    }
+
     /// Ends a conflict or a rejection: `edit` is what the app wants instead, made on the server's copy; nil: nothing.
     public mutating func resolve(_ number: Int64, with edit: LocalEdit?) -> [DeviceAction] {
         guard let found = state.outbox.setAside.first(where: { $0.pending.number == number }) else { return [] }

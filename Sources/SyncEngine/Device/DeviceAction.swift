@@ -4,6 +4,9 @@ import SyncMessages
 public enum DeviceAction: Sendable, Equatable {
     /// To be made durable before the actions after it are carried out.
     case persist(JournalEntry)
+    /// To be put where the rows are kept, apart from them, and then ``Device/pieceIsStaged()`` to be called. It need not be
+    /// durable, and comes after the request for the page behind it, so that both can be under way.
+    case stage(StagedPiece)
     case pull(RequestNumber, PullRequest)
     case push(RequestNumber, PushRequest)
     /// Call ``Device/wake()`` after that time.

@@ -4,6 +4,8 @@ public struct DeviceLimits: Sendable, Equatable {
     public var collections: [String]?
     /// Operations in one page.
     public var pageOperations: Int
+    /// Records that a pull gathers in memory before they are staged; of rows that are kept elsewhere.
+    public var gatheredRecords: Int
     /// Mutations in one push.
     public var batchMutations: Int
     /// Edits that wait for an outcome.
@@ -14,11 +16,13 @@ public struct DeviceLimits: Sendable, Equatable {
     public var pauses: ClosedRange<Duration>
 
     public init(
-        collections: [String]? = nil, pageOperations: Int = 500, batchMutations: Int = 100, pendingEdits: Int = 10_000,
-        refetches: Int = 3, pauses: ClosedRange<Duration> = .seconds(1)...(.seconds(300))
+        collections: [String]? = nil, pageOperations: Int = 500, gatheredRecords: Int = 2_000,
+        batchMutations: Int = 100, pendingEdits: Int = 10_000, refetches: Int = 3,
+        pauses: ClosedRange<Duration> = .seconds(1)...(.seconds(300))
     ) {
         self.collections = collections
         self.pageOperations = pageOperations
+        self.gatheredRecords = gatheredRecords
         self.batchMutations = batchMutations
         self.pendingEdits = pendingEdits
         self.refetches = refetches

@@ -2,8 +2,8 @@ import SyncMessages
 import ValueTree
 
 /// The pull under way: gathers its pages apart from the rows, verifies what they come to, and asks for more until every
-/// scope agrees with its checksum. What it gathered lives in memory only: a pull that is cut off begins again from the
-/// last checkpoint applied.
+/// scope agrees with its checksum. What it gathered is in memory, or staged where the rows are kept, and counts for this
+/// pull alone: one that is cut off begins again from the last checkpoint applied.
 struct Replica: Sendable {
     enum Step: Equatable {
         case ask(PullRequest)
@@ -51,11 +51,18 @@ struct Replica: Sendable {
     private mutating func finish(_ completion: PullCompletion, over rows: ReplicaRows) -> Step {
         // What no scope counts any more is nobody's to keep.
         let named = Set(completion.scopes.map(\.scope))
-        let touched = rows.collections.union(staged.changes.keys.map(\.collection))
+        let touched = rows.collections.union(staged.collections)
         for collection in touched.subtracting(named) { staged.clear(collection) }
         // Not held any longer than needed: after a first sync it is everything there is.
         defer { staged = StagedRows() }
         return .apply(staged, completion, startsOver: startsOver)
+    }
+
+    /// What is to be staged now; nil: nothing yet.
+    var piece: StagedPiece? { staged.changes.count >= limits.gatheredRecords ? staged.piece : nil }
+
+    mutating func areStaged(by kept: any KeptRows) {
+        staged.areStaged(by: kept)
     }
 
     private func request(_ checkpoint: String?, refetch: [String] = []) -> PullRequest {

@@ -6,7 +6,8 @@ import ValueTree
 public struct ReplicaRows: Sendable {
     private var rows: [String: [String: RecordCopy]] = [:]
     private var checksums: [String: ScopeChecksum] = [:]
-    private let kept: (any KeptRows)?
+    /// Nil: they are in memory.
+    let kept: (any KeptRows)?
     private var unstored = StagedRows()
 
     public init() {
@@ -33,7 +34,7 @@ public struct ReplicaRows: Sendable {
     public func records(of collection: String) -> [RecordCopy] {
         guard let kept else { return rows[collection].map { Array($0.values) } ?? [] }
         let stored = kept.records(of: collection).filter { unstored.change(of: RecordKey(collection, $0.id)) == nil }
-        return stored + unstored.changes.filter { $0.key.collection == collection }.compactMap(\.value)
+        return stored + unstored.changes(of: collection).compactMap(\.value)
     }
 
     /// Those that have records.
@@ -45,7 +46,9 @@ public struct ReplicaRows: Sendable {
         for collection in staged.collections { checksums[collection] = staged.checksum(of: collection, over: self) }
         guard kept == nil else { return unstored.add(staged) }
         for collection in staged.cleared { rows[collection] = nil }
-        for (key, copy) in staged.changes { rows[key.collection, default: [:]][key.id] = copy }
+        for collection in staged.collections {
+            for (key, copy) in staged.changes(of: collection) { rows[collection, default: [:]][key.id] = copy }
+        }
     }
 
     /// Everything that was applied is where the rows are kept.

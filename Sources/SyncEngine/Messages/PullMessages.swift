@@ -97,7 +97,7 @@ public struct PullPage: SyncMessage {
 /// One record, as the device is to have it from now on.
 public struct RecordOperation: SyncMessage {
     public enum Kind: Sendable, Equatable {
-        case put(WireDictionary)
+        case put(RecordFields)
         case remove
     }
 
@@ -118,7 +118,7 @@ public struct RecordOperation: SyncMessage {
         id = try value.text("id")
         rev = try value.integer("rev")
         switch try value.text("operation") {
-        case "put": kind = .put(try value.optionalFields("fields") ?? [:])
+        case "put": kind = .put(RecordFields(try value.optionalFields("fields") ?? [:]))
         case "remove": kind = .remove
         default: throw MessageError("operation", expected: "put or remove")
         }
@@ -131,7 +131,7 @@ public struct RecordOperation: SyncMessage {
         switch kind {
         case .put(let fields):
             members["operation"] = "put"
-            members["fields"] = .dictionary(fields)
+            members["fields"] = .dictionary(fields.tree)
         case .remove: members["operation"] = "remove"
         }
         return .dictionary(members)

@@ -169,18 +169,28 @@ public struct MutationOutcome: SyncMessage {
 public struct RecordCopy: SyncMessage {
     public var id: String
     public var rev: Int64
-    public var fields: WireDictionary
+    public var content: RecordFields
+
+    /// ``content`` as a tree.
+    public var fields: WireDictionary {
+        get { content.tree }
+        set { content = RecordFields(newValue) }
+    }
 
     public init(id: String, rev: Int64, fields: WireDictionary) {
+        self.init(id: id, rev: rev, content: RecordFields(fields))
+    }
+
+    public init(id: String, rev: Int64, content: RecordFields) {
         self.id = id
         self.rev = rev
-        self.fields = fields
+        self.content = content
     }
 
     public init(from value: WireValue) throws(MessageError) {
         id = try value.text("id")
         rev = try value.integer("rev")
-        fields = try value.optionalFields("fields") ?? [:]
+        content = RecordFields(try value.optionalFields("fields") ?? [:])
     }
 
     public var wireValue: WireValue {

@@ -29,7 +29,7 @@ struct PageRun {
     var isCaughtUp: Bool { checkpoint.position == moment.position }
 
     mutating func put(_ record: Record, of scope: Scope) {
-        add(scope, record.id, record.revision, .put(record.fields))
+        add(scope, record.id, record.revision, .put(RecordFields(record.fields)))
     }
 
     mutating func add(_ scope: Scope, _ id: RecordID, _ revision: Revision, _ kind: RecordOperation.Kind) {

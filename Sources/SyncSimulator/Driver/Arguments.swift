@@ -10,9 +10,12 @@ struct Arguments {
     /// After so many seconds no further seed is begun, once the seeds asked for at least are done.
     var seconds: Double?
     var atLeast = 0
+    /// In every how many-th seed one device has its data in a file.
+    var filesEvery = 8
 
     static let usage = """
-        usage: sync-simulator [--seeds N] [--operations N] [--seed S] [--sabotage NAME] [--seconds N] [--at-least N]
+        usage: sync-simulator [--seeds N] [--operations N] [--seed S] [--sabotage NAME] [--seconds N] [--at-least N] \
+        [--files-every N]
         --seed without --seeds prints what happens; sabotages: \
         \(Sabotage.allCases.map(\.rawValue).joined(separator: ", "))
         """
@@ -37,6 +40,7 @@ struct Arguments {
         case "--seed": return set(\.seed, UInt64(value).map(Optional.some))
         case "--sabotage": return set(\.sabotage, Sabotage(rawValue: value).map(Optional.some))
         case "--seconds": return set(\.seconds, Double(value).map(Optional.some))
+        case "--files-every": return set(\.filesEvery, Int(value))
         case "--at-least": return set(\.atLeast, Int(value))
         default: return false
         }

@@ -40,7 +40,8 @@ enum SyncSimulatorDriver {
         _ seed: UInt64, _ arguments: Arguments, keepsTrace: Bool
     ) async throws -> SimulationReport {
         let plan = SimulationPlan(
-            seed: seed, operations: arguments.operations, sabotage: arguments.sabotage, keepsTrace: keepsTrace)
+            seed: seed, operations: arguments.operations, sabotage: arguments.sabotage, keepsTrace: keepsTrace,
+            filesEvery: arguments.filesEvery)
         var simulation = try await Simulation(plan)
         return try await simulation.run()
     }

@@ -11,21 +11,27 @@ struct SimulatorTests {
             #expect(report.violation == nil, "seed \(seed)")
             counts.add(report.counts)
         }
-        for what in ["live pages", "live streams begun anew", "role changes", "nulls", "compactions", "restores"] {
+        for what in [
+            "live pages", "live streams begun anew", "role changes", "nulls", "compactions", "restores",
+            "pieces staged", "devices in a file", "ends at a commit",
+        ] {
             #expect(counts.counts[what, default: 0] > 4, "\(what)")
         }
     }
 
     @Test(arguments: Sabotage.allCases)
     func `each sabotage is caught within a thousand seeds`(_ sabotage: Sabotage) async throws {
-        for seed in UInt64(1)...1000 where try await run(seed, sabotage).violation != nil { return }
+        for seed in UInt64(1)...1000 where try await run(seed, sabotage).violation != nil {
+            print("\(sabotage.rawValue): seed \(seed)")
+            return
+        }
         Issue.record("nobody noticed \(sabotage.rawValue)")
     }
 
-    @Test
-    func `a seed replays line by line`() async throws {
-        let first = try await run(7, keepsTrace: true)
-        let second = try await run(7, keepsTrace: true)
+    @Test(arguments: [7, 8] as [UInt64])
+    func `a seed replays line by line, with a device in a file and without`(_ seed: UInt64) async throws {
+        let first = try await run(seed, keepsTrace: true)
+        let second = try await run(seed, keepsTrace: true)
         #expect(first.trace.count > 200)
         #expect(first.trace == second.trace)
     }
@@ -34,7 +40,10 @@ struct SimulatorTests {
         _ seed: UInt64, _ sabotage: Sabotage? = nil, keepsTrace: Bool = false
     ) async throws -> SimulationReport {
         var simulation = try await Simulation(
-            SimulationPlan(seed: seed, operations: 100, sabotage: sabotage, keepsTrace: keepsTrace))
+            SimulationPlan(
+                seed: seed, operations: 100, sabotage: sabotage, keepsTrace: keepsTrace,
+                // Only a file can have that broken.
+                filesEvery: sabotage == .checkpointFirst ? 1 : 8))
         return try await simulation.run()
     }
 }

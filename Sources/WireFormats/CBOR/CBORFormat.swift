@@ -42,6 +42,15 @@ public struct CBORFormat: WireFormat {
         try CBOREmitter.write(tape, options: options, to: &output)
     }
 
+    /// One value of a tape, whatever the format that it was read from, as a document of its own.
+    public func write(_ tape: Tape, valueAt position: Int) throws(WireFormatError) -> [UInt8] {
+        var output = OutputBuffer()
+        var emitter = CBOREmitter(options: WritingOptions())
+        try emitter.write(
+            tape, position..<tape.position(after: position), depth: 0, options: WritingOptions(), to: &output)
+        return output.take()
+    }
+
     public func makeStreamWriter(options: WritingOptions) -> any StreamWriter {
         EmitterStreamWriter<CBOREmitter>(options: options)
     }

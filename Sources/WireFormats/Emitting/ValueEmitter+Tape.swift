@@ -5,9 +5,16 @@ extension ValueEmitter {
     mutating func write(
         _ tape: Tape, depth: Int, options: WritingOptions, to output: inout OutputBuffer
     ) throws(WireFormatError) {
-        var position = 0
+        try write(tape, 0..<tape.tokens.count, depth: depth, options: options, to: &output)
+    }
+
+    /// The same for one value, whose tokens these are.
+    mutating func write(
+        _ tape: Tape, _ tokens: Range<Int>, depth: Int, options: WritingOptions, to output: inout OutputBuffer
+    ) throws(WireFormatError) {
+        var position = tokens.lowerBound
         do throws(WireFormatError) {
-            try write(tape, &position, depth: depth, options: options, to: &output)
+            try write(tape, &position, until: tokens.upperBound, depth: depth, options: options, to: &output)
         } catch {
             throw WireFormatError(error.kind, error.message, at: error.position, token: position - 1)
         }
@@ -15,11 +22,12 @@ extension ValueEmitter {
 
     @inline(__always)
     private mutating func write(
-        _ tape: Tape, _ position: inout Int, depth: Int, options: WritingOptions, to output: inout OutputBuffer
+        _ tape: Tape, _ position: inout Int, until limit: Int, depth: Int, options: WritingOptions,
+        to output: inout OutputBuffer
     ) throws(WireFormatError) {
         let omitsNulls = !Self.carriesNull && options.nulls == .omitMember
         var open: [ContainerKind] = []
-        while position < tape.tokens.count {
+        while position < limit {
             let token = tape.tokens[position]
             position += 1
             switch token.kind {

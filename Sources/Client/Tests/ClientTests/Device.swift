@@ -19,10 +19,11 @@ final class Device {
         try open()
     }
 
-    /// Small pages, so that there are several.
+    /// Small pages, so that there are several, of which all but the last are staged.
     static var settings: ReplicaSettings {
         var limits = SyncLimits()
         limits.page = 3
+        limits.gathered = 2
         limits.pauses = .milliseconds(1)...(.milliseconds(20))
         return ReplicaSettings(limits: limits, indexes: ["notes": ["title"]])
     }

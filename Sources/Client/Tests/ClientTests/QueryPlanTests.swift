@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import ReplicaStorage
 import Testing
 import ValueTree
 
@@ -24,7 +25,7 @@ final class QueryPlanTests {
     private func database() throws -> ReplicaDatabase {
         try ReplicaDatabase(
             path: folder.appendingPathComponent("replica.sqlite").path,
-            coding: RowCoding(cipher: nil, sensitiveFields: [:]), indexes: ["notes": ["modified"]])
+            indexes: ["notes": [["modified"]]])
     }
 
     private func plan(_ query: RecordQuery, _ database: ReplicaDatabase) throws -> [String] {
@@ -65,7 +66,7 @@ final class QueryPlanTests {
             // Another one after every index that was made or dropped.
             func version() throws -> Int? { try Int.fetchOne(connection, sql: "PRAGMA schema_version") }
             let before = try version()
-            try DeclaredIndexes(["notes": ["modified"]]).install(connection)
+            try DeclaredIndexes(["notes": [["modified"]]]).install(connection)
             #expect(try version() == before)
         }
     }
@@ -110,8 +111,7 @@ extension QueryPlanTests {
     @Test("over several fields gives a page of one room's messages, and those that wait, without sorting")
     func several() throws {
         let path = folder.appendingPathComponent("replica.sqlite").path
-        let coding = RowCoding(cipher: nil, sensitiveFields: [:])
-        let database = try ReplicaDatabase(path: path, coding: coding, indexes: ChatRecords.indexes)
+        let database = try ReplicaDatabase(path: path, indexes: ChatRecords.indexes.mapValues(\.fields))
         for query in [
             ChatRecords.posted(in: "r", before: 9, limit: 50), ChatRecords.unposted(in: "r"),
         ] {

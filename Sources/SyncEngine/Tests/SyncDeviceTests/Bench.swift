@@ -26,6 +26,7 @@ struct Bench {
             case .persist(let entry): durable.apply(entry)
             case .pull(let number, let request): pulls.append((number, request))
             case .push(let number, let request): pushes.append((number, request))
+            case .stage: break
             case .wake(let pause): pauses.append(pause)
             case .report(let report): reports.append(report)
             }
@@ -71,7 +72,7 @@ struct Bench {
     }
 
     static func put(_ id: String, _ rev: Int64, _ fields: WireDictionary = ["a": "server"]) -> RecordOperation {
-        RecordOperation(collection: "notes", id: id, rev: rev, kind: .put(fields))
+        RecordOperation(collection: "notes", id: id, rev: rev, kind: .put(RecordFields(fields)))
     }
 
     /// The end of a pull after which there are these notes and no others.

@@ -1,23 +1,7 @@
 import SyncDevice
 import SyncMessages
-import Synchronization
 import Testing
 import ValueTree
-
-/// Rows in another place, as of the entries that it was told to store.
-private final class Shelf: KeptRows {
-    private let state = Mutex(DeviceState(clientID: "shelf"))
-
-    func store(_ entry: JournalEntry) { state.withLock { $0.apply(entry) } }
-    func record(_ key: RecordKey) -> RecordCopy? { state.withLock { $0.rows[key] } }
-    func revision(_ key: RecordKey) -> Int64? { record(key)?.rev }
-    func records(of collection: String) -> [RecordCopy] { state.withLock { $0.rows.records(of: collection) } }
-    func checksums() -> [String: ScopeChecksum] {
-        state.withLock { state in
-            Dictionary(uniqueKeysWithValues: state.rows.collections.map { ($0, state.rows.checksum(of: $0)) })
-        }
-    }
-}
 
 @Suite
 struct KeptRowsTests {

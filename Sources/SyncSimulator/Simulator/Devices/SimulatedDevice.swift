@@ -1,3 +1,4 @@
+import ReplicaStorage
 import SyncDevice
 import SyncMessages
 import ValueTree
@@ -5,74 +6,86 @@ import WireFormats
 
 /// A device of a run: its machine, what is durable of it, and its circumstances.
 struct SimulatedDevice {
+    /// Where a device has its rows: in memory, elsewhere, or in the file that an app has them in, where everything else
+    /// is that it must not forget.
+    enum Keeping {
+        case memory
+        case shelf(Shelf)
+        case file(ReplicaFile)
+    }
+
     let person: String
     let clientID: String
     /// Each device speaks one format.
     let format: any WireFormat
     let limits: DeviceLimits
+    let keeping: Keeping
     var machine: Device
     /// The fold of what was persisted: what a crash leaves.
-    var durable: DeviceState
+    private(set) var durable: DeviceState
+    /// A start that found something else than what was persisted.
+    private(set) var foundOther = false
     /// Counts its processes; answers to an earlier one are lost with it.
-    var process = 0
+    private(set) var process = 0
     var isOnline = true
     /// The server refuses its credentials.
     var isSignedOut = false
     var editsMade = 0
-    /// Every other device has its rows elsewhere, as an app has.
-    private let shelf: Shelf?
 
-    init(_ number: Int, person: String, format: any WireFormat, limits: DeviceLimits) {
-        self.person = person
-        self.format = format
-        self.limits = limits
+    init(_ number: Int, person: String, format: any WireFormat, limits: DeviceLimits, keeping: Keeping) {
+        (self.person, self.format, self.limits, self.keeping) = (person, format, limits, keeping)
         clientID = "d\(number)"
         durable = DeviceState(clientID: clientID)
         machine = Device(restoring: durable, limits: limits)
-        shelf = number.isMultiple(of: 2) ? Shelf() : nil
         machine = Device(restoring: kept, limits: limits)
+    }
+
+    var isInFile: Bool {
+        if case .file = keeping { true } else { false }
     }
 
     /// What a process finds at its start.
     private var kept: DeviceState {
-        guard let shelf else { return durable }
-        return DeviceState(
-            clientID: clientID, outbox: durable.outbox, rows: ReplicaRows(keptBy: shelf), checkpoint: durable.checkpoint
-        )
+        switch keeping {
+        case .memory: durable
+        case .shelf(let shelf):
+            DeviceState(
+                clientID: clientID, outbox: durable.outbox, rows: ReplicaRows(keptBy: shelf),
+                checkpoint: durable.checkpoint)
+        case .file(let file): file.state(clientID)
+        }
     }
 
-    /// Whether what a crash would leave is what the device has.
+    /// Whether what a crash would leave is what the device has, and what the app sees of it.
     var isDurable: Bool {
-        guard shelf != nil else { return machine.state == durable }
-        let state = machine.state
-        return state.outbox == durable.outbox && state.checkpoint == durable.checkpoint
+        switch keeping {
+        case .memory: machine.state == durable
+        case .shelf: isDurable(machine.state)
+        case .file(let file): !foundOther && isDurable(machine.state) && isShown(by: file) && file.isWell
+        }
+    }
+
+    private func isDurable(_ state: DeviceState) -> Bool {
+        state.outbox == durable.outbox && state.checkpoint == durable.checkpoint
             && state.rows.collections == durable.rows.collections
             && state.rows.collections.allSatisfy { state.records(of: $0) == durable.records(of: $0) }
     }
 
-    /// By way of its written form, where it has one: what is stored is bytes.
-    mutating func persist(_ entry: JournalEntry) {
-        durable.apply(entry.wireValue.map { read(JournalEntry.init(from:), $0) } ?? entry)
-        guard case .pulled = entry, let shelf else { return }
-        shelf.store(durable.rows)
-        machine.rowsAreStored()
+    private func isShown(by file: ReplicaFile) -> Bool {
+        Lab.names.allSatisfy { file.database.shown(of: $0) == machine.state.records(of: $0) }
     }
 
     mutating func restart() {
         process += 1
-        durable = DeviceState(
-            clientID: clientID, outbox: read(Outbox.init(from:), durable.outbox.wireValue), rows: durable.rows,
-            checkpoint: durable.checkpoint)
-        machine = Device(restoring: kept, limits: limits)
-    }
-
-    /// A device that cannot read what it wrote itself ends the run: there is nothing to go on with.
-    private func read<Kept>(_ make: (WireValue) throws(MessageError) -> Kept, _ value: WireValue) -> Kept {
-        do {
-            return try make(try CBORFormat().read(try CBORFormat().write(value)))
-        } catch {
-            fatalError("what a device wrote cannot be read: \(error)")
+        if case .file(let file) = keeping {
+            file.reopen()
+        } else {
+            durable = DeviceState(
+                clientID: clientID, outbox: read(Outbox.init(from:), durable.outbox.wireValue), rows: durable.rows,
+                checkpoint: durable.checkpoint)
         }
+        machine = Device(restoring: kept, limits: limits)
+        if case .file = keeping, !isDurable(machine.state) { foundOther = true }
     }
 
     /// The revisions of the rows that it has from the server.
@@ -84,5 +97,54 @@ struct SimulatedDevice {
             }
         }
         return found
+    }
+}
+
+extension SimulatedDevice {
+    /// Makes the entries of one step durable, all of them or none.
+    ///
+    /// - Parameter commits: of a file, after how many its process ends; nil: it goes on.
+    /// - Returns: whether the process is still there.
+    mutating func persist(_ entries: [JournalEntry], endingAfter commits: Int?) -> Bool {
+        // By way of their written form, where they have one: what is stored is bytes. Before they are stored, because a
+        // pull's pieces lie where the rows are kept.
+        let state = entries.reduce(into: durable) { state, entry in
+            state.apply(entry.wireValue.map { read(JournalEntry.init(from:), $0) } ?? entry)
+        }
+        if case .file(let file) = keeping {
+            let touched = durable.outbox.touchedKeys.union(machine.state.outbox.touchedKeys)
+            guard file.persist(entries, of: machine.state, touched: touched, endingAfter: commits) else { return false }
+        }
+        durable = state
+        guard entries.contains(where: \.isPull) else { return true }
+        if case .shelf(let shelf) = keeping { shelf.store(durable.rows) }
+        machine.rowsAreStored()
+        return true
+    }
+
+    /// - Returns: whether the process is still there.
+    mutating func stage(_ piece: StagedPiece, endingAfter commits: Int?) -> Bool {
+        switch keeping {
+        case .memory: break
+        case .shelf(let shelf): shelf.stage(piece)
+        case .file(let file): guard file.stage(piece, endingAfter: commits) else { return false }
+        }
+        machine.pieceIsStaged()
+        return true
+    }
+
+    /// A device that cannot read what it wrote itself ends the run: there is nothing to go on with.
+    private func read<Kept>(_ make: (WireValue) throws(MessageError) -> Kept, _ value: WireValue) -> Kept {
+        do {
+            return try make(try CBORFormat().read(try CBORFormat().write(value)))
+        } catch {
+            fatalError("what a device wrote cannot be read: \(error)")
+        }
+    }
+}
+
+extension JournalEntry {
+    var isPull: Bool {
+        if case .pulled = self { true } else { false }
     }
 }

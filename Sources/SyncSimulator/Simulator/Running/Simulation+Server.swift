@@ -62,7 +62,7 @@ extension Simulation {
             guard let row = server.ledger.rows[key], oracle.sees(person, key, row.fields) else {
                 throw Violation(5, "\(who) of \(person) is sent \(key.id)")
             }
-            guard row.rev == operation.rev, fields.hasSameFields(as: row.fields) else {
+            guard row.rev == operation.rev, fields.tree.hasSameFields(as: row.fields) else {
                 throw Violation(1, "\(who) is sent another \(key.id) than there is")
             }
         }

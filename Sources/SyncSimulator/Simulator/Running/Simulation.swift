@@ -31,6 +31,7 @@ public struct Simulation {
     var climate: Climate
     var deletedKeys: [RecordKey] = []
     var collected = SimulationCounts()
+    private let folder = ScratchFolder()
 
     public init(_ plan: SimulationPlan) async throws {
         self.plan = plan
@@ -75,10 +76,11 @@ public struct Simulation {
                 pageOperations: 1 + random.below(6), batchMutations: 1 + random.below(4),
                 pauses: .seconds(1)...(.seconds(40_000)))
             limits.refetches = 3
+            limits.gatheredRecords = 1 + number % 3
             devices.append(
-                SimulatedDevice(
+                try SimulatedDevice(
                     number, person: Lab.people[number % Lab.people.count], format: formats[number % formats.count],
-                    limits: limits))
+                    limits: limits, keeping: keeping(number)))
         }
         for number in 0..<(1 + random.below(2)) {
             let person = Lab.people[random.below(Lab.people.count)]
@@ -86,6 +88,13 @@ public struct Simulation {
             streams.append(nil)
             connect(number)
         }
+    }
+
+    /// Every other device has its rows elsewhere; in some runs one has a file, as an app has.
+    private mutating func keeping(_ number: Int) throws -> SimulatedDevice.Keeping {
+        guard number == plan.deviceInFile else { return number.isMultiple(of: 2) ? .shelf(Shelf()) : .memory }
+        collected.count("devices in a file")
+        return .file(ReplicaFile(at: try folder.file("d\(number).sqlite"), sabotage: plan.sabotage))
     }
 
     /// Lets time go by, and what is due in it happen.
@@ -121,12 +130,15 @@ struct Faults {
     var doubled = 8
     var serverDeath = 4
     var deviceDeath = 2
+    /// A device with a file ends at one of its commits.
+    var commitDeath = 4
     /// An operation of a page is lost on the way, unnoticed.
     var mutilated = 1
     /// Milliseconds that a message may take.
     var delay = 4 * Span.second
 
-    static let none = Faults(lost: 0, doubled: 0, serverDeath: 0, deviceDeath: 0, mutilated: 0, delay: 200)
+    static let none = Faults(
+        lost: 0, doubled: 0, serverDeath: 0, deviceDeath: 0, commitDeath: 0, mutilated: 0, delay: 200)
 }
 
 /// What came of a run.

@@ -22,6 +22,8 @@ public enum Sabotage: String, Sendable, CaseIterable {
     case tombstoneWindow = "tombstone-window"
     /// The device applies each page as it comes.
     case atomicApply = "atomic-apply"
+    /// A device's file has a pull's checkpoint in a transaction before that of its rows.
+    case checkpointFirst = "checkpoint-first"
 }
 
 /// What a run does.
@@ -31,8 +33,19 @@ public struct SimulationPlan: Sendable {
     public let sabotage: Sabotage?
     /// Whether every event is written down.
     public let keepsTrace: Bool
+    /// In every how many-th seed one device has its data in a file, as an app has it; 0: in none.
+    public let filesEvery: Int
 
-    public init(seed: UInt64, operations: Int, sabotage: Sabotage? = nil, keepsTrace: Bool = false) {
+    /// The device with a file. By the seed alone, so that whatever else happens is the same without it.
+    var deviceInFile: Int? {
+        guard filesEvery > 0, seed.isMultiple(of: UInt64(filesEvery)) else { return nil }
+        return Int(seed / UInt64(filesEvery) % 3)
+    }
+
+    public init(
+        seed: UInt64, operations: Int, sabotage: Sabotage? = nil, keepsTrace: Bool = false, filesEvery: Int = 8
+    ) {
+        self.filesEvery = filesEvery
         self.seed = seed
         self.operations = operations
         self.sabotage = sabotage

@@ -45,7 +45,7 @@ struct PlainDevice {
         for operation in page.operations {
             let key = Key(collection: operation.collection, id: operation.id)
             switch operation.kind {
-            case .put(let fields): staged[key] = RecordCopy(id: operation.id, rev: operation.rev, fields: fields)
+            case .put(let fields): staged[key] = RecordCopy(id: operation.id, rev: operation.rev, content: fields)
             case .remove: staged[key] = nil
             }
         }

@@ -1,4 +1,5 @@
 import Foundation
+import ReplicaStorage
 import Synchronization
 
 /// Holds a folder for one replica: two machines over the same files would each believe what the other one undid. Ends with

@@ -1,4 +1,5 @@
 import Foundation
+import ReplicaStorage
 
 #if canImport(CryptoKit)
     import CryptoKit
@@ -14,6 +15,12 @@ public protocol FieldCipher: Sendable {
     /// - Parameter context: what the bytes belong to; bound to them, not hidden.
     func seal(_ bytes: [UInt8], context: [UInt8]) throws -> [UInt8]
     func open(_ sealed: [UInt8], context: [UInt8]) throws -> [UInt8]
+}
+
+extension RowCipher {
+    init(_ cipher: any FieldCipher) {
+        self.init(seal: { try cipher.seal($0, context: $1) }, open: { try cipher.open($0, context: $1) })
+    }
 }
 
 /// AES-GCM (NIST SP 800-38D) with random nonces. The key is the app's: keep it in the keychain.

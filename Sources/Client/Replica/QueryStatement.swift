@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import ReplicaStorage
 import SyncDevice
 
 /// A query as SQL. Names of collections and fields stand in it as literals, because SQLite finds an index on an expression

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import ReplicaStorage
 import ValueTree
 
 /// What services keep beside the records: one value under each name, sealed where there is a cipher.

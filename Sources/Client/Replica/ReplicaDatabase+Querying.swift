@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import ReplicaStorage
 import SyncDevice
 
 /// What the app asks for, answered beside whatever is written.
@@ -25,7 +26,7 @@ extension ReplicaDatabase {
 
     private func record(_ row: Row, in collection: String) throws -> Record {
         let key = RecordKey(collection, row["id"])
-        let columns = RowCoding.Columns(fields: row["fields"], sealed: row["sealed"])
+        let columns = RowCoding.Columns(row)
         return Record(
             collection: collection, id: key.id, revision: row["rev"], fields: try coding.fields(columns, of: key),
             isWaiting: row["waiting"])
