@@ -22,8 +22,9 @@ struct RowControl {
         }
         let identity = RowIdentity(tables: writer.tables)
         // Within a collection, ids and addresses are computed by whoever reads it (section 4.6.9).
-        let path = format.metadata == .full || isDocument ? identity.path(row, shape) : nil
-        if let path { output.member("@odata.id", writer.root + path) }
+        let isTold = format.metadata == .full || isDocument
+        let path = isTold || !shape.streams.isEmpty ? identity.path(row, shape) : nil
+        if isTold, let path { output.member("@odata.id", writer.root + path) }
         if let tag = identity.tag(row, shape) { output.member("@odata.etag", tag) }
         guard let path else { return }
         if format.metadata == .full { output.member("@odata.editLink", writer.root + path) }

@@ -1,4 +1,5 @@
 import AdapterKit
+import ODataAddresses
 import ODataLanguage
 import ODataModel
 import ODataQueries

@@ -19,7 +19,7 @@ public struct ResultShape: Sendable {
     /// Streams that were asked for; their values are addresses, which the rows do not hold.
     public let streams: [String]
     /// By stream, `$value` among them: where each row's media type is; null where there is no stream yet.
-    public var mediaTypeColumns: [String: Int] = [:]
+    public let mediaTypeColumns: [String: Int]
     /// Whether `$select` or `$apply` says what there is; otherwise all properties are there.
     public let isNarrowed: Bool
     /// Where the key is of an entity whose values have a path of columns; it is null where there is none.
@@ -29,8 +29,8 @@ public struct ResultShape: Sendable {
 
     init(
         table: RecordTable?, type: QualifiedName?, columns: [ResultColumn], expansions: [ResultExpansion],
-        revisionColumn: Int?, typeColumn: Int?, dynamicColumn: Int?, streams: [String], isNarrowed: Bool,
-        joined: [String: Int] = [:]
+        revisionColumn: Int?, typeColumn: Int?, dynamicColumn: Int?, streams: [String],
+        mediaTypeColumns: [String: Int] = [:], isNarrowed: Bool, joined: [String: Int] = [:]
     ) {
         self.table = table
         self.type = type
@@ -40,6 +40,7 @@ public struct ResultShape: Sendable {
         self.typeColumn = typeColumn
         self.dynamicColumn = dynamicColumn
         self.streams = streams
+        self.mediaTypeColumns = mediaTypeColumns
         self.isNarrowed = isNarrowed
         self.joined = joined
         outline = ResultOutline(columns, of: table)
