@@ -48,8 +48,9 @@ class Telling(Orders):
         self.assertEqual(terms["Total"], ["ISOCurrency"])
         self.assertEqual(
             terms["Orders"],
-            ["InsertRestrictions", "DeleteRestrictions", "FilterRestrictions", "SortRestrictions", "SearchRestrictions"])
-        self.assertEqual(terms["Lines"], ["FilterRestrictions", "CountRestrictions"])
+            ["InsertRestrictions", "DeleteRestrictions", "FilterRestrictions", "SortRestrictions", "SearchRestrictions",
+             "ChangeTracking"])
+        self.assertEqual(terms["Lines"], ["FilterRestrictions", "CountRestrictions", "ChangeTracking"])
         used = {a.get("Term").rsplit(".", 1)[0] for a in document.iter(f"{EDM4}Annotation")}
         self.assertEqual({i.get("Namespace") for i in document.iter(f"{EDMX4}Include")}, used)
 
