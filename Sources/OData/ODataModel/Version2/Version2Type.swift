@@ -25,10 +25,19 @@ public enum Version2Type: String, Sendable, Hashable, CaseIterable, CustomString
         case .date: self = .dateTime
         case .dateTimeOffset: self = facets.legacyType == "DateTime" ? .dateTime : .dateTimeOffset
         case .timeOfDay: self = .time
-        case .duration: self = .string
-        default:
-            guard let same = Version2Type(rawValue: type.rawValue) else { return nil }
-            self = same
+        case .duration, .string: self = .string
+        case .binary: self = .binary
+        case .boolean: self = .boolean
+        case .byte: self = .byte
+        case .decimal: self = .decimal
+        case .double: self = .double
+        case .guid: self = .guid
+        case .int16: self = .int16
+        case .int32: self = .int32
+        case .int64: self = .int64
+        case .sByte: self = .sByte
+        case .single: self = .single
+        default: return nil
         }
     }
 }

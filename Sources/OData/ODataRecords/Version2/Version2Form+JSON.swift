@@ -12,16 +12,20 @@ public enum Version2JSON: Sendable, Hashable {
 extension Version2Form {
     /// Nil for what is not simple.
     public func json(_ value: WireValue, _ type: TypeReference) -> Version2JSON? {
-        guard let simple = simple(type) else { return nil }
+        simple(type).flatMap { json(value, as: $0, type) }
+    }
+
+    /// The same where the type's own in version 2 is known already, as it is for all rows of a feed.
+    public func json(_ value: WireValue, as simple: Version2Type, _ type: TypeReference) -> Version2JSON? {
         guard !value.isNull else { return .plain("null") }
         switch simple {
         case .dateTime: return Version2Instant.ticks(value).map { .text("/Date(\($0))/") }
         case .dateTimeOffset: return Version2Instant.ticks(value).map { .text("/Date(\($0)+0000)/") }
-        case .boolean, .byte, .sByte, .int16, .int32: return text(of: value, type).map(Version2JSON.plain)
+        case .boolean, .byte, .sByte, .int16, .int32: return text(of: value, as: simple, type).map(Version2JSON.plain)
         case .double, .single:
-            guard let text = text(of: value, type) else { return nil }
+            guard let text = text(of: value, as: simple, type) else { return nil }
             return value.doubleValue?.isFinite == false ? .text(text) : .plain(text)
-        default: return text(of: value, type).map(Version2JSON.text)
+        default: return text(of: value, as: simple, type).map(Version2JSON.text)
         }
     }
 

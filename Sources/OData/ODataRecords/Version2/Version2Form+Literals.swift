@@ -6,8 +6,9 @@ extension Version2Form {
     public func literal(_ value: WireValue, _ type: TypeReference) -> String? {
         guard let simple = simple(type) else { return nil }
         guard !value.isNull else { return "null" }
+        if simple == .int32, case .int64(let number) = value { return String(number) }
         if simple == .binary { return value.dataValue.map { "X'\(Hexadecimal.text($0).uppercased())'" } }
-        guard let text = text(of: value, type) else { return nil }
+        guard let text = text(of: value, as: simple, type) else { return nil }
         switch simple {
         case .string: return "'\(text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))'"
         case .guid: return "guid'\(text)'"

@@ -11,10 +11,11 @@ struct ClauseCompiler {
             let rows = SQLFragment(head) + .list(columns) + from + (try restrictions())
             return rows + (try ordered()) + limited()
         }
+        if let sought = try sought(window, columns, from) { return sought }
         return try windowed(window, columns, from)
     }
 
-    private func restrictions() throws(PorticoError) -> SQLFragment {
+    func restrictions() throws(PorticoError) -> SQLFragment {
         var rows: [SQLFragment] = []
         var groups: [SQLFragment] = []
         if let condition = relation.condition { rows.append(try expressions.condition(condition)) }
@@ -32,7 +33,7 @@ struct ClauseCompiler {
         return result
     }
 
-    private func ordered() throws(PorticoError) -> SQLFragment {
+    func ordered() throws(PorticoError) -> SQLFragment {
         relation.order.isEmpty
             ? SQLFragment() : .build(" ORDER BY $", [try Self.order(relation.order, expressions)])
     }
@@ -46,28 +47,12 @@ struct ClauseCompiler {
         return .list(criteria)
     }
 
-    private func limited() -> SQLFragment {
+    func limited() -> SQLFragment {
         var offset: Int64?
         if case .offset(let rows) = relation.start, rows > 0 { offset = Int64(rows) }
         guard relation.limit != nil || offset != nil else { return SQLFragment() }
         var result = SQLFragment(" LIMIT ?", [.integer(Int64(relation.limit ?? -1))])
         if let offset { result.append(" OFFSET ?", [.integer(offset)]) }
         return result
-    }
-
-    /// Rows are numbered within their groups, then those numbers are asked for: groups one after the other, each in order.
-    private func windowed(
-        _ window: RowWindow, _ columns: [SQLFragment], _ from: SQLFragment
-    ) throws(PorticoError) -> SQLFragment {
-        let groups = try expressions.all(window.groups).map(\.fragment)
-        let partition = groups.isEmpty ? SQLFragment() : SQLFragment.build("PARTITION BY $", [.list(groups)])
-        let number = SQLFragment.build("row_number() OVER ($$) AS n", [partition, try ordered()])
-        let named = groups.enumerated().map { SQLFragment.build("$ AS g\($0)", [$1]) }
-        let inner = SQLFragment("SELECT ") + .list(columns + named + [number]) + from + (try restrictions())
-        var condition = SQLFragment("n > ?", [.integer(Int64(window.skip))])
-        if let limit = window.limit { condition.append(" AND n <= ?", [.integer(Int64(window.skip + limit))]) }
-        let outputs = columns.indices.map { "c\($0)" }.joined(separator: ", ")
-        let order = (named.indices.map { "g\($0)" } + ["n"]).joined(separator: ", ")
-        return .build("SELECT \(outputs) FROM ($) WHERE $ ORDER BY \(order)", [inner, condition]) + limited()
     }
 }

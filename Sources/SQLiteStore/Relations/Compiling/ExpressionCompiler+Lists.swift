@@ -24,6 +24,19 @@ extension ExpressionCompiler {
         return .build("($ IN ($))", [value.fragment, .list(bound)])
     }
 
+    /// The values as one JSON array that compares with `operand` as they would; nil where there is none.
+    func array(_ values: [WireValue], for operand: RowExpression) throws(PorticoError) -> String? {
+        let kind = try value(operand).kind
+        var bound: [SQLValue] = []
+        for listed in values where !listed.isNull {
+            guard let literal = TypedSQL.literal(listed, for: kind), literal.kind == kind,
+                literal.fragment.values.count == 1
+            else { return nil }
+            bound += literal.fragment.values
+        }
+        return Self.array(bound)
+    }
+
     /// A statement with up to that many parameters in one list is worth its own text.
     private static let fewValues = 8
 

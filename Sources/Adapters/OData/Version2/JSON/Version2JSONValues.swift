@@ -22,7 +22,11 @@ struct Version2JSONValues: Sendable {
             output.raw(String(number))
         case (.int64, .int64(let number)): output.string(String(number))
         case (.boolean, .bool(let flag)): output.raw(flag ? "true" : "false")
-        default: write(value, property.type, members: property.members, to: &output)
+        default:
+            guard let simple = property.simple, let json = form.json(value, as: simple, property.type) else {
+                return write(value, property.type, members: property.members, to: &output)
+            }
+            write(json, to: &output)
         }
     }
 
@@ -30,10 +34,14 @@ struct Version2JSONValues: Sendable {
     func write(
         _ value: WireValue, _ type: TypeReference, members: [[String]]? = nil, to output: inout JSONOutput
     ) {
-        switch form.json(value, type) {
+        guard let json = form.json(value, type) else { return composite(value, type, members, to: &output) }
+        write(json, to: &output)
+    }
+
+    private func write(_ json: Version2JSON, to output: inout JSONOutput) {
+        switch json {
         case .plain(let text): output.raw(text)
         case .text(let text): output.string(text)
-        case nil: composite(value, type, members, to: &output)
         }
     }
 
