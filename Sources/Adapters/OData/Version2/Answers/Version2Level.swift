@@ -156,14 +156,8 @@ private struct Version2Kinds {
 
 /// Makes entries' addresses of the values of their keys.
 private struct EntryAddress: Sendable {
-    private struct Part: Sendable {
-        let name: String
-        let type: TypeReference
-        let position: Int
-    }
-
     private let set: String
-    private let parts: [Part]
+    private let parts: [ResultOutline.KeyPart]
     private let isSingleton: Bool
     private let form: Version2Form
 
@@ -171,22 +165,17 @@ private struct EntryAddress: Sendable {
         set = table.source
         isSingleton = table.isSingleton
         form = Version2Form(model: model)
-        parts = table.keyNames.compactMap { name in
-            guard let position = shape.columns.firstIndex(where: { $0.path == [name] }),
-                let column = table.columns[name]
-            else { return nil }
-            return Part(name: name, type: column.type, position: position)
-        }
+        parts = shape.outline.key ?? []
     }
 
     func path(_ row: ResultRow) -> String {
         guard !isSingleton else { return set }
         if parts.count == 1 { return "\(set)(\(literal(parts[0], row)))" }
-        return "\(set)(\(parts.map { "\($0.name)=\(literal($0, row))" }.joined(separator: ",")))"
+        return "\(set)(\(parts.map { "\($0.column.property)=\(literal($0, row))" }.joined(separator: ",")))"
     }
 
-    private func literal(_ part: Part, _ row: ResultRow) -> String {
-        form.address(row.values[part.position], part.type)
+    private func literal(_ part: ResultOutline.KeyPart, _ row: ResultRow) -> String {
+        form.address(row.values[part.position], part.column.type)
     }
 }
 
