@@ -57,7 +57,7 @@ public final class Gateway: Sendable {
     }
 
     func finish(_ response: inout GatewayResponse, for request: GatewayRequest) {
-        response.headers[.xRequestID] = request.id
+        response.headers.put(.xRequestID, request.id)
         cors.label(&response, for: request)
         if request.method == .head { response.omitBody() }
     }

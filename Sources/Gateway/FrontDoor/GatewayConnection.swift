@@ -100,7 +100,7 @@ final class GatewayConnection: Sendable {
     }
 
     func label(_ response: inout GatewayResponse, isLast: Bool) {
-        response.headers[.date] = dates.text()
+        response.headers.put(.date, dates.text())
         response.frame()
         if isLast, !carriesStreams { response.headers[.connection] = "close" }
     }

@@ -11,9 +11,9 @@ struct HeldRequest {
 
     /// Nil where the asynchronous layer is to have it whatever it asks for: bodies that are long or of unknown length,
     /// a connection that is to end, and a client that waits for a word before it sends.
-    init?(_ head: HTTPRequestHead, after last: RepeatedHead) {
+    init?(_ head: HTTPRequestHead, repeated: RepeatedHead.Said?) {
         guard head.version == .http1_1 else { return nil }
-        repeated = last.repeated(by: head.headers)
+        self.repeated = repeated
         guard repeated != nil || Self.mayHold(head.headers) else { return nil }
         self.head = head
     }
