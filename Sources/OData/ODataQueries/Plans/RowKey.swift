@@ -25,6 +25,12 @@ struct RowKey: Hashable {
     private let rest: [Part]
     let hasNull: Bool
 
+    /// Most keys are one number, of which nothing else has to be hashed.
+    func hash(into hasher: inout Hasher) {
+        if case .number(let number)? = first { hasher.combine(number) } else { hasher.combine(first) }
+        for part in rest { hasher.combine(part) }
+    }
+
     init(_ row: ResultRow, at columns: some Sequence<Int>) {
         self.init(columns.lazy.map { row.values[$0] })
     }

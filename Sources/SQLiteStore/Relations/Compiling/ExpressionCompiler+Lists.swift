@@ -32,13 +32,21 @@ extension ExpressionCompiler {
         var keys: [SQLValue] = []
         keys.reserveCapacity(values.count)
         for listed in values where !listed.isNull {
-            guard let literal = TypedSQL.literal(listed, for: kind), literal.kind == kind,
-                let key = literal.fragment.values.first
-            else { return nil }
+            guard let key = Self.key(listed, kind) else { return nil }
             keys.append(key)
         }
         if zip(keys, keys.dropFirst()).allSatisfy(Self.isBefore) { return keys }
         return Set(keys).sorted(by: Self.isBefore)
+    }
+
+    private static func key(_ value: WireValue, _ kind: RowKind?) -> SQLValue? {
+        switch (value, kind) {
+        case (.int64(let number), .integer): return .integer(number)
+        case (.string(let text), .text): return .text(text)
+        default:
+            let literal = TypedSQL.literal(value, for: kind)
+            return literal?.kind == kind ? literal?.fragment.values.first : nil
+        }
     }
 
     private static func isBefore(_ left: SQLValue, _ right: SQLValue) -> Bool {
