@@ -29,7 +29,7 @@ struct BrowserGuard: Sendable {
         error: PorticoError?
     ) {
         if error?.code == .csrfRequired { response.headers[.xCSRFToken] = "Required" }
-        guard request.headers[.xCSRFToken]?.lowercased() == "fetch", let identity,
+        guard request.headers.text(.xCSRFToken)?.lowercased() == "fetch", let identity,
             let bond = bond(of: caller, at: endpoint)
         else { return }
         response.headers[.xCSRFToken] = identity.csrfToken(for: bond).reveal()

@@ -50,7 +50,10 @@ struct BodyReader: Sendable {
             guard let sent = body.value.dictionaryValue else {
                 throw PorticoError(.requestInvalid, "The input is a dictionary of its members.")
             }
-            members = body.coercion.coerce(sent, to: shape, fillingDefaults: false)
+            // What is typed already is coerced below, with what the address says.
+            members =
+                body.coercion.textSpellsEverything
+                ? body.coercion.coerce(sent, to: shape, fillingDefaults: false) : sent
         }
         for name in queryMembers {
             guard let text = request.request.target[name.text] else { continue }

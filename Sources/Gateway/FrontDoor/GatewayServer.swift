@@ -77,7 +77,8 @@ public struct GatewayServer: Service {
         do {
             guard let certificate = settings.certificate else { return try await listen(plain, group, executors) }
             let second = HTTP2Channel(
-                responder: responder(connection.carryingStreams), configuration: secondConfiguration)
+                responder: responder(GatewayConnection(carryingStreamsOf: connection)),
+                configuration: secondConfiguration)
             try await listen(
                 SecureChannel(certificate: certificate, http1: plain, http2: second, idle: settings.idle), group,
                 executors)

@@ -53,7 +53,7 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
         switch part {
         case .head(let head):
-            guard passedOn == 0, context.channel.isWritable, let request = HeldRequest(head) else {
+            guard passedOn == 0, context.channel.isWritable, let request = HeldRequest(head, after: self.head) else {
                 // Before the asynchronous layer is at any expense; what is held is refused where its answer is not at hand.
                 if let error = connection.places.refusal(for: head.uri), door.turnAway(error) { return }
                 return pass(part, context)
