@@ -29,7 +29,9 @@ struct Host {
             at: settings.dataDirectory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let log = Log(logger, label: "portico")
         let store = try SQLiteStore(
-            SQLiteStoreSettings(path: settings.storePath.path, streams: settings.storeStreams, clock: SystemClock()))
+            SQLiteStoreSettings(
+                path: settings.storePath.path, longReads: settings.storeLongReads, streams: settings.storeStreams,
+                clock: SystemClock()))
         self.store = store
         try await store.install(plan.collections)
         push = try PushWiring(settings.push, logger: logger)
