@@ -35,6 +35,16 @@ class Streaming(GatewayTest):
     def get(self, path, **headers):
         return self.expect(self.gateway.request("GET", path, user="alice", headers=headers), 200)
 
+    def logged(self, answer):
+        """The bytes that the access log has of a request, which is written once its body has ended."""
+        for _ in range(100):
+            lines = [json.loads(line) for line in self.gateway.log_path.read_text().splitlines() if line.startswith("{")]
+            for line in lines:
+                if line["message"] == "request" and line["id"] == answer.headers["x-request-id"]:
+                    return int(line["bytes"])
+            time.sleep(0.05)
+        self.fail("the request has no line")
+
     def open(self, path):
         """A connection on which the request was sent and nothing is read."""
         credentials = base64.b64encode(b"alice:portico-demo").decode()
@@ -112,6 +122,13 @@ class Sent(Streaming):
                 self.assertGreaterEqual(len(found), STUDENTS)
                 self.assertGreaterEqual(large.json()["@odata.count"], len(found))
 
+    def test_the_log_says_how_many_bytes_were_sent(self):
+        plain = self.get(V4 + "Students")
+        packed = self.get(V4 + "Students", **{"Accept-Encoding": "gzip"})
+        small = self.get(V4 + "Students?$top=1")
+        for answer in (plain, packed, small):
+            self.assertEqual(self.logged(answer), len(answer.body))
+
     def test_a_head_has_no_body(self):
         answer = self.gateway.request("HEAD", V4 + "Students", user="alice")
         self.assertEqual((answer.status, answer.body), (200, b""))
@@ -177,6 +194,7 @@ class Broken(Streaming):
         time.sleep(4)
         with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
             response.read()
+        self.assertGreater(self.logged(response), 0)
         # Nothing of it stays behind.
         self.assertEqual(len(self.get(V4 + "Students").json()["value"]), STUDENTS)
         self.assertIn("An answer broke off", self.gateway.log_path.read_text())

@@ -36,9 +36,10 @@ extension GatewayConnection {
         guard let caller = whole.caller, let answer = gateway.answerAtHand(to: request, from: caller) else {
             return nil
         }
-        logAccess(
-            request.method, LoggedPath.text(request.target.path)[...], status: answer.status, bytes: answer.bytes,
-            answer.trace, id: request.id, began: whole.began)
+        log(
+            access(
+                request.method, LoggedPath.text(request.target.path)[...], status: answer.status, bytes: answer.bytes,
+                answer.trace, id: request.id, began: whole.began))
         return WireResponse(answer, date: dates.text(), id: request.id)
     }
 
@@ -71,9 +72,13 @@ extension GatewayConnection {
                 (failure(error, id: request.id, method: request.method, headers: request.headers), RequestTrace())
             }
         label(&response, isLast: response.closesConnection)
-        logAccess(
-            request.method, LoggedPath.text(request.target.path)[...], status: response.status.code,
-            bytes: response.buffer.readableBytes, trace, id: request.id, began: whole.began)
-        channel.finish(response)
+        let access = access(
+            request.method, LoggedPath.text(request.target.path)[...], response, trace, id: request.id,
+            began: whole.began)
+        guard let stream = response.stream else {
+            log(access)
+            return channel.finish(response)
+        }
+        channel.finish(response, stream) { log(access?.sent($0)) }
     }
 }
