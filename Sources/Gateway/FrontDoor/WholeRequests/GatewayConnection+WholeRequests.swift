@@ -49,9 +49,10 @@ extension GatewayConnection {
         let request = whole.request
         guard let caller = whole.caller, let answer = gateway.answerAtHand(to: request, from: caller, at: whole.match)
         else { return nil }
-        logAccess(
-            request.method, LoggedPath.text(request.target.path)[...], status: answer.status, bytes: answer.bytes,
-            answer.trace, id: request.id, began: whole.began)
+        log(
+            access(
+                request.method, LoggedPath.text(request.target.path)[...], status: answer.status, bytes: answer.bytes,
+                answer.trace, id: request.id, began: whole.began))
         return WireResponse(answer, date: dates.field(), id: request.id)
     }
 
@@ -84,9 +85,13 @@ extension GatewayConnection {
                 (failure(error, id: request.id, method: request.method, headers: request.headers), RequestTrace())
             }
         label(&response, isLast: response.closesConnection)
-        logAccess(
-            request.method, LoggedPath.text(request.target.path)[...], status: response.status.code,
-            bytes: response.buffer.readableBytes, trace, id: request.id, began: whole.began)
-        channel.finish(response)
+        let access = access(
+            request.method, LoggedPath.text(request.target.path)[...], response, trace, id: request.id,
+            began: whole.began)
+        guard let stream = response.stream else {
+            log(access)
+            return channel.finish(response)
+        }
+        channel.finish(response, stream) { [self] in log(access?.sent($0)) }
     }
 }
