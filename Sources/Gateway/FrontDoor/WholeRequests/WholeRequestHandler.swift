@@ -38,10 +38,10 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// What is written here has been encoded already.
     private var encoder: ChannelHandlerContext?
 
-    init(connection: GatewayConnection, door: DoorHandler) {
+    init(connection: GatewayConnection, door: DoorHandler, since: NIODeadline) {
         self.connection = connection
         self.door = door
-        patience = ConnectionPatience(idle: connection.settings.idle)
+        patience = ConnectionPatience(idle: connection.settings.idle, since: since)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
