@@ -20,11 +20,11 @@ extension GatewayConnection {
         let began = ContinuousClock.now
         guard held.head.uri.utf8.count <= gateway.services.limits.uri, let fields = head.fields(of: held.head.headers),
             let method = HTTPRequest.Method(rawValue: held.head.method.rawValue),
-            let target = head.target(of: held.head.uri), let host = held.host
+            let target = head.target(of: held.head.uri)
         else { return nil }
         let request = GatewayRequest(
             id: ids.next(), method: method, target: target, headers: fields, peer: peers.peer(peer, fields),
-            origin: peers.origin(of: host, peer, fields),
+            origin: peers.origin(of: held.host, peer, fields),
             body: .bytes(held.body.map { Array($0.readableBytesView) } ?? []), deadline: began + settings.request)
         let caller = gateway.authenticator.callerAtHand(of: request, &credential)
         return WholeRequest(request: request, caller: caller, began: began)
