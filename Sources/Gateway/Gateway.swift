@@ -123,7 +123,8 @@ public final class Gateway: Sendable {
         if error.code.status == .unauthorized { authenticator.challenge(&response) }
         if error.code == .unsupportedMediaType { response.headers[.accept] = services.bodies.acceptedTypes }
         if error.code == .requestTooLarge { response.closesConnection = true }
-        if error.code.status.code >= 500 {
+        // The access log names whoever found no room; one line more for each would be work when there is too much.
+        if error.code.status.code >= 500, error.code != .overloaded {
             log.error(
                 "request failed",
                 [

@@ -21,7 +21,7 @@ extension GatewayConnection {
         let began = ContinuousClock.now
         let uri = held.head.uri
         guard uri.utf8.count <= gateway.services.limits.uri,
-            let said = held.repeated ?? said(by: held.head.headers, peer, &head),
+            let said = head.repeated(by: held.head.headers) ?? said(by: held, peer, &head),
             let method = HTTPRequest.Method(rawValue: held.head.method.rawValue), let target = head.target(of: uri)
         else { return nil }
         let request = GatewayRequest(
@@ -32,14 +32,14 @@ extension GatewayConnection {
             caller: gateway.authenticator.callerAtHand(of: request, &credential), began: began)
     }
 
-    /// Nil where a name is none, or the host is not named once.
+    /// Nil where a name is none.
     private func said(
-        by headers: HTTPHeaders, _ peer: PeerAddress.OfConnection, _ head: inout RepeatedHead
+        by held: HeldRequest, _ peer: PeerAddress.OfConnection, _ head: inout RepeatedHead
     ) -> RepeatedHead.Said? {
-        let hosts = headers["host"]
-        guard hosts.count == 1, let fields = HTTPFields(withoutHost: headers) else { return nil }
+        let headers = held.head.headers
+        guard let fields = HTTPFields(withoutHost: headers) else { return nil }
         let said = RepeatedHead.Said(
-            fields: fields, peer: peers.peer(peer, fields), origin: peers.origin(of: hosts[0], peer, fields))
+            fields: fields, peer: peers.peer(peer, fields), origin: peers.origin(of: held.host, peer, fields))
         head.remember(said, of: headers)
         return said
     }
