@@ -56,7 +56,9 @@ extension PendingEdit {
     /// an edit of one's own in between does not mean that anybody has seen that change.
     fileprivate func stayedBehind(_ other: PendingEdit) -> Bool {
         guard let baseRev, let otherRev = other.baseRev else { return false }
-        return baseRev < otherRev
+        // A replica that starts over makes both unknown. Their copies still tell which was made on the older record.
+        guard baseRev == otherRev else { return baseRev < otherRev }
+        return base?.rev ?? 0 < other.base?.rev ?? 0
     }
 }
 

@@ -5,7 +5,9 @@ extension PageRun {
     /// Tells what the log says since the checkpoint, of rows that the device has been sent.
     ///
     /// A row goes out as it is now, which may be later than the entries that are looked at; its later entries come again
-    /// with a later page. Counts and checksums follow the log exactly: each is what the scope was at the position.
+    /// with a later page. It goes out only where it is to be seen at the position too: what shows it later, such as a
+    /// group that took the principal in, may be undone before the next page, and nothing would take the row away again.
+    /// Counts and checksums follow the log exactly: each is what the scope was at the position.
     mutating func catchUp() throws {
         var scanned = 0
         while !isCaughtUp, room > 0, scanned < limits.scan {
@@ -52,16 +54,20 @@ extension PageRun {
     private mutating func tell(_ id: RecordID, of scope: Scope, _ index: Int, _ stretch: Stretch) throws {
         guard let key = scope.key(of: id), checkpoint.scopes[index].covers(key) else { return }
         let (record, stretches) = try history.trace(id, in: scope.collection.id, since: stretch.from)
-        try move(
-            id, scope, index, from: (stretches.last?.state, stretch.from),
-            to: (stretches.state(at: stretch.to), stretch.to))
-        if let record, try scope.holds(stretches.first?.state, at: moment.position, in: memberships) {
+        let state = stretches.state(at: stretch.to)
+        try move(id, scope, index, from: (stretches.last?.state, stretch.from), to: (state, stretch.to))
+        let isSeen = try scope.holds(stretches.first?.state, at: moment.position, in: memberships)
+        if let record, isSeen, try scope.holds(state, at: stretch.to, in: memberships) {
             put(record, of: scope)
-        } else if let lost = try stretches.first(where: { try scope.holds($0.state, at: $0.until, in: memberships) }) {
+        } else if !isSeen, let lost = try lastSeen(stretches, of: scope) {
             add(scope, id, record?.revision ?? Revision(lost.until.number + 1), .remove)
         } else if try scope.holds(stretches.last?.state, at: stretch.from, in: memberships) {
             add(scope, id, record?.revision ?? moment.position, .remove)
         }
+    }
+
+    private func lastSeen(_ stretches: [RowHistory.Stretch], of scope: Scope) throws -> RowHistory.Stretch? {
+        try stretches.first { try scope.holds($0.state, at: $0.until, in: memberships) }
     }
 
     /// The scope's count and checksum, from one state of a row to another.
@@ -79,44 +85,45 @@ extension PageRun {
 }
 
 extension PageRun {
-    /// Rows that did not change, but whose groups took the principal in or put it out.
+    /// Rows that did not change, but whose groups took the principal in or put it out. A row of a group that did both is
+    /// told again where it is to be seen: a page in between may have taken it away.
     private mutating func regrant(
         _ scope: Scope, _ index: Int, _ stretch: Stretch, except changed: Set<RecordID>
     ) throws {
         var handled = changed
         for group in scope.groups {
             let collection = CollectionID(scope.collection.id.adapter, group.entity)
-            let moved = try (stretch.rows[collection] ?? []).filter { id in
-                let before = try memberships.contains(
-                    scope.principal, in: id, of: collection, group.members, at: stretch.from)
-                return try before
-                    != memberships.contains(scope.principal, in: id, of: collection, group.members, at: stretch.to)
+            let moved = try Dictionary(grouping: stretch.rows[collection] ?? []) { id in
+                try memberships.move(
+                    of: scope.principal, in: id, of: collection, group.members, from: stretch.from, to: stretch.to)
             }
-            guard !moved.isEmpty else { continue }
-            let rows = try rows(of: scope, in: moved, by: group)
-            guard stretch.to == moment.position, rows.count <= limits.regrant else {
-                return begin(index, again: scope)
-            }
-            for row in rows where handled.insert(row.id).inserted {
-                try regrant(row, scope, index, stretch)
+            for move in [Memberships.Move.once, .backAgain] {
+                guard let groups = moved[move] else { continue }
+                let rows = try rows(of: scope, in: groups, by: group)
+                guard stretch.to == moment.position, rows.count <= limits.regrant else {
+                    return begin(index, again: scope)
+                }
+                for row in rows where handled.insert(row.id).inserted {
+                    try regrant(row, scope, index, stretch, tellsAgain: move == .backAgain)
+                }
             }
         }
     }
 
-    private mutating func regrant(_ row: Record, _ scope: Scope, _ index: Int, _ stretch: Stretch) throws {
+    private mutating func regrant(
+        _ row: Record, _ scope: Scope, _ index: Int, _ stretch: Stretch, tellsAgain: Bool
+    ) throws {
         let state = RowState(revision: row.revision, values: row.fields)
         guard checkpoint.scopes[index].covers(row[scope.collection.entity.key.field]) else { return }
         let had = try scope.holds(state, at: stretch.from, in: memberships)
         let has = try scope.holds(state, at: stretch.to, in: memberships)
-        guard had != has else { return }
-        if has {
+        if has, !had {
             checkpoint.scopes[index].checksum.add(collection: scope.name, id: row.id.text, rev: row.revision.number)
-            put(row, of: scope)
-        } else {
-            checkpoint.scopes[index].checksum.remove(
-                collection: scope.name, id: row.id.text, rev: row.revision.number)
-            add(scope, row.id, row.revision, .remove)
         }
+        if has, !had || tellsAgain { put(row, of: scope) }
+        guard had, !has else { return }
+        checkpoint.scopes[index].checksum.remove(collection: scope.name, id: row.id.text, rev: row.revision.number)
+        add(scope, row.id, row.revision, .remove)
     }
 
     private func rows(of scope: Scope, in groups: [RecordID], by group: GroupRelation) throws -> [Record] {

@@ -55,6 +55,27 @@ final class Memberships {
         self.history = history
     }
 
+    /// What became of a principal in a group.
+    enum Move: Hashable {
+        case none
+        case once
+        /// Out and in, or in and out: as it was, but not all the time.
+        case backAgain
+    }
+
+    func move(
+        of principal: Principal, in id: RecordID, of collection: CollectionID, _ members: FieldName,
+        from start: Revision, to end: Revision
+    ) throws -> Move {
+        let stretches = try history.trace(id, in: collection, since: start).stretches
+        let first = stretches.firstIndex { $0.until <= end } ?? stretches.endIndex
+        // The stretch that `end` lies in began before it and lasts until later.
+        let states = stretches[max(first - 1, 0)...].map(\.state)
+        let wasIn = states.map { $0?.values.list(members).contains(.string(principal.name)) ?? false }
+        guard wasIn.contains(where: { $0 != wasIn.first }) else { return .none }
+        return wasIn.first == wasIn.last ? .backAgain : .once
+    }
+
     func contains(
         _ principal: Principal, in id: RecordID, of collection: CollectionID, _ members: FieldName,
         at position: Revision

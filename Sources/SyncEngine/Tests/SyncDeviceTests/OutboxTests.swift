@@ -95,6 +95,25 @@ struct OutboxTests {
     }
 
     @Test
+    func `an edit that met what others changed keeps its base when the replica starts over`() throws {
+        var bench = Bench()
+        bench.start(with: ["n1": 3])
+        try bench.edit(.update(["a": "mine"]))
+        try bench.edit(.update(["c": "mine as well"]))
+        try bench.edit(.update(["b": "mine too"]))
+        let merged = RecordCopy(id: "n1", rev: 8, fields: ["a": "mine", "b": "theirs"])
+        bench.answerPush([MutationOutcome(sequence: 1, verdict: .merged, rev: 8, record: merged)])
+        // The second edit is made, its answer is lost, and the replica has to start over.
+        bench.replyToPush(.fetchAgain)
+        let now = Bench.put("n1", 9, ["a": "mine", "b": "theirs", "c": "mine as well"])
+        bench.answerPull(PullPage(operations: [now], ending: Bench.complete(["n1": 9]).ending))
+        #expect(bench.sent.map(\.sequence) == [2])
+        bench.answerPush([MutationOutcome(sequence: 2, verdict: .applied, rev: 9)])
+        #expect(bench.sent.map(\.fields) == [["b": "mine too"]])
+        #expect(bench.sent.map(\.baseRev) == [0])
+    }
+
+    @Test
     func `a batch that is refused is narrowed down to the mutation that it is refused for`() throws {
         var bench = Bench()
         bench.start(with: ["n1": 3, "n2": 3])

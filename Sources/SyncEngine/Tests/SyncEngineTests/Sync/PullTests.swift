@@ -29,6 +29,40 @@ import Testing
         #expect(device.disagreeing == [])
     }
 
+    @Test func `joining and leaving a group between two pages leaves nothing of it`() async throws {
+        var (world, device) = try await deviceBesideGroup(of: ["ben"])
+        try await world.own.update("m", ["text": "new"], in: "messages")
+        try await world.own.update("mine", ["text": "new"], in: "messages")
+        try await world.own.update("r", ["members": ["ann"]], in: "rooms")
+        #expect(try await !device.step(world, limit: 1))
+        try await world.own.update("r", ["members": ["ben"]], in: "rooms")
+        try await device.pull(world)
+        #expect(device.ids(in: "messages") == ["mine"])
+        #expect(device.disagreeing == [])
+    }
+
+    @Test func `leaving and joining a group between two pages leaves all of it`() async throws {
+        var (world, device) = try await deviceBesideGroup(of: ["ann"])
+        try await world.own.update("m", ["text": "new"], in: "messages")
+        try await world.own.update("r", ["members": ["ben"]], in: "rooms")
+        #expect(try await !device.step(world, limit: 1))
+        try await world.own.update("r", ["members": ["ann"]], in: "rooms")
+        try await device.pull(world)
+        #expect(device.ids(in: "messages") == ["m", "mine"])
+        #expect(device.disagreeing == [])
+    }
+
+    /// A message in a room of these members, one that is ann's own, and her device, which has all that she may see.
+    private func deviceBesideGroup(of members: [WireValue]) async throws -> (SyncWorld, PlainDevice) {
+        let world = try await SyncWorld()
+        try await world.own.create(["id": "r", "members": .array(members)], in: "rooms")
+        try await world.own.create(["id": "m", "room": "r", "author": "ben"], in: "messages")
+        try await world.own.create(["id": "mine", "room": "r", "author": "ann"], in: "messages")
+        var device = PlainDevice(ann)
+        try await device.pull(world)
+        return (world, device)
+    }
+
     @Test func `a role that is lost takes with it what it showed`() async throws {
         let world = try await SyncWorld()
         try await world.own.create(["id": "m", "room": "r", "author": "ben"], in: "messages")
