@@ -57,7 +57,7 @@ public final class Gateway: Sendable {
     }
 
     func finish(_ response: inout GatewayResponse, for request: GatewayRequest) {
-        response.headers[.xRequestID] = request.id
+        response.headers.put(.xRequestID, request.id)
         cors.label(&response, for: request)
         if request.method == .head { response.omitBody() }
     }
@@ -123,7 +123,8 @@ public final class Gateway: Sendable {
         if error.code.status == .unauthorized { authenticator.challenge(&response) }
         if error.code == .unsupportedMediaType { response.headers[.accept] = services.bodies.acceptedTypes }
         if error.code == .requestTooLarge { response.closesConnection = true }
-        if error.code.status.code >= 500 {
+        // The access log names whoever found no room; one line more for each would be work when there is too much.
+        if error.code.status.code >= 500, error.code != .overloaded {
             log.error(
                 "request failed",
                 [

@@ -52,10 +52,14 @@ final class GatewayConnection: Sendable {
         var (response, trace) = await answer(request, id: id, intake: intake, channel, began: began)
         let isLast = response.closesConnection || !intake.allowsReuse || request.headers[.connection] == "close"
         label(&response, isLast: isLast)
-        logAccess(
-            request.method, LoggedPath.text(request.head.path ?? "")[...], status: response.status.code,
-            bytes: response.buffer.readableBytes, trace, id: id, began: began)
-        try await write(response, to: writer, channel)
+        let access = access(
+            request.method, LoggedPath.text(request.head.path ?? "")[...], response, trace, id: id, began: began)
+        if let stream = response.stream {
+            try await write(stream, response, to: writer, channel, access)
+        } else {
+            log(access)
+            try await write(response, to: writer)
+        }
         if isLast {
             await intake.discardSome()
             throw Finished()
@@ -100,17 +104,14 @@ final class GatewayConnection: Sendable {
     }
 
     func label(_ response: inout GatewayResponse, isLast: Bool) {
-        response.headers[.date] = dates.text()
+        response.headers.put(.date, dates.text())
         response.frame()
         if isLast, !carriesStreams { response.headers[.connection] = "close" }
     }
 
     /// Large bodies go out in pieces, each in a buffer of its own, so that a slow reader is written to as it reads.
-    private func write(
-        _ response: GatewayResponse, to writer: consuming ResponseWriter, _ channel: any Channel
-    ) async throws {
+    private func write(_ response: GatewayResponse, to writer: consuming ResponseWriter) async throws {
         let head = HTTPResponse(status: response.status, headerFields: response.headers)
-        if let stream = response.stream { return try await write(stream, head, to: writer, channel) }
         let chunk = gateway.services.limits.chunk
         guard response.buffer.readableBytes > chunk else {
             let body =
@@ -125,29 +126,61 @@ final class GatewayConnection: Sendable {
 
     /// The place among the requests under way was given back before: a stream may last for days.
     private func write(
-        _ stream: any ResponseStream, _ head: HTTPResponse, to writer: consuming ResponseWriter, _ channel: any Channel
+        _ stream: any ResponseStream, _ response: GatewayResponse, to writer: consuming ResponseWriter,
+        _ channel: any Channel, _ access: AccessRecord?
     ) async throws {
-        defer { stream.end() }
+        var sent = 0
+        defer {
+            stream.end()
+            log(access?.sent(sent + stream.bytesBeside))
+        }
+        let head = HTTPResponse(status: response.status, headerFields: response.headers)
         channel.closeFuture.whenComplete { _ in stream.end() }
         let hangUp = carriesStreams ? nil : HangUpHandler()
         if let hangUp { try await channel.pipeline.addHandler(hangUp) }
         var body = try await writer.writeHead(head)
         stream.begin(on: channel)
-        while let piece = try await stream.next() { try await body.write(piece) }
+        while let piece = try await stream.next() {
+            let size = piece.readableBytes
+            try await body.write(piece)
+            sent += size
+        }
         try await body.finish(nil)
         if let hangUp { try await channel.pipeline.removeHandler(hangUp) }
     }
 
-    func logAccess(
+    /// Nil where nobody keeps such a log.
+    func access(
+        _ method: HTTPRequest.Method, _ path: Substring, _ response: GatewayResponse, _ trace: RequestTrace, id: String,
+        began: ContinuousClock.Instant
+    ) -> AccessRecord? {
+        access(
+            method, path, status: response.status.code, bytes: response.buffer.readableBytes, trace, id: id,
+            began: began)
+    }
+
+    func access(
         _ method: HTTPRequest.Method, _ path: Substring, status: Int, bytes: Int, _ trace: RequestTrace, id: String,
         began: ContinuousClock.Instant
-    ) {
-        guard let log = settings.accessLog else { return }
-        log(
-            AccessRecord(
-                id: id, method: method.rawValue, path: path, status: status, bytes: bytes, endpoint: trace.endpoint,
-                caller: trace.caller,
-                microseconds: (ContinuousClock.now - began).nanoseconds / 1_000))
+    ) -> AccessRecord? {
+        guard settings.accessLog != nil else { return nil }
+        return AccessRecord(
+            id: id, method: method.rawValue, path: path, status: status, bytes: bytes, endpoint: trace.endpoint,
+            caller: trace.caller,
+            microseconds: (ContinuousClock.now - began).nanoseconds / 1_000)
+    }
+
+    func log(_ access: AccessRecord?) {
+        if let access { settings.accessLog?(access) }
+    }
+}
+
+extension AccessRecord {
+    /// The same with what was sent of the body.
+    func sent(_ bytes: Int) -> AccessRecord {
+        var copy = self
+        copy.bytes = bytes
+        return copy
     }
 }
 

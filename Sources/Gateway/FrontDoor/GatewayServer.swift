@@ -75,7 +75,9 @@ public struct GatewayServer: Service {
             inner: HTTP1Channel(responder: responder(connection), configuration: channelConfiguration),
             connection: connection, executors: executors, places: places)
         do {
-            guard let certificate = settings.certificate else { return try await listen(plain, group, executors) }
+            guard let certificate = settings.certificate else {
+                return try await listen(VestibuleChannel(inner: plain), group, executors)
+            }
             let second = HTTP2Channel(
                 responder: responder(GatewayConnection(carryingStreamsOf: connection)),
                 configuration: secondConfiguration)

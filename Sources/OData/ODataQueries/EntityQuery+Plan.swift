@@ -23,7 +23,8 @@ extension EntityQuery {
         let records = RelationSource.records(table.entity, as: place.source)
         let level: LevelPlan
         if let apply = options.apply {
-            level = try AppliedLevel(reader: reader, options: options, place: place).level(apply, records, where: base)
+            let applier = Applier(reader: reader, limits: limits, depth: 0, set: source, sources: [:])
+            level = try AppliedLevel(applier: applier, options: options).level(apply, records, place, where: base)
         } else {
             var builder = try LevelBuilder(reader, options, place, limits: limits, depth: 0)
             if case .all = self.base { try builder.restrictions.requireFilter(options) }

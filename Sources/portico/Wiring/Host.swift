@@ -96,7 +96,7 @@ extension HostPlan {
 }
 
 extension ServedAdapter {
-    init(_ planned: HostPlan.PlannedAdapter, logger: Logger) throws {
+    convenience init(_ planned: HostPlan.PlannedAdapter, logger: Logger) throws {
         self.init(
             declaration: planned.declaration, adapter: try planned.module.make(planned.configuration),
             access: planned.access, log: Log(logger, label: planned.declaration.name.text))

@@ -37,8 +37,7 @@ struct CollectionReading: Sendable {
     }
 
     private func fragment(_ shape: ResultShape, _ place: EntitiesPlace) -> String {
-        let context = ContextFragment(options: request.target.options, version: request.format.version)
-        return shape.table == nil ? context.applied(shape, place.table.source) : context.collection(place)
+        ContextFragment(options: request.target.options, version: request.format.version).page(shape, place)
     }
 
     func references(_ place: EntitiesPlace) async throws -> DoorAnswer {

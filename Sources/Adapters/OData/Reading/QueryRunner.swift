@@ -31,20 +31,8 @@ struct QueryRunner: Sendable {
         }
     }
 
-    func page(_ query: CrossJoinQuery) async throws -> CrossJoinPage {
-        let plan = try Self.telling { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
-        return try await records.atOneMoment { moment in try plan.page(at: moment) }
-    }
-
-    func page(_ walk: SetWalk) async throws -> SetWalk.Page {
-        let (tables, now, limits) = (tables, now, limits)
-        do {
-            return try await records.atOneMoment { moment in
-                try walk.page(at: moment, now: now, in: tables, limits: limits)
-            }
-        } catch let problem as QueryProblem {
-            return try Self.telling { () throws(QueryProblem) in throw problem }
-        }
+    func plan(_ query: CrossJoinQuery) throws -> CrossJoinPlan {
+        try Self.telling { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
     }
 
     /// Nil where changes of the query's result cannot be followed.

@@ -76,7 +76,7 @@ struct ResultWriter: Sendable {
         if shape.table != nil { RowControl(self).write(row, shape, type, isDocument: context != nil, to: &output) }
         properties(row, shape, type, to: &output)
         for (position, expansion) in shape.expansions.enumerated() where row.expanded.indices.contains(position) {
-            if let type, type.navigation(expansion.property) == nil { continue }
+            if let type, expansion.set == nil, type.navigation(expansion.property) == nil { continue }
             self.expansion(expansion, row.expanded[position], to: &output)
         }
         output.endObject()
@@ -122,6 +122,9 @@ struct ResultWriter: Sendable {
         }
         if case .count = expansion.content { return }
         if format.omitted != nil, !expansion.isCollection, expanded.rows.isEmpty { return }
+        if format.metadata != .none, let fragment = ContextFragment.applied(expansion) {
+            output.member("\(expansion.property)@odata.context", "\(root)$metadata#\(fragment)")
+        }
         output.key(expansion.property)
         guard expansion.isCollection else {
             guard let row = expanded.rows.first else { return output.null() }

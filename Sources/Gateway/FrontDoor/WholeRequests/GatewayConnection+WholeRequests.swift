@@ -21,7 +21,7 @@ extension GatewayConnection {
         let began = ContinuousClock.now
         let uri = held.head.uri
         guard uri.utf8.count <= gateway.services.limits.uri,
-            let said = held.repeated ?? said(by: held.head.headers, peer, &head),
+            let said = head.repeated(by: held.head.headers) ?? said(by: held, peer, &head),
             let method = HTTPRequest.Method(rawValue: held.head.method.rawValue), let target = head.target(of: uri)
         else { return nil }
         let request = GatewayRequest(
@@ -32,14 +32,14 @@ extension GatewayConnection {
             caller: gateway.authenticator.callerAtHand(of: request, &credential), began: began)
     }
 
-    /// Nil where a name is none, or the host is not named once.
+    /// Nil where a name is none.
     private func said(
-        by headers: HTTPHeaders, _ peer: PeerAddress.OfConnection, _ head: inout RepeatedHead
+        by held: HeldRequest, _ peer: PeerAddress.OfConnection, _ head: inout RepeatedHead
     ) -> RepeatedHead.Said? {
-        let hosts = headers["host"]
-        guard hosts.count == 1, let fields = HTTPFields(withoutHost: headers) else { return nil }
+        let headers = held.head.headers
+        guard let fields = HTTPFields(withoutHost: headers) else { return nil }
         let said = RepeatedHead.Said(
-            fields: fields, peer: peers.peer(peer, fields), origin: peers.origin(of: hosts[0], peer, fields))
+            fields: fields, peer: peers.peer(peer, fields), origin: peers.origin(of: held.host, peer, fields))
         head.remember(said, of: headers)
         return said
     }
@@ -49,9 +49,10 @@ extension GatewayConnection {
         let request = whole.request
         guard let caller = whole.caller, let answer = gateway.answerAtHand(to: request, from: caller, at: whole.match)
         else { return nil }
-        logAccess(
-            request.method, LoggedPath.text(request.target.path)[...], status: answer.status, bytes: answer.bytes,
-            answer.trace, id: request.id, began: whole.began)
+        log(
+            access(
+                request.method, LoggedPath.text(request.target.path)[...], status: answer.status, bytes: answer.bytes,
+                answer.trace, id: request.id, began: whole.began))
         return WireResponse(answer, date: dates.field(), id: request.id)
     }
 
@@ -84,9 +85,13 @@ extension GatewayConnection {
                 (failure(error, id: request.id, method: request.method, headers: request.headers), RequestTrace())
             }
         label(&response, isLast: response.closesConnection)
-        logAccess(
-            request.method, LoggedPath.text(request.target.path)[...], status: response.status.code,
-            bytes: response.buffer.readableBytes, trace, id: request.id, began: whole.began)
-        channel.finish(response)
+        let access = access(
+            request.method, LoggedPath.text(request.target.path)[...], response, trace, id: request.id,
+            began: whole.began)
+        guard let stream = response.stream else {
+            log(access)
+            return channel.finish(response)
+        }
+        channel.finish(response, stream) { [self] in log(access?.sent($0)) }
     }
 }

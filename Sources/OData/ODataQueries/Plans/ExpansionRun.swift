@@ -30,8 +30,7 @@ struct ExpansionRun {
         if expansion.content == .count { return [] }
         var found: [ResultRow] = []
         for values in batches(of: rows, expansion) {
-            var relation = expansion.level.relation
-            relation.condition = narrowed(relation.condition, expansion.far[0], values)
+            var relation = narrowed(expansion.level.relation, expansion, values)
             relation.limit = limits.expandedRows + 1 - found.count
             try moment.rows(relation) { found.append(try ResultRow(reading: $0)) }
             guard found.count <= limits.expandedRows else {
@@ -49,8 +48,7 @@ struct ExpansionRun {
         var counts: [RowKey: Int] = [:]
         let width = expansion.far.count
         for values in batches(of: rows, expansion) {
-            var relation = count
-            relation.condition = narrowed(relation.condition, expansion.far[0], values)
+            let relation = narrowed(count, expansion, values)
             try moment.rows(relation) { row in
                 let read = try ResultRow(reading: row)
                 counts[RowKey(read, at: 0..<width)] = Int(read.values[width].int64Value ?? 0)
@@ -59,15 +57,19 @@ struct ExpansionRun {
         return counts
     }
 
-    private func narrowed(_ condition: RowExpression?, _ far: RowExpression, _ values: [WireValue]) -> RowExpression {
-        let belongs = RowExpression.oneOf(far, values)
-        return condition.map { .all([belongs, $0]) } ?? belongs
+    private func narrowed(_ relation: Relation, _ expansion: ExpansionPlan, _ values: [WireValue]) -> Relation {
+        if let made = expansion.made { return relation.only(values, of: made.sources) }
+        var relation = relation
+        let belongs = RowExpression.oneOf(expansion.far[0], values)
+        relation.condition = relation.condition.map { .all([belongs, $0]) } ?? belongs
+        return relation
     }
 
     /// The values that the first column has, each once; a question by the first of several columns finds what the others
     /// leave out, which goes to nobody.
     private func batches(of rows: [ResultRow], _ expansion: ExpansionPlan) -> [[WireValue]] {
-        guard let first = expansion.near.first else { return [] }
+        // Without columns all there is belongs to the one row.
+        guard let first = expansion.near.first else { return rows.isEmpty ? [] : [[]] }
         let values = distinct(rows, first)
         return stride(from: 0, to: values.count, by: Self.batch).map {
             Array(values[$0..<min($0 + Self.batch, values.count)])
