@@ -19,11 +19,11 @@ final class RowTemplate: Sendable {
         let form: Form
     }
 
-    /// An expanded collection whose rows are alike.
     private struct Nested {
         let position: Int
         let key: Range<Int>
-        let template: RowTemplate
+        /// Of a collection whose rows are alike; nil: what is expanded is written one by one.
+        let template: RowTemplate?
     }
 
     private let writer: ResultWriter
@@ -32,8 +32,6 @@ final class RowTemplate: Sendable {
     private let cells: [Cell]
     private let revision: Int?
     private let nested: [Nested]
-    /// Expansions that are written one by one.
-    private let others: [Int]
 
     /// Nil where rows of this shape are to be written one by one.
     init?(_ shape: ResultShape, _ writer: ResultWriter) {
@@ -45,16 +43,11 @@ final class RowTemplate: Sendable {
                 position: told.position, key: names.add(column.name), form: Self.form(column.type, writer.format))
         }
         let type = RowIdentity(tables: writer.tables).commonType(shape)
-        var (nested, others): ([Nested], [Int]) = ([], [])
-        for (position, expansion) in shape.expansions.enumerated() {
-            if let type, type.navigation(expansion.property) == nil { continue }
-            if let template = Self.template(of: expansion, writer) {
-                nested.append(Nested(position: position, key: names.add(expansion.property), template: template))
-            } else {
-                others.append(position)
-            }
+        nested = shape.expansions.enumerated().compactMap { position, expansion in
+            if let type, type.navigation(expansion.property) == nil { return nil }
+            return Nested(
+                position: position, key: names.add(expansion.property), template: Self.template(of: expansion, writer))
         }
-        (self.nested, self.others) = (nested, others)
         self.names = names.bytes
         self.writer = writer
         self.shape = shape
@@ -93,16 +86,17 @@ final class RowTemplate: Sendable {
 
     private func expansions(_ row: ResultRow, to output: inout JSONOutput) {
         for part in nested where part.position < row.expanded.count {
+            guard let template = part.template else {
+                writer.expansion(shape.expansions[part.position], row.expanded[part.position], to: &output)
+                continue
+            }
             if let count = row.expanded[part.position].count {
                 writer.count("\(shape.expansions[part.position].property)@odata.count", count, to: &output)
             }
             output.key(names, part.key)
             output.beginArray()
-            for inner in row.expanded[part.position].rows { part.template.write(inner, to: &output) }
+            for inner in row.expanded[part.position].rows { template.write(inner, to: &output) }
             output.endArray()
-        }
-        for position in others where position < row.expanded.count {
-            writer.expansion(shape.expansions[position], row.expanded[position], to: &output)
         }
     }
 }
