@@ -4,8 +4,8 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// Takes requests off a connection and writes the responses.
-struct GatewayConnection: Sendable {
+/// Takes requests off connections and writes the responses.
+final class GatewayConnection: Sendable {
     /// Thrown after a response that is the connection's last: the server closes the channel then.
     struct Finished: Error {}
 
@@ -16,10 +16,11 @@ struct GatewayConnection: Sendable {
     let dates = DateField()
     let places: RequestPlaces
     /// Whether a request is a stream among others, which ends without its connection (HTTP/2).
-    private var carriesStreams = false
+    private let carriesStreams: Bool
     let peers: PeerAddress
 
     init(gateway: Gateway, settings: GatewayServer.Settings, logger: Logger) {
+        carriesStreams = false
         self.gateway = gateway
         self.settings = settings
         self.logger = logger
@@ -31,10 +32,14 @@ struct GatewayConnection: Sendable {
     }
 
     /// The same for HTTP/2, counted together.
-    var carryingStreams: GatewayConnection {
-        var copy = self
-        copy.carriesStreams = true
-        return copy
+    init(carryingStreamsOf other: GatewayConnection) {
+        carriesStreams = true
+        gateway = other.gateway
+        settings = other.settings
+        logger = other.logger
+        ids = other.ids
+        places = other.places
+        peers = other.peers
     }
 
     func respond(to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
@@ -99,7 +104,7 @@ struct GatewayConnection: Sendable {
     }
 
     func label(_ response: inout GatewayResponse, isLast: Bool) {
-        response.headers[.date] = dates.text()
+        response.headers.put(.date, dates.text())
         response.frame()
         if isLast, !carriesStreams { response.headers[.connection] = "close" }
     }

@@ -23,7 +23,7 @@ struct ResultWriter: Sendable {
         let rows = rows ?? page.rows
         var output = JSONOutput(capacity: 256 + rows.count * 256)
         begin(context, count: page.count, to: &output)
-        for row in rows { write(row, page.shape, to: &output) }
+        RowWriter(page.shape, self).write(rows, to: &output)
         end(next, to: &output)
         return output.bytes
     }
@@ -111,12 +111,12 @@ struct ResultWriter: Sendable {
         }
     }
 
-    private func value(_ value: WireValue, _ column: ResultColumn, to output: inout JSONOutput) {
+    func value(_ value: WireValue, _ column: ResultColumn, to output: inout JSONOutput) {
         let whole = value.isNull && column.type.isCollection ? WireValue.array([]) : value
         values.write(whole, column.type, members: column.members, to: &output)
     }
 
-    private func expansion(_ expansion: ResultExpansion, _ expanded: ExpandedRows, to output: inout JSONOutput) {
+    func expansion(_ expansion: ResultExpansion, _ expanded: ExpandedRows, to output: inout JSONOutput) {
         if let count = expanded.count, expansion.isCollection {
             self.count("\(expansion.property)@odata.count", count, to: &output)
         }
