@@ -84,6 +84,30 @@ class Holding(Orders):
         self.assertIn("counted", self.ask("Lines?$filter=OrderNo eq 'x'&$inlinecount=allpages", 400).text())
         self.assertIn("counted", self.ask("Lines?$filter=OrderNo eq 'x'&$count=true", 400, NEW).text())
 
+    def test_a_filter_keeps_to_the_expressions_that_a_property_takes(self):
+        for condition, name in [
+            ("Plant eq 'A' or Plant eq 'B'", "Plant"), ("Plant ne 'A'", "Plant"), ("startswith(Plant,'A')", "Plant"),
+            ("Plant eq 'A' and Plant eq 'B'", "Plant"), ("Currency gt 'A'", "Currency"),
+            ("Currency eq 'A' or No eq 'B'", "Currency"), ("Total gt 1 and Total ge 2", "Total"),
+            ("Total lt 1 or Total gt 2", "Total"), ("not (Total lt 1)", "Total"),
+        ]:
+            for root in (OLD, NEW):
+                with self.subTest(root + condition):
+                    self.assertIn(f"by {name} with", self.ask(f"Orders?$filter={condition}", 400, root).text())
+        for condition in [
+            "Plant eq 'A' and No gt 'B'", "(Currency eq 'A' or Currency eq 'B') and Plant eq 'C'",
+            "Total ge 1 and 5 gt Total", "Total eq 1", "No eq 'A' or No eq 'B'",
+        ]:
+            for root in (OLD, NEW):
+                with self.subTest(root + condition):
+                    self.ask(f"Orders?$filter={condition}", root=root)
+        self.ask("Orders?$filter=Currency in ('A','B')", root=NEW)
+
+    def test_saps_search_is_refused_where_a_set_cannot_be_searched(self):
+        error = self.ask("Orders?search=x", 400).json()["error"]
+        self.assertIn("searched", error["message"]["value"])
+        self.ask("Orders?search=")
+
     def test_what_is_not_excluded_is_answered(self):
         self.send("POST", "Orders", {"No": "Q1", "Lines": {"results": [{"Id": 1, "Text": "a"}]}}, 201)
         self.assertEqual(len(self.ask("Lines?$filter=OrderNo eq 'Q1' and Text eq 'a'").json()["d"]["results"]), 1)

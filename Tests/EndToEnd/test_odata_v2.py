@@ -132,6 +132,18 @@ class Reading(Version2Test):
         for root in (ROOT, SAP):
             self.assertEqual(set(self.d("", root)["EntitySets"]), names)
 
+    def test_saps_search_finds_what_has_every_word(self):
+        first = self.d("Students(1)", root=SAP)
+        for words in (first["LastName"], f"{first['LastName']} {first['FirstName']}", first["LastName"].upper()):
+            found = self.rows(f"Students?search={words}&$top=500", root=SAP)
+            self.assertIn(first["StudentID"], [row["StudentID"] for row in found])
+            for row in found:
+                names = f"{row['FirstName']} {row['LastName']}".lower().split()
+                self.assertTrue(all(word.lower() in names for word in words.split()), (words, names))
+        self.assertEqual(self.rows("Students?search=Nobodyhasthisname", root=SAP), [])
+        everybody = self.rows("Students?$top=7", root=SAP)
+        self.assertEqual(self.rows("Students?$top=7&search=", root=SAP), everybody)
+
     def test_an_entry_tells_what_it_is_and_where_the_rest_is(self):
         answer = self.ask("Students(1)", root=SAP)
         student = answer.json()["d"]

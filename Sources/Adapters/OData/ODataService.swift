@@ -12,6 +12,7 @@ struct ODataService: Sendable {
     let clock: any WallClock
     let gate: ReseedGate
     let later: LaterAnswers
+    let long = LongAnswers()
     let known: KnownQuestions
     /// All of the service's records, for loading the seed.
     let own: any RecordStore

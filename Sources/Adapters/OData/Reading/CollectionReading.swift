@@ -90,7 +90,10 @@ struct CollectionReading: Sendable {
 }
 
 extension ResourceDesk {
-    var documents: DocumentReading { DocumentReading(records: request.records, limits: limits) }
+    var documents: DocumentReading {
+        DocumentReading(
+            records: request.records, limits: limits, address: PlainAddress(request.relative), long: service.long)
+    }
 
     var runner: QueryRunner {
         QueryRunner(tables: tables, records: request.records, now: service.clock.now(), limits: limits.query)

@@ -3,18 +3,25 @@ import AdapterKit
 /// Documents that are written while their rows are read: whole where they are small, otherwise piece by piece, as fast as
 /// the caller takes them.
 ///
-/// What is small is read as any question is; what turns out to be large is begun again in a read that may last.
+/// What is small is read as any question is; what turns out to be large is begun again in a read that may last, and next
+/// time there at once.
 struct DocumentReading: Sendable {
     /// Reads and writes; each part of the document is put when it is there.
     typealias Write = @Sendable (any RecordMoment, (_ part: [UInt8]) throws -> Void) throws -> Void
 
     let records: any RecordStore
     let limits: ServiceLimits
+    /// Whose document it is.
+    let address: PlainAddress
+    let long: LongAnswers
 
     func body(_ write: @escaping Write) async throws -> DoorAnswer.Body {
         let most = limits.wholeBytes
-        let whole = try await records.atOneMoment { try Self.whole(upTo: most, at: $0, write) }
-        if let whole { return .bytes(whole) }
+        if !long.expects(address) {
+            let whole = try await records.atOneMoment { try Self.whole(upTo: most, at: $0, write) }
+            if let whole { return .bytes(whole) }
+            long.note(address)
+        }
         return try await begun(
             try await records.pieces(within: .seconds(limits.streamSeconds)) { moment, output in
                 var part: [UInt8] = []
@@ -54,6 +61,7 @@ struct DocumentReading: Sendable {
         } onCancel: {
             pieces.end()
         }
-        return first.map { .pieces(BegunPieces($0, pieces)) } ?? .bytes([])
+        guard let first, first.count >= Self.piece else { return .bytes(first ?? []) }
+        return .pieces(BegunPieces(first, pieces))
     }
 }

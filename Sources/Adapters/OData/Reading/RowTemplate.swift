@@ -44,7 +44,7 @@ final class RowTemplate: Sendable {
         }
         let type = RowIdentity(tables: writer.tables).commonType(shape)
         nested = shape.expansions.enumerated().compactMap { position, expansion in
-            if let type, type.navigation(expansion.property) == nil { return nil }
+            if let type, expansion.set == nil, type.navigation(expansion.property) == nil { return nil }
             return Nested(
                 position: position, key: names.add(expansion.property), template: Self.template(of: expansion, writer))
         }
@@ -55,7 +55,8 @@ final class RowTemplate: Sendable {
     }
 
     private static func template(of expansion: ResultExpansion, _ writer: ResultWriter) -> RowTemplate? {
-        guard case .entities = expansion.content, expansion.isCollection else { return nil }
+        // What `$apply` made says whose it is before it.
+        guard case .entities = expansion.content, expansion.isCollection, expansion.set == nil else { return nil }
         return RowTemplate(expansion.shape, writer)
     }
 

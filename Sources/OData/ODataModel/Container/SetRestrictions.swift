@@ -7,7 +7,7 @@ public struct SetRestrictions: Sendable, Equatable {
     public let nonSortable: Set<String>
     /// What every filter of the set must look at.
     public let requiredInFilter: Set<String>
-    /// What a filter may do with a property, by its path: `SingleValue`, `MultiValue`, `SingleRange`. Told, not enforced.
+    /// What a filter may do with a property, by its path: `SingleValue`, `MultiValue`, `SingleRange`.
     public let filterExpressions: [String: String]
     public let isFilterable: Bool
     public let needsFilter: Bool

@@ -15,6 +15,8 @@ struct RestrictionCheck {
             try refuse(!restrictions.isFilterable, "\(source) cannot be filtered.", filter.range)
             try refuse(restrictions.nonFilterable, in: filter, "filtered")
             try require(in: filter)
+            try FilterExpressionCheck(source: source, allowed: restrictions.filterExpressions, aliases: aliases)
+                .check(filter)
         }
         for item in options.order {
             try refuse(!restrictions.isSortable, "\(source) cannot be sorted.", item.expression.range)

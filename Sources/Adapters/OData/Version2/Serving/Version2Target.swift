@@ -20,7 +20,18 @@ struct Version2Target: Sendable {
         } else if let call = arguments(of: name.name, target.options) {
             segments.insert(PathSegment(.arguments(.named(call)), first.range), at: 1)
         }
-        return RequestTarget(.path(segments), options: target.options)
+        let isOperation = tables.model.container.functionImport(name.name) != nil
+        return RequestTarget(
+            .path(segments), options: isOperation ? target.options : target.options.map(Self.searching))
+    }
+
+    /// SAP's `search`: what somebody typed, of which every word is to be found. An empty text looks for nothing.
+    private static func searching(_ option: QueryOption) -> QueryOption {
+        guard case .custom("search", let text?, _) = option.form else { return option }
+        let words = text.split(whereSeparator: \.isWhitespace).map { SearchExpression.phrase(String($0)) }
+        guard let first = words.first else { return option }
+        let all = words.dropFirst().reduce(first) { .and($0, $1) }
+        return QueryOption(.search(all), nameRange: option.nameRange, range: option.range)
     }
 
     /// `StudentCollection` is the set of students, by its type's name or by its own. Nil for a set's own name.
