@@ -220,6 +220,7 @@ let package = Package(
             "GatewayTests",
             [
                 "Gateway", adapterKit, wireFormats, syncEngine,
+                .product(name: "SyncMessages", package: "SyncEngine"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -18,7 +18,8 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(REPOSITORY / "Benchmarks" / "Gateway"))
+sys.path[:0] = [str(REPOSITORY / "Benchmarks" / folder) for folder in ("Gateway", "Listeners")]
+from listeners import Listeners  # noqa: E402
 from portico import Portico  # noqa: E402
 from processes import Server  # noqa: E402
 
@@ -79,31 +80,30 @@ def main():
 
 
 def live(place, options):
-    program = place / "listeners"
     place.mkdir()
-    subprocess.run(["cc", "-O2", "-o", program, HERE / "listeners.c", "-lpthread"], check=True)
+    listeners = Listeners(place)
 
     def run(kind, port, reconnects, room, *tokens):
-        command = [program, kind, port, options.listeners, options.seconds, 50, reconnects, room, *tokens]
-        done = subprocess.run([str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True)
-        print(kind, done.stdout, end="", file=sys.stderr)
-        return [int(part) for part in done.stdout.split()]
+        heard = listeners.run(kind, port, options.listeners, options.seconds, 50, reconnects, room, *tokens)
+        print(kind, heard, file=sys.stderr)
+        return heard
 
     rows = []
     with Chat(place / "gateway", options.config) as gateway:
         room, tokens = gateway.room(options.listeners), [gateway.token(user) for user in USERS]
         port = gateway.base.rsplit(":", 1)[1]
-        rows.append(("gateway, durable", run("sse", port, 0, room, *tokens)))
+        rows.append(("gateway, durable", run("chat", port, 0, room, *tokens)))
         with NATS(place / "peer") as peer:
             rows.append(("nats-server, not stored", run("nats", peer.port, 0, "room")))
         tokens = [gateway.token(user) for user in USERS]
-        rows.append(("gateway, a tenth of the streams cut", run("sse", port, options.listeners // 10, room, *tokens)))
+        rows.append(("gateway, a tenth of the streams cut", run("chat", port, options.listeners // 10, room, *tokens)))
         memory = gateway.resident_megabytes()
     print(f"{options.listeners:,} streams of one room of as many members (four of them listen), 50 posts a second for"
           f" {options.seconds:.0f} s, from the post to its arrival.\n")
     print("| | delivered | lost | repeated | p50 ms | p99 ms | largest ms |\n|---|---:|---:|---:|---:|---:|---:|")
-    for name, (delivered, lost, repeated, p50, p99, most) in rows:
-        print(f"| {name} | {delivered:,} | {lost} | {repeated} | {p50 / 1000:.1f} | {p99 / 1000:.1f} | {most / 1000:.1f} |")
+    for name, heard in rows:
+        p50, p99, most = heard.since_sent
+        print(f"| {name} | {heard.delivered:,} | {heard.lost} | {heard.repeated} | {p50:.1f} | {p99:.1f} | {most:.1f} |")
     print(f"\nThe gateway had {memory:.0f} MB in the end.\n")
 
 

@@ -129,19 +129,6 @@ class Streams:
             for descriptor, _ in events:
                 assert self.sockets[descriptor].recv(65536), "a stream has ended"
 
-    def arrivals(self):
-        """Until each stream has said something: when it did, by the clock that does not jump."""
-        waiting, times = set(self.sockets), []
-        while waiting:
-            events = self.poll.poll(30)
-            assert events, f"{len(waiting)} streams say nothing"
-            for descriptor, _ in events:
-                assert self.sockets[descriptor].recv(65536), "a stream has ended"
-                if descriptor in waiting:
-                    waiting.remove(descriptor)
-                    times.append(time.monotonic())
-        return times
-
     def close(self):
         self.poll.close()
         for connection in self.sockets.values():

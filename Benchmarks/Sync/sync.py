@@ -1,7 +1,7 @@
 """What sync costs through the gateway: live streams, pushes, first syncs, deltas.
 
     python3 -B Benchmarks/Sync/sync.py [idle] [delivery] [push] [first] [delta] [--program .build/release/portico]
-        [--records N] [--store N] [--streams N] [--seconds N]
+        [--records N] [--store N] [--streams N] [--seconds N] [--delivery N]
 
 Prints one line a figure. Each part has a gateway and a store of its own, on one core, and asks from another. Streams are
 plain HTTP; each push is durable before it is answered. `push` compares with inserts by a C program on sqlite3 at the same
@@ -16,13 +16,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(FOLDER.parent / "Gateway"))
+sys.path[:0] = [str(FOLDER.parent / folder) for folder in ("Gateway", "Listeners")]
 
 from devices import Caller, Streams, push_rate  # noqa: E402
+from listeners import Listeners  # noqa: E402
 from portico import Portico  # noqa: E402
 from processes import LOAD_CORE  # noqa: E402
 
@@ -67,33 +67,28 @@ def idle(gateway, token, options):
     streams.close()
 
 
-def delivery(gateway, token, options, rounds=20):
+def delivery(gateway, token, options, rate=5):
+    """One write at a time, so seldom that each finds the gateway at rest."""
     caller, count = Caller(gateway.port, token), min(1_000, options.streams)
     caller.push(1)
-    checkpoint = caller.pull()[2]
-    streams = Streams(gateway.port, token, count, f"collections=notes&checkpoint={checkpoint}")
-    figures = {"acknowledged": [], "sent": []}
-    for _ in range(rounds):
-        instants = {}
+    with tempfile.TemporaryDirectory() as folder:
+        listeners = Listeners(folder)
 
-        def write():
-            instants["sent"] = time.monotonic()
-            caller.push(1)
-            instants["acknowledged"] = time.monotonic()
+        def listen(seconds):
+            query = f"collections=notes&checkpoint={caller.pull()[2]}"
+            return listeners.run("sync", gateway.port, count, seconds, rate, 0, query, token)
 
-        writer = threading.Thread(target=write)
-        writer.start()
-        arrivals = sorted(streams.arrivals())
-        writer.join()
-        for name, instant in instants.items():
-            # News may be there before the answer is.
-            waits = [max(0, arrival - instant) * 1000 for arrival in arrivals]
-            figures[name].append((waits[len(waits) // 2], waits[int(len(waits) * 0.99)]))
-        streams.settle(0.05)
-    for name, aim in (("acknowledged", " (aim 6)"), ("sent", "")):
-        middle, last = (statistics.median(values) for values in zip(*figures[name]))
-        say(f"a write to {count} live streams, from when it was {name}, p50{aim} and p99 in ms", f"{middle:.1f} and {last:.1f}")
-    streams.close()
+        # What the first words bring into memory is not counted.
+        listen(2)
+        began = gateway.processor_seconds()
+        heard = listen(options.delivery)
+        spent = gateway.processor_seconds() - began
+    assert (heard.lost, heard.repeated) == (0, 0), heard
+    for name, aim, delays in (("acknowledged", " (aim 6)", heard.since_acknowledged), ("sent", "", heard.since_sent)):
+        say(f"a write to {count} live streams, from when it was {name}, p50{aim}, p99 and largest in ms",
+            ", ".join(f"{delay:.1f}" for delay in delays))
+    say(f"the same: {heard.delivered} deliveries, the server's processor time for each, streams opened too, in us",
+        f"{spent / heard.delivered * 1e6:.1f}")
 
 
 def push(gateway, token, options):
@@ -156,6 +151,7 @@ def main():
     parser.add_argument("--store", type=int, default=1_000_000)
     parser.add_argument("--streams", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--delivery", type=float, default=20, help="seconds of one write after the other")
     options = parser.parse_args()
     if options.program:
         Gateway.program = options.program.resolve()

@@ -3,6 +3,7 @@
 import base64
 import json
 import plistlib
+import socket
 import threading
 import time
 import unittest
@@ -60,6 +61,67 @@ class Live(GatewayTest):
         shared = self.note(sharedWith=["bob"])
         self.assertEqual([o["id"] for o in bob.page()[1]["operations"]], [shared])
 
+    def ids(self, stream, count):
+        """Of the next operations, in the order in which they came."""
+        found = []
+        while len(found) < count:
+            found += [operation["id"] for operation in stream.page()[1]["operations"]]
+        return found
+
+    def test_changes_come_to_every_stream_in_their_order_and_once(self):
+        streams = [self.follow(), self.follow(), self.open("alice", query=f"?checkpoint={self.alice.checkpoint}&limit=1")]
+        for stream in streams:
+            stream.page()
+        notes = [self.note() for _ in range(40)]
+        for stream in streams:
+            self.assertEqual(self.ids(stream, len(notes)), notes)
+
+    def test_streams_at_one_place_are_told_the_same_and_everybody_only_what_is_theirs(self):
+        first, second = self.follow(), self.follow()
+        other = self.open("alice", query=f"?checkpoint={self.alice.checkpoint}&format=plist")
+        bob = self.open("bob", query="?collections=notes")
+        for stream in (first, second, other):
+            stream.event()
+        while "complete" not in bob.page()[1]:
+            pass
+        for shared in ([], ["bob"], []):
+            note = self.note(sharedWith=shared)
+            event = first.event()
+            self.assertEqual(second.event(), event)
+            self.assertEqual(plistlib.loads(other.event()["data"].encode())["complete"]["checkpoint"], event["id"])
+            if shared:
+                identifier, page = bob.page()
+                self.assertEqual([operation["id"] for operation in page["operations"]], [note])
+                self.assertNotEqual(identifier, event["id"])
+
+    def test_what_is_not_shared_any_more_is_taken_back(self):
+        bob = self.open("bob", query="?collections=notes")
+        while "complete" not in bob.page()[1]:
+            pass
+        note = self.note(sharedWith=["bob"])
+        self.assertEqual([o["operation"] for o in bob.page()[1]["operations"]], ["put"])
+        self.alice.pull()
+        change = self.alice.change("update", note, {"sharedWith": []}, base=self.alice.rev(note))
+        self.assertEqual(change["outcome"], "applied")
+        self.assertEqual([(o["operation"], o["id"]) for o in bob.page()[1]["operations"]], [("remove", note)])
+        self.alice.pull()
+        self.alice.change("update", note, {"title": "private now"}, base=self.alice.rev(note))
+        again = self.note(sharedWith=["bob"])
+        self.assertEqual([o["id"] for o in bob.page()[1]["operations"]], [again])
+
+    def test_who_does_not_read_is_told_everything_since_once_it_does(self):
+        slow, quick = self.follow(), self.follow()
+        slow.connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        quick.page()
+        notes = [self.note(text="x" * 30_000) for _ in range(200)]
+        self.assertEqual(self.ids(quick, len(notes)), notes)
+        pages, found = 0, []
+        while len(found) < len(notes):
+            found += [operation["id"] for operation in slow.page()[1]["operations"]]
+            pages += 1
+        self.assertEqual(found, notes)
+        self.assertLess(pages, len(notes), "it was written to while it did not read")
+
     def test_data_comes_in_other_formats(self):
         for name, read in (("plist", lambda text: plistlib.loads(text.encode())),
                            ("bplist", lambda text: plistlib.loads(base64.b64decode(text)))):
@@ -112,8 +174,9 @@ class Live(GatewayTest):
         stream = self.open(token=token, query="?collections=notes")
         stream.event()
         self.gateway.send("POST", "/auth/logout", {}, token=token)
-        while stream.event() is not None:
-            pass
+        late = self.note(sharedWith=["admin"])
+        while (event := stream.event()) is not None:
+            self.assertNotIn(late, event["data"])
 
     def test_silence_is_broken_by_a_comment(self):
         stream = self.follow()

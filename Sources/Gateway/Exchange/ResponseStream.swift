@@ -10,6 +10,9 @@ protocol ResponseStream: Sendable {
     /// that nobody takes what was sent for the whole.
     func next() async throws -> ByteBuffer?
 
+    /// What it wrote itself so far, in bytes of the body.
+    var bytesBeside: Int { get }
+
     /// Nobody will ask again: the body was written, or the connection is gone. May be called twice and from any thread,
     /// and makes a ``next()`` under way return.
     func end()
@@ -17,4 +20,6 @@ protocol ResponseStream: Sendable {
 
 extension ResponseStream {
     func begin(on channel: any Channel) {}
+
+    var bytesBeside: Int { 0 }
 }

@@ -9,7 +9,7 @@ extension Gateway {
     /// The public listener's gateway: the adapters' routes and the gateway's own.
     ///
     /// Throws ``RouteTable/Conflict`` where two adapters claim one path.
-    public init(
+    public convenience init(
         adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
         feeds: FeedServices, settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log
     ) throws {

@@ -79,7 +79,8 @@ public struct GatewayServer: Service {
                 return try await listen(VestibuleChannel(inner: plain), group, executors)
             }
             let second = HTTP2Channel(
-                responder: responder(connection.carryingStreams), configuration: secondConfiguration)
+                responder: responder(GatewayConnection(carryingStreamsOf: connection)),
+                configuration: secondConfiguration)
             try await listen(
                 SecureChannel(certificate: certificate, http1: plain, http2: second, idle: settings.idle), group,
                 executors)

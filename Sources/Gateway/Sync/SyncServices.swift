@@ -26,7 +26,7 @@ public struct SyncServices: Sendable {
         judges = ConflictJudges(adapters)
         pushes = PushMachine(catalogue: catalogue, epoch: store.epoch, seal: key)
         live = LiveHub(
-            store: store,
+            store: store, pulls: pulls,
             limits: LiveLimits(streams: settings.streams, perPrincipal: settings.streamsPerPrincipal),
             heartbeat: settings.heartbeat)
         self.settings = settings

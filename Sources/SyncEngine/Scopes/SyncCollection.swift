@@ -35,3 +35,15 @@ public struct SyncCaller: Sendable {
         (effect == .reads || mayWrite) && adapters?.contains(adapter) ?? true
     }
 }
+
+extension SyncCaller {
+    /// Whether every row rule and every access says the same of both: they are compared by the bytes of all that rules
+    /// look at, since texts that are equal for a reader may be two accounts' names.
+    public func seesTheSame(as other: SyncCaller) -> Bool {
+        let (one, two) = (principal, other.principal)
+        return one.kind == two.kind && one.id.hasSameBytes(as: two.id) && one.name.hasSameBytes(as: two.name)
+            && one.roles == two.roles && adapters == other.adapters && mayWrite == other.mayWrite
+            && one.attributes.count == two.attributes.count
+            && one.attributes.allSatisfy { two.attributes[$0.key]?.hasSameBytes(as: $0.value) ?? false }
+    }
+}

@@ -6,13 +6,16 @@ import NIOHTTP1
 struct HeldRequest {
     let head: HTTPRequestHead
     let host: String
+    /// What its fields tell, where they are those of the connection's last request, which was held too.
+    let repeated: RepeatedHead.Said?
     private(set) var body: ByteBuffer?
 
     /// Nil where the asynchronous layer is to have it whatever it asks for: bodies that are long or of unknown length,
     /// a connection that is to end, and a client that waits for a word before it sends.
-    init?(_ head: HTTPRequestHead, _ admittance: Admittance) {
+    init?(_ head: HTTPRequestHead, _ admittance: Admittance, repeated: RepeatedHead.Said?) {
         guard admittance.mayBeHeld else { return nil }
         self.head = head
+        self.repeated = repeated
         host = admittance.host
     }
 

@@ -34,6 +34,7 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var passedOn = 0
     private var isReadingPassedOn = false
     private var mustFlush = false
+    private var hasPassedOn = false
     private var peer: PeerAddress.OfConnection?
     private var head = RepeatedHead()
     private var credential = ConnectionCredential()
@@ -58,7 +59,7 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch part {
         case .head(let head):
             guard passedOn == 0, context.channel.isWritable, let admittance,
-                let request = HeldRequest(head, admittance)
+                let request = HeldRequest(head, admittance, repeated: self.head.repeated(by: head.headers))
             else {
                 // Before the asynchronous layer is at any expense; what is held is refused where its answer is not at hand.
                 if let error = connection.places.refusal(for: head.uri), door.turnAway(error) { return }
@@ -83,7 +84,7 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         hasHeard = false
         release(context)
         flush()
-        context.fireChannelReadComplete()
+        endReading(context)
     }
 
     func read(context: ChannelHandlerContext) {
@@ -106,6 +107,7 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .body: break
         case .end: isReadingPassedOn = false
         }
+        hasPassedOn = true
         context.fireChannelRead(wrapInboundOut(part))
     }
 
@@ -113,6 +115,13 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard let request = held else { return }
         held = nil
         for part in request.parts { pass(part, context) }
+    }
+
+    /// The layers behind hear of the end of a reading that brought them something.
+    private func endReading(_ context: ChannelHandlerContext) {
+        guard hasPassedOn else { return }
+        hasPassedOn = false
+        context.fireChannelReadComplete()
     }
 
     private func flush() {
@@ -187,7 +196,7 @@ extension WholeRequestHandler {
         }
         guard arrivals.isEmpty else { return }
         release(context)
-        context.fireChannelReadComplete()
+        endReading(context)
         guard arrivals.wantsReading else { return }
         arrivals.wantsReading = false
         context.read()

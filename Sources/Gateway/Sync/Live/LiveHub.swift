@@ -5,21 +5,22 @@ import Synchronization
 /// Wakes live streams when the records that they follow change.
 ///
 /// A stream that waits is a continuation in ``LiveRoster`` and nothing more: no task, no timer. One loop hears of
-/// commits and of silence for all of them.
+/// commits and of silence for all of them. Streams that can be written to are told in rounds (``LiveRound``) and stay
+/// asleep; the others are woken and look for themselves.
 final class LiveHub: Sendable {
-    private typealias Waiter = CheckedContinuation<LiveWaking, Never>
-
-    private let store: any Store
-    private let heartbeat: Duration
-    private let roster: Mutex<LiveRoster<Waiter>>
+    let store: any Store
+    let pulls: PullMachine
+    let heartbeat: Duration
+    let roster: Mutex<LiveRoster<LiveWaiter>>
     private let commits: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
     private let adapters: Mutex<Set<AdapterName>>
     /// What the streams have been told of, as far as it is known.
     private let told: Mutex<Revision>
 
-    init(store: any Store, limits: LiveLimits, heartbeat: Duration) {
+    init(store: any Store, pulls: PullMachine, limits: LiveLimits, heartbeat: Duration) {
         self.store = store
+        self.pulls = pulls
         self.heartbeat = heartbeat
         roster = Mutex(LiveRoster(limits: limits))
         adapters = Mutex([])
@@ -63,9 +64,12 @@ final class LiveHub: Sendable {
         }
     }
 
-    fileprivate func wait(_ number: UInt64, seen: Revision, for time: Duration?) async -> LiveWaking {
+    fileprivate func wait(
+        _ number: UInt64, seen: Revision, for time: Duration?, told stream: LiveStream? = nil
+    ) async -> LiveWaking {
         let due = ContinuousClock.now + (time ?? heartbeat)
-        return await withCheckedContinuation { waiter in
+        return await withCheckedContinuation { continuation in
+            let waiter = LiveWaiter(number: number, stream: stream, continuation: continuation)
             let reason = roster.withLock { $0.wait(number, waiter, seen: seen, until: due) }
             if let reason { waiter.resume(returning: reason) }
         }
@@ -89,7 +93,7 @@ final class LiveHub: Sendable {
         let followed = adapters.withLock { $0 }
         let positions = Dictionary(uniqueKeysWithValues: followed.map { ($0, store.position(of: $0)) })
         let news = await news(whereUnknown: reached)
-        for waiter in roster.withLock({ $0.moved(positions, news) }) { waiter.resume(returning: .changed) }
+        await tell(roster.withLock { $0.moved(positions, news) })
     }
 
     /// One look at what changed, so that only those who are concerned look for themselves.
@@ -110,9 +114,10 @@ struct LiveTicket: Sendable {
     let number: UInt64
     fileprivate let hub: LiveHub
 
-    /// Returns when records changed after `seen`, after that time (nil: the heartbeat's), or when it is over.
-    func wait(seen: Revision, for time: Duration? = nil) async -> LiveWaking {
-        await hub.wait(number, seen: seen, for: time)
+    /// Returns when records changed after `seen`, after that time (nil: the heartbeat's), or when it is over. Changes that
+    /// `stream` can be told meanwhile are told it, and the wait goes on for as long again.
+    func wait(seen: Revision, for time: Duration? = nil, told stream: LiveStream? = nil) async -> LiveWaking {
+        await hub.wait(number, seen: seen, for: time, told: stream)
     }
 
     /// Returns when somebody called ``wake()``, after the heartbeat's time, or when it is over.

@@ -11,15 +11,26 @@ struct LiveRoster<Waiter> {
         case stopping
     }
 
-    private struct Stream {
+    /// What does not change: in one place, so that looking at a stream copies nothing.
+    private final class Place: Sendable {
         let principal: String
         let adapters: Set<AdapterName>
+        /// What news has to be about; nil: any of the adapters' records.
+        let interest: SyncInterest?
+
+        init(_ principal: String, following adapters: Set<AdapterName>, interest: SyncInterest?) {
+            self.principal = principal
+            self.adapters = adapters
+            self.interest = interest
+        }
+    }
+
+    private struct Stream {
+        let place: Place
         var waiter: Waiter?
         /// When its silence must end.
         var due: ContinuousClock.Instant
         var isCut = false
-        /// What news has to be about; nil: any of the adapters' records.
-        var interest: SyncInterest?
         /// Up to here nothing concerned it while it waited.
         var passed = Revision(0)
         /// Somebody called for it while it did not wait.
@@ -40,6 +51,9 @@ struct LiveRoster<Waiter> {
 
     var count: Int { streams.count }
 
+    /// Whether it may be told anything now.
+    func isOpen(_ number: UInt64) -> Bool { !isStopping && streams[number].map { !$0.isCut } ?? false }
+
     mutating func admit(
         _ principal: String, following adapters: Set<AdapterName>, interest: SyncInterest? = nil
     ) -> Admission {
@@ -48,7 +62,8 @@ struct LiveRoster<Waiter> {
         guard counts[principal, default: 0] < limits.perPrincipal else { return .tooManyOfPrincipal }
         lastNumber += 1
         counts[principal, default: 0] += 1
-        streams[lastNumber] = Stream(principal: principal, adapters: adapters, due: .now, interest: interest)
+        streams[lastNumber] = Stream(
+            place: Place(principal, following: adapters, interest: interest), due: .now)
         return .open(lastNumber)
     }
 
@@ -62,7 +77,7 @@ struct LiveRoster<Waiter> {
             streams[number]?.isCalled = false
             return .changed
         }
-        if stream.adapters.contains(where: { positions[$0].map { $0 > max(seen, stream.passed) } ?? false }) {
+        if stream.place.adapters.contains(where: { positions[$0].map { $0 > max(seen, stream.passed) } ?? false }) {
             return .changed
         }
         streams[number]?.waiter = waiter
@@ -78,17 +93,20 @@ struct LiveRoster<Waiter> {
         // News may be later than the positions: who does not wait yet must find it there too.
         if let news { positions.merge(news.adapters.map { ($0, news.position) }) { max($0, $1) } }
         var woken: [Waiter] = []
-        for (number, stream) in streams {
-            guard let waiter = stream.waiter else { continue }
+        var next = streams.values.startIndex
+        while next != streams.values.endIndex {
+            let index = next
+            streams.values.formIndex(after: &next)
+            guard let waiter = streams.values[index].waiter else { continue }
             let isConcerned: Bool
-            if let news, let interest = stream.interest {
+            if let news, let interest = streams.values[index].place.interest {
                 isConcerned = interest.isConcerned(by: news)
-                if !isConcerned { streams[number]?.passed = news.position }
+                if !isConcerned { streams.values[index].passed = news.position }
             } else {
-                isConcerned = stream.adapters.contains { latest[$0] != nil }
+                isConcerned = streams.values[index].place.adapters.contains { latest[$0] != nil }
             }
             guard isConcerned else { continue }
-            streams[number]?.waiter = nil
+            streams.values[index].waiter = nil
             woken.append(waiter)
         }
         return woken
@@ -114,8 +132,8 @@ struct LiveRoster<Waiter> {
 
     mutating func remove(_ number: UInt64) -> Waiter? {
         guard let stream = streams.removeValue(forKey: number) else { return nil }
-        counts[stream.principal, default: 1] -= 1
-        if counts[stream.principal] == 0 { counts[stream.principal] = nil }
+        counts[stream.place.principal, default: 1] -= 1
+        if counts[stream.place.principal] == 0 { counts[stream.place.principal] = nil }
         return stream.waiter
     }
 

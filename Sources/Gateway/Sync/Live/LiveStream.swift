@@ -1,5 +1,6 @@
 import AdapterKit
 import NIOCore
+import NIOHTTPTypes
 import SyncEngine
 import SyncMessages
 import Synchronization
@@ -9,17 +10,19 @@ import WireFormats
 /// One device's live stream: pages of a pull that never ends, as server-sent events (HTML, section 9.2).
 ///
 /// The checkpoint of the last event is all it remembers, so a consumer that reads slowly is not kept events for: its next
-/// one tells everything since. At most one event is in memory.
+/// one tells everything since. At most one event is in memory. While it waits, ``LiveHub`` writes what is news straight to
+/// the channel, and its task sleeps on; only a peer that has not taken the last event yet is left to the task.
 final class LiveStream: ResponseStream {
     private struct State {
         var checkpoint: String?
         var seen = Revision(0)
         var greeted = false
         var isOver = false
+        /// Nil before the response has begun.
+        var channel: (any Channel)?
     }
 
-    private let request: PullRequest
-    private let caller: SyncCaller
+    private let subject: LiveSubject
     private let source: LiveSource
     private let ticket: LiveTicket
     private let watch: CredentialWatch.Hold
@@ -29,8 +32,7 @@ final class LiveStream: ResponseStream {
         _ request: PullRequest, for caller: SyncCaller, source: LiveSource, ticket: LiveTicket,
         watch: CredentialWatch.Hold
     ) {
-        self.request = request
-        self.caller = caller
+        subject = LiveSubject(request, for: caller, as: source.format)
         self.source = source
         self.ticket = ticket
         self.watch = watch
@@ -40,6 +42,8 @@ final class LiveStream: ResponseStream {
     /// An answer that came too late is never written.
     deinit { end() }
 
+    func begin(on channel: any Channel) { state.withLock { $0.channel = channel } }
+
     func next() async -> ByteBuffer? {
         if greet() { return EventText.greeting }
         while !state.withLock({ $0.isOver }), !watch.isExpired {
@@ -48,7 +52,7 @@ final class LiveStream: ResponseStream {
             } catch {
                 return finish(EventText.failure(PorticoError(unexpected: error), requestID: source.requestID))
             }
-            switch await ticket.wait(seen: state.withLock { $0.seen }) {
+            switch await ticket.wait(seen: seen, told: eventLoop == nil ? nil : self) {
             case .changed: continue
             case .silence: return EventText.heartbeat
             case .stopping: return finish(EventText.reconnect)
@@ -79,21 +83,58 @@ final class LiveStream: ResponseStream {
     /// The next page as an event; nil where there is nothing to tell. The first page is always told, so that a device
     /// knows what it has.
     private func news() async throws -> ByteBuffer? {
-        var request = request
+        var request = subject.request
         let isFirst = state.withLock { state in
             request.checkpoint = state.checkpoint
             return state.seen == Revision(0)
         }
         if !isFirst { request.refetch = [] }
-        let (page, position) = try await source.page(request, for: caller)
+        let (page, position) = try await source.page(request, for: subject.caller)
         guard let token = page.token else { return nil }
-        let isComplete = page.isComplete
-        state.withLock { state in
-            state.checkpoint = token
-            if isComplete { state.seen = max(position, Revision(1)) }
-        }
-        guard isFirst || !page.operations.isEmpty || !page.reset.isEmpty || !isComplete else { return nil }
+        move(to: token, seen: page.isComplete ? position : nil)
+        guard isFirst || !page.operations.isEmpty || !page.reset.isEmpty || !page.isComplete else { return nil }
         return try EventText.page(page, id: token, as: source.format)
+    }
+
+    private func move(to checkpoint: String, seen: Revision?) {
+        state.withLock { state in
+            state.checkpoint = checkpoint
+            if let seen { state.seen = max(seen, Revision(1)) }
+        }
+    }
+}
+
+extension LiveStream {
+    /// What it knows of, while it waits.
+    var seen: Revision { state.withLock { $0.seen } }
+
+    /// Where to call ``tell(_:)``; nil before the response has begun.
+    var eventLoop: (any EventLoop)? { state.withLock { $0.channel?.eventLoop } }
+
+    /// What it asks while it waits; nil where it has told nothing yet.
+    var question: LiveQuestion? {
+        state.withLock { $0.checkpoint }.map { LiveQuestion(checkpoint: $0, subject: subject) }
+    }
+
+    /// Writes the answer to ``question``: on the event loop, while the stream waits. False where it has to go on itself:
+    /// more pages follow, the peer has not taken the last event yet, or it is over.
+    func tell(_ answer: LiveAnswer) -> Bool {
+        guard !watch.isExpired, let channel = state.withLock({ $0.isOver ? nil : $0.channel }), channel.isAtRest else {
+            return false
+        }
+        if let event = answer.event {
+            channel.write(HTTPResponsePart.body(event), promise: nil)
+            channel.flush()
+        }
+        move(to: answer.checkpoint, seen: answer.seen)
+        return answer.seen != nil
+    }
+}
+
+extension Channel {
+    /// Whether everything that was written has left. On its event loop.
+    fileprivate var isAtRest: Bool {
+        isWritable && (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 == 0
     }
 }
 

@@ -67,6 +67,23 @@ import Testing
         #expect(reads == (0, 1))
     }
 
+    @Test func `a change that two look at is read once by a moment that remembers`() async throws {
+        let world = try await SyncWorld()
+        var devices = [PlainDevice(ann), PlainDevice(SyncWorld.user("ben"))]
+        for index in devices.indices { try await devices[index].pull(world) }
+        try await world.own.create(["id": "n", "sharedWith": ["ann", "ben"]], in: "notes")
+        let questions = devices.map { (PullRequest(checkpoint: $0.checkpoint), SyncCaller($0.principal)) }
+        let pulls = world.pulls
+        let (records, told) = try await world.store.atOneMoment { moment in
+            let counting = CountingMoment(moment)
+            let remembering = RememberingMoment(counting)
+            let told = try questions.map { try pulls.page($0.0, for: $0.1, at: remembering).operations.map(\.id) }
+            return (counting.records, told)
+        }
+        #expect(told == [["n"], ["n"]])
+        #expect(records == 1)
+    }
+
     @Test func `a checkpoint of another epoch, of another user, ahead or below the floor is refused`() async throws {
         let world = try await SyncWorld()
         try await world.own.create(["id": "n", "sharedWith": ["ann"]], in: "notes")

@@ -1,0 +1,79 @@
+import AdapterKit
+import NIOCore
+import SyncEngine
+import Synchronization
+
+extension LiveHub {
+    /// How many streams of an event loop are told in one go; others get their turn in between.
+    private static let portion = 128
+
+    /// Those who wait for nothing but their place in a round, by event loop; the others are woken.
+    func tell(_ waiters: [LiveWaiter]) async {
+        var told: [ObjectIdentifier: [LiveWaiter]] = [:]
+        for waiter in waiters {
+            guard let loop = waiter.stream?.eventLoop else {
+                waiter.resume(returning: .changed)
+                continue
+            }
+            told[ObjectIdentifier(loop), default: []].append(waiter)
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for waiters in told.values { group.addTask { await self.tellInPortions(waiters) } }
+        }
+    }
+
+    /// The next commit waits for the round: what is committed meanwhile is told together.
+    private func tellInPortions(_ waiters: [LiveWaiter]) async {
+        var round = LiveRound(pulls: pulls, store: store)
+        var rest = waiters[...]
+        while let loop = rest.first?.stream?.eventLoop {
+            let portion = Array(rest.prefix(Self.portion))
+            rest = rest.dropFirst(portion.count)
+            let questions = portion.compactMap { $0.stream?.question }
+            let answers = questions.count == portion.count ? await round.answers(to: questions) : []
+            do {
+                try await loop.submit { self.tell(portion, answers) }.get()
+            } catch {
+                for waiter in portion { waiter.resume(returning: .changed) }
+            }
+        }
+    }
+
+    /// On the event loop. Who has lost its place or its credential meanwhile is told nothing any more.
+    private func tell(_ waiters: [LiveWaiter], _ answers: [LiveAnswer?]) {
+        let isOpen = roster.withLock { roster in waiters.map { roster.isOpen($0.number) } }
+        var waiting: [LiveWaiter] = []
+        for (index, waiter) in waiters.enumerated() {
+            guard isOpen[index] else {
+                waiting.append(waiter)
+                continue
+            }
+            if index < answers.count, let answer = answers[index], waiter.stream?.tell(answer) == true {
+                waiting.append(waiter)
+            } else {
+                waiter.resume(returning: .changed)
+            }
+        }
+        waitOn(waiting)
+    }
+
+    private func waitOn(_ waiters: [LiveWaiter]) {
+        let due = ContinuousClock.now + heartbeat
+        let reasons = roster.withLock { roster in
+            waiters.map { roster.wait($0.number, $0, seen: $0.stream?.seen ?? Revision(0), until: due) }
+        }
+        for (waiter, reason) in zip(waiters, reasons) {
+            if let reason { waiter.resume(returning: reason) }
+        }
+    }
+}
+
+/// A stream's task that sleeps.
+struct LiveWaiter: Sendable {
+    let number: UInt64
+    /// Whom to tell without waking its task; nil: it is to look for itself.
+    let stream: LiveStream?
+    let continuation: CheckedContinuation<LiveWaking, Never>
+
+    func resume(returning reason: LiveWaking) { continuation.resume(returning: reason) }
+}
