@@ -127,7 +127,7 @@ struct GatewayConnection: Sendable {
         let hangUp = carriesStreams ? nil : HangUpHandler()
         if let hangUp { try await channel.pipeline.addHandler(hangUp) }
         var body = try await writer.writeHead(head)
-        stream.begin(on: channel)
+        stream.begin(on: PipelineBodyChannel(channel: channel))
         while let piece = try await stream.next() { try await body.write(piece) }
         try await body.finish(nil)
         if let hangUp { try await channel.pipeline.removeHandler(hangUp) }
