@@ -77,7 +77,7 @@ store-speed: need-build ## what a call of the store costs, in microseconds of pr
 	@swift build -c release --product store-speed -j $(JOBS)
 	@.build/release/store-speed
 
-scan: need-scan .build/scan-venv/done ## sslyze and testssl.sh against the debug build, slowhttptest against the release build
+scan: need-scan .build/scan-venv/done ## sslyze, testssl.sh and HTTP/2 abuse through h2 against the debug build, slowhttptest against the release build
 	@.build/scan-venv/bin/python -B -m unittest discover -s Tests/Scanners
 	@python3 -B Benchmarks/FrontDoor/front_door.py slow
 

@@ -10,7 +10,7 @@ import ValueTree
 /// 3. The endpoint's access is asked, then ``BrowserGuard`` about writes that a browser may have been tricked into.
 /// 4. The endpoint answers: an operation, a resource, an account, a description.
 /// 5. ``ErrorWriter`` writes what failed, in the caller's format; conditional requests and `HEAD` are settled last.
-public struct Gateway: Sendable {
+public final class Gateway: Sendable {
     let routes: RouteTable
     let authenticator: any Authenticator
     let guardian: BrowserGuard
@@ -19,18 +19,31 @@ public struct Gateway: Sendable {
     let errors: ErrorWriter
     let log: Log
 
+    init(
+        routes: RouteTable, authenticator: any Authenticator, guardian: BrowserGuard, cors: CrossOrigin,
+        services: GatewayServices, errors: ErrorWriter, log: Log
+    ) {
+        self.routes = routes
+        self.authenticator = authenticator
+        self.guardian = guardian
+        self.cors = cors
+        self.services = services
+        self.errors = errors
+        self.log = log
+    }
+
     /// Answers for work that takes too long, until it is cancelled. Without it no deadline is kept.
     public func keepDeadlines() async {
         await services.deadlines.sweep()
     }
 
-    /// `known`: the caller, where memory has told already who it is.
-    func respond(to request: GatewayRequest, from known: Caller? = nil) async
-        -> (response: GatewayResponse, trace: RequestTrace)
-    {
+    /// `known`: the caller, where memory has told already who it is; `match`: where the address leads, where that is known.
+    func respond(
+        to request: GatewayRequest, from known: Caller? = nil, at match: RouteMatch? = nil
+    ) async -> (response: GatewayResponse, trace: RequestTrace) {
         var trace = RequestTrace()
         var response: GatewayResponse
-        switch routes.match(request.method, request.target.segments) {
+        switch match ?? routes.match(request.method, request.target.segments) {
         case .endpoint(let endpoint, let parameters):
             response = await respond(to: request, from: known, at: endpoint, parameters, &trace)
         case .otherMethod(let allowed):
@@ -44,7 +57,7 @@ public struct Gateway: Sendable {
     }
 
     func finish(_ response: inout GatewayResponse, for request: GatewayRequest) {
-        response.headers[.xRequestID] = request.id
+        response.headers.put(.xRequestID, request.id)
         cors.label(&response, for: request)
         if request.method == .head { response.omitBody() }
     }
@@ -110,7 +123,8 @@ public struct Gateway: Sendable {
         if error.code.status == .unauthorized { authenticator.challenge(&response) }
         if error.code == .unsupportedMediaType { response.headers[.accept] = services.bodies.acceptedTypes }
         if error.code == .requestTooLarge { response.closesConnection = true }
-        if error.code.status.code >= 500 {
+        // The access log names whoever found no room; one line more for each would be work when there is too much.
+        if error.code.status.code >= 500, error.code != .overloaded {
             log.error(
                 "request failed",
                 [

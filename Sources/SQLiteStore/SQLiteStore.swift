@@ -43,7 +43,10 @@ public final class SQLiteStore: BackupStore {
             writer = Writer(connection, limits: settings.queue, commit: commit)
             readers = ReaderPool(
                 try (0..<settings.readers).map { _ in try file.openReader(quickSteps: settings.quickSteps) },
-                slowLane: SlowLane(try file.openSlowReader(cacheKilobytes: SlowLane.cacheKilobytes)),
+                slowLanes: SlowLanes(
+                    try (0..<settings.longReads).map { _ in
+                        try file.openSlowReader(cacheKilobytes: SlowLanes.cacheKilobytes)
+                    }),
                 longReads: catalogue.current.longReads)
             streams = StreamedReads(limit: settings.streams) { try file.openSlowReader() }
             self.catalogue = catalogue

@@ -1,5 +1,6 @@
 """`GET /chat/v1/live`: what happens in one's rooms, as server-sent events."""
 
+import json
 import threading
 import time
 import unittest
@@ -54,6 +55,19 @@ class ChatLive(Twaddler):
             name, told = stream.next(*NEWS)
             self.assertEqual((name, told["id"], told["seq"], told["text"]), ("edit", message["id"], message["seq"], "hullo"))
             self.assertEqual(stream.next(*NEWS), ("removal", {"id": message["id"], "room": room}))
+
+    def test_the_log_has_a_streams_bytes_when_it_has_ended(self):
+        room = self.room("bob")
+        stream = self.follow()
+        for number in range(3):
+            self.say(room, f"{number}" * 500)
+            self.assertEqual(stream.next(*NEWS)[0], "message")
+        stream.close()
+        end = time.monotonic() + 30
+        while not (lines := [line for line in self.gateway.log().splitlines() if stream.response.headers["x-request-id"] + '"' in line]):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
+        self.assertGreater(int(json.loads(lines[0])["bytes"]), 1_500)
 
     def test_who_is_no_member_hears_nothing_and_who_comes_hears_at_once(self):
         room = self.room()

@@ -23,6 +23,15 @@ class GatewayRules(GatewayTest):
         for path in ["/v2/list", "/plists/{name}", "/auth/login", NOTES, NOTES + "/{id}", "/batch"]:
             self.assertIn(path, document["paths"])
 
+    def test_the_description_is_not_sent_again_to_whoever_has_it(self):
+        full = self.expect(self.gateway.get("/openapi.json"), 200)
+        tag = full.headers["etag"]
+        for method in ("GET", "HEAD"):
+            again = self.gateway.request(method, "/openapi.json", None, {"If-None-Match": f'"other", {tag}'})
+            self.assertEqual((again.status, again.body, again.headers["etag"]), (304, b"", tag))
+        other = self.expect(self.gateway.request("GET", "/openapi.json", None, {"If-None-Match": '"other"'}), 200)
+        self.assertEqual((other.body, other.headers["etag"]), (full.body, tag))
+
     def test_an_unknown_path_is_404_in_the_callers_format(self):
         answer = self.expect(self.gateway.get("/nothing", JSON), 404)
         self.assertEqual(answer.json()["error"]["code"], "route.notFound")

@@ -134,6 +134,38 @@ class UnderWay(GatewayTest):
                 self.assertEqual(self.gateway.get("/auth/jwks.json").status, 200)
 
 
+    def test_who_is_refused_before_he_has_said_all_reads_the_whole_answer(self):
+        head = "POST /auth/login HTTP/1.1\r\nHost: a\r\nConnection: Close\r\nContent-Length: {}\r\n\r\n"
+        for length in (0, 1, 5_000, 200_000):
+            with self.subTest(length):
+                deadline = time.monotonic() + 60
+                while not (received := self.tell(head.format(length).encode() + b"x" * length)).startswith(b"HTTP/1.1 503 "):
+                    self.assertLess(time.monotonic(), deadline, "nobody is refused")
+                head_of_answer, _, body = received.partition(b"\r\n\r\n")
+                self.assertIn(b"connection: close", head_of_answer.lower())
+                self.assertTrue(head_of_answer.startswith(b"HTTP/1.1 503 Service Unavailable\r\n"))
+                self.assertEqual(json.loads(body)["error"]["code"], "server.overloaded")
+
+    def tell(self, request):
+        """All of the answer to a request that is sent whole, and then the connection's end."""
+        with self.gateway.connect() as connection:
+            connection.settimeout(10)
+            connection.sendall(request)
+            received = b""
+            while piece := connection.recv(65536):
+                received += piece
+            return received
+
+    def test_health_answers_on_connections_that_end_while_others_are_refused(self):
+        asked = b"GET /health/ready HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        refused = self.WAYS["on one that is to end"].encode()
+        deadline = time.monotonic() + 60
+        while not self.tell(refused).startswith(b"HTTP/1.1 503 "):
+            self.assertLess(time.monotonic(), deadline, "nobody is refused")
+            self.assertTrue(self.tell(asked).startswith(b"HTTP/1.1 200 "))
+        self.assertTrue(self.tell(asked).startswith(b"HTTP/1.1 200 "))
+
+
 class Kernel(GatewayTest):
     """What waits in the kernel: connections that nobody took yet, and bytes that nobody read."""
 

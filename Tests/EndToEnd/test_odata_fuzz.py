@@ -74,11 +74,16 @@ class Grammar:
         inner = ";".join(self.option(depth + 1) for _ in range(self.random.randint(0, 2)))
         return self.one("Category", "Descriptions", "RelatedProducts", "*") + (f"({inner})" if inner else "")
 
-    def steps(self):
+    def steps(self, depth=0):
+        inner = lambda: self.steps(depth + 1)
+        within = [] if depth > 1 else [
+            lambda: f"addnested({self.one('RelatedProducts', 'Descriptions', 'Category')},{inner()} as X{depth})",
+            lambda: f"nest({inner()} as X{depth},{inner()} as Y{depth})", lambda: f"concat({inner()},{inner()})",
+            lambda: f"{self.one('join', 'outerjoin')}({self.one('RelatedProducts', 'Descriptions')} as J{depth},{inner()})"]
         step = lambda: self.one(
             lambda: f"filter({self.condition()})", "groupby((CategoryID),aggregate(Price with sum as S,$count as C))", "identity",
             lambda: f"aggregate({self.number()} with {self.one('sum', 'min', 'max', 'average', 'countdistinct')} as A)",
-            "groupby((Category/Name))", "topcount(2,Price)", "orderby(Price desc)/skip(1)/top(2)", lambda: f"compute({self.number()} as N)")
+            "groupby((Category/Name))", "topcount(2,Price)", "orderby(Price desc)/skip(1)/top(2)", lambda: f"compute({self.number()} as N)", *within)
         return "/".join(step() for _ in range(self.random.randint(1, 3)))
 
     def address(self):

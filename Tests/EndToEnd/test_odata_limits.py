@@ -30,6 +30,11 @@ class Limits(GatewayTest):
         self.assertLess(self.get(within).status, 300, within)
         self.expect(self.get(beyond), 400, "request.limitExceeded")
 
+    def test_an_answer_names_its_status(self):
+        with self.gateway.connect() as connection:
+            connection.sendall(f"GET {ROOT}Nothing HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
+            self.assertEqual(connection.makefile("rb").readline(), b"HTTP/1.1 404 Not Found\r\n")
+
     def test_the_length_of_an_address(self):
         query = "Products?$filter=Name eq '{}'"
         self.check(query.format("x" * 500), query.format("x" * 2_000))

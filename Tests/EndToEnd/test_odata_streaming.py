@@ -16,6 +16,9 @@ V2 = "/odata/v2/admissions/"
 STUDENTS = 3_000
 # A page of all students, each with a school and some of its students: some fourteen megabytes of JSON.
 LARGE = V4 + "Students?$expand=School($expand=Students($top=16))"
+# Ten thousand pairs, and ten thousand entities of all sets, with what belongs to them: more of it still.
+PAIRS = V4 + "$crossjoin(Students,Schools)?$expand=Students($expand=Visits),Schools($expand=Students($top=8))"
+EVERYTHING = V4 + "$all?$expand=*($expand=*($top=2))"
 # Were one such answer held, it would be several times this.
 MOST_GROWTH = 60 << 20
 SLOW = 6
@@ -32,13 +35,23 @@ class Streaming(GatewayTest):
     def get(self, path, **headers):
         return self.expect(self.gateway.request("GET", path, user="alice", headers=headers), 200)
 
+    def logged(self, answer):
+        """The bytes that the access log has of a request, which is written once its body has ended."""
+        for _ in range(100):
+            lines = [json.loads(line) for line in self.gateway.log_path.read_text().splitlines() if line.startswith("{")]
+            for line in lines:
+                if line["message"] == "request" and line["id"] == answer.headers["x-request-id"]:
+                    return int(line["bytes"])
+            time.sleep(0.05)
+        self.fail("the request has no line")
+
     def open(self, path):
         """A connection on which the request was sent and nothing is read."""
         credentials = base64.b64encode(b"alice:portico-demo").decode()
         connection = self.gateway.connect()
         self.addCleanup(connection.close)
         connection.sendall(
-            f"GET {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Basic {credentials}\r\n\r\n".encode())
+            f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.gateway.port}\r\nAuthorization: Basic {credentials}\r\n\r\n".encode())
         return connection
 
 
@@ -93,6 +106,29 @@ class Sent(Streaming):
         self.assertEqual(tracked.headers["preference-applied"], "track-changes")
         self.assertIn("$deltatoken=", tracked.json()["@odata.deltaLink"])
 
+    def test_what_is_of_several_sets_comes_in_pieces_that_make_the_same(self):
+        for path in ["$crossjoin(Students,Schools)?$expand=Students,Schools($expand=Students($top=2))&$filter=Students/SchoolID eq Schools/SchoolID&$count=true",
+                     "$all?$count=true&$top=6000"]:
+            with self.subTest(path):
+                path = path.replace(" ", "%20")
+                large = self.get(V4 + path)
+                self.assertEqual(large.headers["transfer-encoding"], "chunked")
+                rest, found = path, []
+                while rest:
+                    page = self.get(V4 + rest, Prefer="maxpagesize=900").json()
+                    found += page["value"]
+                    rest = page.get("@odata.nextLink", "").split("/admissions/")[-1]
+                self.assertEqual(large.json()["value"], found)
+                self.assertGreaterEqual(len(found), STUDENTS)
+                self.assertGreaterEqual(large.json()["@odata.count"], len(found))
+
+    def test_the_log_says_how_many_bytes_were_sent(self):
+        plain = self.get(V4 + "Students")
+        packed = self.get(V4 + "Students", **{"Accept-Encoding": "gzip"})
+        small = self.get(V4 + "Students?$top=1")
+        for answer in (plain, packed, small):
+            self.assertEqual(self.logged(answer), len(answer.body))
+
     def test_a_head_has_no_body(self):
         answer = self.gateway.request("HEAD", V4 + "Students", user="alice")
         self.assertEqual((answer.status, answer.body), (200, b""))
@@ -109,18 +145,23 @@ class Sent(Streaming):
 
 class Slow(Streaming):
     def test_memory_is_bounded_while_many_read_slowly(self):
-        length = len(self.get(LARGE).body)
+        for path, readers in [(LARGE, SLOW), (PAIRS, 3), (EVERYTHING, 3)]:
+            with self.subTest(path):
+                self.memory_is_bounded(path, readers)
+
+    def memory_is_bounded(self, path, readers):
+        length = len(self.get(path).body)
         self.assertGreater(length, 10 << 20)
         before = self.gateway.resident("VmRSS")
-        slow = [self.open(LARGE) for _ in range(SLOW)]
+        slow = [self.open(path) for _ in range(readers)]
         for connection in slow:
             self.assertTrue(connection.recv(4096).startswith(b"HTTP/1.1 200"))
         time.sleep(1)
         self.assertLess(self.gateway.resident("VmRSS") - before, MOST_GROWTH)
         # Others are served meanwhile.
         self.assertEqual(len(self.get(V4 + "Students?$top=5").json()["value"]), 5)
-        with concurrent.futures.ThreadPoolExecutor(SLOW) as readers:
-            for read in readers.map(self.rest, slow):
+        with concurrent.futures.ThreadPoolExecutor(readers) as pool:
+            for read in pool.map(self.rest, slow):
                 self.assertGreater(read, length - 4096)
         self.assertLess(self.gateway.resident("VmHWM") - before, 2 * MOST_GROWTH)
 
@@ -153,6 +194,7 @@ class Broken(Streaming):
         time.sleep(4)
         with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
             response.read()
+        self.assertGreater(self.logged(response), 0)
         # Nothing of it stays behind.
         self.assertEqual(len(self.get(V4 + "Students").json()["value"]), STUDENTS)
         self.assertIn("An answer broke off", self.gateway.log_path.read_text())

@@ -6,8 +6,10 @@ import Testing
 
 @Suite struct AnswerCacheTests {
     private func key(_ input: String, roles: Set<RoleName>? = nil, reader: Principal? = nil) -> AnswerCache.Key {
-        AnswerCache.Key(
-            endpoint: "e", said: ["application/json"], roles: roles, reader: reader, target: input, body: [])
+        let request = GatewayRequest(
+            id: "1", method: .get, target: RequestTarget("/\(input)") ?? .root, headers: [.accept: "application/json"],
+            peer: "", body: .bytes([]), deadline: .now)
+        return AnswerCache.Key("e", request, roles: roles, reader: reader, body: [])
     }
 
     private func response(_ size: Int) -> GatewayResponse {

@@ -104,7 +104,7 @@ struct School {
         return EntityQuery(set, options: target.options, pageSize: pageSize, now: Noon().now())
     }
 
-    private static func encoded(_ text: String) -> String {
+    static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             let isPlain = byte > 0x20 && byte < 0x7F && !"+^{}\"<>|\\`[]".utf8.contains(byte)
             return isPlain ? String(Unicode.Scalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)

@@ -1,4 +1,5 @@
 import AdapterKit
+import Foundation
 import GRDB
 import SyncEngine
 import Synchronization
@@ -77,6 +78,47 @@ import Testing
         #expect(try await rows(everything) > 200)
         #expect(try await rows(few) == 1)
         await store.close()
+    }
+
+    @Test func `as many long reads as are allowed go on at once`() async throws {
+        var settings = SQLiteStoreSettings(path: directory.path, readers: 1, longReads: 2, clock: FixedClock())
+        settings.quickSteps = 500
+        let store = try SQLiteStore(settings)
+        let records = try await Things.install(Things.declaration([Field("name", .string)]), in: store)
+        _ = try await records.apply(
+            (0..<200).map { RecordChange("things", .create(nil, ["name": .string("name \($0)")])) })
+        let everything = Relation(.records("things", as: 1), columns: [.field(1, "name")])
+        let meeting = Meeting()
+        // Each waits at its last row until the other is there.
+        @Sendable func read() async throws -> Int {
+            try await records.atOneMoment { moment in
+                var rows = 0
+                try moment.rows(everything) { _ in
+                    rows += 1
+                    if rows == 200 { meeting.arrive() }
+                }
+                return rows
+            }
+        }
+        async let first = read()
+        async let second = read()
+        #expect(try await [first, second] == [200, 200])
+        #expect(meeting.isComplete)
+        await store.close()
+    }
+}
+
+/// Where two wait for each other, for so long.
+private final class Meeting: Sendable {
+    private let present = Atomic(0)
+    private let seconds = 20
+
+    var isComplete: Bool { present.load(ordering: .sequentiallyConsistent) == 2 }
+
+    func arrive() {
+        present.add(1, ordering: .sequentiallyConsistent)
+        let end = ContinuousClock.now + .seconds(seconds)
+        while !isComplete, ContinuousClock.now < end { usleep(1_000) }
     }
 }
 

@@ -84,7 +84,9 @@ extension WireDictionary {
 
     private func position(of key: String) -> Int? {
         if let index { return index[HashedKey(text: key)] }
-        return entries.firstIndex { $0.key.hasSameBytes(as: key) }
+        // By index: a closure over the entries would retain and release each that it looks at.
+        for place in entries.indices where entries[place].key.hasSameBytes(as: key) { return place }
+        return nil
     }
 
     private mutating func append(_ value: WireValue, forKey key: String) {

@@ -51,9 +51,15 @@ extension String {
     /// Equality of the UTF-8 bytes. `==` would take `é` and `e` followed by U+0301 for the same text.
     @inlinable
     public func hasSameBytes(as other: String) -> Bool {
-        guard utf8.count == other.utf8.count else { return false }
-        var (left, right) = (self, other)
-        return left.withUTF8 { a in right.withUTF8 { b in Self.areEqual(UnsafeRawBufferPointer(a), .init(b)) } }
+        let (left, right) = (utf8, other.utf8)
+        guard left.count == right.count else { return false }
+        // Without the copies that `withUTF8` needs; only a text bridged from elsewhere has no contiguous storage.
+        let areEqual = left.withContiguousStorageIfAvailable { left in
+            right.withContiguousStorageIfAvailable { right in
+                Self.areEqual(UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
+            }
+        }
+        return (areEqual ?? nil) ?? left.elementsEqual(right)
     }
 
     /// Of equal length; eight bytes at a time, the last eight once more where they are no multiple.

@@ -21,7 +21,7 @@ final class ODataAdapter: Adapter {
             let service = ODataService(
                 configuration: configuration, documents: ServiceDocuments(configuration.model),
                 operations: operations, clock: context.clock, gate: ReseedGate(), later: LaterAnswers(),
-                own: context.records)
+                known: KnownQuestions(most: configuration.limits.knownQuestions), own: context.records)
             doors.withLock { doors in
                 for root in configuration.roots { doors[root.name] = ServiceDoor(root, of: service) }
             }

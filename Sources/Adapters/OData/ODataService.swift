@@ -12,6 +12,7 @@ struct ODataService: Sendable {
     let clock: any WallClock
     let gate: ReseedGate
     let later: LaterAnswers
+    let known: KnownQuestions
     /// All of the service's records, for loading the seed.
     let own: any RecordStore
 
@@ -73,11 +74,8 @@ struct ODataService: Sendable {
             method: request.method,
             relative: self.relative(request), headers: request.headers, body: request.body
         ).plain()
-        let target = try TargetReader.target(relative, version: version, limits: configuration.limits.language)
-        var format = ResponseFormat()
-        if !isRaw(target) {
-            format = try ResponseFormat.negotiate(format: target.formatOption, accept: request.headers["Accept"])
-        }
+        let (question, target) = try question(method, relative, version)
+        var format = try format(target, question, accept: request.headers["Accept"])
         format.version = version
         try documents.checkVersion(of: target)
         let preferences = Preferences(request.headers["Prefer"])
@@ -85,21 +83,8 @@ struct ODataService: Sendable {
         return ServiceRequest(
             method: method, relative: relative, target: target, format: format,
             preferences: preferences, headers: request.headers, body: request.body,
-            root: "\(request.origin)\(rootPath)/", caller: request.caller, records: request.records)
-    }
-
-    /// Answers that are not in OData's JSON negotiate for themselves.
-    private func isRaw(_ target: RequestTarget) -> Bool {
-        switch target.resource {
-        case .metadata, .batch: return true
-        case .path(let segments):
-            switch segments.last?.form {
-            case .value, .count: return true
-            case .name(let name): return tables.tables.values.contains { $0.streams[name.name] != nil }
-            default: return false
-            }
-        default: return false
-        }
+            root: "\(request.origin)\(rootPath)/", caller: request.caller, records: request.records,
+            question: question)
     }
 
     func dispatch(_ request: ServiceRequest) async throws -> DoorAnswer {
@@ -113,10 +98,7 @@ struct ODataService: Sendable {
                 format: request.target.formatOption, accept: request.headers["Accept"])
             return Answers(format: request.format).text(document.body, type: document.type)
         case .path(let segments):
-            let reader = AddressReader(
-                tables: tables, options: request.target.options, isStrict: request.format.version == "4.0")
-            let address = try reader.address(segments)
-            try OptionRules(request).check(address)
+            let address = try address(segments, request)
             return try await ResourceDesk(service: self, request: request).answer(address)
         case .entity: return try await ResourceDesk(service: self, request: request).byID()
         case .batch: throw ODataError.notImplemented("A batch in a batch")

@@ -6,7 +6,7 @@ import ValueTree
 
 extension Gateway {
     /// The admin socket's gateway: operators' routes only.
-    public init(
+    public convenience init(
         administrationOf adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
         upkeep: StoreUpkeep,
         settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log

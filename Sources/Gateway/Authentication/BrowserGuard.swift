@@ -18,7 +18,9 @@ struct BrowserGuard: Sendable {
         _ request: GatewayRequest, caller: Caller, at endpoint: EndpointProperties, effect: Effect
     ) throws(PorticoError) {
         guard effect == .writes, let identity, let bond = bond(of: caller, at: endpoint) else { return }
-        if request.headers[.secFetchSite] == "same-origin" || request.headers[.xRequestedWith] != nil { return }
+        if request.headers.text(.secFetchSite) == "same-origin" || request.headers.text(.xRequestedWith) != nil {
+            return
+        }
         if let token = request.headers[.xCSRFToken], identity.isValid(csrfToken: Secret(token), for: bond) { return }
         throw PorticoError(.csrfRequired, "This needs the CSRF token of the session.")
     }
@@ -29,7 +31,7 @@ struct BrowserGuard: Sendable {
         error: PorticoError?
     ) {
         if error?.code == .csrfRequired { response.headers[.xCSRFToken] = "Required" }
-        guard request.headers[.xCSRFToken]?.lowercased() == "fetch", let identity,
+        guard request.headers.text(.xCSRFToken)?.lowercased() == "fetch", let identity,
             let bond = bond(of: caller, at: endpoint)
         else { return }
         response.headers[.xCSRFToken] = identity.csrfToken(for: bond).reveal()

@@ -2,12 +2,19 @@ import AdapterKit
 import Identity
 
 /// Who sent a request, and by which credential. Everybody is somebody: without a credential, the anonymous principal.
-struct Caller: Sendable {
+/// A class, as ``GatewayRequest`` is one.
+final class Caller: Sendable {
     let principal: Principal
     /// Nil for an anonymous caller and at the admin socket.
     let authentication: Authentication?
     /// The session cookie that came along, for CSRF tokens.
     let sessionCookie: Secret?
+
+    init(principal: Principal, authentication: Authentication?, sessionCookie: Secret?) {
+        self.principal = principal
+        self.authentication = authentication
+        self.sessionCookie = sessionCookie
+    }
 
     static let anonymous = Caller(principal: .anonymous, authentication: nil, sessionCookie: nil)
 

@@ -2,14 +2,16 @@ extension String {
     /// Takes the same time wherever the difference is, so that nobody finds a credential byte by byte. The length is
     /// not hidden, nor that both are one and the same object.
     func isSameInConstantTime(as other: String) -> Bool {
-        guard utf8.count == other.utf8.count else { return false }
-        var (left, right) = (self, other)
-        return left.withUTF8 { left in
-            right.withUTF8 { right in
+        let (left, right) = (utf8, other.utf8)
+        guard left.count == right.count else { return false }
+        // Texts of other than contiguous bytes do not come from the network.
+        let isSame = left.withContiguousStorageIfAvailable { left in
+            right.withContiguousStorageIfAvailable { right in
                 left.baseAddress == right.baseAddress
                     || Self.areSame(UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
             }
         }
+        return (isSame ?? nil) ?? false
     }
 
     private static func areSame(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {

@@ -1,4 +1,5 @@
 import AdapterKit
+import Crypto
 import HTTPTypes
 import ValueTree
 import WireFormats
@@ -10,11 +11,17 @@ struct OpenAPIEndpoint: Endpoint {
         summary: "This description.", tag: "Gateway", answers: [(.ok, .document(mediaType: "application/json"))])
 
     /// Nil until the routes are known, which this endpoint is one of.
-    let text: LateValue<[UInt8]>
+    let text: LateValue<GatewayResponse>
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        guard let body = text.value else { throw PorticoError(.stopping, "The gateway is not ready yet.") }
+        guard let response = text.value else { throw PorticoError(.stopping, "The gateway is not ready yet.") }
+        return response
+    }
+
+    /// With a tag of its bytes: they change with the configuration, whatever the gateway's version.
+    static func response(_ text: [UInt8]) -> GatewayResponse {
+        let tag = EntityTag(version: Hexadecimal.text(SHA256.hash(data: text).prefix(8)), variant: "json")
         return GatewayResponse(
-            .ok, headers: [.contentType: "application/json", .cacheControl: "no-cache"], body: body)
+            .ok, headers: [.contentType: "application/json", .cacheControl: "no-cache", .eTag: tag.text], body: text)
     }
 }

@@ -9,11 +9,14 @@ import Synchronization
 /// computed. It is used only while the position is still the same, so no change can be missed; a change during the
 /// computation makes the entry useless, never wrong. The oldest unused entries leave when ``capacity`` bytes are kept.
 final class AnswerCache: Sendable {
-    struct Key: Hashable, Sendable {
+    /// A class, so that looking it up copies none of its parts.
+    final class Key: Hashable, Sendable {
         let endpoint: String
         /// What the caller said about formats and codings, as it said it: spellings are few, and a look-up negotiates
         /// nothing.
-        let said: [String?]
+        let accept: String?
+        let acceptEncoding: String?
+        let contentType: String?
         /// What an answer may depend on besides the input: the caller's roles, nil for an anonymous one.
         let roles: Set<RoleName>?
         /// Who asks, where row rules make the answer theirs; nil: it is the same for all that may call.
@@ -21,17 +24,21 @@ final class AnswerCache: Sendable {
         /// Path and query.
         let target: String
         let body: [UInt8]
-    }
 
-    /// A kept answer of this endpoint to the same request from callers of these roles; nil: from anybody who gets there.
-    static func key(
-        _ endpoint: String, _ request: GatewayRequest, roles: Set<RoleName>?, reader: Principal? = nil, body: [UInt8]
-    ) -> Key {
-        let headers = request.headers
-        return Key(
-            endpoint: endpoint,
-            said: [headers.text(.accept), headers.text(.acceptEncoding), headers.text(.contentType)], roles: roles,
-            reader: reader, target: request.target.text, body: body)
+        /// To the same request from callers of these roles; nil: from anybody who gets there.
+        init(
+            _ endpoint: String, _ request: GatewayRequest, roles: Set<RoleName>?, reader: Principal? = nil,
+            body: [UInt8]
+        ) {
+            self.endpoint = endpoint
+            accept = request.headers.text(.accept)
+            acceptEncoding = request.headers.text(.acceptEncoding)
+            contentType = request.headers.text(.contentType)
+            self.roles = roles
+            self.reader = reader
+            target = request.target.text
+            self.body = body
+        }
     }
 
     /// A class, so that noting a use changes no dictionary. It is touched under the lock only.
@@ -91,6 +98,12 @@ final class AnswerCache: Sendable {
 }
 
 extension AnswerCache.Key {
+    static func == (left: AnswerCache.Key, right: AnswerCache.Key) -> Bool {
+        left.target == right.target && left.endpoint == right.endpoint && left.accept == right.accept
+            && left.acceptEncoding == right.acceptEncoding && left.contentType == right.contentType
+            && left.body == right.body && left.roles == right.roles && left.reader == right.reader
+    }
+
     /// Where and what is asked tells most keys apart; hashing a principal costs more than comparing it once.
     func hash(into hasher: inout Hasher) {
         hasher.combine(target)
@@ -99,7 +112,9 @@ extension AnswerCache.Key {
     }
 
     /// In bytes, about.
-    fileprivate var size: Int { said.reduce(target.utf8.count + body.count) { $0 + ($1?.utf8.count ?? 0) } }
+    fileprivate var size: Int {
+        [accept, acceptEncoding, contentType].reduce(target.utf8.count + body.count) { $0 + ($1?.utf8.count ?? 0) }
+    }
 }
 
 extension AnswerCache.State {

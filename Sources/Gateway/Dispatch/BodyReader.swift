@@ -30,13 +30,13 @@ struct BodyReader: Sendable {
     func bytes(of request: GatewayRequest, limit: Int?) async throws -> [UInt8] {
         let limit = limit ?? limits.body
         let encoded = try await request.body.collect(upTo: limit)
-        guard let codings = request.headers[.contentEncoding] else { return encoded }
+        guard let codings = request.headers.text(.contentEncoding) else { return encoded }
         return try ContentCoding.decode(encoded, codings: codings, limit: limit, expansion: limits.expansion)
     }
 
     /// Throws `request.malformed` for an empty body.
     func value(of request: GatewayRequest, limit: Int?) async throws -> Body {
-        try read(try await bytes(of: request, limit: limit), contentType: request.headers[.contentType])
+        try read(try await bytes(of: request, limit: limit), contentType: request.headers.text(.contentType))
     }
 
     /// The input of an operation: path and query parameters, and the body's members.
@@ -46,11 +46,14 @@ struct BodyReader: Sendable {
     ) throws -> WireDictionary {
         var members = WireDictionary()
         if !body.isEmpty {
-            let body = try read(body, contentType: request.request.headers[.contentType], form: form)
+            let body = try read(body, contentType: request.request.headers.text(.contentType), form: form)
             guard let sent = body.value.dictionaryValue else {
                 throw PorticoError(.requestInvalid, "The input is a dictionary of its members.")
             }
-            members = body.coercion.coerce(sent, to: shape, fillingDefaults: false)
+            // What is typed already is coerced below, with what the address says.
+            members =
+                body.coercion.textSpellsEverything
+                ? body.coercion.coerce(sent, to: shape, fillingDefaults: false) : sent
         }
         for name in queryMembers {
             guard let text = request.request.target[name.text] else { continue }

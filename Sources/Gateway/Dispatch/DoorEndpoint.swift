@@ -65,7 +65,7 @@ struct DoorEndpoint: Endpoint {
         guard (200...599).contains(answer.status) else {
             throw PorticoError(.serverInternal, "Something went wrong on the server.", logDetail: "no such status")
         }
-        var response = GatewayResponse(.init(code: answer.status), headers: try answer.headers.fields())
+        var response = GatewayResponse(.standard(answer.status), headers: try answer.headers.fields())
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         switch answer.body {
         case .bytes(let bytes):

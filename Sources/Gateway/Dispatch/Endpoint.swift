@@ -35,8 +35,8 @@ extension Endpoint {
     func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer? { nil }
 }
 
-/// What the gateway decides and writes on an endpoint's behalf.
-struct EndpointProperties: Sendable {
+/// What the gateway decides and writes on an endpoint's behalf. Made once for each endpoint, and only referred to.
+final class EndpointProperties: Sendable {
     /// For logs and metrics: `users.list`, `notes.notes.create`.
     let name: String
     let access: Access

@@ -31,9 +31,11 @@ extension GatewayResponse {
     }
 
     mutating func frame() {
-        headers[.xContentTypeOptions] = "nosniff"
+        headers.put(.xContentTypeOptions, "nosniff")
         let hasLength = stream == nil && status != .noContent && status != .notModified
-        if hasLength, headers[.contentLength] == nil { headers[.contentLength] = String(buffer.readableBytes) }
+        if hasLength, headers.text(.contentLength) == nil {
+            headers.append(HTTPField(name: .contentLength, value: String(buffer.readableBytes)))
+        }
     }
 
     /// The 304 that stands for this response (RFC 9110, section 15.4.5).

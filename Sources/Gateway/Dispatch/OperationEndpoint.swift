@@ -107,7 +107,7 @@ struct OperationEndpoint: Endpoint {
 
     private func cacheKey(_ request: AuthenticatedRequest, body: [UInt8]) -> AnswerCache.Key {
         let principal = request.caller.principal
-        return AnswerCache.key(
+        return AnswerCache.Key(
             cacheName, request.request, roles: principal.isAnonymous ? nil : principal.roles, body: body)
     }
 }

@@ -2,7 +2,7 @@ import AdapterKit
 import SyncEngine
 
 /// An adapter that runs, with what the gateway needs to serve it.
-public struct ServedAdapter: Sendable {
+public final class ServedAdapter: Sendable {
     public let declaration: AdapterDeclaration
     public let adapter: any Adapter
     /// From the configuration, otherwise the declaration's.

@@ -105,16 +105,18 @@ extension AnswerWriter {
             response.body = bytes
             return
         }
-        response.headers[.contentEncoding] = coding.rawValue
+        response.headers.put(.contentEncoding, coding.rawValue)
         response.body = encoded
     }
 
     private func label(_ response: inout GatewayResponse, _ validators: Validators?, variant: String) {
-        response.headers[.cacheControl] = validators == nil ? "no-store" : Self.keptByTheCaller
+        response.headers.put(.cacheControl, validators == nil ? "no-store" : Self.keptByTheCaller)
         if let version = validators?.version {
-            response.headers[.eTag] = EntityTag(version: version, variant: variant).text
+            response.headers.put(.eTag, EntityTag(version: version, variant: variant).text)
         }
-        if let modified = validators?.lastModified.flatMap(HTTPDate.text) { response.headers[.lastModified] = modified }
+        if let modified = validators?.lastModified.flatMap(HTTPDate.text) {
+            response.headers.put(.lastModified, modified)
+        }
     }
 
     /// 304 where the caller has this answer already (RFC 9110, section 13.2.2).
@@ -132,7 +134,7 @@ extension AnswerWriter {
             guard let tag = response.headers.text(.eTag) else { return false }
             return field == tag || EntityTagList(field).contains { $0 == "*" || $0 == tag }
         }
-        guard let since = headers[.ifModifiedSince].flatMap(HTTPDate.date),
+        guard let since = headers.text(.ifModifiedSince).flatMap(HTTPDate.date),
             let modified = response.headers[.lastModified].flatMap(HTTPDate.date)
         else { return false }
         return modified <= since

@@ -28,7 +28,7 @@ extension ErrorCode {
         case .deadlineExceeded, .upstreamTimeout: .gatewayTimeout
         case .overloaded, .stopping, .storeUnavailable, .adapterUnavailable: .serviceUnavailable
         case .serverInternal: .internalServerError
-        case .storeFull: .init(code: 507, reasonPhrase: "Insufficient Storage")
+        case .storeFull: .standard(507)
         case .upstreamFailed: .badGateway
         }
     }

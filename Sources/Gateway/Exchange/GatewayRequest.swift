@@ -2,7 +2,9 @@ import AdapterKit
 import HTTPTypes
 
 /// One request as the gateway's rooms see it, whichever server or batch it came through.
-struct GatewayRequest: Sendable {
+///
+/// A class, since it is handed from room to room: copies of a structure would count each of its texts anew.
+final class GatewayRequest: Sendable {
     let id: String
     let method: HTTPRequest.Method
     let target: RequestTarget

@@ -10,4 +10,14 @@ extension HTTPFields {
         }
         return found
     }
+
+    /// What `self[name] = value` does. That builds an index by names first, which costs more than looking through the few
+    /// fields that a response has.
+    mutating func put(_ name: HTTPField.Name, _ value: String) {
+        if contains(where: { $0.name == name }) {
+            self[name] = value
+        } else {
+            append(HTTPField(name: name, value: value))
+        }
+    }
 }

@@ -1,5 +1,5 @@
 /// The path and query of a request, taken apart once and strictly (RFC 3986, origin form).
-struct RequestTarget: Sendable, Equatable {
+final class RequestTarget: Sendable {
     /// As it came.
     let text: String
     /// As it came, without the query.

@@ -10,11 +10,20 @@ protocol ResponseStream: Sendable {
     /// that nobody takes what was sent for the whole.
     func next() async throws -> ByteBuffer?
 
+    /// What it wrote itself so far, in bytes of the body.
+    var bytesBeside: Int { get }
+
     /// Nobody will ask again: the body was written, or the connection is gone. May be called twice and from any thread,
     /// and makes a ``next()`` under way return.
     func end()
 }
 
 extension ResponseStream {
+<<<<<<< HEAD
     func begin(on channel: any BodyChannel) {}
+=======
+    func begin(on channel: any Channel) {}
+
+    var bytesBeside: Int { 0 }
+>>>>>>> feba1d425d0387cf6d30974b8ca35fd0658779c0
 }

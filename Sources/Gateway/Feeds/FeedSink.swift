@@ -13,6 +13,7 @@ final class FeedSink: Sendable {
         /// The last event that was written, or up to which nothing concerned the stream.
         var position: Revision?
         var isAttached = false
+        var bytes = 0
     }
 
     private let state: Mutex<State>
@@ -25,6 +26,8 @@ final class FeedSink: Sendable {
     }
 
     var position: Revision? { state.withLock { $0.position } }
+    /// Written so far.
+    var bytes: Int { state.withLock { $0.bytes } }
     var isAttached: Bool { state.withLock { $0.isAttached } }
     /// Where to call ``deliver(_:)``; nil before the response has begun.
     var eventLoop: (any EventLoop)? { state.withLock { $0.channel?.eventLoop } }
@@ -76,7 +79,9 @@ final class FeedSink: Sendable {
                 state.isAttached = false
                 return (nil, [], true)
             }
-            return (channel, choose(&state), false)
+            let pieces = choose(&state)
+            state.bytes += pieces.reduce(0) { $0 + $1.readableBytes }
+            return (channel, pieces, false)
         }
         if isBehind { fellBehind() }
         guard let channel, !pieces.isEmpty else { return }

@@ -48,6 +48,8 @@ final class FeedStream: ResponseStream {
 
     func begin(on channel: any BodyChannel) { sink.bind(to: channel) }
 
+    var bytesBeside: Int { sink.bytes }
+
     func next() async -> ByteBuffer? {
         if greet() { return EventText.greeting }
         while !state.withLock({ $0.isOver }), !watch.isExpired {

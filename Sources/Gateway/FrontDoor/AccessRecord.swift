@@ -1,12 +1,13 @@
-/// What the access log says about one request, known once its response is ready to be written.
+/// What the access log says about one request, known once its response is ready to be written; of a body that is sent
+/// while it is made, once it has ended.
 public struct AccessRecord: Sendable {
     public let id: String
     public let method: String
     /// As it came, without the query: people put secrets there.
     public let path: Substring
     public let status: Int
-    /// Of the response's body.
-    public let bytes: Int
+    /// Of the response's body; of one that broke off, what was sent of it.
+    public internal(set) var bytes: Int
     /// Which endpoint answered, such as `users.list`; `-` where none did.
     public let endpoint: String
     /// The account's name; empty for an anonymous caller.

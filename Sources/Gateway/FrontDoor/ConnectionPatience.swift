@@ -11,13 +11,18 @@ struct ConnectionPatience {
 
     /// What the timer and the handler share. Both run on the channel's event loop.
     private final class Clock {
-        var lastActivity = NIODeadline.now()
+        var lastActivity: NIODeadline
         var timer: Scheduled<Void>?
+
+        init(lastActivity: NIODeadline) {
+            self.lastActivity = lastActivity
+        }
     }
 
-    init(idle: Duration) {
+    /// `since`: when the peer's turn began.
+    init(idle: Duration, since: NIODeadline = .now()) {
         self.idle = .nanoseconds(idle.nanoseconds)
-        clock = Clock()
+        clock = Clock(lastActivity: since)
     }
 
     func noteActivity() { clock.lastActivity = .now() }
@@ -26,7 +31,6 @@ struct ConnectionPatience {
         on loop: any EventLoop, isPeersTurn: @escaping () -> Bool, giveUp: @escaping () -> Void
     ) {
         guard clock.timer == nil else { return }
-        noteActivity()
         schedule(on: loop, at: clock.lastActivity + idle, isPeersTurn, giveUp)
     }
 

@@ -9,15 +9,34 @@ import ValueTree
 
 /// The value of the `Date` header field, made anew when the second changes.
 final class DateField: Sendable {
-    private let last = Mutex<(second: Int, text: String)>((0, ""))
+    private struct Last {
+        var second = 0
+        var text = ""
+        var field = ""
+
+        mutating func renew() {
+            let now = time(nil)
+            guard second != now else { return }
+            second = now
+            text = HTTPDate.text(WireDate(secondsSince1970: Double(now))) ?? ""
+            field = "Date: \(text)\r\n"
+        }
+    }
+
+    private let last = Mutex(Last())
 
     func text() -> String {
-        let second = time(nil)
-        return last.withLock { last in
-            if last.second != second {
-                last = (second, HTTPDate.text(WireDate(secondsSince1970: Double(second))) ?? "")
-            }
+        last.withLock { last in
+            last.renew()
             return last.text
+        }
+    }
+
+    /// As HTTP/1.1 writes it: name, value and the line's end.
+    func field() -> String {
+        last.withLock { last in
+            last.renew()
+            return last.field
         }
     }
 }

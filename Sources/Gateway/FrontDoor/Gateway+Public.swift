@@ -9,7 +9,7 @@ extension Gateway {
     /// The public listener's gateway: the adapters' routes and the gateway's own.
     ///
     /// Throws ``RouteTable/Conflict`` where two adapters claim one path.
-    public init(
+    public convenience init(
         adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
         feeds: FeedServices, settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log
     ) throws {
@@ -17,7 +17,7 @@ extension Gateway {
         let accounts = AccountServices(
             identity: identity, cookie: settings.cookie, services: services, clock: clock,
             origins: settings.origins)
-        let description = LateValue<[UInt8]>()
+        let description = LateValue<GatewayResponse>()
         let itself = LateValue<Gateway>()
         let routes =
             RouteCatalogue(adapters: adapters, services: services).routes() + Self.accountRoutes(accounts)
@@ -34,7 +34,7 @@ extension Gateway {
             cors: CrossOrigin(origins: settings.origins, maxAge: settings.preflightMaxAge),
             services: services, errors: ErrorWriter(answers: services.answers), log: log)
         var openAPI = OpenAPI(catalogue: services.catalogue, version: settings.version)
-        description.set(try services.catalogue.json.write(openAPI.document(routes)))
+        description.set(OpenAPIEndpoint.response(try services.catalogue.json.write(openAPI.document(routes))))
         itself.set(self)
     }
 
@@ -67,7 +67,7 @@ extension Gateway {
 
     private static func ownRoutes(
         _ adapters: [ServedAdapter], _ services: GatewayServices, _ settings: GatewaySettings, _ readiness: Readiness,
-        _ description: LateValue<[UInt8]>, _ itself: LateValue<Gateway>
+        _ description: LateValue<GatewayResponse>, _ itself: LateValue<Gateway>
     ) -> [Route] {
         [
             Route(.get, "/", FrontPageEndpoint(adapters: adapters, version: settings.version)),

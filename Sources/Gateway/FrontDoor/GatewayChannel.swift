@@ -6,7 +6,7 @@ import NIOHTTP1
 
 /// HummingbirdCore's HTTP/1.1 channel with ``DoorHandler`` and ``WholeRequestHandler`` behind its decoder, its task on
 /// the channel's event loop.
-struct GatewayChannel: ServerChildChannel {
+struct GatewayChannel {
     typealias Value = HTTP1Channel.Value
 
     let inner: HTTP1Channel
@@ -14,12 +14,9 @@ struct GatewayChannel: ServerChildChannel {
     let executors: EventLoopExecutors
     let places: ConnectionPlaces
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        setup(channel: channel, places.take(for: channel), logger: logger)
-    }
-
+    /// `since`: when the peer's turn began.
     func setup(
-        channel: any Channel, _ place: ConnectionPlaces.Place, logger: Logger
+        channel: any Channel, _ place: ConnectionPlaces.Place, since: NIODeadline, logger: Logger
     ) -> EventLoopFuture<Value> {
         let turnedAway = turnedAway(channel, place)
         let connection = connection
@@ -31,7 +28,7 @@ struct GatewayChannel: ServerChildChannel {
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             let doorHandler = DoorHandler(connection: connection, turnedAway: turnedAway)
             try pipeline.addHandlers(
-                [doorHandler, WholeRequestHandler(connection: connection, door: doorHandler)],
+                [doorHandler, WholeRequestHandler(connection: connection, door: doorHandler, since: since)],
                 position: .after(decoder))
             return value
         }

@@ -8,9 +8,7 @@ extension GatewayConnection {
         let id = ids.next()
         var response = failure(error, id: id, method: .get, headers: [:])
         label(&response, isLast: true)
-        logAccess(
-            .get, "-", status: response.status.code, bytes: response.buffer.readableBytes,
-            RequestTrace(endpoint: "refused"), id: id, began: .now)
+        log(access(.get, "-", response, RequestTrace(endpoint: "refused"), id: id, began: .now))
         return response
     }
 

@@ -4,8 +4,8 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// Takes requests off a connection and writes the responses.
-struct GatewayConnection: Sendable {
+/// Takes requests off connections and writes the responses.
+final class GatewayConnection: Sendable {
     /// Thrown after a response that is the connection's last: the server closes the channel then.
     struct Finished: Error {}
 
@@ -16,10 +16,11 @@ struct GatewayConnection: Sendable {
     let dates = DateField()
     let places: RequestPlaces
     /// Whether a request is a stream among others, which ends without its connection (HTTP/2).
-    private var carriesStreams = false
+    private let carriesStreams: Bool
     let peers: PeerAddress
 
     init(gateway: Gateway, settings: GatewayServer.Settings, logger: Logger) {
+        carriesStreams = false
         self.gateway = gateway
         self.settings = settings
         self.logger = logger
@@ -31,10 +32,14 @@ struct GatewayConnection: Sendable {
     }
 
     /// The same for HTTP/2, counted together.
-    var carryingStreams: GatewayConnection {
-        var copy = self
-        copy.carriesStreams = true
-        return copy
+    init(carryingStreamsOf other: GatewayConnection) {
+        carriesStreams = true
+        gateway = other.gateway
+        settings = other.settings
+        logger = other.logger
+        ids = other.ids
+        places = other.places
+        peers = other.peers
     }
 
     func respond(to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel) async throws {
@@ -47,10 +52,14 @@ struct GatewayConnection: Sendable {
         var (response, trace) = await answer(request, id: id, intake: intake, channel, began: began)
         let isLast = response.closesConnection || !intake.allowsReuse || request.headers[.connection] == "close"
         label(&response, isLast: isLast)
-        logAccess(
-            request.method, LoggedPath.text(request.head.path ?? "")[...], status: response.status.code,
-            bytes: response.buffer.readableBytes, trace, id: id, began: began)
-        try await write(response, to: writer, channel)
+        let access = access(
+            request.method, LoggedPath.text(request.head.path ?? "")[...], response, trace, id: id, began: began)
+        if let stream = response.stream {
+            try await write(stream, response, to: writer, channel, access)
+        } else {
+            log(access)
+            try await write(response, to: writer)
+        }
         if isLast {
             await intake.discardSome()
             throw Finished()
@@ -95,17 +104,14 @@ struct GatewayConnection: Sendable {
     }
 
     func label(_ response: inout GatewayResponse, isLast: Bool) {
-        response.headers[.date] = dates.text()
+        response.headers.put(.date, dates.text())
         response.frame()
         if isLast, !carriesStreams { response.headers[.connection] = "close" }
     }
 
     /// Large bodies go out in pieces, each in a buffer of its own, so that a slow reader is written to as it reads.
-    private func write(
-        _ response: GatewayResponse, to writer: consuming ResponseWriter, _ channel: any Channel
-    ) async throws {
+    private func write(_ response: GatewayResponse, to writer: consuming ResponseWriter) async throws {
         let head = HTTPResponse(status: response.status, headerFields: response.headers)
-        if let stream = response.stream { return try await write(stream, head, to: writer, channel) }
         let chunk = gateway.services.limits.chunk
         guard response.buffer.readableBytes > chunk else {
             let body =
@@ -120,29 +126,61 @@ struct GatewayConnection: Sendable {
 
     /// The place among the requests under way was given back before: a stream may last for days.
     private func write(
-        _ stream: any ResponseStream, _ head: HTTPResponse, to writer: consuming ResponseWriter, _ channel: any Channel
+        _ stream: any ResponseStream, _ response: GatewayResponse, to writer: consuming ResponseWriter,
+        _ channel: any Channel, _ access: AccessRecord?
     ) async throws {
-        defer { stream.end() }
+        var sent = 0
+        defer {
+            stream.end()
+            log(access?.sent(sent + stream.bytesBeside))
+        }
+        let head = HTTPResponse(status: response.status, headerFields: response.headers)
         channel.closeFuture.whenComplete { _ in stream.end() }
         let hangUp = carriesStreams ? nil : HangUpHandler()
         if let hangUp { try await channel.pipeline.addHandler(hangUp) }
         var body = try await writer.writeHead(head)
         stream.begin(on: PipelineBodyChannel(channel: channel))
-        while let piece = try await stream.next() { try await body.write(piece) }
+        while let piece = try await stream.next() {
+            let size = piece.readableBytes
+            try await body.write(piece)
+            sent += size
+        }
         try await body.finish(nil)
         if let hangUp { try await channel.pipeline.removeHandler(hangUp) }
     }
 
-    func logAccess(
+    /// Nil where nobody keeps such a log.
+    func access(
+        _ method: HTTPRequest.Method, _ path: Substring, _ response: GatewayResponse, _ trace: RequestTrace, id: String,
+        began: ContinuousClock.Instant
+    ) -> AccessRecord? {
+        access(
+            method, path, status: response.status.code, bytes: response.buffer.readableBytes, trace, id: id,
+            began: began)
+    }
+
+    func access(
         _ method: HTTPRequest.Method, _ path: Substring, status: Int, bytes: Int, _ trace: RequestTrace, id: String,
         began: ContinuousClock.Instant
-    ) {
-        guard let log = settings.accessLog else { return }
-        log(
-            AccessRecord(
-                id: id, method: method.rawValue, path: path, status: status, bytes: bytes, endpoint: trace.endpoint,
-                caller: trace.caller,
-                microseconds: (ContinuousClock.now - began).nanoseconds / 1_000))
+    ) -> AccessRecord? {
+        guard settings.accessLog != nil else { return nil }
+        return AccessRecord(
+            id: id, method: method.rawValue, path: path, status: status, bytes: bytes, endpoint: trace.endpoint,
+            caller: trace.caller,
+            microseconds: (ContinuousClock.now - began).nanoseconds / 1_000)
+    }
+
+    func log(_ access: AccessRecord?) {
+        if let access { settings.accessLog?(access) }
+    }
+}
+
+extension AccessRecord {
+    /// The same with what was sent of the body.
+    func sent(_ bytes: Int) -> AccessRecord {
+        var copy = self
+        copy.bytes = bytes
+        return copy
     }
 }
 

@@ -75,9 +75,12 @@ public struct GatewayServer: Service {
             inner: HTTP1Channel(responder: responder(connection), configuration: channelConfiguration),
             connection: connection, executors: executors, places: places)
         do {
-            guard let certificate = settings.certificate else { return try await listen(plain, group, executors) }
+            guard let certificate = settings.certificate else {
+                return try await listen(VestibuleChannel(inner: plain), group, executors)
+            }
             let second = HTTP2Channel(
-                responder: responder(connection.carryingStreams), configuration: secondConfiguration)
+                responder: responder(GatewayConnection(carryingStreamsOf: connection)),
+                configuration: secondConfiguration)
             try await listen(
                 SecureChannel(certificate: certificate, http1: plain, http2: second, idle: settings.idle), group,
                 executors)

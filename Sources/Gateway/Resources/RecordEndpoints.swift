@@ -39,7 +39,7 @@ struct ReadEndpoint: Endpoint {
     /// A row rule looks at the principal and at this adapter's records alone, so the same principal at the same position
     /// of the log sees the same.
     private func key(_ request: AuthenticatedRequest) -> AnswerCache.Key {
-        AnswerCache.key(
+        AnswerCache.Key(
             properties.name, request.request, roles: nil, reader: hasRowRule ? request.caller.principal : nil, body: [])
     }
 

@@ -29,8 +29,10 @@ struct Coercion: Sendable {
 
     /// Without defaults where further members are still to come.
     func coerce(_ members: WireDictionary, to shape: ObjectShape, fillingDefaults: Bool = true) -> WireDictionary {
-        var coerced = WireDictionary()
-        for entry in members { coerced[entry.key] = coerce(entry.value, toMember: shape.member(entry.key)) }
+        var coerced = WireDictionary(
+            uncheckedUniqueKeys: members.entries.map { entry in
+                .init(key: entry.key, value: coerce(entry.value, toMember: shape.member(entry.key)))
+            })
         guard fillingDefaults else { return coerced }
         for member in shape.members where coerced[member.name.text] == nil {
             if let defaultValue = member.defaultValue { coerced[member.name.text] = defaultValue }

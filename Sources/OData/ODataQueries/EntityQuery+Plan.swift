@@ -6,6 +6,13 @@ import ODataRecords
 extension EntityQuery {
     /// Checks the query against the model and says how it is answered.
     public func plan(in tables: ServiceTables, limits: QueryLimits = .standard) throws(QueryProblem) -> QueryPlan {
+        try prepared(in: tables, limits: limits).page(of: pageSize, of: self)
+    }
+
+    /// The same for all of its pages.
+    public func prepared(
+        in tables: ServiceTables, limits: QueryLimits = .standard
+    ) throws(QueryProblem) -> PreparedQuery {
         guard let table = tables[source] else { throw QueryProblem("There is no entity set \(source).") }
         let options = try CollectedOptions(self.options, limits: limits)
         let reader = ExpressionReader(
@@ -16,32 +23,16 @@ extension EntityQuery {
         let records = RelationSource.records(table.entity, as: place.source)
         let level: LevelPlan
         if let apply = options.apply {
-            level = try AppliedLevel(reader: reader, options: options, place: place).level(apply, records, where: base)
+            let applier = Applier(reader: reader, limits: limits, depth: 0, set: source, sources: [:])
+            level = try AppliedLevel(applier: applier, options: options).level(apply, records, place, where: base)
         } else {
             var builder = try LevelBuilder(reader, options, place, limits: limits, depth: 0)
             if case .all = self.base { try builder.restrictions.requireFilter(options) }
             level = try builder.level(records, where: base)
         }
-        return try paged(level, options, limits, readsClock: reader.numbering.readsClock)
-    }
-
-    private func paged(
-        _ level: LevelPlan, _ options: CollectedOptions, _ limits: QueryLimits, readsClock: Bool
-    ) throws(QueryProblem) -> QueryPlan {
-        var level = level
-        var remaining = options.top
-        if let token = options.skipToken {
-            guard let read = PageToken(token.text), read.values.count == level.relation.order.count else {
-                throw QueryProblem("The $skiptoken belongs to another query.", at: token.range)
-            }
-            level.relation.start = .after(read.values)
-            remaining = read.remaining
-        } else if options.skip > 0 {
-            level.relation.start = .offset(options.skip)
-        }
-        return QueryPlan(
-            shape: level.shape, level: level, limits: limits, pageLimit: min(pageSize, remaining ?? pageSize),
-            readsClock: readsClock, remaining: remaining)
+        return PreparedQuery(
+            level: level, limits: limits, top: options.top, skip: options.skip,
+            readsClock: reader.numbering.readsClock)
     }
 }
 

@@ -11,9 +11,9 @@ extension CollectionLayout {
     func record(_ row: RowReader) throws -> Record {
         var entries: [WireDictionary.Entry] = []
         entries.reserveCapacity(cells.count)
-        for (position, cell) in cells.enumerated() {
-            let value = try cell.kind.value(row, Int32(truncatingIfNeeded: position))
-            entries.append(WireDictionary.Entry(key: cell.name, value: value))
+        for place in cells.indices {
+            let value = try cells[place].kind.value(row, Int32(truncatingIfNeeded: place))
+            entries.append(WireDictionary.Entry(key: cells[place].name, value: value))
         }
         let fields = WireDictionary(uncheckedUniqueKeys: entries)
         return Record(

@@ -2,7 +2,7 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// Which questions were too long for the quick connections lately: asked again, they go to the ``SlowLane`` at once, and
+/// Which questions were too long for the quick connections lately: asked again, they go to the ``SlowLanes`` at once, and
 /// what a vain attempt would cost is saved.
 ///
 /// A question is a statement with its values, because the same statement may be quick for one caller and long for
@@ -29,10 +29,10 @@ final class LongReads: Sendable {
     }
 
     /// Throws as if it had been broken off, where `question` would be.
-    func check(_ question: SQLFragment, on connection: Database) throws {
+    func check(_ question: @autoclosure () -> SQLFragment, on connection: Database) throws {
         let isKnown = state.withLock { state in
             guard !state.long.isEmpty, state.quick.contains(ObjectIdentifier(connection)) else { return false }
-            let hash = question.hashValue
+            let hash = question().hashValue
             guard let left = state.long[hash] else { return false }
             state.long[hash] = left > 1 ? left - 1 : nil
             return true

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Not GRDB's asynchronous reads: the two changes of thread that each costs take longer than a typical read. A read that
 /// turns out long would hold up everything else on its thread; after
-/// ``SQLiteStoreSettings/quickSteps`` of SQLite's instructions it is broken off and begun again in the ``SlowLane``;
+/// ``SQLiteStoreSettings/quickSteps`` of SQLite's instructions it is broken off and begun again in one of the ``SlowLanes``;
 /// ``LongReads`` knows those that go there at once.
 final class ReaderPool: Sendable {
     private struct State {
@@ -17,13 +17,13 @@ final class ReaderPool: Sendable {
     }
 
     private let connections: [DatabaseQueue]
-    private let slowLane: SlowLane
+    private let slowLanes: SlowLanes
     private let state: Mutex<State>
 
-    init(_ connections: [DatabaseQueue], slowLane: SlowLane, longReads: LongReads) {
+    init(_ connections: [DatabaseQueue], slowLanes: SlowLanes, longReads: LongReads) {
         for connection in connections { connection.unsafeRead(longReads.watch) }
         self.connections = connections
-        self.slowLane = slowLane
+        self.slowLanes = slowLanes
         state = Mutex(State(free: Array(connections.indices)))
     }
 
@@ -32,7 +32,7 @@ final class ReaderPool: Sendable {
         do {
             return try quickly(body)
         } catch let failure as SQLiteFailure where failure.primary == SQLITE_INTERRUPT {
-            return try await slowLane.read(body)
+            return try await slowLanes.read(body)
         } catch {
             throw translated(error)
         }
@@ -40,7 +40,7 @@ final class ReaderPool: Sendable {
 
     func close() {
         for connection in connections { try? connection.close() }
-        slowLane.close()
+        slowLanes.close()
     }
 
     private func quickly<Result>(_ body: (Database) throws -> Result) throws -> Result {

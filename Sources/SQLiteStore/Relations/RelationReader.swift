@@ -12,22 +12,39 @@ struct RelationReader {
         _ relation: Relation, _ visible: VisibleRows, _ receive: (any RowValues) throws -> Void
     ) throws {
         let compiled = try RelationCompiler.statement(relation, catalogue, visible)
-        try catalogue.longReads.check(compiled.fragment, on: database)
+        try catalogue.longReads.check(compiled.question, on: database)
         let statement = try prepare(compiled.fragment.sql)
         guard sqlite3_stmt_readonly(statement.sqliteStatement) != 0 else {
             throw PorticoError(.serverInternal, "The store made a mistake.", logDetail: "a relation would write")
         }
         let execution = try Execution(statement, compiled.fragment.values)
         let row = StatementRow(reader: execution.row, kinds: compiled.kinds)
-        while try step(execution, of: compiled.fragment) { try receive(row) }
+        if let groups = compiled.groups {
+            return try rows(of: groups, execution, compiled) { try receive(row) }
+        }
+        while try step(execution, of: compiled) { try receive(row) }
+    }
+
+    private func rows(
+        of groups: SoughtGroups, _ execution: borrowing Execution, _ compiled: RelationCompiler.Compiled,
+        _ receive: () throws -> Void
+    ) throws {
+        var left = groups.limit
+        for key in groups.keys where left > 0 {
+            try execution.restart(groups.parameter, key)
+            while left > 0, try step(execution, of: compiled) {
+                try receive()
+                left -= 1
+            }
+        }
     }
 
     /// A sum of integers that is none any more is the question's fault, not the store's.
-    private func step(_ execution: borrowing Execution, of question: SQLFragment) throws -> Bool {
+    private func step(_ execution: borrowing Execution, of compiled: RelationCompiler.Compiled) throws -> Bool {
         do {
             return try execution.step()
         } catch let failure as SQLiteFailure where failure.primary == SQLITE_INTERRUPT {
-            catalogue.longReads.note(question, on: database)
+            catalogue.longReads.note(compiled.question, on: database)
             throw failure
         } catch let failure as SQLiteFailure where failure.message == "integer overflow" {
             throw PorticoError(.requestInvalid, "A sum is larger than an integer can be.")
@@ -56,18 +73,33 @@ struct RelationReader {
     ]
 }
 
+extension RelationCompiler.Compiled {
+    /// The statement with all of its values.
+    fileprivate var question: SQLFragment {
+        groups.map { SQLFragment(fragment.sql, fragment.values + $0.keys) } ?? fragment
+    }
+}
+
 /// The current row of a relation's statement.
 struct StatementRow: RowValues {
     let reader: RowReader
-    let kinds: [RowKind?]
+    private let kinds: [RowKind?]
+    /// Beside the kinds, because finding one by the other for each value costs more than reading it.
+    private let scalars: [ScalarKind?]
+
+    init(reader: RowReader, kinds: [RowKind?]) {
+        self.reader = reader
+        self.kinds = kinds
+        scalars = kinds.map { $0?.scalar }
+    }
 
     var count: Int { kinds.count }
 
     subscript(column: Int) -> WireValue {
         get throws {
             let position = Int32(truncatingIfNeeded: column)
-            guard let kind = kinds[column], !reader.isNull(position) else { return .null }
-            return try reader.value(of: kind, position)
+            guard let kind = kinds[column] else { return .null }
+            return try reader.value(of: kind, scalars[column], position)
         }
     }
 
@@ -80,13 +112,15 @@ struct StatementRow: RowValues {
 extension RowReader {
     /// A decimal is a text where it is a field's, otherwise what it is compared by; an integer beyond 64 bits becomes a
     /// double in SQLite's arithmetic.
-    fileprivate func value(of kind: RowKind, _ column: Int32) throws -> WireValue {
+    fileprivate func value(of kind: RowKind, _ scalar: ScalarKind?, _ column: Int32) throws -> WireValue {
+        let stored = sqlite3_column_type(handle, column)
         switch kind {
+        case _ where stored == SQLITE_NULL: return .null
         case .tree: return try EncodedValue.decode(blob(column))
-        case .decimal where sqlite3_column_type(handle, column) == SQLITE_BLOB:
+        case .decimal where stored == SQLITE_BLOB:
             return ExactDecimal(key: blob(column)).map { .decimal($0.wire) } ?? .null
-        case .integer where sqlite3_column_type(handle, column) == SQLITE_FLOAT: return .double(real(column))
-        default: return kind.scalar?.value(self, column) ?? .null
+        case .integer where stored == SQLITE_FLOAT: return .double(real(column))
+        default: return scalar?.value(self, column) ?? .null
         }
     }
 

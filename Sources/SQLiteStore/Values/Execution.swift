@@ -28,6 +28,13 @@ struct Execution: ~Copyable {
         sqlite3_clear_bindings(handle)
     }
 
+    /// Begins again with another value for one of the parameters, from 0. The steps go on counting: it is one question.
+    func restart(_ parameter: Int, _ value: SQLValue) throws {
+        sqlite3_reset(handle)
+        let code = Self.bind(value, to: handle, at: Int32(parameter + 1))
+        guard code == SQLITE_OK else { throw SQLiteFailure(handle: handle, code: code) }
+    }
+
     /// Whether there is a next row.
     func step() throws -> Bool {
         switch sqlite3_step(handle) {

@@ -21,7 +21,7 @@ struct JSONLogHandler: LogHandler {
     func log(event: LogEvent) {
         let members = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
         output.write(event.level, event.message.description) { line in
-            for (key, value) in members { line.add(key, value.description) }
+            for (key, value) in members { line.add(named: key, value.description) }
         }
     }
 }

@@ -6,33 +6,60 @@ import Logging
 struct LogLines {
     private(set) var bytes: [UInt8] = []
 
-    mutating func open(_ time: String, _ level: Logger.Level, _ message: String) {
-        bytes += "{\"time\":\"".utf8
-        bytes += time.utf8
+    mutating func open(_ time: [UInt8], _ level: Logger.Level, _ message: String) {
+        write("{\"time\":\"")
+        bytes.append(contentsOf: time)
         bytes.append(UInt8(ascii: "\""))
         add("level", level.rawValue)
         add("message", message)
     }
 
-    mutating func add(_ key: String, _ value: some StringProtocol) {
+    /// The key needs no escape.
+    mutating func add(_ key: StaticString, _ value: some StringProtocol) {
         name(key)
         quote(value)
     }
 
-    mutating func add(_ key: String, _ number: some BinaryInteger) {
+    mutating func add(_ key: StaticString, _ number: Int64) {
         name(key)
-        quote(String(number))
+        bytes.append(UInt8(ascii: "\""))
+        write(number)
+        bytes.append(UInt8(ascii: "\""))
     }
 
-    mutating func close() { bytes += "}\n".utf8 }
+    mutating func add(named key: String, _ value: String) {
+        bytes.append(UInt8(ascii: ","))
+        quote(key)
+        bytes.append(UInt8(ascii: ":"))
+        quote(value)
+    }
+
+    mutating func close() { write("}\n") }
 
     /// The buffer stays: the next lines need it again.
     mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
-    private mutating func name(_ key: String) {
-        bytes.append(UInt8(ascii: ","))
-        quote(key)
-        bytes.append(UInt8(ascii: ":"))
+    private mutating func name(_ key: StaticString) {
+        write(",\"")
+        write(key)
+        write("\":")
+    }
+
+    private mutating func write(_ text: StaticString) {
+        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    private mutating func write(_ number: Int64) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { room in
+            var (rest, start) = (number.magnitude, room.count)
+            repeat {
+                start -= 1
+                room[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            if number < 0 { bytes.append(UInt8(ascii: "-")) }
+            bytes.append(contentsOf: room[start...])
+        }
     }
 
     private mutating func quote(_ text: some StringProtocol) {

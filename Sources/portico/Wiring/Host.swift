@@ -29,7 +29,9 @@ struct Host {
             at: settings.dataDirectory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let log = Log(logger, label: "portico")
         let store = try SQLiteStore(
-            SQLiteStoreSettings(path: settings.storePath.path, streams: settings.storeStreams, clock: SystemClock()))
+            SQLiteStoreSettings(
+                path: settings.storePath.path, longReads: settings.storeLongReads, streams: settings.storeStreams,
+                clock: SystemClock()))
         self.store = store
         try await store.install(plan.collections)
         push = try PushWiring(settings.push, logger: logger)
@@ -94,7 +96,7 @@ extension HostPlan {
 }
 
 extension ServedAdapter {
-    init(_ planned: HostPlan.PlannedAdapter, logger: Logger) throws {
+    convenience init(_ planned: HostPlan.PlannedAdapter, logger: Logger) throws {
         self.init(
             declaration: planned.declaration, adapter: try planned.module.make(planned.configuration),
             access: planned.access, log: Log(logger, label: planned.declaration.name.text))

@@ -143,6 +143,9 @@ enum HostReference {
         ConfigurationKey("store.kind", .choice(["sqlite"]), default: "sqlite", "The database."),
         ConfigurationKey("store.path", .text, default: "portico.sqlite", "The database file, in the data directory."),
         ConfigurationKey(
+            "store.longReads", .integer(0...64), default: "0",
+            "Searches through much at once, with a connection and a thread each; 0: one for each processor but one."),
+        ConfigurationKey(
             "store.streams", .integer(1...256), default: "8",
             "Long answers that are read while they are sent, at once, with a connection and a thread each."),
         ConfigurationKey(

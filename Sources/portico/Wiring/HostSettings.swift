@@ -17,6 +17,7 @@ struct HostSettings {
     let port: Int
     let dataDirectory: URL
     let storePath: URL
+    let storeLongReads: Int
     let storeStreams: Int
     let loadsSampleData: Bool
     let logLevel: LogLevel
@@ -31,12 +32,18 @@ struct HostSettings {
     private let request: Duration
     let door: FrontDoorSettings
 
+    /// One processor stays for everybody else, whatever is searched for.
+    private static func longReads(_ configured: Int) -> Int {
+        configured > 0 ? configured : max(1, Processors.allowed - 1)
+    }
+
     init(_ resolved: ResolvedConfiguration, data: String) throws {
         let values = Values(resolved)
         host = values.text("http.host")
         port = values.integer("http.port")
         dataDirectory = URL(fileURLWithPath: data, isDirectory: true)
         storePath = URL(fileURLWithPath: values.text("store.path"), relativeTo: dataDirectory).absoluteURL
+        storeLongReads = Self.longReads(values.integer("store.longReads"))
         storeStreams = values.integer("store.streams")
         loadsSampleData = values.flag("store.sampleData")
         logLevel = LogLevel(rawValue: values.text("log.level")) ?? .info

@@ -33,11 +33,12 @@ enum Employees {
 
     /// Of a record, which has all of its fields in their declared order, those of the contract.
     static func told(_ record: Record) -> WireValue {
-        .dictionary(
-            WireDictionary(
-                uncheckedUniqueKeys: record.fields.entries.filter { entry in
-                    contractFields.contains { $0.text == entry.key }
-                }))
+        var members: [WireDictionary.Entry] = []
+        members.reserveCapacity(contractFields.count)
+        for entry in record.fields.entries where contractFields.contains(where: { $0.text == entry.key }) {
+            members.append(entry)
+        }
+        return .dictionary(WireDictionary(uncheckedUniqueKeys: members))
     }
 
     private static let name = Shape.string(TextLimits(minimumLength: 1, maximumLength: 100))

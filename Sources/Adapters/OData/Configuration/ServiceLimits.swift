@@ -21,6 +21,9 @@ struct ServiceLimits: Sendable {
     /// Seconds for which a longer answer is read while it is sent.
     var streamSeconds = 300
 
+    /// Questions that each service remembers how to answer.
+    var knownQuestions = 256
+
     static let standard = ServiceLimits()
 
     init(_ values: WireDictionary = [:]) {
@@ -74,6 +77,9 @@ struct ServiceLimits: Sendable {
         Key(
             "streamSeconds", \.streamSeconds, to: 86_400,
             "Seconds for which a longer answer is read and sent; then its connection ends."),
+        Key(
+            "knownQuestions", \.knownQuestions, to: 100_000,
+            "Different addresses of a service that are remembered as they were read; up to 2 KiB each."),
         Key("importRows", \.importRows, to: 10_000_000, "Rows of one import, which stand in memory."),
     ]
 

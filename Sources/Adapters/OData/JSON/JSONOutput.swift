@@ -30,6 +30,54 @@ struct JSONOutput {
         needsComma = false
     }
 
+    /// A name that was written before, with its colon.
+    mutating func key(_ written: [UInt8], _ range: Range<Int>) {
+        separate()
+        bytes.append(contentsOf: written[range])
+        needsComma = false
+    }
+
+    /// A text as ``key(_:)`` writes it, without a colon.
+    static func text(of name: String) -> [UInt8] {
+        var output = JSONOutput()
+        output.string(name)
+        return output.bytes
+    }
+
+    mutating func integer(_ number: Int64) {
+        separate()
+        digits(number)
+        needsComma = true
+    }
+
+    /// An entity's, of its revision.
+    mutating func tag(_ revision: Int64) {
+        separate()
+        bytes.append(contentsOf: Self.tagBegin)
+        digits(revision)
+        bytes.append(contentsOf: Self.tagEnd)
+        needsComma = true
+    }
+
+    private static let tagBegin = Array(#""@odata.etag":"W/\""#.utf8)
+    private static let tagEnd = Array(#"\"""#.utf8)
+
+    private mutating func digits(_ number: Int64) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var (rest, start) = (number.magnitude, digits.count)
+            repeat {
+                start -= 1
+                digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            if number < 0 {
+                start -= 1
+                digits[start] = UInt8(ascii: "-")
+            }
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
+        }
+    }
+
     mutating func string(_ text: String) {
         separate()
         quote(text)

@@ -16,6 +16,8 @@ struct ServiceRequest: Sendable {
     let root: String
     let caller: Principal
     let records: any RecordStore
+    /// What is asked, where it is only read; without the page.
+    var question: KnownQuestion?
     /// What addresses in bodies are written in.
     var language = LanguageVersion.v401
     /// The body where it came in another form than version 4's JSON: what that would have said.

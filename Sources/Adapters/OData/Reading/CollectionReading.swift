@@ -18,14 +18,15 @@ struct CollectionReading: Sendable {
         let deltas = DeltaReading(desk)
         if deltas.isAskedForChanges { return try await deltas.changes(place) }
         let query = try await query(place)
-        let plan = try desk.runner.plan(query)
+        let plan = try desk.runner.plan(query, request.question)
         let tracked = deltas.isAskedToTrack ? try desk.runner.tracked(query, plan) : nil
         let (fragment, writer) = (fragment(plan.shape, place), desk.writer)
+        let rowWriter = RowWriter(plan.shape, writer)
         let body = try await desk.documents.body { moment, put in
             var output = JSONOutput()
             writer.begin(fragment, count: try plan.total(at: moment), to: &output)
             let next = try plan.rows(at: moment) { rows in
-                for row in rows { writer.write(row, plan.shape, to: &output) }
+                rowWriter.write(rows, to: &output)
                 try put(output.take())
             }
             let token = try tracked.map { try deltas.token(try $0.mark(at: moment)) }
@@ -36,12 +37,11 @@ struct CollectionReading: Sendable {
     }
 
     private func fragment(_ shape: ResultShape, _ place: EntitiesPlace) -> String {
-        let context = ContextFragment(options: request.target.options, version: request.format.version)
-        return shape.table == nil ? context.applied(shape, place.table.source) : context.collection(place)
+        ContextFragment(options: request.target.options, version: request.format.version).page(shape, place)
     }
 
     func references(_ place: EntitiesPlace) async throws -> DoorAnswer {
-        let plan = try desk.runner.plan(try await query(place))
+        let plan = try desk.runner.plan(try await query(place), request.question)
         let writer = desk.writer
         let body = try await desk.documents.body { moment, put in
             var output = JSONOutput()
@@ -60,7 +60,7 @@ struct CollectionReading: Sendable {
     func count(_ place: EntitiesPlace) async throws -> DoorAnswer {
         let deltas = DeltaReading(desk)
         if deltas.isAskedForChanges { return try await deltas.count(place) }
-        let count = try await desk.runner.count(try await query(place))
+        let count = try await desk.runner.count(try await query(place), request.question)
         return desk.answers.text(Array(String(count).utf8), type: "text/plain;charset=utf-8")
     }
 

@@ -22,9 +22,18 @@ struct CombinedReading: Sendable {
         let reading = CollectionReading(desk)
         let query = CrossJoinQuery(
             sources, options: request.target.options, pageSize: reading.pageSize, now: desk.service.clock.now())
-        let page = try await desk.runner.page(query)
-        return desk.answers.json(
-            desk.writer.crossJoin(page, next: reading.next(page.next)), headers: reading.applied())
+        let (plan, writer) = (try desk.runner.plan(query), desk.writer)
+        let body = try await desk.documents.body { moment, put in
+            var output = JSONOutput()
+            writer.begin("Collection(Edm.ComplexType)", count: try plan.total(at: moment), to: &output)
+            let next = try plan.rows(at: moment) { rows in
+                for row in rows { writer.crossJoin(row, plan.parts, to: &output) }
+                try put(output.take())
+            }
+            writer.end(reading.next(next), to: &output)
+            try put(output.take())
+        }
+        return desk.answers.json(body, headers: reading.applied())
     }
 
     /// One set after the other, in the order of their names.
@@ -32,10 +41,19 @@ struct CombinedReading: Sendable {
         try ResourceDesk.only(["GET"], request)
         let sets = try sets(type)
         let reading = CollectionReading(desk)
-        let page = try await desk.runner.page(
-            SetWalk(sets, options: request.target.options, pageSize: reading.pageSize))
-        return desk.answers.json(
-            desk.writer.sets(page, next: reading.next(page.next)), headers: reading.applied())
+        let walk = try SetWalk(sets, options: request.target.options, pageSize: reading.pageSize, desk.runner)
+        let writer = desk.writer
+        let body = try await desk.documents.body { moment, put in
+            var output = JSONOutput()
+            writer.begin("Collection(Edm.EntityType)", count: try walk.total(at: moment), to: &output)
+            let next = try walk.rows(at: moment) { rows, shape, source in
+                for row in rows { writer.write(row, shape, context: "\(source)/$entity", to: &output) }
+                try put(output.take())
+            }
+            writer.end(reading.next(next), to: &output)
+            try put(output.take())
+        }
+        return desk.answers.json(body, headers: reading.applied())
     }
 
     /// Then sets without a full text have nothing that could be found.
@@ -61,150 +79,18 @@ struct CombinedReading: Sendable {
     }
 }
 
-/// Pages that go through several sets.
-struct SetWalk: Sendable {
-    struct Part: Sendable {
-        let table: RecordTable
-        let cast: QualifiedName?
-    }
-
-    let parts: [Part]
-    private let options: [QueryOption]
-    private let pageSize: Int
-
-    init(_ parts: [Part], options: [QueryOption], pageSize: Int) {
-        self.parts = parts
-        self.options = options
-        self.pageSize = pageSize
-    }
-
-    struct Page: Sendable {
-        var pages: [(table: RecordTable, page: ResultPage)] = []
-        var count: Int?
-        var next: String?
-    }
-
-    /// `set.rest.token`: the set that the page begins in, what `$top` still allows, and the token within the set.
-    private struct Token {
-        var part = 0
-        var remaining: Int?
-        var inner: String?
-
-        init() {}
-
-        init?(_ text: String) {
-            let pieces = text.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
-            guard pieces.count == 3, let part = Int(pieces[0]), part >= 0 else { return nil }
-            self.part = part
-            remaining = Int(pieces[1])
-            inner = pieces[2].isEmpty ? nil : String(pieces[2])
-        }
-
-        var text: String { "\(part).\(remaining.map(String.init) ?? "").\(inner ?? "")" }
-    }
-
-    func page(
-        at moment: any RecordMoment, now: WireDate, in tables: ServiceTables, limits: QueryLimits
-    ) throws -> Page {
-        let plan = { (part: Part, limit: Int?, skip: Int, token: String?) throws in
-            try query(part, now, limit: limit, skip: skip, token: token).plan(in: tables, limits: limits)
-        }
-        var token = Token()
-        var skip = 0
-        var counts = false
-        for option in options {
-            switch option.form {
-            case .skip(let digits): skip = Int(digits) ?? .max
-            case .top(let digits): token.remaining = Int(digits) ?? .max
-            case .count(let isWanted): counts = isWanted
-            default: continue
-            }
-        }
-        for case .skipToken(let text) in options.map(\.form) {
-            guard let read = Token(text) else {
-                throw PorticoError(.requestInvalid, "The $skiptoken belongs to another query.", target: "$skiptoken")
-            }
-            (token, skip) = (read, 0)
-        }
-        var page = Page()
-        if counts {
-            page.count = try parts.reduce(0) { try $0 + plan($1, nil, 0, nil).count(at: moment) }
-        }
-        var room = pageSize
-        while token.part < parts.count, token.remaining != 0 {
-            guard room > 0 else {
-                page.next = token.text
-                break
-            }
-            let part = parts[token.part]
-            if skip > 0 {
-                let count = try plan(part, nil, 0, nil).count(at: moment)
-                if skip >= count {
-                    skip -= count
-                    token.part += 1
-                    continue
-                }
-            }
-            let limit = min(room, token.remaining ?? room)
-            let read = try plan(part, limit, skip, token.inner).page(at: moment)
-            skip = 0
-            page.pages.append((part.table, read))
-            room -= read.rows.count
-            token.remaining? -= read.rows.count
-            token.inner = read.next
-            if read.next == nil { token.part += 1 }
-        }
-        return page
-    }
-
-    private func query(
-        _ part: Part, _ now: WireDate, limit: Int?, skip: Int, token: String?
-    ) -> EntityQuery {
-        var own = options.filter { option in
-            switch option.form {
-            case .top, .skip, .count, .skipToken: false
-            default: true
-            }
-        }
-        let nowhere = SourceRange(0, 0)
-        if let token { own.append(QueryOption(.skipToken(token), nameRange: nowhere, range: nowhere)) }
-        if skip > 0 { own.append(QueryOption(.skip(String(skip)), nameRange: nowhere, range: nowhere)) }
-        return EntityQuery(
-            part.table.source, cast: part.cast, options: own, pageSize: limit ?? pageSize, now: now)
-    }
-}
-
 extension ResultWriter {
-    func crossJoin(_ page: CrossJoinPage, next: String?) -> [UInt8] {
-        var output = JSONOutput()
-        begin("Collection(Edm.ComplexType)", count: page.count, to: &output)
-        for row in 0..<page.rowCount {
-            output.beginObject()
-            for part in page.parts {
-                if part.isExpanded {
-                    output.key(part.source)
-                    write(part.rows[row], part.shape, to: &output)
-                } else if format.metadata != .none,
-                    let path = RowIdentity(tables: tables).path(part.rows[row], part.shape)
-                {
-                    output.member("\(part.source)@odata.navigationLink", path)
-                }
-            }
-            output.endObject()
-        }
-        end(next, to: &output)
-        return output.bytes
-    }
-
-    func sets(_ page: SetWalk.Page, next: String?) -> [UInt8] {
-        var output = JSONOutput()
-        begin("Collection(Edm.EntityType)", count: page.count, to: &output)
-        for part in page.pages {
-            for row in part.page.rows {
-                write(row, part.page.shape, context: "\(part.table.source)/$entity", to: &output)
+    func crossJoin(_ row: ResultRow, _ parts: [CrossJoinPart], to output: inout JSONOutput) {
+        output.beginObject()
+        for part in parts {
+            let own = part.row(of: row)
+            if part.isExpanded {
+                output.key(part.source)
+                write(own, part.shape, to: &output)
+            } else if format.metadata != .none, let path = RowIdentity(tables: tables).path(own, part.shape) {
+                output.member("\(part.source)@odata.navigationLink", path)
             }
         }
-        end(next, to: &output)
-        return output.bytes
+        output.endObject()
     }
 }

@@ -13,26 +13,43 @@ struct ContextFragment: Sendable {
         base(place.table, place.type) + list(options)
     }
 
+    /// A page of a query: what its options tell, and what `$apply` made.
+    func page(_ shape: ResultShape, _ place: EntitiesPlace) -> String {
+        let base = base(place.table, place.type)
+        guard shape.table != nil else { return Self.applied(shape, base) }
+        let told = names(options)
+        let made = shape.expansions.filter { $0.set != nil }.map { "\($0.property)()" }
+        return base + Self.listed(told + made.filter { !told.contains($0) })
+    }
+
     func entity(_ place: EntityPlace) -> String {
         let base = base(place.table, place.type) + list(options)
         return place.table.isSingleton ? base : "\(base)/$entity"
     }
 
-    /// Of rows that `$apply` made.
-    func applied(_ shape: ResultShape, _ source: String) -> String {
-        "\(source)(\(Self.nested(shape.columns.filter(\.isVisible).map { $0.path[...] })))"
+    /// Of rows that `$apply` made, or added collections to.
+    static func applied(_ shape: ResultShape, _ source: String) -> String {
+        let columns = shape.table == nil ? shape.columns : []
+        var names = nested(columns.filter(\.isVisible).map { $0.path[...] })
+        for expansion in shape.expansions { names.append("\(expansion.property)()") }
+        return source + listed(names)
+    }
+
+    /// Of a collection, or the one entity, that `$apply` put into rows.
+    static func applied(_ expansion: ResultExpansion) -> String? {
+        expansion.set.map { applied(expansion.shape, $0) + (expansion.isCollection ? "" : "/$entity") }
     }
 
     /// `Category(Name),Total`: paths with one beginning stand in its parentheses.
-    private static func nested(_ paths: [ArraySlice<String>]) -> String {
+    private static func nested(_ paths: [ArraySlice<String>]) -> [String] {
         var names: [String] = []
         var done: Set<String> = []
         for path in paths {
             guard let first = path.first, done.insert(first).inserted else { continue }
             let inner = paths.filter { $0.first == first && $0.count > 1 }.map { $0.dropFirst() }
-            names.append(inner.isEmpty ? first : "\(first)(\(nested(inner)))")
+            names.append(inner.isEmpty ? first : "\(first)(\(nested(inner).joined(separator: ",")))")
         }
-        return names.joined(separator: ",")
+        return names
     }
 
     private func base(_ table: RecordTable, _ type: StructuredType) -> String {
@@ -40,7 +57,13 @@ struct ContextFragment: Sendable {
     }
 
     /// What is selected and expanded, in parentheses; empty where that is everything.
-    private func list(_ options: [QueryOption]) -> String {
+    private func list(_ options: [QueryOption]) -> String { Self.listed(names(options)) }
+
+    private static func listed(_ names: [String]) -> String {
+        names.isEmpty ? "" : "(\(names.joined(separator: ",")))"
+    }
+
+    private func names(_ options: [QueryOption]) -> [String] {
         var names: [String] = []
         for option in options {
             switch option.form {
@@ -50,7 +73,7 @@ struct ContextFragment: Sendable {
             default: continue
             }
         }
-        return names.isEmpty ? "" : "(\(names.joined(separator: ",")))"
+        return names
     }
 
     private func expanded(_ item: ExpandItem) -> String? {

@@ -20,20 +20,19 @@ struct QueryRunner: Sendable {
         try Self.telling { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
     }
 
-    func page(_ query: CrossJoinQuery) async throws -> CrossJoinPage {
-        let plan = try Self.telling { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
-        return try await records.atOneMoment { moment in try plan.page(at: moment) }
+    /// As it was checked before where the question is known.
+    func plan(_ query: EntityQuery, _ question: KnownQuestion?) throws -> QueryPlan {
+        guard case .all = query.base, let question else { return try plan(query) }
+        return try Self.telling { () throws(QueryProblem) in
+            let prepared = try question.query { () throws(QueryProblem) in
+                try query.prepared(in: tables, limits: limits)
+            }
+            return try prepared.page(of: query.pageSize, of: query)
+        }
     }
 
-    func page(_ walk: SetWalk) async throws -> SetWalk.Page {
-        let (tables, now, limits) = (tables, now, limits)
-        do {
-            return try await records.atOneMoment { moment in
-                try walk.page(at: moment, now: now, in: tables, limits: limits)
-            }
-        } catch let problem as QueryProblem {
-            return try Self.telling { () throws(QueryProblem) in throw problem }
-        }
+    func plan(_ query: CrossJoinQuery) throws -> CrossJoinPlan {
+        try Self.telling { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
     }
 
     /// Nil where changes of the query's result cannot be followed.
@@ -46,8 +45,8 @@ struct QueryRunner: Sendable {
     }
 
     /// How many there are, without regard to paging.
-    func count(_ query: EntityQuery) async throws -> Int {
-        let plan = try plan(query)
+    func count(_ query: EntityQuery, _ question: KnownQuestion? = nil) async throws -> Int {
+        let plan = try plan(query, question)
         return try await records.atOneMoment { moment in try plan.count(at: moment) }
     }
 

@@ -23,7 +23,7 @@ struct ResultWriter: Sendable {
         let rows = rows ?? page.rows
         var output = JSONOutput(capacity: 256 + rows.count * 256)
         begin(context, count: page.count, to: &output)
-        for row in rows { write(row, page.shape, to: &output) }
+        RowWriter(page.shape, self).write(rows, to: &output)
         end(next, to: &output)
         return output.bytes
     }
@@ -76,7 +76,7 @@ struct ResultWriter: Sendable {
         if shape.table != nil { RowControl(self).write(row, shape, type, isDocument: context != nil, to: &output) }
         properties(row, shape, type, to: &output)
         for (position, expansion) in shape.expansions.enumerated() where row.expanded.indices.contains(position) {
-            if let type, type.navigation(expansion.property) == nil { continue }
+            if let type, expansion.set == nil, type.navigation(expansion.property) == nil { continue }
             self.expansion(expansion, row.expanded[position], to: &output)
         }
         output.endObject()
@@ -111,17 +111,20 @@ struct ResultWriter: Sendable {
         }
     }
 
-    private func value(_ value: WireValue, _ column: ResultColumn, to output: inout JSONOutput) {
+    func value(_ value: WireValue, _ column: ResultColumn, to output: inout JSONOutput) {
         let whole = value.isNull && column.type.isCollection ? WireValue.array([]) : value
         values.write(whole, column.type, members: column.members, to: &output)
     }
 
-    private func expansion(_ expansion: ResultExpansion, _ expanded: ExpandedRows, to output: inout JSONOutput) {
+    func expansion(_ expansion: ResultExpansion, _ expanded: ExpandedRows, to output: inout JSONOutput) {
         if let count = expanded.count, expansion.isCollection {
             self.count("\(expansion.property)@odata.count", count, to: &output)
         }
         if case .count = expansion.content { return }
         if format.omitted != nil, !expansion.isCollection, expanded.rows.isEmpty { return }
+        if format.metadata != .none, let fragment = ContextFragment.applied(expansion) {
+            output.member("\(expansion.property)@odata.context", "\(root)$metadata#\(fragment)")
+        }
         output.key(expansion.property)
         guard expansion.isCollection else {
             guard let row = expanded.rows.first else { return output.null() }

@@ -13,6 +13,11 @@ struct RowIdentity {
         if let column = shape.typeColumn, let name = row.values[column].stringValue.flatMap({ QualifiedName($0) }) {
             return tables.model.structured(name)
         }
+        return commonType(shape)
+    }
+
+    /// That of rows that do not say theirs.
+    func commonType(_ shape: ResultShape) -> StructuredType? {
         guard let type = shape.type, type != shape.table?.type.name else { return shape.table?.type }
         return tables.model.structured(type) ?? shape.table?.type
     }

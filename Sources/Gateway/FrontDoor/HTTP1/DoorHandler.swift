@@ -23,6 +23,8 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// What every request on this connection is told; nil: it is one of those that there is room for.
     private let turnedAway: PorticoError?
     private var order = DoorOrder()
+    /// The next behind the door. It is told of requests directly: they are the most that goes through here.
+    private var inside: WholeRequestHandler?
     private var thrownAway = 0
     private(set) var isStopping = false
     private var context: ChannelHandlerContext?
@@ -41,19 +43,26 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard order.isReadingOn else { return throwAway(part, context) }
         switch part {
         case .head(let head): letIn(head, context)
-        case .body: context.fireChannelRead(data)
+        case .body: inside?.receive(part)
         case .end:
             order.requestEnded()
-            context.fireChannelRead(data)
+            inside?.receive(part)
         }
     }
 
+    /// The layers behind may rely on it that the head of a connection that is to end says exactly `close`.
     private func letIn(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         do {
             if let turnedAway, !RequestPlaces.isAlwaysAnswered(head.uri) { throw turnedAway }
-            let (admitted, isLast) = try HeadRules.admitted(head, asLast: isStopping)
-            order.headArrived(isLast: isLast)
-            context.fireChannelRead(wrapInboundOut(.head(admitted)))
+            let admittance = try HeadRules.admit(head, asLast: isStopping)
+            order.headArrived(isLast: admittance.isLast)
+            guard admittance.isLast else {
+                inside?.receive(.head(head), admittance)
+                return
+            }
+            var ending = head
+            ending.headers.replaceOrAdd(name: "connection", value: "close")
+            inside?.receive(.head(ending), admittance)
         } catch {
             act(order.refused(PorticoError(unexpected: error)), context)
         }
@@ -134,8 +143,14 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
         self.context = context
     }
 
+    /// To be called before anything is read.
+    func lead(to inside: WholeRequestHandler) {
+        self.inside = inside
+    }
+
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
+        inside = nil
         lingers?.cancel()
         lingers = nil
     }

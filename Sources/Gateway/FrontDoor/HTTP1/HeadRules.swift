@@ -10,30 +10,28 @@ struct HeadRules {
     private var hosts = 0
     private var lengths = 0
     private var codings = 0
+    private var host = ""
     private var ends = false
+    private var mayBeHeld = true
 
-    /// The head as the layers behind the door may rely on it: a connection that is to end says exactly `close`.
-    static func admitted(
-        _ head: HTTPRequestHead, asLast: Bool = false
-    ) throws(PorticoError) -> (head: HTTPRequestHead, isLast: Bool) {
+    static func admit(_ head: HTTPRequestHead, asLast: Bool = false) throws(PorticoError) -> Admittance {
         var rules = HeadRules()
-        try rules.checkTarget(head)
+        let version = head.version
+        try rules.checkTarget(head.uri, head.method, version)
         for (name, value) in head.headers { try rules.take(name, value) }
-        try rules.checkFraming(of: head)
-        guard rules.ends || asLast || head.version != .http1_1 else { return (head, false) }
-        var ending = head
-        ending.headers.replaceOrAdd(name: "connection", value: "close")
-        return (ending, true)
+        try rules.checkFraming(version)
+        let isLast = rules.ends || asLast || version != .http1_1
+        return Admittance(host: rules.host, isLast: isLast, mayBeHeld: rules.mayBeHeld && !isLast)
     }
 
-    private func checkTarget(_ head: HTTPRequestHead) throws(PorticoError) {
-        guard head.version == .http1_1 || head.version == .http1_0 else {
+    private func checkTarget(_ uri: String, _ method: NIOHTTP1.HTTPMethod, _ version: HTTPVersion) throws(PorticoError)
+    {
+        guard version == .http1_1 || version == .http1_0 else {
             throw PorticoError(.versionUnsupported, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
         }
-        guard head.method != .CONNECT else { throw .malformed("Nothing is tunnelled here.") }
-        let target = head.uri.utf8
-        let isOrigin = target.first == UInt8(ascii: "/") || (head.method == .OPTIONS && head.uri == "*")
-        guard isOrigin, target.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else {
+        guard method != .CONNECT else { throw .malformed("Nothing is tunnelled here.") }
+        let isOrigin = uri.utf8.first == UInt8(ascii: "/") || (method == .OPTIONS && uri == "*")
+        guard isOrigin, uri.allBytes({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else {
             throw .malformed("The address is a path, in printable ASCII.")
         }
     }
@@ -42,11 +40,13 @@ struct HeadRules {
         switch name.utf8.count {
         case 4 where name.isEqualCaseInsensitive("host"):
             hosts += 1
+            host = value
             guard Self.isHost(value) else { throw .malformed("The host is not well-formed.") }
         case 6 where name.isEqualCaseInsensitive("expect"):
             guard value.isEqualCaseInsensitive("100-continue") else {
                 throw PorticoError(.expectationFailed, "This expectation is unknown.")
             }
+            mayBeHeld = false
         case 7 where name.isEqualCaseInsensitive("upgrade"):
             // The decoder stops at a request that asks for another protocol, so this one is the last.
             ends = true
@@ -55,17 +55,21 @@ struct HeadRules {
         case 14 where name.isEqualCaseInsensitive("content-length"):
             lengths += 1
             guard Self.isLength(value) else { throw .malformed("The length is not a number.") }
+            mayBeHeld = mayBeHeld && (Int(value) ?? .max) <= WholeRequestHandler.longestBody
+        case 16 where name.isEqualCaseInsensitive("content-encoding"):
+            mayBeHeld = false
         case 17 where name.isEqualCaseInsensitive("transfer-encoding"):
             codings += 1
+            mayBeHeld = false
             guard value.isEqualCaseInsensitive("chunked") else { throw Self.otherCoding(value) }
         default: return
         }
     }
 
-    private func checkFraming(of head: HTTPRequestHead) throws(PorticoError) {
+    private func checkFraming(_ version: HTTPVersion) throws(PorticoError) {
         guard hosts == 1 else { throw .malformed("A request names its host, once.") }
         guard lengths + codings <= 1 else { throw .malformed("The body's length is given more than once.") }
-        guard codings == 0 || head.version == .http1_1 else {
+        guard codings == 0 || version == .http1_1 else {
             throw .malformed("HTTP/1.0 has no transfer codings.")
         }
     }
@@ -84,7 +88,7 @@ struct HeadRules {
     /// The characters of `uri-host [":" port]` (RFC 3986, section 3.2), but no user and not nothing.
     private static func isHost(_ text: String) -> Bool {
         !text.isEmpty
-            && text.utf8.allSatisfy { byte in
+            && text.allBytes { byte in
                 switch byte {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                     UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
@@ -97,7 +101,7 @@ struct HeadRules {
 
     /// Digits, and so few that no program on the way counts them over.
     private static func isLength(_ text: String) -> Bool {
-        (1...18).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        (1...18).contains(text.utf8.count) && text.allBytes { (0x30...0x39).contains($0) }
     }
 }
 

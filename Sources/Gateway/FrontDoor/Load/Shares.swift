@@ -33,10 +33,10 @@ struct Shares {
     }
 
     mutating func take(_ place: Place) -> Verdict {
-        if hasRoom(place) {
-            count(place)
-            return .taken
-        }
+        // Most find room: each name is looked up once for that.
+        let (ofItsCaller, ofItsAdapter) = count(place)
+        if ofItsCaller <= perCaller, ofItsAdapter <= perAdapter { return .taken }
+        uncount(place)
         let ofCaller = waiting.count { $0.place.caller == place.caller }
         let forAdapter = waiting.count { $0.place.adapter == place.adapter }
         guard ofCaller < queues.ofCaller, forAdapter < queues.forAdapter else { return .refused }
@@ -48,8 +48,8 @@ struct Shares {
     /// Who has got a place now. Of those who could, the caller with the least under way is first, so that a long queue
     /// of one does not hold up the others.
     mutating func leave(_ place: Place) -> [UInt64] {
-        Self.lower(&callers, place.caller)
-        Self.lower(&adapters, place.adapter)
+        uncount(place)
+        guard !waiting.isEmpty else { return [] }
         var admitted: [UInt64] = []
         while let next = nextWaiter() {
             let waiter = waiting.remove(at: next)
@@ -76,14 +76,27 @@ struct Shares {
         callers[place.caller, default: 0] < perCaller && adapters[place.adapter, default: 0] < perAdapter
     }
 
-    private mutating func count(_ place: Place) {
-        callers[place.caller, default: 0] += 1
-        adapters[place.adapter, default: 0] += 1
+    /// How much is under way with it.
+    @discardableResult
+    private mutating func count(_ place: Place) -> (ofCaller: Int, ofAdapter: Int) {
+        (Self.raise(&callers, place.caller), Self.raise(&adapters, place.adapter))
+    }
+
+    private mutating func uncount(_ place: Place) {
+        Self.lower(&callers, place.caller)
+        Self.lower(&adapters, place.adapter)
+    }
+
+    private static func raise(_ counts: inout [String: Int], _ name: String) -> Int {
+        { (count: inout Int) in
+            count += 1
+            return count
+        }(&counts[name, default: 0])
     }
 
     /// Whoever has nothing under way is forgotten.
     private static func lower(_ counts: inout [String: Int], _ name: String) {
-        let count = (counts[name] ?? 1) - 1
-        counts[name] = count > 0 ? count : nil
+        guard let place = counts.index(forKey: name) else { return }
+        if counts.values[place] > 1 { counts.values[place] -= 1 } else { counts.remove(at: place) }
     }
 }

@@ -60,7 +60,7 @@ struct SecureChannel: ServerChildChannel {
     private func firstVersion(
         _ channel: any Channel, _ place: ConnectionPlaces.Place, _ logger: Logger
     ) -> EventLoopFuture<Negotiated> {
-        http1.setup(channel: channel, place, logger: logger).map { .http1($0) }
+        http1.setup(channel: channel, place, since: .now(), logger: logger).map { .http1($0) }
     }
 
     private func secondVersion(

@@ -4,7 +4,8 @@ import NIOHTTP1
 /// What reaches a connection while one of its requests is being answered, in its order.
 struct Arrivals {
     enum Arrival {
-        case part(HTTPServerRequestPart)
+        /// With what the door saw of it, where it is a head.
+        case part(HTTPServerRequestPart, Admittance?)
         case event(Any)
         case failure(any Error)
     }

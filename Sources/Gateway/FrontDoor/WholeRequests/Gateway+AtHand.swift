@@ -5,10 +5,8 @@ extension Gateway {
     /// The answer where nothing has to be waited for: the caller is known from memory and the answer is kept or
     /// constant. Nil for everything else and for everything that fails, which ``respond(to:from:)`` then settles: it
     /// takes the same steps in the same order.
-    func answerAtHand(to request: GatewayRequest, from caller: Caller) -> AnswerAtHand? {
-        guard case .endpoint(let endpoint, let parameters) = routes.match(request.method, request.target.segments),
-            endpoint.mayAnswerAtHand
-        else { return nil }
+    func answerAtHand(to request: GatewayRequest, from caller: Caller, at match: RouteMatch) -> AnswerAtHand? {
+        guard case .endpoint(let endpoint, let parameters) = match, endpoint.mayAnswerAtHand else { return nil }
         let properties = endpoint.properties
         guard (try? admit(caller, request, properties, effect: properties.effect)) != nil,
             let kept = endpoint.answerAtHand(

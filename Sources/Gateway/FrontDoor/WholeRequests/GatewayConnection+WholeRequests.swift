@@ -6,6 +6,7 @@ import NIOHTTP1
 /// A request that arrived whole, as the gateway reads it.
 struct WholeRequest: Sendable {
     let request: GatewayRequest
+    let match: RouteMatch
     /// Nil where memory does not know.
     let caller: Caller?
     let began: ContinuousClock.Instant
@@ -18,28 +19,41 @@ extension GatewayConnection {
         _ credential: inout ConnectionCredential
     ) -> WholeRequest? {
         let began = ContinuousClock.now
-        guard held.head.uri.utf8.count <= gateway.services.limits.uri, let fields = head.fields(of: held.head.headers),
-            let method = HTTPRequest.Method(rawValue: held.head.method.rawValue),
-            let target = head.target(of: held.head.uri), let host = held.host
+        let uri = held.head.uri
+        guard uri.utf8.count <= gateway.services.limits.uri,
+            let said = head.repeated(by: held.head.headers) ?? said(by: held, peer, &head),
+            let method = HTTPRequest.Method(rawValue: held.head.method.rawValue), let target = head.target(of: uri)
         else { return nil }
         let request = GatewayRequest(
-            id: ids.next(), method: method, target: target, headers: fields, peer: peers.peer(peer, fields),
-            origin: peers.origin(of: host, peer, fields),
+            id: ids.next(), method: method, target: target, headers: said.fields, peer: said.peer, origin: said.origin,
             body: .bytes(held.body.map { Array($0.readableBytesView) } ?? []), deadline: began + settings.request)
-        let caller = gateway.authenticator.callerAtHand(of: request, &credential)
-        return WholeRequest(request: request, caller: caller, began: began)
+        return WholeRequest(
+            request: request, match: head.match(method, target, in: gateway.routes),
+            caller: gateway.authenticator.callerAtHand(of: request, &credential), began: began)
+    }
+
+    /// Nil where a name is none.
+    private func said(
+        by held: HeldRequest, _ peer: PeerAddress.OfConnection, _ head: inout RepeatedHead
+    ) -> RepeatedHead.Said? {
+        let headers = held.head.headers
+        guard let fields = HTTPFields(withoutHost: headers) else { return nil }
+        let said = RepeatedHead.Said(
+            fields: fields, peer: peers.peer(peer, fields), origin: peers.origin(of: held.host, peer, fields))
+        head.remember(said, of: headers)
+        return said
     }
 
     /// The whole response, logged, where the gateway has it at hand. On the channel's event loop.
     func responseAtHand(to whole: WholeRequest) -> WireResponse? {
         let request = whole.request
-        guard let caller = whole.caller, let answer = gateway.answerAtHand(to: request, from: caller) else {
-            return nil
-        }
-        logAccess(
-            request.method, LoggedPath.text(request.target.path)[...], status: answer.status, bytes: answer.bytes,
-            answer.trace, id: request.id, began: whole.began)
-        return WireResponse(answer, date: dates.text(), id: request.id)
+        guard let caller = whole.caller, let answer = gateway.answerAtHand(to: request, from: caller, at: whole.match)
+        else { return nil }
+        log(
+            access(
+                request.method, LoggedPath.text(request.target.path)[...], status: answer.status, bytes: answer.bytes,
+                answer.trace, id: request.id, began: whole.began))
+        return WireResponse(answer, date: dates.field(), id: request.id)
     }
 
     /// Answers in a task that the deadlines' keeper owns, away from the event loop: adapters may block.
@@ -52,8 +66,8 @@ extension GatewayConnection {
         }
         let late = PorticoError(.deadlineExceeded, "The request took too long.")
         gateway.services.deadlines.start(until: request.deadline, late: late) {
-            await gateway.respond(to: request, from: whole.caller)
-        } whenDone: { result in
+            await gateway.respond(to: request, from: whole.caller, at: whole.match)
+        } whenDone: { [self] result in
             places.leave()
             send(result, to: whole, on: channel)
         }
@@ -71,9 +85,13 @@ extension GatewayConnection {
                 (failure(error, id: request.id, method: request.method, headers: request.headers), RequestTrace())
             }
         label(&response, isLast: response.closesConnection)
-        logAccess(
-            request.method, LoggedPath.text(request.target.path)[...], status: response.status.code,
-            bytes: response.buffer.readableBytes, trace, id: request.id, began: whole.began)
-        channel.finish(response)
+        let access = access(
+            request.method, LoggedPath.text(request.target.path)[...], response, trace, id: request.id,
+            began: whole.began)
+        guard let stream = response.stream else {
+            log(access)
+            return channel.finish(response)
+        }
+        channel.finish(response, stream) { [self] in log(access?.sent($0)) }
     }
 }

@@ -6,18 +6,35 @@ import NIOHTTP1
 ///
 /// What is remembered is how bytes are read, never what they are worth: who may do what is asked with every request.
 struct RepeatedHead {
+    /// What the fields tell, the address apart.
+    final class Said {
+        /// Without the host.
+        let fields: HTTPFields
+        let peer: String
+        let origin: String
+
+        init(fields: HTTPFields, peer: String, origin: String) {
+            self.fields = fields
+            self.peer = peer
+            self.origin = origin
+        }
+    }
+
     /// Bytes of the fields. Longer ones are read anew: an idle connection holds what is remembered.
     static let longest = 4 << 10
 
-    private var last: (headers: HTTPHeaders, fields: HTTPFields)?
+    private var last: (headers: HTTPHeaders, said: Said)?
     private var lastTarget: RequestTarget?
+    private var lastPlace: (method: HTTPRequest.Method, target: RequestTarget, match: RouteMatch)?
 
-    /// The fields without the host. Nil where one has a name that is none.
-    mutating func fields(of headers: HTTPHeaders) -> HTTPFields? {
-        if let last, Self.areSame(last.headers, headers) { return last.fields }
-        guard let fields = HTTPFields(withoutHost: headers) else { return nil }
-        last = Self.length(headers) <= Self.longest ? (headers, fields) : nil
-        return fields
+    /// What the last head's fields told, where these are the same.
+    func repeated(by headers: HTTPHeaders) -> Said? {
+        guard let last, Self.areSame(last.headers, headers) else { return nil }
+        return last.said
+    }
+
+    mutating func remember(_ said: Said, of headers: HTTPHeaders) {
+        last = Self.length(headers) <= Self.longest ? (headers, said) : nil
     }
 
     /// Nil where the address is not well-formed.
@@ -26,6 +43,14 @@ struct RepeatedHead {
         let target = RequestTarget(uri)
         lastTarget = uri.utf8.count <= Self.longest ? target : nil
         return target
+    }
+
+    /// Where the address leads. A connection has one table of routes as long as it lasts.
+    mutating func match(_ method: HTTPRequest.Method, _ target: RequestTarget, in routes: RouteTable) -> RouteMatch {
+        if let lastPlace, lastPlace.target === target, lastPlace.method == method { return lastPlace.match }
+        let match = routes.match(method, target.segments)
+        lastPlace = lastTarget === target ? (method, target, match) : nil
+        return match
     }
 
     /// Values may be credentials of several people behind one proxy, so all are compared, and whole.
@@ -44,7 +69,8 @@ struct RepeatedHead {
 }
 
 extension HTTPFields {
-    fileprivate init?(withoutHost headers: HTTPHeaders) {
+    /// Nil where one has a name that is none.
+    init?(withoutHost headers: HTTPHeaders) {
         self.init()
         reserveCapacity(headers.count)
         for (name, value) in headers where !name.isEqualCaseInsensitive("host") {

@@ -12,33 +12,41 @@ struct WholeRequestChannel: Sendable {
         place = NIOLoopBound((handler, context), eventLoop: loop)
     }
 
-    /// From any thread; nothing happens where the connection has gone. A stream's pieces are asked for as the peer takes
-    /// them.
+    /// A response without a stream. From any thread; nothing happens where the connection has gone.
     func finish(_ response: GatewayResponse) {
-        guard let stream = response.stream else {
-            let bytes = WireResponse(response)
-            return loop.execute { place.value.handler.finish(bytes, context: place.value.context) }
-        }
+        let bytes = WireResponse(response)
+        loop.execute { place.value.handler.finish(bytes, context: place.value.context) }
+    }
+
+    /// A stream's pieces are asked for as the peer takes them; `sent` is told how many bytes it was, when it has ended.
+    func finish(_ response: GatewayResponse, _ stream: any ResponseStream, sent: @escaping @Sendable (Int) -> Void) {
         let head = HTTPResponseHead(response)
         loop.execute {
             let (handler, context) = place.value
-            handler.finish(by: Task { await write(stream, head, isLast: response.closesConnection) }, context: context)
+            let writing = Task { sent(await write(stream, head, isLast: response.closesConnection)) }
+            handler.finish(by: writing, context: context)
             context.channel.closeFuture.whenComplete { _ in stream.end() }
         }
     }
 
-    private func write(_ stream: any ResponseStream, _ head: HTTPResponseHead, isLast: Bool) async {
+    /// Returns how many bytes the body was.
+    private func write(_ stream: any ResponseStream, _ head: HTTPResponseHead, isLast: Bool) async -> Int {
         defer { stream.end() }
+        var bytes = 0
         do {
             try await write(.head(head))
             stream.begin(on: self)
-            while let piece = try await stream.next() { try await write(.body(.byteBuffer(piece))) }
+            while let piece = try await stream.next() {
+                try await write(.body(.byteBuffer(piece)))
+                bytes += piece.readableBytes
+            }
             try await write(.end(nil))
             try await loop.submit { place.value.handler.resume(place.value.context, closes: isLast) }.get()
         } catch {
             // The connection is gone, or can carry nothing else: the head promised more.
             loop.execute { place.value.context.close(promise: nil) }
         }
+        return bytes + stream.bytesBeside
     }
 
     /// Returns once it has left.

@@ -23,6 +23,8 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let door: DoorHandler
     private var patience: ConnectionPatience
     private var held: HeldRequest?
+    /// Whether this reading brought some part of a request. The clock is asked once for all of them.
+    private var hasHeard = false
     /// Whether a task answers a request.
     private var isAnswering = false
     /// Writes the answer's pieces, where it has no end yet. It ends with the connection.
@@ -32,28 +34,33 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var passedOn = 0
     private var isReadingPassedOn = false
     private var mustFlush = false
+    private var hasPassedOn = false
     private var peer: PeerAddress.OfConnection?
     private var head = RepeatedHead()
     private var credential = ConnectionCredential()
     /// What is written here has been encoded already.
     private var encoder: ChannelHandlerContext?
+    private var context: ChannelHandlerContext?
 
-    init(connection: GatewayConnection, door: DoorHandler) {
+    init(connection: GatewayConnection, door: DoorHandler, since: NIODeadline) {
         self.connection = connection
         self.door = door
-        patience = ConnectionPatience(idle: connection.settings.idle)
+        patience = ConnectionPatience(idle: connection.settings.idle, since: since)
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        patience.noteActivity()
-        let part = unwrapInboundIn(data)
-        if isAnswering { arrivals.keep(.part(part)) } else { take(part, context) }
+    /// What the door let in; `admittance` comes with a head.
+    func receive(_ part: HTTPServerRequestPart, _ admittance: Admittance? = nil) {
+        guard let context else { return }
+        hasHeard = true
+        if isAnswering { arrivals.keep(.part(part, admittance)) } else { take(part, admittance, context) }
     }
 
-    private func take(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+    private func take(_ part: HTTPServerRequestPart, _ admittance: Admittance?, _ context: ChannelHandlerContext) {
         switch part {
         case .head(let head):
-            guard passedOn == 0, context.channel.isWritable, let request = HeldRequest(head) else {
+            guard passedOn == 0, context.channel.isWritable, let admittance,
+                let request = HeldRequest(head, admittance)
+            else {
                 // Before the asynchronous layer is at any expense; what is held is refused where its answer is not at hand.
                 if let error = connection.places.refusal(for: head.uri), door.turnAway(error) { return }
                 return pass(part, context)
@@ -73,9 +80,11 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
+        if hasHeard { patience.noteActivity() }
+        hasHeard = false
         release(context)
         flush()
-        context.fireChannelReadComplete()
+        endReading(context)
     }
 
     func read(context: ChannelHandlerContext) {
@@ -98,6 +107,7 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .body: break
         case .end: isReadingPassedOn = false
         }
+        hasPassedOn = true
         context.fireChannelRead(wrapInboundOut(part))
     }
 
@@ -105,6 +115,13 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard let request = held else { return }
         held = nil
         for part in request.parts { pass(part, context) }
+    }
+
+    /// The layers behind hear of the end of a reading that brought them something.
+    private func endReading(_ context: ChannelHandlerContext) {
+        guard hasPassedOn else { return }
+        hasPassedOn = false
+        context.fireChannelReadComplete()
     }
 
     private func flush() {
@@ -168,7 +185,7 @@ extension WholeRequestHandler {
         guard !arrivals.isEmpty else { return }
         while !isAnswering, let arrival = arrivals.takeFirst() {
             switch arrival {
-            case .part(let part): take(part, context)
+            case .part(let part, let admittance): take(part, admittance, context)
             case .event(let event):
                 release(context)
                 context.fireUserInboundEventTriggered(event)
@@ -179,7 +196,7 @@ extension WholeRequestHandler {
         }
         guard arrivals.isEmpty else { return }
         release(context)
-        context.fireChannelReadComplete()
+        endReading(context)
         guard arrivals.wantsReading else { return }
         arrivals.wantsReading = false
         context.read()
@@ -188,6 +205,8 @@ extension WholeRequestHandler {
 
 extension WholeRequestHandler {
     func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        door.lead(to: self)
         encoder = try? context.pipeline.syncOperations.context(handlerType: HTTPResponseEncoder.self)
         if context.channel.isActive { watch(context) }
     }
@@ -201,6 +220,7 @@ extension WholeRequestHandler {
         patience.stop()
         end()
         encoder = nil
+        self.context = nil
     }
 
     /// Whoever answers is told by the channel that there is nobody to write to.

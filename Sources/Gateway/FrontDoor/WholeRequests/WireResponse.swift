@@ -26,16 +26,18 @@ struct WireResponse {
     }
 
     /// A kept answer, with what is this sending's own.
+    /// `date`: the field, whole.
     init(_ answer: AnswerAtHand, date: String, id: String) {
         let body = answer.sendsBody ? answer.kept.response.buffer : ByteBuffer()
         let isCopied = body.readableBytes <= Self.longestCopy
         var bytes = ByteBufferAllocator().buffer(
             capacity: answer.head.readableBytes + 160 + (isCopied ? body.readableBytes : 0))
         bytes.writeImmutableBuffer(answer.head)
-        bytes.writeField("Date", date)
-        bytes.writeField("X-Request-ID", id)
+        bytes.writeString(date)
         for field in answer.fields { bytes.writeField(field.name.rawName, field.value) }
-        bytes.writeStaticString("\r\n")
+        bytes.writeStaticString("X-Request-ID: ")
+        bytes.writeString(id)
+        bytes.writeStaticString("\r\n\r\n")
         if isCopied { bytes.writeImmutableBuffer(body) }
         self.bytes = bytes
         self.body = isCopied ? nil : body

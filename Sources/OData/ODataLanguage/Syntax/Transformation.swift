@@ -27,10 +27,12 @@ public indirect enum Transformation: Sendable, Hashable {
 public struct NestedApply: Sendable, Hashable {
     public let transformations: [Transformation]
     public let name: String
+    public let nameRange: SourceRange
 
-    public init(_ transformations: [Transformation], name: String) {
+    public init(_ transformations: [Transformation], name: String, at nameRange: SourceRange) {
         self.transformations = transformations
         self.name = name
+        self.nameRange = nameRange
     }
 }
 

@@ -14,9 +14,12 @@ struct ApartAggregate {
     let isCount: Bool
 
     func column(_ value: RowExpression) -> AppliedRows.Column {
-        let zero = RowExpression.choose([.init(when: .isNull(value), then: .value(.int64(0)))], otherwise: value)
-        return AppliedRows.Column(path: [name], meaning: Meaning(isCount ? zero : value, type))
+        AppliedRows.Column(path: [name], meaning: Meaning(isCount ? value.orZero : value, type))
     }
+}
+
+extension RowExpression {
+    var orZero: RowExpression { .choose([.init(when: .isNull(self), then: .value(.int64(0)))], otherwise: self) }
 }
 
 /// Finds aggregates that cannot be computed along with their group's rows: of entities that a path leads to, each of
@@ -52,7 +55,7 @@ struct ApartAggregates {
             range: aggregate.range)
         let groups = try grouping.grouped(
             keys + last.properties.filter { !known.contains(Grouping.names($0)) }, [inner])
-        let outputs = groups.columns.prefix(keys.count).map(\.meaning.expression)
+        let outputs = groups.owner + groups.columns.prefix(keys.count).map(\.meaning.expression)
         guard let value = groups.columns.last?.meaning else {
             throw QueryProblem("There is nothing to aggregate.", at: aggregate.range)
         }
@@ -73,8 +76,9 @@ struct ApartAggregates {
         guard case .entities(let place) = rows.content, path.start == .current else { return nil }
         var walk = Walk(place: place, rest: path.segments[...])
         if let joined = rows.joined.first(where: { $0.name == path.segments.first?.name?.description }) {
+            guard case .entity(let reached) = joined.content else { return nil }
             // Its rows are there already; what is missing is only that each counts once.
-            walk = Walk(place: joined.place, joins: rows.joins, rest: path.segments.dropFirst())
+            walk = Walk(place: reached, joins: rows.joins, rest: path.segments.dropFirst())
         }
         while let name = walk.rest.first?.name {
             if name.namespace != nil {
@@ -107,7 +111,7 @@ struct ApartAggregates {
         var reached = rows
         for join in walk.joins where !rows.joins.contains(join) { reached.joins.append(join) }
         reached.condition = reader.both(reader.both(rows.condition, walk.condition), .not(.isNull(key)))
-        let groups = try grouping.keys(keys).map(\.meaning.expression)
+        let groups = rows.owner + (try grouping.keys(keys).map(\.meaning.expression))
         var distinct = reached.relation(groups + [key, value.expression])
         distinct.isDistinct = true
         let name = reader.numbering.next()

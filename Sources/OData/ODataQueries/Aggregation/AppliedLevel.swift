@@ -5,16 +5,16 @@ import ODataRecords
 
 /// The level of a query with `$apply`: the options that follow work on what it made.
 struct AppliedLevel {
-    let reader: ExpressionReader
+    let applier: Applier
     let options: CollectedOptions
-    let place: EntityPlace
+
+    private var reader: ExpressionReader { applier.reader }
 
     func level(
-        _ transformations: [Transformation], _ source: RelationSource, where base: RowExpression?
+        _ transformations: [Transformation], _ source: RelationSource, _ place: EntityPlace, where base: RowExpression?
     ) throws(QueryProblem) -> LevelPlan {
         let start = AppliedRows(source: source, condition: base, content: .entities(place))
-        let applier = Applier(reader: reader)
-        var rows = applier.settled(try applier.apply(transformations, to: start))
+        var rows = try applier.settled(try applier.apply(transformations, to: start))
         for item in options.compute {
             let meaning = try reader.read(item.expression, on: rows.ground)
             rows.computed.append(AppliedRows.Column(path: [item.name], meaning: meaning))
@@ -26,7 +26,7 @@ struct AppliedLevel {
         return try level(rows)
     }
 
-    private func level(_ rows: AppliedRows) throws(QueryProblem) -> LevelPlan {
+    func level(_ rows: AppliedRows) throws(QueryProblem) -> LevelPlan {
         var list = ColumnList()
         var order = rows.order
         var table: RecordTable?
@@ -40,11 +40,11 @@ struct AppliedLevel {
             addProperties(place, &list, selected)
             revision = list.position(of: .revision(place.source), .int64)
             for item in rows.joined where expanded.contains(item.name) {
-                for column in Applier(reader: reader).properties(of: item.place, below: [item.name]) {
+                for column in item.columns(applier) {
                     list.add(
                         ResultColumn(column.path, column.meaning.type ?? .string), column.meaning.expression)
                 }
-                joined[item.name] = list.position(of: .field(item.place.source, item.place.table.keyField), .string)
+                joined[item.name] = list.position(of: item.presence, .string)
             }
             order += rows.tieBreak
         case .columns(let columns):
@@ -58,13 +58,17 @@ struct AppliedLevel {
                 ResultColumn(column.path, column.meaning.type ?? .string, isVisible: isVisible),
                 column.meaning.expression)
         }
+        let isTold = { options.expand.isEmpty || expanded.contains($0.name) } as (NestedRows) -> Bool
+        let nested = rows.nested.filter(isTold).map { $0.plan(&list) }
+        if list.columns.isEmpty { _ = list.position(of: .value(.int64(1)), .int64) }
         let orderColumns = order.map { list.position(of: $0.expression, .string) }
         let type: Int? =
             if case .entities(let place) = rows.content, let field = place.table.discriminator {
                 list.position(of: .field(place.source, field), .string)
             } else { nil }
         let shape = ResultShape(
-            table: table, type: table?.type.name, columns: list.columns, expansions: [], revisionColumn: revision,
+            table: table, type: table?.type.name, columns: list.columns, expansions: nested.map(\.result),
+            revisionColumn: revision,
             typeColumn: type, dynamicColumn: nil, streams: [], isNarrowed: table == nil || selected != nil,
             joined: joined)
         let relation = Relation(
@@ -73,18 +77,20 @@ struct AppliedLevel {
             rows.source, joins: rows.joins, where: rows.condition, columns: [.aggregate(.count, nil, isDistinct: false)]
         )
         return LevelPlan(
-            shape: shape, relation: relation, expansions: [], count: options.count ? count : nil,
+            shape: shape, relation: relation, expansions: nested, count: options.count ? count : nil,
             orderColumns: orderColumns)
     }
 
-    /// Which joined entities are told.
+    /// Which joined entities are told, and which nested collections; without `$expand` all of those (section 3).
     private func expanded(_ rows: AppliedRows) throws(QueryProblem) -> Set<String> {
         var names: Set<String> = []
         for item in options.expand {
             let name = Grouping.names(item.path).joined(separator: "/")
-            guard item.options.isEmpty, rows.joined.contains(where: { $0.name == name }) else {
+            guard item.options.isEmpty,
+                rows.joined.contains(where: { $0.name == name }) || rows.nested.contains(where: { $0.name == name })
+            else {
                 throw QueryProblem(
-                    "With $apply only what was joined is expanded, without options.", at: item.path.range,
+                    "With $apply only what was joined or nested is expanded, without options.", at: item.path.range,
                     kind: .notSupported)
             }
             names.insert(name)

@@ -19,12 +19,6 @@ struct AppliedRows {
         let meaning: Meaning
     }
 
-    /// What `join` added to each row.
-    struct Joined {
-        let name: String
-        let place: EntityPlace
-    }
-
     var source: RelationSource
     var joins: [Join] = []
     var condition: RowExpression?
@@ -34,7 +28,22 @@ struct AppliedRows {
     var content: Content
     var computed: [Column] = []
     /// Of entities; columns have them by path.
-    var joined: [Joined] = []
+    var joined: [JoinedRows] = []
+    /// Collections within the rows.
+    var nested: [NestedRows] = []
+    /// Where the rows belong to others (``Belonging``): values that tell to which. Every transformation is then carried out
+    /// for each owner by itself.
+    var belonging: Belonging?
+
+    /// To which row around them the rows belong.
+    struct Belonging {
+        /// Of the rows.
+        var values: [RowExpression]
+        /// All owners there are, each once; the same columns. An owner of nothing has aggregates too.
+        let owners: Relation
+    }
+
+    var owner: [RowExpression] { belonging?.values ?? [] }
 
     /// Where expressions stand.
     var ground: Ground {
@@ -45,7 +54,7 @@ struct AppliedRows {
             let names = columns.map { ($0.path.joined(separator: "/"), $0.meaning) }
             ground = Ground(.outputs(Dictionary(names, uniquingKeysWith: { first, _ in first })))
         }
-        for joined in joined { ground.variables[joined.name] = .entity(joined.place) }
+        for joined in joined { ground.variables[joined.name] = joined.ground }
         for column in computed { ground.computed[column.path.joined(separator: "/")] = column.meaning }
         return ground
     }
@@ -64,19 +73,29 @@ struct AppliedRows {
     var tieBreak: [RowOrder] {
         switch content {
         case .entities(let place):
-            ([place] + joined.map(\.place)).map { RowOrder(.field($0.source, $0.table.keyField)) }
-        case .columns(let columns):
-            columns.filter { $0.meaning.type?.hasOrder ?? true }.map { RowOrder($0.meaning.expression) }
+            [RowOrder(.field(place.source, place.table.keyField))] + joined.flatMap(\.tieBreak)
+        case .columns(let columns): columns.tieBreak
         }
     }
 
-    /// These rows with those columns; in a total order where a part of them is taken, otherwise in none.
+    /// These rows with those columns; in a total order where a part of them is taken, otherwise in none. What belongs to
+    /// somebody is a part of each owner's.
     func relation(_ columns: [RowExpression], groups: [RowExpression]? = nil) -> Relation {
-        Relation(
+        if isRestricted, belonging != nil {
+            return Relation(
+                source, joins: joins, where: condition, columns: columns, groups: groups, order: order + tieBreak,
+                window: RowWindow(by: owner, skip: skip, limit: limit))
+        }
+        return Relation(
             source, joins: joins, where: condition, columns: columns, groups: groups,
             order: isRestricted ? order + tieBreak : [],
             start: skip > 0 ? .offset(skip) : .first, limit: limit)
     }
+}
+
+extension [AppliedRows.Column] {
+    /// All that can be ordered.
+    var tieBreak: [RowOrder] { filter { $0.meaning.type?.hasOrder ?? true }.map { RowOrder($0.meaning.expression) } }
 }
 
 extension TypeReference {

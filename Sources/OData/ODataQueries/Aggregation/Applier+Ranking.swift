@@ -8,12 +8,17 @@ extension Applier {
     func ranked(
         _ rows: AppliedRows, _ ranking: Transformation.Ranking, _ amount: Expression, _ value: Expression
     ) throws(QueryProblem) -> AppliedRows {
-        var result = settled(rows)
-        if !result.joined.isEmpty { result = flattened(result) }
+        var result = try settled(rows)
+        if !result.joined.isEmpty { result = try flattened(result) }
         let number = try self.amount(amount, on: result.ground)
         let measure = try reader.read(value, on: result.ground)
         guard let type = measure.type, reader.model.family(of: type) == .number else {
             throw QueryProblem("A number is expected.", at: value.range)
+        }
+        let isCount = ranking == .topcount || ranking == .bottomcount
+        guard isCount || result.belonging == nil else {
+            throw QueryProblem(
+                "Of nested collections only topcount and bottomcount are taken.", at: value.range, kind: .notSupported)
         }
         let isTop = [.topcount, .topsum, .toppercent].contains(ranking)
         result.order = [RowOrder(measure.expression, descending: isTop)] + result.tieBreak
@@ -23,7 +28,7 @@ extension Applier {
                 throw QueryProblem("A whole number is expected.", at: amount.range)
             }
             result.limit = Int(min(count, Int64(Int32.max)))
-            return settled(result)
+            return try settled(result)
         case .topsum, .bottomsum: return cut(result, measure.expression, at: .value(number))
         case .toppercent, .bottompercent:
             let all = RowExpression.call(.toDouble, [.first(result.total(of: measure.expression))])

@@ -6,6 +6,13 @@ import ODataRecords
 /// Carries out `$apply` as nested relations. OData Extension for Data Aggregation 4.0, section 3.
 struct Applier {
     let reader: ExpressionReader
+    let limits: QueryLimits
+    /// How many levels are around this one.
+    let depth: Int
+    /// Whose entities the first rows are.
+    let set: String
+    /// Where those rows are read, if they belong to others (``OwnedRows``).
+    let sources: [SourceName: RowExpression]
 
     func apply(_ transformations: [Transformation], to rows: AppliedRows) throws(QueryProblem) -> AppliedRows {
         var rows = rows
@@ -17,28 +24,31 @@ struct Applier {
         switch transformation {
         case .identity: return rows
         case .filter(let filter):
-            var result = settled(rows)
+            var result = try settled(rows)
             result.condition = reader.both(result.condition, try reader.condition(filter, on: result.ground))
             return result
-        case .search(let search): return try searched(settled(rows), search)
+        case .search(let search): return try searched(try settled(rows), search)
         case .compute(let items): return try computed(rows, items)
         case .orderBy(let items):
-            var result = settled(rows)
+            var result = try settled(rows)
             result.order = try order(items, on: result.ground)
             return result
-        case .top(let digits): return limited(rows, to: Int(digits) ?? Int(Int32.max))
+        case .top(let digits): return try limited(rows, to: Int(digits) ?? Int(Int32.max))
         case .skip(let digits):
-            var result = settled(rows)
+            var result = try settled(rows)
             result.skip = Int(digits) ?? Int(Int32.max)
             return result
         case .aggregate(let expressions):
-            return try Grouping(applier: self, rows: settled(rows)).grouped([], expressions)
-        case .groupBy(let elements, let then): return try grouped(settled(rows), elements, then)
+            return try Grouping(applier: self, rows: try settled(rows)).grouped([], expressions)
+        case .groupBy(let elements, let then): return try grouped(try settled(rows), elements, then)
         case .concat(let branches): return try concatenated(rows, branches)
         case .ranked(let ranking, let amount, let value): return try ranked(rows, ranking, amount, value)
         case .join(let path, let name, let then, let isOuter):
-            return try Joining(applier: self, rows: settled(rows)).joined(path, name, then, isOuter: isOuter)
-        case .nest, .addNested, .hierarchy, .custom:
+            return try Joining(applier: self, rows: try settled(rows)).joined(path, name, then, isOuter: isOuter)
+        case .nest(let nested): return try Nesting(applier: self, rows: try settled(rows)).nested(nested)
+        case .addNested(let path, let nested):
+            return try Nesting(applier: self, rows: try settled(rows)).added(path, nested)
+        case .hierarchy, .custom:
             throw QueryProblem("This transformation of $apply is not supported.", kind: .notSupported)
         }
     }
@@ -53,35 +63,39 @@ struct Applier {
     }
 
     /// Rows of which a part was taken become a relation of their own before anything else is done to them.
-    func settled(_ rows: AppliedRows) -> AppliedRows {
+    func settled(_ rows: AppliedRows) throws(QueryProblem) -> AppliedRows {
         guard rows.isRestricted else { return rows }
-        guard case .entities(let place) = rows.content, rows.joined.isEmpty else { return nested(flattened(rows)) }
+        guard case .entities(let place) = rows.content, rows.joined.isEmpty else { return nested(try flattened(rows)) }
+        if rows.belonging != nil { return rows.beside(reader) }
         return rows.among(rows.relation([.field(place.source, place.table.keyField)]), reader)
     }
 
-    /// The columns as those of a nested relation.
+    /// The columns as those of a nested relation, behind those that tell the owner.
     func nested(_ rows: AppliedRows, groups: [RowExpression]? = nil) -> AppliedRows {
         let columns = rows.columns
-        let name = reader.numbering.next()
+        let (name, owners) = (reader.numbering.next(), rows.owner.count)
+        let values = rows.owner + columns.map(\.meaning.expression)
         // Without columns, as the last level of a rollup may be, it is one row of nothing.
-        let told = columns.isEmpty ? [.aggregate(.count, nil, isDistinct: false)] : columns.map(\.meaning.expression)
+        let told = values.isEmpty ? [.aggregate(.count, nil, isDistinct: false)] : values
         let relation = rows.relation(told, groups: groups)
         let outputs = columns.enumerated().map { position, column in
             AppliedRows.Column(
-                path: column.path, meaning: Meaning(.output(name, position), column.meaning.type))
+                path: column.path, meaning: Meaning(.output(name, owners + position), column.meaning.type))
         }
         var result = AppliedRows(source: .rows(relation, as: name), content: .columns(outputs))
+        result.nested = rows.nested
+        result.belonging = rows.belonging?.moved(to: name)
         // As far as it goes by what is told.
         result.order = rows.order.compactMap { order in
             columns.firstIndex { $0.meaning.expression == order.expression }.map {
-                RowOrder(.output(name, $0), descending: order.isDescending)
+                RowOrder(.output(name, owners + $0), descending: order.isDescending)
             }
         }
         return result
     }
 
-    private func limited(_ rows: AppliedRows, to count: Int) -> AppliedRows {
-        var result = rows.limit == nil ? rows : settled(rows)
+    private func limited(_ rows: AppliedRows, to count: Int) throws(QueryProblem) -> AppliedRows {
+        var result = rows.limit == nil ? rows : try settled(rows)
         result.limit = min(count, Int(Int32.max))
         return result
     }
@@ -97,28 +111,10 @@ struct Applier {
     }
 
     private func computed(_ rows: AppliedRows, _ items: [ComputeItem]) throws(QueryProblem) -> AppliedRows {
-        var result = settled(rows)
+        var result = try settled(rows)
         for item in items {
             let meaning = try reader.read(item.expression, on: result.ground)
             result.computed.append(AppliedRows.Column(path: [item.name], meaning: meaning))
-        }
-        return result
-    }
-}
-
-extension AppliedRows {
-    /// Entities stay entities: those whose keys are left, as rows of a source of their own.
-    func among(_ keys: Relation, _ reader: ExpressionReader) -> AppliedRows {
-        guard case .entities(let place) = content else { return self }
-        let outer = EntityPlace(source: reader.numbering.next(), table: place.table, type: place.type)
-        var result = AppliedRows(
-            source: .records(place.table.entity, as: outer.source),
-            condition: .among(.field(outer.source, place.table.keyField), keys), content: .entities(outer))
-        result.computed = computed.map { column in
-            Column(path: column.path, meaning: column.meaning.moved(from: place.source, to: outer.source))
-        }
-        result.order = order.map { order in
-            RowOrder(order.expression.moved(from: place.source, to: outer.source), descending: order.isDescending)
         }
         return result
     }

@@ -30,10 +30,31 @@ struct Grouping {
                 own.append(try column(aggregate))
             }
         }
-        let groups = keys.map(\.meaning.expression)
+        let groups = rows.owner + keys.map(\.meaning.expression)
         let needsGroups = !groups.isEmpty || own.isEmpty
         let grouped = applier.nested(made(keys + own), groups: needsGroups ? groups : nil)
-        return apart.isEmpty ? grouped : beside(grouped, apart, in: names)
+        let whole = apart.isEmpty ? grouped : beside(grouped, apart, in: names)
+        return properties.isEmpty
+            ? ofEveryOwner(whole, counts: Set(aggregates.filter(\.isCount).compactMap(\.name))) : whole
+    }
+
+    /// An aggregate of nothing is a row too (section 3.2.1), so an owner that nothing is left of has one.
+    private func ofEveryOwner(_ grouped: AppliedRows, counts: Set<String>) -> AppliedRows {
+        guard let owners = grouped.belonging?.owners else { return grouped }
+        let (owner, group, width) = (reader.numbering.next(), reader.numbering.next(), grouped.owner.count)
+        let relation = grouped.relation(grouped.owner + grouped.columns.map(\.meaning.expression))
+        let same = (0..<width).map { RowExpression.same(.output(owner, $0), .output(group, $0)) }
+        let columns = grouped.columns.enumerated().map { position, column in
+            let value = RowExpression.output(group, width + position)
+            let isCount = counts.contains(column.path.joined(separator: "/"))
+            return AppliedRows.Column(
+                path: column.path, meaning: Meaning(isCount ? value.orZero : value, column.meaning.type))
+        }
+        var result = AppliedRows(
+            source: .rows(owners, as: owner),
+            joins: [Join(.left, .rows(relation, as: group), on: .all(same))], content: .columns(columns))
+        result.belonging = grouped.belonging?.moved(to: owner)
+        return result
     }
 
     func keys(_ properties: [MemberPath]) throws(QueryProblem) -> [AppliedRows.Column] {
@@ -51,13 +72,14 @@ struct Grouping {
         made.computed = []
         made.joined = []
         made.order = []
+        made.nested = []
         return made
     }
 
     /// Each group with what was aggregated apart for the same group, in the order in which all was asked for.
     private func beside(_ grouped: AppliedRows, _ apart: [ApartAggregate], in order: [[String]]) -> AppliedRows {
         var result = grouped
-        let keys = grouped.columns.prefix(order.count).map(\.meaning.expression)
+        let keys = grouped.owner + grouped.columns.prefix(order.count).map(\.meaning.expression)
         var columns = grouped.columns
         for aggregate in apart {
             let name = reader.numbering.next()
@@ -122,6 +144,14 @@ struct Grouping {
     }
 }
 
+extension AggregateExpression {
+    /// Whether it is 0 where there is nothing.
+    var isCount: Bool {
+        let method = from.last?.method ?? method
+        return method == nil || method?.name == "countdistinct"
+    }
+}
+
 extension Applier {
     func grouped(
         _ rows: AppliedRows, _ elements: [GroupingElement], _ then: [Transformation]
@@ -179,17 +209,20 @@ extension Applier {
     func concatenated(_ rows: AppliedRows, _ branches: [[Transformation]]) throws(QueryProblem) -> AppliedRows {
         var results: [AppliedRows] = []
         for branch in branches {
-            results.append(flattened(settled(try apply(branch, to: rows))))
+            results.append(try flattened(try settled(try apply(branch, to: rows))))
         }
         return united(results)
     }
 
     /// Entities as the columns of their properties: in a concat one may come twice.
-    func flattened(_ rows: AppliedRows) -> AppliedRows {
+    func flattened(_ rows: AppliedRows) throws(QueryProblem) -> AppliedRows {
+        guard rows.nested.isEmpty else {
+            throw QueryProblem("What has nested collections cannot be taken apart.", kind: .notSupported)
+        }
         guard case .entities(let place) = rows.content else { return rows }
         var result = rows
         result.content = .columns(
-            properties(of: place) + rows.joined.flatMap { properties(of: $0.place, below: [$0.name]) })
+            properties(of: place) + rows.joined.flatMap { $0.columns(self) })
         result.joined = []
         return result
     }
@@ -212,14 +245,18 @@ extension Applier {
         let relations = parts.map { part in
             let own = part.columns
             return part.relation(
-                columns.map { column in
-                    own.first { $0.path == column.path }?.meaning.expression ?? .value(.null)
-                })
+                part.owner
+                    + columns.map { column in
+                        own.first { $0.path == column.path }?.meaning.expression ?? .value(.null)
+                    })
         }
-        let name = reader.numbering.next()
+        let (name, owners) = (reader.numbering.next(), parts[0].owner.count)
         let outputs = columns.enumerated().map { position, column in
-            AppliedRows.Column(path: column.path, meaning: Meaning(.output(name, position), column.meaning.type))
+            AppliedRows.Column(
+                path: column.path, meaning: Meaning(.output(name, owners + position), column.meaning.type))
         }
-        return AppliedRows(source: .union(relations, as: name), content: .columns(outputs))
+        var result = AppliedRows(source: .union(relations, as: name), content: .columns(outputs))
+        result.belonging = parts[0].belonging?.moved(to: name)
+        return result
     }
 }

@@ -19,10 +19,18 @@ struct Joining {
         }
         let type = reader.model.structured(place.type)
         guard type?.property(name) == nil, type?.navigation(name) == nil, rows.ground.variables[name] == nil,
-            rows.ground.computed[name] == nil
+            rows.ground.computed[name] == nil, !rows.nested.contains(where: { $0.name == name })
         else { throw QueryProblem("There is a property \(name) already.", at: path.range) }
-        var linked = try reader.linked(try navigation(path, type), from: place, path.range)
-        let cast = try self.cast(path, linked.place)
+        let (navigation, cast) = try applier.navigation(path, of: place)
+        guard navigation.isCollection else {
+            throw QueryProblem("What is joined is a collection of entities.", at: path.range, kind: .notSupported)
+        }
+        guard then.allSatisfy(\.looksAtOne) else {
+            var owned = try OwnedRows(navigation, cast: cast, from: place, reader, path.range)
+            if rows.joins.isEmpty { owned.keep(rows.condition, of: place, reader) }
+            return try made(owned, name, then, at: path.range, isOuter ? .left : .inner)
+        }
+        var linked = try reader.linked(navigation, from: place, path.range)
         if let cast { linked.place.type = cast }
         var condition = cast.map { reader.isOf($0, linked.place) }
         for step in then { condition = reader.both(condition, try restriction(step, linked.place)) }
@@ -30,32 +38,56 @@ struct Joining {
         let reached: EntityPlace
         (result.joins, reached) = isOuter ? outer(linked, condition) : inner(linked, condition)
         result.joins = rows.joins + result.joins
-        result.joined.append(AppliedRows.Joined(name: name, place: reached))
+        result.joined.append(
+            JoinedRows(
+                name: name, content: .entity(reached), presence: .field(reached.source, reached.table.keyField)))
         return result
     }
 
-    private func navigation(_ path: MemberPath, _ type: StructuredType?) throws(QueryProblem) -> NavigationProperty {
-        guard let name = path.segments.first?.name, name.namespace == nil, let found = type?.navigation(name.name),
-            found.isCollection
-        else { throw QueryProblem("What is joined is a collection of entities.", at: path.range, kind: .notSupported) }
-        return found
-    }
-
-    private func cast(_ path: MemberPath, _ place: EntityPlace) throws(QueryProblem) -> QualifiedName? {
-        guard path.segments.count > 1 else { return nil }
-        guard path.segments.count == 2, let name = path.segments[1].name, name.namespace != nil,
-            reader.model.type(reader.resolved(name), isA: place.table.type.name)
-        else { throw QueryProblem("Behind what is joined only a derived type can stand.", at: path.range) }
-        return reader.resolved(name)
+    /// What a sequence makes of each entity's: carried out for all owners at once, then put beside them.
+    private func made(
+        _ owned: OwnedRows, _ name: String, _ then: [Transformation], at range: SourceRange, _ kind: Join.Kind
+    ) throws(QueryProblem) -> AppliedRows {
+        let inner = try applier.deeper(to: owned, at: range)
+        let part = try inner.settled(try inner.apply(then, to: owned.rows))
+        guard part.nested.isEmpty else {
+            throw QueryProblem("What is joined has no nested collections.", at: range, kind: .notSupported)
+        }
+        let (source, width) = (reader.numbering.next(), part.owner.count)
+        let isOwned = RowExpression.all(
+            owned.near.enumerated().map { .compare(.equal, .output(source, $0), $1) })
+        var result = rows
+        if case .entities(let place) = part.content, part.computed.isEmpty, part.joined.isEmpty {
+            let reached = EntityPlace(source: reader.numbering.next(), table: place.table, type: place.type)
+            let (key, own) = (place.table.keyField, RowExpression.field(reached.source, place.table.keyField))
+            let pairs = part.relation(part.owner + [.field(place.source, key)])
+            result.joins.append(Join(kind, .rows(pairs, as: source), on: isOwned))
+            result.joins.append(
+                Join(
+                    kind, .records(place.table.entity, as: reached.source),
+                    on: .compare(.equal, own, .output(source, width))))
+            result.joined.append(JoinedRows(name: name, content: .entity(reached), presence: own))
+            return result
+        }
+        let flat = try inner.flattened(part)
+        let columns = flat.columns
+        let relation = flat.relation(flat.owner + [.value(.int64(1))] + columns.map(\.meaning.expression))
+        let outputs = columns.enumerated().map { position, column in
+            AppliedRows.Column(
+                path: column.path, meaning: Meaning(.output(source, width + 1 + position), column.meaning.type))
+        }
+        result.joins.append(Join(kind, .rows(relation, as: source), on: isOwned))
+        result.joined.append(
+            JoinedRows(name: name, content: .columns(outputs), presence: .output(source, width)))
+        return result
     }
 
     /// What narrows the joined entities one by one.
     private func restriction(_ step: Transformation, _ place: EntityPlace) throws(QueryProblem) -> RowExpression? {
         switch step {
-        case .identity: return nil
-        case .filter(let filter): return try reader.condition(filter, on: Ground(.entity(place)))
-        case .search(let search): return .found(place.source, try reader.read(search, SourceRange(0, 0)))
-        default: throw QueryProblem("What is joined can be filtered and searched.", kind: .notSupported)
+        case .filter(let filter): try reader.condition(filter, on: Ground(.entity(place)))
+        case .search(let search): .found(place.source, try reader.read(search, SourceRange(0, 0)))
+        default: nil
         }
     }
 
@@ -88,5 +120,15 @@ struct Joining {
                     on: .compare(.equal, .field(place.source, table.keyField), .output(name, 1))),
             ], place
         )
+    }
+}
+
+extension Transformation {
+    /// Whether it decides for each entity by itself whether it stays.
+    fileprivate var looksAtOne: Bool {
+        switch self {
+        case .identity, .filter, .search: true
+        default: false
+        }
     }
 }

@@ -50,8 +50,12 @@ struct BelongingReader {
                 }
             }
         case .links(_, let through, let near, let far, _):
-            let linked = pairs.map { ($0.target, [expansion.owner.keyValue(of: $0.owner)]) }
+            let linked = pairs.compactMap { pair in
+                expansion.owner.map { (pair.target, [$0.keyValue(of: pair.owner)]) }
+            }
             return linked + (try standing(through, near, far))
+        // Changes of what `$apply` has made are not followed.
+        case nil: return []
         }
     }
 

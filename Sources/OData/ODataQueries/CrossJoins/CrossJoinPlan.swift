@@ -2,7 +2,7 @@ import AdapterKit
 
 /// A cross join that was checked and can be answered.
 public struct CrossJoinPlan: Sendable {
-    let parts: [CrossJoinPart]
+    public let parts: [CrossJoinPart]
     /// Its columns are the parts' ones, then what the order compares.
     let relation: Relation
     let count: Relation?
@@ -11,40 +11,34 @@ public struct CrossJoinPlan: Sendable {
     /// How many rows `$top` allows from this page on; nil: all.
     let remaining: Int?
 
-    /// The page, everything of it as the records are at that moment. Throws ``PorticoError``.
-    public func page(at moment: any RecordMoment) throws -> CrossJoinPage {
-        var number: Int?
-        if let count { try moment.rows(count) { number = Int(try $0[0].int64Value ?? 0) } }
-        var rows: [ResultRow] = []
-        if pageLimit > 0 {
-            var relation = relation
-            relation.limit = pageLimit + 1
-            try moment.rows(relation) { rows.append(try ResultRow(reading: $0)) }
-        }
-        let next = rows.count > pageLimit && pageLimit > 0 ? try next(after: &rows) : nil
-        return CrossJoinPage(parts: try read(rows, at: moment), rowCount: rows.count, count: number, next: next)
+    /// With `$count=true`: how many rows there are in all.
+    public func total(at moment: any RecordMoment) throws -> Int? {
+        guard let count else { return nil }
+        var number = 0
+        try moment.rows(count) { number = Int(try $0[0].int64Value ?? 0) }
+        return number
     }
 
-    private func read(_ rows: [ResultRow], at moment: any RecordMoment) throws -> [CrossJoinPage.Part] {
-        var first = 0
-        var read: [CrossJoinPage.Part] = []
-        for part in parts {
-            let columns = first..<(first + part.level.relation.columns.count)
-            first = columns.upperBound
-            var own = rows.map { ResultRow(values: Array($0.values[columns])) }
-            try ExpansionRun(moment: moment, limits: limits).expand(&own, part.level.expansions)
-            read.append(
-                CrossJoinPage.Part(
-                    source: part.source, isExpanded: part.isExpanded, shape: part.level.shape, rows: own))
+    /// Gives the page's rows in their order, some at a time, with what was expanded of them (``CrossJoinPart/row(of:)``): no
+    /// more than those are in memory. Returns the `$skiptoken` of the next page; nil on the last. Throws ``PorticoError``.
+    public func rows(at moment: any RecordMoment, _ receive: ([ResultRow]) throws -> Void) throws -> String? {
+        guard pageLimit > 0 else { return nil }
+        let expansions = parts.flatMap { part in part.level.expansions.map { $0.shifted(by: part.columns.lowerBound) } }
+        var run = RowRun(ExpansionRun(moment: moment, limits: limits), expansions)
+        var relation = relation
+        relation.limit = pageLimit + 1
+        var hasMore = false
+        try moment.rows(relation) { row in
+            hasMore = run.count == pageLimit
+            if !hasMore { try run.add(try ResultRow(reading: row), receive) }
         }
-        return read
+        try run.give(receive)
+        return hasMore ? try next(after: run) : nil
     }
 
-    /// Removes the row that tells that there is a next page.
-    private func next(after rows: inout [ResultRow]) throws -> String? {
-        rows.removeLast()
-        let left = remaining.map { $0 - rows.count }
-        guard left != 0, let last = rows.last else { return nil }
+    private func next(after run: RowRun) throws -> String? {
+        let left = remaining.map { $0 - run.count }
+        guard left != 0, let last = run.last else { return nil }
         let values = Array(last.values.suffix(relation.order.count))
         guard let text = PageToken(values: values, remaining: left).text else {
             throw PorticoError(.serverInternal, "A page's end cannot be told.")
@@ -53,21 +47,29 @@ public struct CrossJoinPlan: Sendable {
     }
 }
 
-/// One page of a cross join.
-public struct CrossJoinPage: Sendable {
-    public let parts: [Part]
-    public let rowCount: Int
-    /// With `$count=true`: how many there are in all.
-    public let count: Int?
-    /// `$skiptoken` of the next page; nil on the last one.
-    public let next: String?
+/// The entities that one set brings to each row.
+public struct CrossJoinPart: Sendable {
+    public let source: String
+    /// Whether they are told; otherwise a link to them is.
+    public let isExpanded: Bool
+    let level: LevelPlan
+    /// Where its values are in a row of the join, and what was expanded of it.
+    let columns: Range<Int>
+    let expanded: Range<Int>
 
-    /// The entities that one set brings, one for each row.
-    public struct Part: Sendable {
-        public let source: String
-        /// Whether they are told; otherwise a link to them is.
-        public let isExpanded: Bool
-        public let shape: ResultShape
-        public let rows: [ResultRow]
+    public var shape: ResultShape { level.shape }
+
+    /// Its entity in a row of the join.
+    public func row(of joined: ResultRow) -> ResultRow {
+        ResultRow(values: Array(joined.values[columns]), expanded: Array(joined.expanded[expanded]))
+    }
+}
+
+extension ExpansionPlan {
+    /// Where the rows that are expanded stand behind other columns.
+    fileprivate func shifted(by columns: Int) -> ExpansionPlan {
+        ExpansionPlan(
+            property: property, relation: relation, owner: owner, isCollection: isCollection, content: content,
+            level: level, near: near.map { $0 + columns }, far: far, made: made)
     }
 }

@@ -30,14 +30,6 @@ public struct CrossJoinQuery: Sendable {
     }
 }
 
-/// The entities that one set brings to each row.
-struct CrossJoinPart: Sendable {
-    let source: String
-    /// Whether they are told; otherwise a link to them is.
-    let isExpanded: Bool
-    let level: LevelPlan
-}
-
 private struct CrossJoinBuilder {
     private let reader: ExpressionReader
     private let options: CollectedOptions
@@ -67,7 +59,12 @@ private struct CrossJoinBuilder {
             if expanded[source] == nil { own.select = [] }
             var builder = try LevelBuilder(reader, own, place, limits: limits, depth: 1)
             let level = try builder.level(.records(table.entity, as: place.source), where: nil)
-            parts.append(CrossJoinPart(source: source, isExpanded: expanded[source] != nil, level: level))
+            let (column, expansion) = (parts.last?.columns.upperBound ?? 0, parts.last?.expanded.upperBound ?? 0)
+            parts.append(
+                CrossJoinPart(
+                    source: source, isExpanded: expanded[source] != nil, level: level,
+                    columns: column..<(column + level.relation.columns.count),
+                    expanded: expansion..<(expansion + level.expansions.count)))
             places.append(place)
             ground.variables[source] = .entity(place)
         }

@@ -14,17 +14,13 @@ struct ExpansionRun {
     }
 
     private func expand(_ rows: inout [ResultRow], _ expansion: ExpansionPlan) throws {
-        let keys = rows.map { RowKey($0, at: expansion.near) }
         var found = try entities(of: rows, expansion)
         let counts = try expansion.level.count.map { try self.counts($0, of: rows, expansion) }
-        let owners = found.map { RowKey($0, at: expansion.farColumns) }
+        let owners = RowsByOwner(found, at: expansion.farColumns)
         try expand(&found, expansion.level.expansions)
-        var places: [RowKey: [Int]] = [:]
-        for (position, owner) in owners.enumerated() where !owner.hasNull {
-            places[owner, default: []].append(position)
-        }
-        for (position, key) in keys.enumerated() {
-            let own = key.hasNull ? [] : (places[key] ?? []).map { found[$0] }
+        for position in rows.indices {
+            let key = RowKey(rows[position], at: expansion.near)
+            let own = owners.rows(of: key, among: found)
             let count = counts.map { key.hasNull ? 0 : $0[key] ?? 0 }
             rows[position].expanded.append(ExpandedRows(rows: own, count: count))
         }
@@ -34,8 +30,7 @@ struct ExpansionRun {
         if expansion.content == .count { return [] }
         var found: [ResultRow] = []
         for values in batches(of: rows, expansion) {
-            var relation = expansion.level.relation
-            relation.condition = narrowed(relation.condition, expansion.far[0], values)
+            var relation = narrowed(expansion.level.relation, expansion, values)
             relation.limit = limits.expandedRows + 1 - found.count
             try moment.rows(relation) { found.append(try ResultRow(reading: $0)) }
             guard found.count <= limits.expandedRows else {
@@ -53,8 +48,7 @@ struct ExpansionRun {
         var counts: [RowKey: Int] = [:]
         let width = expansion.far.count
         for values in batches(of: rows, expansion) {
-            var relation = count
-            relation.condition = narrowed(relation.condition, expansion.far[0], values)
+            let relation = narrowed(count, expansion, values)
             try moment.rows(relation) { row in
                 let read = try ResultRow(reading: row)
                 counts[RowKey(read, at: 0..<width)] = Int(read.values[width].int64Value ?? 0)
@@ -63,55 +57,39 @@ struct ExpansionRun {
         return counts
     }
 
-    private func narrowed(_ condition: RowExpression?, _ far: RowExpression, _ values: [WireValue]) -> RowExpression {
-        let belongs = RowExpression.oneOf(far, values)
-        return condition.map { .all([belongs, $0]) } ?? belongs
+    private func narrowed(_ relation: Relation, _ expansion: ExpansionPlan, _ values: [WireValue]) -> Relation {
+        if let made = expansion.made { return relation.only(values, of: made.sources) }
+        var relation = relation
+        let belongs = RowExpression.oneOf(expansion.far[0], values)
+        relation.condition = relation.condition.map { .all([belongs, $0]) } ?? belongs
+        return relation
     }
 
     /// The values that the first column has, each once; a question by the first of several columns finds what the others
     /// leave out, which goes to nobody.
     private func batches(of rows: [ResultRow], _ expansion: ExpansionPlan) -> [[WireValue]] {
-        guard let first = expansion.near.first else { return [] }
-        var seen: Set<RowKey> = []
-        var values: [WireValue] = []
-        for row in rows where !row.values[first].isNull && seen.insert(RowKey(row, at: [first])).inserted {
-            values.append(row.values[first])
-        }
+        // Without columns all there is belongs to the one row.
+        guard let first = expansion.near.first else { return rows.isEmpty ? [] : [[]] }
+        let values = distinct(rows, first)
         return stride(from: 0, to: values.count, by: Self.batch).map {
             Array(values[$0..<min($0 + Self.batch, values.count)])
         }
     }
-}
 
-/// Values that tell to which row another belongs.
-struct RowKey: Hashable {
-    private let parts: [String]
-    let hasNull: Bool
-
-    init(_ row: ResultRow, at columns: some Sequence<Int>) {
-        self.init(columns.lazy.map { row.values[$0] })
-    }
-
-    init(_ values: some Sequence<WireValue>) {
-        var parts: [String] = []
-        var hasNull = false
-        for value in values {
-            hasNull = hasNull || value.isNull
-            parts.append(Self.text(value))
+    private func distinct(_ rows: [ResultRow], _ column: Int) -> [WireValue] {
+        var seen: Set<RowKey> = []
+        var values: [WireValue] = []
+        values.reserveCapacity(rows.count)
+        for row in rows {
+            let value = row.values[column]
+            // In order, as pages by their key are, each is a new one.
+            if case .int64(let number) = value, case .int64(let last)? = values.last, seen.isEmpty, number > last {
+                values.append(value)
+            } else if !value.isNull {
+                if seen.isEmpty { seen = Set(values.map { RowKey([$0]) }) }
+                if seen.insert(RowKey([value])).inserted { values.append(value) }
+            }
         }
-        self.parts = parts
-        self.hasNull = hasNull
-    }
-
-    /// Equal for equal numbers, whatever their kind.
-    private static func text(_ value: WireValue) -> String {
-        switch value {
-        case .string(let text): "s\(text)"
-        case .int64(let number): "n\(number)"
-        case .decimal(let number): number.narrowed.map(Self.text) ?? "m\(number)"
-        case .double(let number): Int64(exactly: number).map { "n\($0)" } ?? "d\(number)"
-        case .date(let instant): "z\(instant.secondsSinceReferenceDate)"
-        default: "\(value)"
-        }
+        return values
     }
 }

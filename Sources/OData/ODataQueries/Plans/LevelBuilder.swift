@@ -151,9 +151,3 @@ struct LevelBuilder {
         return expansions
     }
 }
-
-extension ExpansionPlan {
-    fileprivate var result: ResultExpansion {
-        ResultExpansion(property: property, isCollection: isCollection, content: content, shape: level.shape)
-    }
-}

@@ -83,6 +83,8 @@ public struct ResultExpansion: Sendable {
     public let isCollection: Bool
     public let content: Content
     public let shape: ResultShape
+    /// The set of whose entities `$apply` made it; nil for a navigation property of the model.
+    public let set: String?
 }
 
 /// One row, and what was expanded of it.

@@ -18,36 +18,30 @@ extension ClauseCompiler {
         return .build("SELECT \(outputs) FROM ($) WHERE $ ORDER BY \(order)", [inner, condition]) + limited()
     }
 
-    /// The same where the groups are named and an index leads to them: for each one its first rows are sought, and the
-    /// others are not read. Nil where that cannot be.
+    /// The same where the groups are named and an index leads to them: a statement for one group, which is run for each,
+    /// so that the others are not read. Nil where that cannot be.
     ///
     /// Numbering reads all rows of all groups: of 20 schools with 125 students each it takes ten times as long to find five
     /// of each.
     func sought(
         _ window: RowWindow, _ columns: [SQLFragment], _ from: SQLFragment
-    ) throws(PorticoError) -> SQLFragment? {
+    ) throws(PorticoError) -> SoughtGroups? {
         guard let limit = window.limit, isPlain, case .records(_, let source) = relation.source,
             window.groups.count == 1, case .field(source, let field) = window.groups[0],
-            let (values, rest) = namedGroups(window.groups[0])
+            let (values, rest) = namedGroups(window.groups[0]),
+            try expressions.relations.scope.layout(source).isIndexed(field),
+            let keys = try expressions.keys(values, for: window.groups[0])
         else { return nil }
-        let layout = try expressions.relations.scope.layout(source)
-        guard layout.isIndexed(field), let listed = try expressions.array(values, for: window.groups[0]) else {
-            return nil
-        }
-        let group = try expressions.value(window.groups[0]).fragment
-        var conditions = [SQLFragment.build("$ = w.value", [group])]
+        var conditions = [SQLFragment.build("$ = ?", [try expressions.value(window.groups[0]).fragment])]
+        let before = SQLFragment("SELECT ") + .list(columns) + from
+        conditions[0].values.append(.null)
         for condition in rest { conditions.append(try expressions.condition(condition)) }
-        let row = "\(source.sql).\(layout.rowColumn)"
-        let first =
-            SQLFragment("SELECT \(row)") + from
+        let statement =
+            before
             + .build(" WHERE $$ LIMIT ? OFFSET ?", [.balanced(conditions, " AND "), try ordered()])
             + SQLFragment("", [.integer(Int64(limit)), .integer(Int64(window.skip))])
-        let named = SQLFragment(" FROM (SELECT DISTINCT value FROM json_each(?)) AS w CROSS JOIN ", [.text(listed)])
-        let table = SQLFragment(String(from.sql.dropFirst(" FROM ".count)), from.values)
-        let order =
-            relation.order.isEmpty ? SQLFragment() : .build(", $", [try Self.order(relation.order, expressions)])
-        return SQLFragment("SELECT ") + .list(columns) + named + table
-            + .build(" ON \(row) IN ($) ORDER BY w.value$", [first, order]) + limited()
+        return SoughtGroups(
+            statement: statement, keys: keys, parameter: before.values.count, limit: relation.limit ?? .max)
     }
 
     /// Whether there is nothing but a condition, an order and a limit.
@@ -66,6 +60,18 @@ extension ClauseCompiler {
         default: return nil
         }
     }
+}
+
+/// The groups of a window that are sought one after the other.
+struct SoughtGroups {
+    /// Finds the rows of one of them.
+    let statement: SQLFragment
+    /// What they are named by, each once and in order.
+    let keys: [SQLValue]
+    /// Which of the statement's values is the group's, from 0.
+    let parameter: Int
+    /// Rows of all of them together at most.
+    let limit: Int
 }
 
 extension CollectionLayout {

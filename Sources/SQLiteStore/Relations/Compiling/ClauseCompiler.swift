@@ -5,13 +5,12 @@ struct ClauseCompiler {
     let relation: Relation
     let expressions: ExpressionCompiler
 
-    mutating func statement(columns: [SQLFragment], from: SQLFragment) throws(PorticoError) -> SQLFragment {
+    func statement(columns: [SQLFragment], from: SQLFragment) throws(PorticoError) -> SQLFragment {
         guard let window = relation.window else {
             let head = relation.isDistinct ? "SELECT DISTINCT " : "SELECT "
             let rows = SQLFragment(head) + .list(columns) + from + (try restrictions())
             return rows + (try ordered()) + limited()
         }
-        if let sought = try sought(window, columns, from) { return sought }
         return try windowed(window, columns, from)
     }
 

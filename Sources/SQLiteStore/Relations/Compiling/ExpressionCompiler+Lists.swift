@@ -24,17 +24,37 @@ extension ExpressionCompiler {
         return .build("($ IN ($))", [value.fragment, .list(bound)])
     }
 
-    /// The values as one JSON array that compares with `operand` as they would; nil where there is none.
-    func array(_ values: [WireValue], for operand: RowExpression) throws(PorticoError) -> String? {
+    /// The values as each of them is compared with `operand`, each once and in order; nil where they are neither all texts
+    /// nor all integers, as it is.
+    func keys(_ values: [WireValue], for operand: RowExpression) throws(PorticoError) -> [SQLValue]? {
         let kind = try value(operand).kind
-        var bound: [SQLValue] = []
+        guard kind == .integer || kind == .text else { return nil }
+        var keys: [SQLValue] = []
+        keys.reserveCapacity(values.count)
         for listed in values where !listed.isNull {
-            guard let literal = TypedSQL.literal(listed, for: kind), literal.kind == kind,
-                literal.fragment.values.count == 1
-            else { return nil }
-            bound += literal.fragment.values
+            guard let key = Self.key(listed, kind) else { return nil }
+            keys.append(key)
         }
-        return Self.array(bound)
+        if zip(keys, keys.dropFirst()).allSatisfy(Self.isBefore) { return keys }
+        return Set(keys).sorted(by: Self.isBefore)
+    }
+
+    private static func key(_ value: WireValue, _ kind: RowKind?) -> SQLValue? {
+        switch (value, kind) {
+        case (.int64(let number), .integer): return .integer(number)
+        case (.string(let text), .text): return .text(text)
+        default:
+            let literal = TypedSQL.literal(value, for: kind)
+            return literal?.kind == kind ? literal?.fragment.values.first : nil
+        }
+    }
+
+    private static func isBefore(_ left: SQLValue, _ right: SQLValue) -> Bool {
+        switch (left, right) {
+        case (.integer(let left), .integer(let right)): left < right
+        case (.text(let left), .text(let right)): left.utf8.lexicographicallyPrecedes(right.utf8)
+        default: false
+        }
     }
 
     /// A statement with up to that many parameters in one list is worth its own text.

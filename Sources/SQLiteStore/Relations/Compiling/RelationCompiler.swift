@@ -14,6 +14,8 @@ struct RelationCompiler {
     struct Compiled {
         var fragment: SQLFragment
         let kinds: [RowKind?]
+        /// Not nil: the statement finds the rows of one of these, whose key is still to be bound.
+        var groups: SoughtGroups?
     }
 
     /// Throws `request.limitExceeded` and `request.invalid`.
@@ -45,9 +47,12 @@ struct RelationCompiler {
         if let kinds {
             for (position, kind) in kinds.enumerated() { columns[position] = columns[position].converted(to: kind) }
         }
-        var clauses = ClauseCompiler(relation: relation, expressions: expressions)
+        let clauses = ClauseCompiler(relation: relation, expressions: expressions)
         let names = columns.enumerated().map { position, column in
             SQLFragment.build("$ AS c\(position)", [isWhole ? column.output : column.fragment])
+        }
+        if isWhole, let window = relation.window, let groups = try clauses.sought(window, names, from) {
+            return Compiled(fragment: groups.statement, kinds: columns.map(\.kind), groups: groups)
         }
         let statement = try clauses.statement(columns: names, from: from)
         return Compiled(fragment: statement, kinds: columns.map(\.kind))

@@ -53,13 +53,18 @@ extension RowKind {
 
 extension SQLFragment {
     /// `sql` with each `$` replaced by the next of the parts.
+    ///
+    /// By bytes: a statement is made of hundreds of pieces, and looking for a character takes ten times as long.
     static func build(_ sql: String, _ parts: [SQLFragment]) -> SQLFragment {
         var result = SQLFragment()
         var next = parts.makeIterator()
-        for (position, piece) in sql.split(separator: "$", omittingEmptySubsequences: false).enumerated() {
-            if position > 0, let part = next.next() { result.append(part.sql, part.values) }
-            result.append(String(piece))
+        var rest = sql.utf8[...]
+        while let mark = rest.firstIndex(of: UInt8(ascii: "$")) {
+            result.sql += Substring(rest[..<mark])
+            if let part = next.next() { result.append(part.sql, part.values) }
+            rest = rest[rest.index(after: mark)...]
         }
+        result.sql += Substring(rest)
         return result
     }
 

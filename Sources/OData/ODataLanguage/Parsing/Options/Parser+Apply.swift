@@ -77,7 +77,8 @@ extension Parser {
     private mutating func nestedApplies() throws(Mismatch) -> [NestedApply] {
         try commaSeparated { parser throws(Mismatch) in
             let steps = try parser.transformations()
-            return NestedApply(steps, name: try parser.alias().0)
+            let (name, range) = try parser.alias()
+            return NestedApply(steps, name: name, at: range)
         }
     }
 
