@@ -120,6 +120,19 @@ class Live(GatewayTest):
         self.assertEqual(found, notes)
         self.assertLess(pages, len(notes), "it was written to while it did not read")
 
+    def test_the_log_has_a_streams_bytes_when_it_has_ended(self):
+        stream = self.follow()
+        stream.page()
+        for _ in range(3):
+            note = self.note(text="x" * 5_000)
+            self.assertEqual(self.ids(stream, 1), [note])
+        stream.close()
+        name, end = stream.response.headers["x-request-id"] + '"', time.monotonic() + 30
+        while not (lines := [line for line in self.gateway.log().splitlines() if name in line]):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
+        self.assertGreater(int(json.loads(lines[0])["bytes"]), 15_000)
+
     def test_data_comes_in_other_formats(self):
         for name, read in (("plist", lambda text: plistlib.loads(text.encode())),
                            ("bplist", lambda text: plistlib.loads(base64.b64decode(text)))):

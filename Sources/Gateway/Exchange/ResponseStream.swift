@@ -19,11 +19,7 @@ protocol ResponseStream: Sendable {
 }
 
 extension ResponseStream {
-<<<<<<< HEAD
     func begin(on channel: any BodyChannel) {}
-=======
-    func begin(on channel: any Channel) {}
 
     var bytesBeside: Int { 0 }
->>>>>>> feba1d425d0387cf6d30974b8ca35fd0658779c0
 }

@@ -19,6 +19,8 @@ final class LiveStream: ResponseStream {
         var isOver = false
         /// Nil before the response has begun.
         var channel: (any BodyChannel)?
+        /// That rounds have written.
+        var bytes = 0
     }
 
     private let subject: LiveSubject
@@ -42,6 +44,8 @@ final class LiveStream: ResponseStream {
     deinit { end() }
 
     func begin(on channel: any BodyChannel) { state.withLock { $0.channel = channel } }
+
+    var bytesBeside: Int { state.withLock { $0.bytes } }
 
     func next() async -> ByteBuffer? {
         if greet() { return EventText.greeting }
@@ -124,6 +128,7 @@ extension LiveStream {
         if let event = answer.event {
             channel.write(event)
             channel.flush()
+            state.withLock { $0.bytes += event.readableBytes }
         }
         move(to: answer.checkpoint, seen: answer.seen)
         return answer.seen != nil
