@@ -50,6 +50,22 @@ class Caller:
                 return records, size, page["complete"]["checkpoint"]
             checkpoint = page["next"]
 
+    def pull_unread(self, limit=10_000):
+        """Bytes of a whole pull by a caller that looks for nothing but where the next page begins."""
+        size, place = 0, None
+        while True:
+            message = {"collections": ["notes"], "limit": limit, **({"checkpoint": place} if place else {})}
+            self.connection.request("POST", "/sync/v1/pull", json.dumps(message), self.headers)
+            answer = self.connection.getresponse()
+            body = answer.read()
+            assert answer.status == 200, (answer.status, body[:300])
+            size += len(body)
+            found = body.rfind(b'"next":"')
+            if found < 0:
+                assert body.rfind(b'"complete":') > 0, body[-300:]
+                return size
+            place = body[found + 8:body.index(b'"', found + 8)].decode()
+
 
 def push_rate(port, token, batch, clients, seconds):
     """Acknowledged mutations a second of so many clients, in processes of up to eight: one interpreter alone would be what

@@ -117,7 +117,15 @@ def first(gateway, token, options):
     records, size, _ = caller.pull()
     took = time.monotonic() - began
     assert records == options.records, records
+    busy = gateway.processor_seconds()
+    began = time.monotonic()
+    unread = caller.pull_unread()
+    took_unread = time.monotonic() - began
+    busy = gateway.processor_seconds() - busy
+    assert unread == size, (unread, size)
     say(f"first sync of {records} records, records a second (aim 100000; Python parses them too)", f"{records / took:.0f}")
+    say("first sync, the same by a caller that does not parse, and for a second of the server's processor time",
+        f"{records / took_unread:.0f} and {records / busy:.0f}")
     say("first sync, bytes a record", f"{size / records:.0f}")
     say("first sync, the server's memory before and after, MiB", f"{before:.0f} and {gateway.resident_megabytes():.0f}")
 

@@ -3,7 +3,6 @@
 import base64
 import json
 import plistlib
-import socket
 import threading
 import time
 import unittest
@@ -111,9 +110,8 @@ class Live(GatewayTest):
 
     def test_who_does_not_read_is_told_everything_since_once_it_does(self):
         slow, quick = self.follow(), self.follow()
-        slow.connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         quick.page()
-        notes = [self.note(text="x" * 30_000) for _ in range(200)]
+        notes = [self.note(text="x" * 100_000) for _ in range(40)]
         self.assertEqual(self.ids(quick, len(notes)), notes)
         pages, found = 0, []
         while len(found) < len(notes):
@@ -121,6 +119,19 @@ class Live(GatewayTest):
             pages += 1
         self.assertEqual(found, notes)
         self.assertLess(pages, len(notes), "it was written to while it did not read")
+
+    def test_the_log_has_a_streams_bytes_when_it_has_ended(self):
+        stream = self.follow()
+        stream.page()
+        for _ in range(3):
+            note = self.note(text="x" * 5_000)
+            self.assertEqual(self.ids(stream, 1), [note])
+        stream.close()
+        name, end = stream.response.headers["x-request-id"] + '"', time.monotonic() + 30
+        while not (lines := [line for line in self.gateway.log().splitlines() if name in line]):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.1)
+        self.assertGreater(int(json.loads(lines[0])["bytes"]), 15_000)
 
     def test_data_comes_in_other_formats(self):
         for name, read in (("plist", lambda text: plistlib.loads(text.encode())),

@@ -4,7 +4,7 @@ import NIOCore
 protocol ResponseStream: Sendable {
     /// The head is written. From now on the stream may also write body parts itself, on the channel's event loop, between
     /// two calls of ``next()``'s caller.
-    func begin(on channel: any Channel)
+    func begin(on channel: any BodyChannel)
 
     /// The next piece, when there is one; nil at the end. One caller at a time. Throwing breaks the connection off, so
     /// that nobody takes what was sent for the whole.
@@ -19,7 +19,7 @@ protocol ResponseStream: Sendable {
 }
 
 extension ResponseStream {
-    func begin(on channel: any Channel) {}
+    func begin(on channel: any BodyChannel) {}
 
     var bytesBeside: Int { 0 }
 }

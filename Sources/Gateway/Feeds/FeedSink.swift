@@ -1,6 +1,5 @@
 import AdapterKit
 import NIOCore
-import NIOHTTPTypes
 import SyncEngine
 import Synchronization
 
@@ -10,7 +9,7 @@ import Synchronization
 /// sink by; the stream finds them in the log once the peer reads on.
 final class FeedSink: Sendable {
     private struct State {
-        var channel: (any Channel)?
+        var channel: (any BodyChannel)?
         /// The last event that was written, or up to which nothing concerned the stream.
         var position: Revision?
         var isAttached = false
@@ -33,7 +32,7 @@ final class FeedSink: Sendable {
     /// Where to call ``deliver(_:)``; nil before the response has begun.
     var eventLoop: (any EventLoop)? { state.withLock { $0.channel?.eventLoop } }
 
-    func bind(to channel: any Channel) { state.withLock { $0.channel = channel } }
+    func bind(to channel: any BodyChannel) { state.withLock { $0.channel = channel } }
 
     /// By the stream itself, while it is not attached.
     func move(to position: Revision) { state.withLock { $0.position = position } }
@@ -74,7 +73,7 @@ final class FeedSink: Sendable {
     }
 
     private func write(_ choose: (inout State) -> [ByteBuffer]) {
-        let (channel, pieces, isBehind) = state.withLock { state -> ((any Channel)?, [ByteBuffer], Bool) in
+        let (channel, pieces, isBehind) = state.withLock { state -> ((any BodyChannel)?, [ByteBuffer], Bool) in
             guard state.isAttached, let channel = state.channel else { return (nil, [], false) }
             guard channel.isWritable else {
                 state.isAttached = false
@@ -86,7 +85,7 @@ final class FeedSink: Sendable {
         }
         if isBehind { fellBehind() }
         guard let channel, !pieces.isEmpty else { return }
-        for piece in pieces { channel.write(HTTPResponsePart.body(piece), promise: nil) }
+        for piece in pieces { channel.write(piece) }
         channel.flush()
     }
 }

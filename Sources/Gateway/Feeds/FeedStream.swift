@@ -46,7 +46,7 @@ final class FeedStream: ResponseStream {
 
     deinit { end() }
 
-    func begin(on channel: any Channel) { sink.bind(to: channel) }
+    func begin(on channel: any BodyChannel) { sink.bind(to: channel) }
 
     var bytesBeside: Int { sink.bytes }
 

@@ -139,7 +139,7 @@ final class GatewayConnection: Sendable {
         let hangUp = carriesStreams ? nil : HangUpHandler()
         if let hangUp { try await channel.pipeline.addHandler(hangUp) }
         var body = try await writer.writeHead(head)
-        stream.begin(on: channel)
+        stream.begin(on: PipelineBodyChannel(channel: channel))
         while let piece = try await stream.next() {
             let size = piece.readableBytes
             try await body.write(piece)

@@ -5,12 +5,10 @@ import NIOHTTP1
 struct WholeRequestChannel: Sendable {
     private let place: NIOLoopBound<(handler: WholeRequestHandler, context: ChannelHandlerContext)>
     private let loop: any EventLoop
-    private let channel: any Channel
 
     /// On the event loop.
     init(_ handler: WholeRequestHandler, _ context: ChannelHandlerContext) {
         loop = context.eventLoop
-        channel = context.channel
         place = NIOLoopBound((handler, context), eventLoop: loop)
     }
 
@@ -37,7 +35,7 @@ struct WholeRequestChannel: Sendable {
         var bytes = 0
         do {
             try await write(.head(head))
-            stream.begin(on: channel)
+            stream.begin(on: self)
             while let piece = try await stream.next() {
                 try await write(.body(.byteBuffer(piece)))
                 bytes += piece.readableBytes
@@ -58,4 +56,17 @@ struct WholeRequestChannel: Sendable {
             return context.writeAndFlush(WholeRequestHandler.wrapped(part))
         }.get()
     }
+}
+
+/// Pieces take the way of the head, and pass none of the asynchronous layer's handlers.
+extension WholeRequestChannel: BodyChannel {
+    var eventLoop: any EventLoop { loop }
+    var isWritable: Bool { place.value.context.channel.isWritable }
+    var isAtRest: Bool { place.value.context.channel.isAtRest }
+
+    func write(_ piece: ByteBuffer) {
+        place.value.context.write(WholeRequestHandler.wrapped(.body(.byteBuffer(piece))), promise: nil)
+    }
+
+    func flush() { place.value.context.flush() }
 }

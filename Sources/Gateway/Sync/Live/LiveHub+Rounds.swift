@@ -11,7 +11,7 @@ extension LiveHub {
     func tell(_ waiters: [LiveWaiter]) async {
         var told: [ObjectIdentifier: [LiveWaiter]] = [:]
         for waiter in waiters {
-            guard let loop = waiter.stream?.eventLoop else {
+            guard let loop = waiter.told?.loop else {
                 waiter.resume(returning: .changed)
                 continue
             }
@@ -26,10 +26,10 @@ extension LiveHub {
     private func tellInPortions(_ waiters: [LiveWaiter]) async {
         var round = LiveRound(pulls: pulls, store: store)
         var rest = waiters[...]
-        while let loop = rest.first?.stream?.eventLoop {
+        while let loop = rest.first?.told?.loop {
             let portion = Array(rest.prefix(Self.portion))
             rest = rest.dropFirst(portion.count)
-            let questions = portion.compactMap { $0.stream?.question }
+            let questions = portion.compactMap { $0.told?.stream.question }
             let answers = questions.count == portion.count ? await round.answers(to: questions) : []
             do {
                 try await loop.submit { self.tell(portion, answers) }.get()
@@ -48,7 +48,7 @@ extension LiveHub {
                 waiting.append(waiter)
                 continue
             }
-            if index < answers.count, let answer = answers[index], waiter.stream?.tell(answer) == true {
+            if index < answers.count, let answer = answers[index], waiter.told?.stream.tell(answer) == true {
                 waiting.append(waiter)
             } else {
                 waiter.resume(returning: .changed)
@@ -60,7 +60,7 @@ extension LiveHub {
     private func waitOn(_ waiters: [LiveWaiter]) {
         let due = ContinuousClock.now + heartbeat
         let reasons = roster.withLock { roster in
-            waiters.map { roster.wait($0.number, $0, seen: $0.stream?.seen ?? Revision(0), until: due) }
+            waiters.map { roster.wait($0.number, $0, seen: $0.told?.stream.seen ?? Revision(0), until: due) }
         }
         for (waiter, reason) in zip(waiters, reasons) {
             if let reason { waiter.resume(returning: reason) }
@@ -68,12 +68,18 @@ extension LiveHub {
     }
 }
 
-/// A stream's task that sleeps.
-struct LiveWaiter: Sendable {
+/// A stream's task that sleeps. Rounds pass it about, so it is one reference.
+final class LiveWaiter: Sendable {
     let number: UInt64
-    /// Whom to tell without waking its task; nil: it is to look for itself.
-    let stream: LiveStream?
-    let continuation: CheckedContinuation<LiveWaking, Never>
+    /// Whom to tell without waking its task, and where; nil: it is to look for itself.
+    let told: (stream: LiveStream, loop: any EventLoop)?
+    private let continuation: CheckedContinuation<LiveWaking, Never>
+
+    init(_ number: UInt64, telling stream: LiveStream?, _ continuation: CheckedContinuation<LiveWaking, Never>) {
+        self.number = number
+        told = stream.flatMap { stream in stream.eventLoop.map { (stream, $0) } }
+        self.continuation = continuation
+    }
 
     func resume(returning reason: LiveWaking) { continuation.resume(returning: reason) }
 }

@@ -69,7 +69,7 @@ final class LiveHub: Sendable {
     ) async -> LiveWaking {
         let due = ContinuousClock.now + (time ?? heartbeat)
         return await withCheckedContinuation { continuation in
-            let waiter = LiveWaiter(number: number, stream: stream, continuation: continuation)
+            let waiter = LiveWaiter(number, telling: stream, continuation)
             let reason = roster.withLock { $0.wait(number, waiter, seen: seen, until: due) }
             if let reason { waiter.resume(returning: reason) }
         }

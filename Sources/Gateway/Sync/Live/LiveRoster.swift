@@ -98,14 +98,15 @@ struct LiveRoster<Waiter> {
             let index = next
             streams.values.formIndex(after: &next)
             guard let waiter = streams.values[index].waiter else { continue }
-            let isConcerned: Bool
-            if let news, let interest = streams.values[index].place.interest {
-                isConcerned = interest.isConcerned(by: news)
-                if !isConcerned { streams.values[index].passed = news.position }
-            } else {
-                isConcerned = streams.values[index].place.adapters.contains { latest[$0] != nil }
+            let place = streams.values[index].place
+            if let news, let isConcerned = place.interest?.isConcerned(by: news) {
+                guard isConcerned else {
+                    streams.values[index].passed = news.position
+                    continue
+                }
+            } else if !place.adapters.contains(where: { latest[$0] != nil }) {
+                continue
             }
-            guard isConcerned else { continue }
             streams.values[index].waiter = nil
             woken.append(waiter)
         }

@@ -1,6 +1,5 @@
 import AdapterKit
 import NIOCore
-import NIOHTTPTypes
 import SyncEngine
 import SyncMessages
 import Synchronization
@@ -19,7 +18,9 @@ final class LiveStream: ResponseStream {
         var greeted = false
         var isOver = false
         /// Nil before the response has begun.
-        var channel: (any Channel)?
+        var channel: (any BodyChannel)?
+        /// That rounds have written.
+        var bytes = 0
     }
 
     private let subject: LiveSubject
@@ -42,7 +43,9 @@ final class LiveStream: ResponseStream {
     /// An answer that came too late is never written.
     deinit { end() }
 
-    func begin(on channel: any Channel) { state.withLock { $0.channel = channel } }
+    func begin(on channel: any BodyChannel) { state.withLock { $0.channel = channel } }
+
+    var bytesBeside: Int { state.withLock { $0.bytes } }
 
     func next() async -> ByteBuffer? {
         if greet() { return EventText.greeting }
@@ -52,7 +55,7 @@ final class LiveStream: ResponseStream {
             } catch {
                 return finish(EventText.failure(PorticoError(unexpected: error), requestID: source.requestID))
             }
-            switch await ticket.wait(seen: seen, told: eventLoop == nil ? nil : self) {
+            switch await ticket.wait(seen: seen, told: self) {
             case .changed: continue
             case .silence: return EventText.heartbeat
             case .stopping: return finish(EventText.reconnect)
@@ -123,18 +126,12 @@ extension LiveStream {
             return false
         }
         if let event = answer.event {
-            channel.write(HTTPResponsePart.body(event), promise: nil)
+            channel.write(event)
             channel.flush()
+            state.withLock { $0.bytes += event.readableBytes }
         }
         move(to: answer.checkpoint, seen: answer.seen)
         return answer.seen != nil
-    }
-}
-
-extension Channel {
-    /// Whether everything that was written has left. On its event loop.
-    fileprivate var isAtRest: Bool {
-        isWritable && (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 == 0
     }
 }
 
