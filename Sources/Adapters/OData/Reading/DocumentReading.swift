@@ -61,7 +61,7 @@ struct DocumentReading: Sendable {
         } onCancel: {
             pieces.end()
         }
-        guard let first, first.count >= Self.piece else { return .bytes(first ?? []) }
+        guard let first, first.count >= min(Self.piece, limits.wholeBytes) else { return .bytes(first ?? []) }
         return .pieces(BegunPieces(first, pieces))
     }
 }
