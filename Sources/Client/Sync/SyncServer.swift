@@ -52,9 +52,7 @@ struct SyncServer: Sendable {
         let call = ServerCall(
             path: ["sync", "v1", "live"], query: query, deadline: limits.livePoll + limits.deadline,
             largestAnswer: limits.largestAnswer)
-        let page = try PullPage(from: try await session.value(of: call))
-        if case .next = page.ending { return true }
-        return !page.operations.isEmpty || !page.reset.isEmpty
+        return try PullPage(from: try await session.value(of: call)).isNews
     }
 
     private func value(_ name: String, _ body: WireValue) async throws -> WireValue {

@@ -65,6 +65,9 @@ public struct PullPage: SyncMessage {
         if case .complete = ending { true } else { false }
     }
 
+    /// Whether it tells anything, or says that more follows.
+    public var isNews: Bool { !operations.isEmpty || !reset.isEmpty || !isComplete }
+
     public init(reset: [String] = [], operations: [RecordOperation], ending: Ending) {
         self.reset = reset
         self.operations = operations

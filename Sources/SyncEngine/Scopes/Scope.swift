@@ -68,10 +68,9 @@ final class Memberships {
         from start: Revision, to end: Revision
     ) throws -> Move {
         let stretches = try history.trace(id, in: collection, since: start).stretches
-        let first = stretches.firstIndex { $0.until <= end } ?? stretches.endIndex
-        // The stretch that `end` lies in began before it and lasts until later.
-        let states = stretches[max(first - 1, 0)...].map(\.state)
-        let wasIn = states.map { $0?.values.list(members).contains(.string(principal.name)) ?? false }
+        // From the stretch that `end` lies in to the one that `start` lies in.
+        let last = stretches.lastIndex { $0.until >= end } ?? stretches.startIndex
+        let wasIn = stretches[last...].map { $0.state.names(principal, among: members) }
         guard wasIn.contains(where: { $0 != wasIn.first }) else { return .none }
         return wasIn.first == wasIn.last ? .backAgain : .once
     }
@@ -84,8 +83,15 @@ final class Memberships {
             id: id, collection: collection, members: members, position: position, name: principal.name)
         if let answer = known[question] { return answer }
         let state = try history.state(of: id, in: collection, at: position)
-        let answer = state?.values.list(members).contains(.string(principal.name)) ?? false
+        let answer = state.names(principal, among: members)
         known[question] = answer
         return answer
+    }
+}
+
+extension RowState? {
+    /// Whether a group in that state has the principal in it.
+    fileprivate func names(_ principal: Principal, among members: FieldName) -> Bool {
+        self?.values.list(members).contains(.string(principal.name)) ?? false
     }
 }

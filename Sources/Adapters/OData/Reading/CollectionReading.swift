@@ -43,11 +43,21 @@ struct CollectionReading: Sendable {
     func references(_ place: EntitiesPlace) async throws -> DoorAnswer {
         let plan = try desk.runner.plan(try await query(place), request.question)
         let writer = desk.writer
+        return try await rows("Collection($ref)", plan) { row, output in
+            writer.reference(row, plan.shape, to: &output)
+        }
+    }
+
+    /// A page whose rows are written one by one.
+    func rows(
+        _ context: String, _ plan: some PagePlan, _ write: @escaping @Sendable (ResultRow, inout JSONOutput) -> Void
+    ) async throws -> DoorAnswer {
+        let writer = desk.writer
         let body = try await desk.documents.body { moment, put in
             var output = JSONOutput()
-            writer.begin("Collection($ref)", count: try plan.total(at: moment), to: &output)
+            writer.begin(context, count: try plan.total(at: moment), to: &output)
             let next = try plan.rows(at: moment) { rows in
-                for row in rows { writer.reference(row, plan.shape, to: &output) }
+                for row in rows { write(row, &output) }
                 try put(output.take())
             }
             writer.end(self.next(next), to: &output)

@@ -23,17 +23,9 @@ struct CombinedReading: Sendable {
         let query = CrossJoinQuery(
             sources, options: request.target.options, pageSize: reading.pageSize, now: desk.service.clock.now())
         let (plan, writer) = (try desk.runner.plan(query), desk.writer)
-        let body = try await desk.documents.body { moment, put in
-            var output = JSONOutput()
-            writer.begin("Collection(Edm.ComplexType)", count: try plan.total(at: moment), to: &output)
-            let next = try plan.rows(at: moment) { rows in
-                for row in rows { writer.crossJoin(row, plan.parts, to: &output) }
-                try put(output.take())
-            }
-            writer.end(reading.next(next), to: &output)
-            try put(output.take())
+        return try await reading.rows("Collection(Edm.ComplexType)", plan) { row, output in
+            writer.crossJoin(row, plan.parts, to: &output)
         }
-        return desk.answers.json(body, headers: reading.applied())
     }
 
     /// One set after the other, in the order of their names.

@@ -56,9 +56,8 @@ extension PullMachine {
     func answer(to question: LiveQuestion, at moment: any StoreMoment) throws -> LiveAnswer {
         let page = try page(question.request, for: question.subject.caller, at: moment)
         let checkpoint = page.token ?? question.checkpoint
-        let isNews = !page.operations.isEmpty || !page.reset.isEmpty || !page.isComplete
         return LiveAnswer(
-            event: isNews ? try EventText.page(page, id: checkpoint, as: question.subject.format) : nil,
+            event: page.isNews ? try EventText.page(page, id: checkpoint, as: question.subject.format) : nil,
             checkpoint: checkpoint, seen: page.isComplete ? moment.position : nil)
     }
 }

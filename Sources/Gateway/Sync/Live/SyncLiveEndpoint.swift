@@ -122,9 +122,8 @@ struct LongPoll: Sendable {
         var request = asked
         while true {
             let (page, position) = try await source.page(request, for: caller)
-            let isNews = !page.operations.isEmpty || !page.reset.isEmpty || !page.isComplete
             let left = end - .now
-            if isNews || left <= .zero { return page }
+            if page.isNews || left <= .zero { return page }
             request.checkpoint = page.token
             switch await ticket.wait(seen: position, for: left) {
             case .changed, .silence: continue

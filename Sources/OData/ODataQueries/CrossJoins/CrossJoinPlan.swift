@@ -25,15 +25,7 @@ public struct CrossJoinPlan: Sendable {
         guard pageLimit > 0 else { return nil }
         let expansions = parts.flatMap { part in part.level.expansions.map { $0.shifted(by: part.columns.lowerBound) } }
         var run = RowRun(ExpansionRun(moment: moment, limits: limits), expansions)
-        var relation = relation
-        relation.limit = pageLimit + 1
-        var hasMore = false
-        try moment.rows(relation) { row in
-            hasMore = run.count == pageLimit
-            if !hasMore { try run.add(try ResultRow(reading: row), receive) }
-        }
-        try run.give(receive)
-        return hasMore ? try next(after: run) : nil
+        return try run.read(relation, upTo: pageLimit, at: moment, receive) ? try next(after: run) : nil
     }
 
     private func next(after run: RowRun) throws -> String? {

@@ -33,15 +33,7 @@ public struct QueryPlan: Sendable {
     public func rows(at moment: any RecordMoment, _ receive: ([ResultRow]) throws -> Void) throws -> String? {
         guard pageLimit > 0 else { return nil }
         var run = RowRun(ExpansionRun(moment: moment, limits: limits), level.expansions)
-        var relation = level.relation
-        relation.limit = pageLimit + 1
-        var hasMore = false
-        try moment.rows(relation) { row in
-            hasMore = run.count == pageLimit
-            if !hasMore { try run.add(try ResultRow(reading: row), receive) }
-        }
-        try run.give(receive)
-        return hasMore ? try next(after: run) : nil
+        return try run.read(level.relation, upTo: pageLimit, at: moment, receive) ? try next(after: run) : nil
     }
 
     /// How many rows there are: the answer to `/$count`. `$top` and `$skip` do not matter (URL Conventions 4.01, 4.8).

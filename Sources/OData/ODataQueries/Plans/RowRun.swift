@@ -25,13 +25,28 @@ struct RowRun {
         size = Self.first
     }
 
-    mutating func add(_ row: ResultRow, _ receive: ([ResultRow]) throws -> Void) throws {
+    /// Reads the rows of a page. Returns whether there are more.
+    mutating func read(
+        _ relation: Relation, upTo limit: Int, at moment: any RecordMoment, _ receive: ([ResultRow]) throws -> Void
+    ) throws -> Bool {
+        var relation = relation
+        relation.limit = limit + 1
+        var hasMore = false
+        try moment.rows(relation) { row in
+            hasMore = count == limit
+            if !hasMore { try add(try ResultRow(reading: row), receive) }
+        }
+        try give(receive)
+        return hasMore
+    }
+
+    private mutating func add(_ row: ResultRow, _ receive: ([ResultRow]) throws -> Void) throws {
         rows.append(row)
         count += 1
         if rows.count == size { try give(receive) }
     }
 
-    mutating func give(_ receive: ([ResultRow]) throws -> Void) throws {
+    private mutating func give(_ receive: ([ResultRow]) throws -> Void) throws {
         guard let last = rows.last else { return }
         self.last = last
         let brought = expansions.isEmpty ? 0 : try give(rows[...], receive)

@@ -80,8 +80,8 @@ struct OutboxTests {
         #expect(bench.sent.map(\.baseRev) == [3])
     }
 
-    @Test
-    func `an edit that met what others changed keeps its base behind later edits of one's own`() throws {
+    /// Three edits, of which the first was merged with what somebody else did to the field of the third.
+    private func benchAfterMerge() throws -> Bench {
         var bench = Bench()
         bench.start(with: ["n1": 3])
         try bench.edit(.update(["a": "mine"]))
@@ -89,6 +89,12 @@ struct OutboxTests {
         try bench.edit(.update(["b": "mine too"]))
         let merged = RecordCopy(id: "n1", rev: 8, fields: ["a": "mine", "b": "theirs"])
         bench.answerPush([MutationOutcome(sequence: 1, verdict: .merged, rev: 8, record: merged)])
+        return bench
+    }
+
+    @Test
+    func `an edit that met what others changed keeps its base behind later edits of one's own`() throws {
+        var bench = try benchAfterMerge()
         #expect(bench.sent.map(\.baseRev) == [8])
         bench.answerPush([MutationOutcome(sequence: 2, verdict: .applied, rev: 9)])
         #expect(bench.sent.map(\.baseRev) == [3])
@@ -96,13 +102,7 @@ struct OutboxTests {
 
     @Test
     func `an edit that met what others changed keeps its base when the replica starts over`() throws {
-        var bench = Bench()
-        bench.start(with: ["n1": 3])
-        try bench.edit(.update(["a": "mine"]))
-        try bench.edit(.update(["c": "mine as well"]))
-        try bench.edit(.update(["b": "mine too"]))
-        let merged = RecordCopy(id: "n1", rev: 8, fields: ["a": "mine", "b": "theirs"])
-        bench.answerPush([MutationOutcome(sequence: 1, verdict: .merged, rev: 8, record: merged)])
+        var bench = try benchAfterMerge()
         // The second edit is made, its answer is lost, and the replica has to start over.
         bench.replyToPush(.fetchAgain)
         let now = Bench.put("n1", 9, ["a": "mine", "b": "theirs", "c": "mine as well"])

@@ -64,7 +64,7 @@ extension Simulation {
             }
             try check(page, of: watchers[watcher].person, "w\(watcher)")
             streams[watcher]?.token = page.token
-            if isFirst || !page.operations.isEmpty || !page.reset.isEmpty || !page.isComplete {
+            if isFirst || page.isNews {
                 try send(page, watcher, stream)
             }
             isFirst = false

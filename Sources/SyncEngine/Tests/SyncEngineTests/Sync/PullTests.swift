@@ -52,6 +52,15 @@ import Testing
         #expect(device.disagreeing == [])
     }
 
+    @Test func `a group that changes after the piece of the log that is looked at has not changed in it`() async throws
+    {
+        let (world, device) = try await deviceBesideGroup(of: ["ben"])
+        try await world.own.update("r", ["title": "new"], in: "rooms")
+        try await world.own.update("r", ["members": ["ann"]], in: "rooms")
+        let page = try await world.page(PullRequest(checkpoint: device.checkpoint, limit: 1), for: ann)
+        #expect(page.reset == [])
+    }
+
     /// A message in a room of these members, one that is ann's own, and her device, which has all that she may see.
     private func deviceBesideGroup(of members: [WireValue]) async throws -> (SyncWorld, PlainDevice) {
         let world = try await SyncWorld()
