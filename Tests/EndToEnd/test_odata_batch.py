@@ -91,6 +91,12 @@ class JSONBatches(ReferenceTest):
         self.assertEqual([answer["status"] for answer in answers], [404, 424, 200])
         self.assertNotIn("Never", [category["Name"] for category in answers[2]["body"]["value"]])
 
+    def test_it_goes_on_after_a_failure_unless_told_otherwise(self):
+        requests = [{"id": "a", "method": "GET", "url": "Nothing"}, {"id": "b", "method": "GET", "url": "Categories"}]
+        self.assertEqual([answer["status"] for answer in self.batch(*requests)], [404, 200])
+        stopped = self.batch(*requests, Prefer="continue-on-error=false")
+        self.assertEqual([answer["status"] for answer in stopped], [404, 424])
+
     def test_a_group_happens_as_a_whole_or_not_at_all(self):
         answers = self.batch(
             {"id": "a", "atomicityGroup": "g", "method": "POST", "url": "Products", "body": {"Name": "Half", "Price": 1}},
@@ -151,6 +157,9 @@ class MultipartBatches(ReferenceTest):
         text = self.batch(failing).text()
         self.assertIn("HTTP/1.1 400", text)
         self.assertNotIn("HTTP/1.1 201", text)
+        self.assertEqual(self.value("Products?$filter=Name eq 'Lost'"), [])
+        twice = change_set(create.replace("Kite", "Lost"), create.replace("Kite", "Lost")).replace("Content-ID: 2", "Content-ID: 1")
+        self.assertIn("HTTP/1.1 400", self.batch(twice).text())
         self.assertEqual(self.value("Products?$filter=Name eq 'Lost'"), [])
 
     def test_broken_bodies_are_refused(self):

@@ -17,22 +17,25 @@ class Versions(ReferenceTest):
         self.refused("Products", 406, OData_MaxVersion="3.0")
         self.refused("Products", 400, OData_Version="nonsense")
 
-    def test_what_4_01_brought_is_refused_in_4_0(self):
-        for path in [
-            "Products?$filter=Name in ('Laptop')", "Products?$compute=Price add 1 as More",
-            "Products?$filter=Price divby 2 gt 1", "Products?$schemaversion=*",
-        ]:
-            self.get(path)
-            self.refused(path, OData_MaxVersion="4.0")
-
-    def test_keys_are_segments_since_4_01(self):
+    def test_urls_of_4_01_are_understood_whatever_the_answer_is_written_in(self):
         key = self.values("Products?$top=1&$select=ID")[0]["ID"]
-        self.get(f"Products/{key}")
-        self.refused(f"Products/{key}", 404, OData_MaxVersion="4.0")
+        for path in [
+            "Products?$filter=Name in ('Laptop')", "Products?$filter=Price divby 2 gt 1", "Products?$schemaversion=*",
+            "Products?$compute=Price add 1 as More", "Products?TOP=1", f"Products/{key}",
+        ]:
+            self.assertEqual(self.get(path, OData_MaxVersion="4.0").headers["odata-version"], "4.0", path)
+        self.assertEqual(len(self.values("Products?top=1", OData_MaxVersion="4.0")), 1)
 
-    def test_in_4_0_options_have_their_dollar(self):
-        self.assertEqual(len(self.values("Products?top=1")), 1)
-        self.assertGreater(len(self.values("Products?top=1", OData_MaxVersion="4.0")), 1)
+    def test_the_model_is_told_in_the_version_that_is_understood(self):
+        for version in ["4.0", "4.01"]:
+            self.assertIn(f'Version="{version}"', self.get("$metadata", OData_MaxVersion=version).text())
+            document = self.get("$metadata?$format=json", OData_MaxVersion=version).json()
+            self.assertEqual(document["$Version"], version)
+
+    def test_control_information_is_prefixed_in_4_0(self):
+        body = {"@type": "#ComplianceService.SpecialProduct", "Name": "Prefix", "Price": 1}
+        self.request("POST", "Products", body, 400, OData_Version="4.0")
+        self.request("POST", "Products", body, 201, OData_Version="4.01")
 
     def test_a_model_that_never_was_is_not_found(self):
         self.get("Products?$schemaversion=*&$top=1")

@@ -59,8 +59,7 @@ final class ODataAdapter: Adapter {
                 error, status: status, to: request.headers, target: request.target, adding: failure.headers)
         }
         var headers = failure.headers
-        headers["Content-Type"] = "application/json"
-        headers["OData-Version"] = "4.01"
+        for field in ErrorFields.of(request.headers).fields { headers[field.name] = field.value }
         return DoorAnswer(
             status, headers: headers,
             body: ODataError.body(failure.error, details: failure.details, requestID: request.requestID))
@@ -79,7 +78,7 @@ final class ODataAdapter: Adapter {
                 target: request.target)
         }
         return DoorAnswer(
-            status, headers: ["Content-Type": "application/json", "OData-Version": "4.01"],
+            status, headers: ErrorFields.of(request.headers),
             body: ODataError.body(error, requestID: request.requestID))
     }
 

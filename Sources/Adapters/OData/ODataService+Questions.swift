@@ -8,21 +8,21 @@ extension ODataService {
     /// What is asked, and the tree of the whole address. One that cannot be read without its end is read whole, so that
     /// what is wrong with it is told.
     func question(
-        _ method: String, _ relative: String, _ version: String
+        _ method: String, _ relative: String
     ) throws -> (KnownQuestion?, RequestTarget) {
         let limits = configuration.limits.language
         let address = PageAddress(relative)
         let read = { (text: String) throws(PorticoError) in
-            try TargetReader.target(text, version: version, limits: limits)
+            try TargetReader.target(text, limits: limits)
         }
         guard method == "GET" else { return (nil, try read(relative)) }
         if address.token != nil, relative.utf8.count <= limits.length,
-            let question = try? known.question(address.question, version: version, read: read),
+            let question = try? known.question(address.question, read: read),
             !question.target.isOfOnePage
         {
             return (question, address.target(question.target))
         }
-        let question = try known.question(relative, version: version, read: read)
+        let question = try known.question(relative, read: read)
         return (question, question.target)
     }
 
@@ -54,9 +54,7 @@ extension ODataService {
     /// Where the path leads.
     func address(_ segments: [PathSegment], _ request: ServiceRequest) throws -> Address {
         let find = {
-            try AddressReader(
-                tables: tables, options: request.target.options, isStrict: request.format.version == "4.0"
-            ).address(segments)
+            try AddressReader(tables: tables, options: request.target.options).address(segments)
         }
         let address = try request.question?.address(find) ?? find()
         try OptionRules(request).check(address)

@@ -71,11 +71,12 @@ struct ODataService: Sendable {
 
     func request(_ request: DoorRequest) throws -> ServiceRequest {
         let version = try ProtocolVersion(request.headers).answered
+        try SnapshotIsolation.refuse(request.headers)
         let (method, relative) = try QueryPost(
             method: request.method,
             relative: self.relative(request), headers: request.headers, body: request.body
         ).plain()
-        let (question, target) = try question(method, relative, version)
+        let (question, target) = try question(method, relative)
         var format = try format(target, question, accept: request.headers["Accept"])
         format.version = version
         try documents.checkVersion(of: target)
@@ -96,7 +97,7 @@ struct ODataService: Sendable {
         case .metadata:
             try ResourceDesk.only(["GET"], request)
             let document = try documents.metadata(
-                format: request.target.formatOption, accept: request.headers["Accept"])
+                format: request.target.formatOption, accept: request.headers["Accept"], version: request.format.version)
             return Answers(format: request.format).text(document.body, type: document.type)
         case .path(let segments):
             let address = try address(segments, request)

@@ -22,7 +22,7 @@ enum ServiceDoor: Sendable {
     /// Requests are answered later at the roots of version 4 alone.
     func respond(to request: DoorRequest) async throws -> DoorAnswer {
         switch self {
-        case .version4(let service): try await service.respond(to: request)
+        case .version4(let service): try await Variance.told(service.respond(to: request))
         case .version2(let door): try await door.service.betweenReseeds { try await door.answer(request) }
         }
     }

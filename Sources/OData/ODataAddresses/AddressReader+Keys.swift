@@ -92,11 +92,6 @@ extension AddressReader {
             guard case .named(let parts) = arguments else { throw noOverload(overloads, segment) }
             for part in parts { given[part.name] = part.value }
         }
-        guard isExplicit || !isStrict else {
-            throw AddressProblem(
-                PorticoError(.requestInvalid, "A function without parentheses is not supported in OData 4.0."),
-                at: segment.range)
-        }
         // Options named like a parameter of any overload are meant as parameters, so that they tell overloads apart.
         let implicit = isExplicit && !given.isEmpty ? [] : try implicitNames(overloads, segment)
         for overload in overloads where fits(overload, implicit.union(given.keys)) {

@@ -9,13 +9,10 @@ public struct AddressReader {
     let aliases: [String: Expression]
     /// Functions' parameters that stand in the query instead of the path.
     let customOptions: [String: String]
-    /// OData 4.0: functions have parentheses, and keys too.
-    let isStrict: Bool
     private var model: EntityDataModel { tables.model }
 
-    public init(tables: ServiceTables, options: [QueryOption], isStrict: Bool = false) {
+    public init(tables: ServiceTables, options: [QueryOption]) {
         self.tables = tables
-        self.isStrict = isStrict
         var aliases: [String: Expression] = [:]
         var custom: [String: String] = [:]
         for option in options {
@@ -93,7 +90,7 @@ public struct AddressReader {
     ) throws(AddressProblem) -> Address.Target {
         switch segment.form {
         case .arguments(let arguments): return .entity(try entity(of: place, arguments, segment))
-        case .text(let text) where !isStrict: return .entity(try entity(of: place, keySegment: text, segment))
+        case .text(let text): return .entity(try entity(of: place, keySegment: text, segment))
         case .filter(let condition):
             return .entities(
                 EntitiesPlace(table: place.table, type: place.type, origin: .filtered(place, condition)))
@@ -104,7 +101,7 @@ public struct AddressReader {
             }
             let overloads = bound(name) { $0.type.isCollection && $0.type.type.schemaName == place.table.type.name }
             if !overloads.isEmpty { return .operation(try call(overloads, .entities(place), set: nil, segment, &rest)) }
-            guard name.namespace == nil, !isStrict else { throw nothing(segment) }
+            guard name.namespace == nil else { throw nothing(segment) }
             return .entity(try entity(of: place, keySegment: name.name, segment))
         default: throw nothing(segment)
         }

@@ -5,13 +5,7 @@ import ODataLanguage
 enum TargetReader {
     /// Throws `request.invalid` (or `request.limitExceeded`) with the failing position in the message.
     static func target(
-        _ relative: String, version: String = "4.01", limits: LanguageLimits
-    ) throws(PorticoError) -> RequestTarget {
-        try target(relative, language: version == "4.0" ? .v40 : .v401, limits: limits)
-    }
-
-    static func target(
-        _ relative: String, language: LanguageVersion, limits: LanguageLimits
+        _ relative: String, language: LanguageVersion = .v4, limits: LanguageLimits
     ) throws(PorticoError) -> RequestTarget {
         do {
             return try RequestTarget(relative, version: language, limits: limits)

@@ -22,7 +22,8 @@ struct BatchDesk: Sendable {
             let reader = MultipartReader(request.body, limits: limits.batch)
             let steps = try reader.steps(contentType: request.headers["Content-Type"] ?? "")
             return MultipartWriter.answer(
-                await run.outcomes(steps, goesOn: goesOn, fillsUp: false), headers: ["OData-Version": version])
+                await run.outcomes(steps, goesOn: continues ?? false, fillsUp: false),
+                headers: ["OData-Version": version])
         }
         guard type.hasPrefix("application/json") else {
             throw PorticoError(.unsupportedMediaType, "A batch is multipart/mixed or application/json.")
@@ -31,11 +32,13 @@ struct BatchDesk: Sendable {
             throw PorticoError(.requestInvalid, "Batches in JSON came with OData 4.01.", target: "OData-MaxVersion")
         }
         let steps = try JSONBatchReader(bytes: request.body, limits: limits.batch).steps()
-        return JSONBatchWriter.answer(await run.outcomes(steps, goesOn: goesOn, fillsUp: true))
+        return JSONBatchWriter.answer(await run.outcomes(steps, goesOn: continues ?? true, fillsUp: true))
     }
 
     private var run: BatchRun { BatchRun(door: service, request: request, root: root) }
-    private var goesOn: Bool { Preferences(request.headers["Prefer"]).continuesOnError }
+    /// Unless told otherwise, a batch in JSON goes on after a failure (JSON Format 4.01, section 19.5), one of parts ends
+    /// with it (Protocol 4.01, section 11.7.7.2).
+    private var continues: Bool? { Preferences(request.headers["Prefer"]).continuesOnError }
 }
 
 extension ODataService: BatchedDoor {

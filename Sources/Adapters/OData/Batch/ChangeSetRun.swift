@@ -20,7 +20,12 @@ struct ChangeSetRun: Sendable {
         let ended = EndedCalls()
         return await withTaskGroup(of: Void.self) { tasks in
             var refused: [Int: PorticoError] = [:]
+            var ids: Set<String> = []
             for (index, call) in calls.enumerated() where call.method != "GET" {
+                if let id = call.id, !ids.insert(id).inserted {
+                    refused[index] = PorticoError(.requestInvalid, "The Content-ID \(id) is there twice.")
+                    break
+                }
                 let before = await stage.count
                 let target: String
                 do throws(PorticoError) { target = try addresses.relative(call.url) } catch {
@@ -58,13 +63,14 @@ struct ChangeSetRun: Sendable {
     private func outcome(
         _ calls: [BatchCall], _ group: String?, _ refused: [Int: PorticoError], _ ended: EndedCalls
     ) async -> (replies: [BatchReply], failed: Int?) {
-        var failed = await ended.firstFailure
+        // What could not be begun is why the others were given up.
+        var failed = refused.keys.min()
+        if failed == nil { failed = await ended.firstFailure }
         var replies: [BatchReply] = []
         for (index, call) in calls.enumerated() {
             var answer = await ended.answers[index]
             if let error = refused[index] {
                 answer = failure(error)
-                failed = failed ?? index
             }
             replies.append(BatchReply(id: call.id, group: group, answer: answer ?? BatchFailure.dependency))
         }

@@ -8,8 +8,11 @@ struct Preferences: Sendable, Equatable {
 
     var returned: Returned?
     var maximumPageSize: Int?
+    /// As OData 4.0 calls it.
+    private var pagesWithPrefix = false
     var respondsAsynchronously = false
-    var continuesOnError = false
+    /// Nil where nothing is said, which means another thing in each of the batch formats.
+    var continuesOnError: Bool?
     var tracksChanges = false
     /// As OData 4.0 calls it.
     private var tracksWithPrefix = false
@@ -28,7 +31,10 @@ struct Preferences: Sendable, Equatable {
             let value = pair.count > 1 ? pair[1] : nil
             switch name {
             case "return": returned = returned ?? value.flatMap { Returned(rawValue: $0.lowercased()) }
-            case "maxpagesize": maximumPageSize = value.flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+            case "maxpagesize":
+                (maximumPageSize, pagesWithPrefix) = (
+                    value.flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }, hasPrefix
+                )
             case "respond-async": respondsAsynchronously = true
             case "continue-on-error": continuesOnError = value != "false"
             case "track-changes": (tracksChanges, tracksWithPrefix) = (true, hasPrefix)
@@ -47,7 +53,9 @@ struct Preferences: Sendable, Equatable {
     /// What `Preference-Applied` says of an answer that was read in this format.
     func applied(_ format: ResponseFormat, pageSize: Int? = nil, tracked: Bool = false) -> DoorHeaders {
         var names: [String] = []
-        if maximumPageSize != nil, let pageSize { names.append("maxpagesize=\(pageSize)") }
+        if maximumPageSize != nil, let pageSize {
+            names.append("\(pagesWithPrefix ? "odata." : "")maxpagesize=\(pageSize)")
+        }
         if let omitted = format.omitted {
             names.append("\(omitsWithPrefix ? "odata." : "")omit-values=\(omitted.rawValue)")
         }

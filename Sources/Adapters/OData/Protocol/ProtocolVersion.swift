@@ -8,13 +8,20 @@ struct ProtocolVersion {
         if let sent = headers["OData-Version"], sent != "4.0", sent != "4.01" {
             throw PorticoError(.requestInvalid, "This service speaks OData 4.0 and 4.01.", target: "OData-Version")
         }
-        guard let maximum = headers["OData-MaxVersion"] else {
-            answered = "4.01"
-            return
-        }
-        guard let number = Double(maximum), number >= 4 else {
+        guard Self.maximum(headers).map({ $0 >= 4 }) ?? true else {
             throw PorticoError(.notAcceptable, "This service speaks OData 4.0 and 4.01.", target: "OData-MaxVersion")
         }
-        answered = number < 4.01 ? "4.0" : "4.01"
+        answered = Self.failing(headers)
+    }
+
+    /// What a failure is told in, whatever was asked.
+    static func failing(_ headers: DoorHeaders) -> String {
+        guard let maximum = maximum(headers), maximum >= 4 else { return "4.01" }
+        return maximum < 4.01 ? "4.0" : "4.01"
+    }
+
+    /// Nil where none was sent; nothing is less than what is no number.
+    private static func maximum(_ headers: DoorHeaders) -> Double? {
+        headers["OData-MaxVersion"].map { Double($0) ?? -.infinity }
     }
 }

@@ -19,7 +19,7 @@ struct ServiceRequest: Sendable {
     /// What is asked, where it is only read; without the page.
     var question: KnownQuestion?
     /// What addresses in bodies are written in.
-    var language = LanguageVersion.v401
+    var language = LanguageVersion.v4
     /// The body where it came in another form than version 4's JSON: what that would have said.
     var content: WireValue?
     /// Whether a change of what is not there creates it.

@@ -10,19 +10,13 @@ import Synchronization
 /// Nothing that depends on records, on the caller or on the time is kept, so that nothing has to be forgotten: the model
 /// stays as it is for as long as the service runs. What was asked for longest ago goes first.
 final class KnownQuestions: Sendable {
-    /// How a question is written, and in which version of the protocol.
-    fileprivate struct Key: Hashable {
-        let text: String
-        let version: String
-    }
-
     fileprivate struct Entry {
         let question: KnownQuestion
         var used: UInt64
     }
 
     fileprivate struct State {
-        var entries: [Key: Entry] = [:]
+        var entries: [String: Entry] = [:]
         var clock: UInt64 = 0
     }
 
@@ -39,28 +33,27 @@ final class KnownQuestions: Sendable {
 
     /// The question as it was read before, or as `read` reads it.
     func question(
-        _ text: String, version: String, read: (String) throws(PorticoError) -> RequestTarget
+        _ text: String, read: (String) throws(PorticoError) -> RequestTarget
     ) throws(PorticoError) -> KnownQuestion {
-        let key = Key(text: text, version: version)
-        if let known = find(key) { return known }
+        if let known = find(text) { return known }
         let question = KnownQuestion(try read(text))
-        if text.utf8.count <= Self.longest { keep(question, key) }
+        if text.utf8.count <= Self.longest { keep(question, text) }
         return question
     }
 
-    private func find(_ key: Key) -> KnownQuestion? {
+    private func find(_ text: String) -> KnownQuestion? {
         state.withLock { state in
             state.clock += 1
-            state.entries[key]?.used = state.clock
-            return state.entries[key]?.question
+            state.entries[text]?.used = state.clock
+            return state.entries[text]?.question
         }
     }
 
-    private func keep(_ question: KnownQuestion, _ key: Key) {
+    private func keep(_ question: KnownQuestion, _ text: String) {
         state.withLock { state in
             if state.entries.count >= most { state.forget(leaving: most - most / 4 - 1) }
             state.clock += 1
-            state.entries[key] = Entry(question: question, used: state.clock)
+            state.entries[text] = Entry(question: question, used: state.clock)
         }
     }
 }

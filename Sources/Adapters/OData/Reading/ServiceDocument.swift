@@ -8,8 +8,8 @@ struct ServiceDocuments: Sendable {
     let model: EntityDataModel
     /// `Core.SchemaVersion`
     private let version: String?
-    private let xml: [UInt8]
-    private let json: [UInt8]
+    /// By version of the protocol.
+    private let documents: [String: (xml: [UInt8], json: [UInt8])]
     /// The model as version 2's clients read it.
     let version2: [UInt8]
 
@@ -17,9 +17,13 @@ struct ServiceDocuments: Sendable {
         self.model = model
         version = Self.version(model)
         let document = ChangeTracking(model).document
-        xml = Array(document.xmlText.utf8)
+        var documents: [String: (xml: [UInt8], json: [UInt8])] = [:]
+        for version in ["4.0", "4.01"] {
+            let told = document.told(in: version)
+            documents[version] = (Array(told.xmlText.utf8), (try? JSONFormat().write(told.jsonValue)) ?? [])
+        }
+        self.documents = documents
         version2 = model.version2Document
-        json = (try? JSONFormat().write(document.jsonValue)) ?? []
     }
 
     /// `$schemaversion` names this model, or any. Throws `record.notFound` for another (Protocol 4.01, section 11.2.12).
@@ -68,8 +72,11 @@ struct ServiceDocuments: Sendable {
         output.endObject()
     }
 
-    /// XML, unless JSON is asked for.
-    func metadata(format: String?, accept: String?) throws(PorticoError) -> (body: [UInt8], type: String) {
+    /// XML, unless JSON is asked for. The document says which version it is told in (CSDL 4.01, section 3.1).
+    func metadata(
+        format: String?, accept: String?, version: String
+    ) throws(PorticoError) -> (body: [UInt8], type: String) {
+        let (xml, json) = documents[version] ?? ([], [])
         let wanted = format ?? accept ?? "application/xml"
         for piece in wanted.split(separator: ",") {
             let type = piece.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
@@ -80,5 +87,15 @@ struct ServiceDocuments: Sendable {
             }
         }
         throw PorticoError(.notAcceptable, "The model can be had as application/xml and application/json.")
+    }
+}
+
+extension CSDLElement {
+    /// With this version of the protocol at its root.
+    fileprivate func told(in version: String) -> CSDLElement {
+        var element = self
+        element.attributes.removeAll { $0.name == "Version" }
+        element.attributes.append(.init("Version", version))
+        return element
     }
 }

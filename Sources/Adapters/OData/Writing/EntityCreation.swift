@@ -37,7 +37,8 @@ struct EntityCreation: Sendable {
 
     private func fields(of payload: EntityPayload, _ type: StructuredType, _ table: RecordTable) -> WireDictionary {
         var fields = WireDictionary()
-        for (property, value) in payload.values {
+        let makesKeys = table.makesKeys(tables.model)
+        for (property, value) in payload.values where !(makesKeys && type.isKey(property)) {
             if let column = table.columns[property] { fields[column.field.text] = value }
         }
         if let discriminator = table.discriminator { fields[discriminator.text] = .string(type.name.description) }

@@ -11,7 +11,7 @@ struct EntityLinks: Sendable {
     /// `https://host/odata/v4/service/`
     let root: String
     /// What addresses are written in.
-    var language = LanguageVersion.v401
+    var language = LanguageVersion.v4
     let limits: LanguageLimits
 
     /// The entity of an address, which must be one of the table's. Throws `request.invalid` where it is not there.

@@ -130,10 +130,11 @@ struct EntityWriting: Sendable {
         return desk.answers.nothing(headers: headers)
     }
 
-    /// Creates the entity under the key that the address names.
+    /// Creates the entity under the key that the address names, unless the service makes the keys or the entity is a
+    /// medium (Protocol 4.01, section 11.4.4).
     private func upsert(_ place: EntityPlace, _ conditions: WriteConditions) async throws -> DoorAnswer {
         guard request.createsMissing, conditions.allowsCreation, case .key(let id) = place.origin,
-            !place.table.isSingleton
+            !place.table.isSingleton, !place.table.makesKeys(desk.tables.model), place.table.streams["$value"] == nil
         else {
             throw PorticoError(.recordNotFound, "There is no such entity.", target: place.table.source)
         }
@@ -171,11 +172,14 @@ struct EntityWriting: Sendable {
         guard request.sendsJSON else {
             throw PorticoError(.unsupportedMediaType, "The body can be sent as application/json.")
         }
+        let body: WireValue
         do {
-            return try JSONFormat().read(request.body, limits: ReadingLimits())
+            body = try JSONFormat().read(request.body, limits: ReadingLimits())
         } catch {
             throw PorticoError(.requestMalformed, error.description)
         }
+        if request.headers["OData-Version"] == "4.0" { try ControlNames.check(body) }
+        return body
     }
 }
 

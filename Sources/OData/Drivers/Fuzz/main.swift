@@ -32,11 +32,11 @@ struct FuzzRun {
         var generator = RequestGenerator(seed: seed)
         for number in 0..<requests {
             let request = generator.next()
-            do { try ask(request, .v401) } catch {
+            do { try ask(request, .v4) } catch {
                 print("request \(number) of seed \(seed): \(error): \(request)")
                 throw error
             }
-            if number % 4 == 0 { _ = try? RequestTarget(request, version: .v40) }
+            if number % 4 == 0 { _ = try? RequestTarget(request, version: .v2) }
         }
     }
 

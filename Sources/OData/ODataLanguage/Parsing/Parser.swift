@@ -16,9 +16,8 @@ struct Parser {
     /// In a path a `/` ends the segment, even inside quotes.
     var isInPath = false
     /// Which OData the text is written in.
-    var language = LanguageVersion.v401
+    var language = LanguageVersion.v4
     /// Before OData 4.01 the case of options, operators and functions matters, and options need their `$`.
-    var isStrict: Bool { language != .v401 }
     var isVersion2: Bool { language == .v2 }
     /// Whether `cast` and `isof` take their type in quotes as well, as OData 3 had it and clients still write it.
     var allowsQuotedTypes = false
@@ -70,12 +69,6 @@ struct Parser {
         if index > failure.at || failure.expected.isEmpty {
             failure = (index, expected, .syntax)
         }
-    }
-
-    /// Understood, but not to be had: no other alternative is tried.
-    mutating func unsupported(_ expected: String) -> Mismatch {
-        failure = (at, expected, .syntax)
-        return Mismatch(isFinal: true)
     }
 
     mutating func exceeded(_ limit: String) -> Mismatch {

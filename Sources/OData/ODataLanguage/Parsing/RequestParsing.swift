@@ -6,11 +6,11 @@ extension RequestTarget {
     /// space: many clients' libraries do so. Those encode all punctuation, so a query with none left is read that way;
     /// one with some is, if it makes no sense otherwise (decision 0120).
     ///
-    /// To a client that knows no more than OData 4.0 (`OData-MaxVersion`) `filter` is an option of the application's own,
-    /// and neither `$Filter` nor `GT` means anything. OData 2.0 has literals, functions and options of its own; they become
-    /// the same trees: `$expand=A/B` is `$expand=A($expand=B)`, `$links/Items` is `Items/$ref`.
+    /// OData 4.0 and 4.01 are one language, whichever of them the client would like the answer in (Protocol 4.01, section
+    /// 13.2.1). OData 2.0 has literals, functions and options of its own, and the case of names matters; they become the
+    /// same trees: `$expand=A/B` is `$expand=A($expand=B)`, `$links/Items` is `Items/$ref`.
     public init(
-        _ text: String, version: LanguageVersion = .v401, limits: LanguageLimits = LanguageLimits()
+        _ text: String, version: LanguageVersion = .v4, limits: LanguageLimits = LanguageLimits()
     ) throws(SyntaxError) {
         guard let spaced = Self.withSpaces(text) else {
             self = try Self.parsed(text, version, limits)
@@ -63,7 +63,7 @@ extension Parser {
     }
 }
 
-/// Which OData the client speaks.
+/// In which OData an address is written.
 public enum LanguageVersion: Sendable, Hashable {
-    case v2, v40, v401
+    case v2, v4
 }

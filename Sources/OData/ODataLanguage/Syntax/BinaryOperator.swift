@@ -35,8 +35,6 @@ public enum BinaryOperator: String, Sendable, Hashable, CaseIterable {
 
     var isInVersion2: Bool { ![.has, .isIn, .divideExactly].contains(self) }
 
-    /// Whether OData 4.0 does not have it.
-    public var isLaterThan40: Bool { self == .isIn || self == .divideExactly }
     public var isComparison: Bool { precedence == 3 || precedence == 4 }
     public var isArithmetic: Bool { precedence == 5 || precedence == 6 }
 }

@@ -1,9 +1,9 @@
 import AdapterKit
 
 extension CSDLElement {
-    /// The document as CSDL JSON 4.01.
+    /// The document as CSDL JSON, in the version of the protocol that it names.
     public var jsonValue: WireValue {
-        var root: WireDictionary = ["$Version": "4.01"]
+        var root: WireDictionary = ["$Version": .string(self["Version"] == "4.0" ? "4.0" : "4.01")]
         let schemas = first("DataServices")?.all("Schema") ?? []
         for schema in schemas {
             guard let container = schema.first("EntityContainer")?["Name"] else { continue }

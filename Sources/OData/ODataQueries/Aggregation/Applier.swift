@@ -48,7 +48,8 @@ struct Applier {
         case .nest(let nested): return try Nesting(applier: self, rows: try settled(rows)).nested(nested)
         case .addNested(let path, let nested):
             return try Nesting(applier: self, rows: try settled(rows)).added(path, nested)
-        case .hierarchy, .custom:
+        case .custom(let path): throw custom(path)
+        case .hierarchy:
             throw QueryProblem("This transformation of $apply is not supported.", kind: .notSupported)
         }
     }

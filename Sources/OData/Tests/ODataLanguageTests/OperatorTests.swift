@@ -14,7 +14,7 @@ import Testing
         ("not (a eq 1)", "(not (a eq 1))"),
         ("-a add b", "((- a) add b)"),
         ("-1 add b", "(-1 add b)"),
-        ("a in () or b", "((a in []) or b)"),
+        ("a in (1) or b", "((a in [1]) or b)"),
         ("a in (b)", "(a in b)"),
         ("A EQ 1 AND B Ne 2", "((A eq 1) and (B ne 2))"),
     ])

@@ -20,8 +20,7 @@ extension Parser {
             at += 1
         }
         if name.lowercased() != name {
-            // `matchesPattern` came with 4.01 and has a capital letter in its own name.
-            guard !isStrict || name == "matchesPattern" else { return nil }
+            guard !isVersion2 else { return nil }
             name = name.lowercased()
         }
         guard functions[name] != nil || Self.special.contains(name), skip("(") else { return nil }

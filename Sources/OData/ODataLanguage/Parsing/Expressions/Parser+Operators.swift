@@ -29,7 +29,7 @@ extension Parser {
         let word = at
         while let byte = peek(), byte.isLetter { at += 1 }
         let name = source.characters[word..<at].map {
-            Character(Unicode.Scalar(isStrict ? $0.byte : $0.byte.lowercased))
+            Character(Unicode.Scalar(isVersion2 ? $0.byte : $0.byte.lowercased))
         }
         guard let found = BinaryOperator(rawValue: String(name)), !isVersion2 || found.isInVersion2 else {
             note("an operator", at: word)
@@ -39,10 +39,6 @@ extension Parser {
         guard found.precedence >= precedence else {
             at = start
             return nil
-        }
-        guard !isStrict || !found.isLaterThan40 else {
-            at = word
-            throw unsupported("an operator other than `\(found.rawValue)`, which is not supported in OData 4.0,")
         }
         try expectSpace()
         try countNode()
@@ -94,7 +90,6 @@ extension Parser {
         try expect("(")
         skipSpace()
         var items: [Expression] = []
-        if skip(")") { return Expression(.list([]), range(from: start)) }
         repeat {
             guard items.count < limits.listMembers else { throw exceeded("at most \(limits.listMembers) members") }
             items.append(try literalExpression())

@@ -4,11 +4,6 @@ enum OptionName: String, CaseIterable {
     case select, skip, skiptoken, top
 }
 
-extension OptionName {
-    /// Options that OData 4.0 does not have.
-    var isLaterThan40: Bool { self == .compute || self == .schemaversion || self == .index }
-}
-
 /// Where options stand, which decides which of them may.
 enum OptionPlace {
     case top

@@ -14,7 +14,7 @@ extension Parser {
         try countNode()
         let start = at
         while let byte = peek(), byte.isLetter { at += 1 }
-        let word = text(start, at) ?? ""
+        let word = (text(start, at) ?? "").lowercased()
         if word == "identity", peek() != UInt8(ascii: "."), peek() != UInt8(ascii: "(") { return .identity }
         guard peek() == UInt8(ascii: "("), Self.words.contains(word) else {
             at = start

@@ -41,10 +41,6 @@ extension Parser {
                 at = start
                 throw mismatch("an option that may stand here")
             }
-            guard !isStrict || !name.isLaterThan40 else {
-                at = start
-                throw unsupported("an option other than `$\(name.rawValue)`, which is not supported in OData 4.0,")
-            }
             if name == .count, place.allowsCustom, source.characters[start].byte != UInt8(ascii: "$") {
                 return try countOrCustom(from: start)
             }
@@ -95,8 +91,7 @@ extension Parser {
         let first = at
         while let byte = peek(), byte.isIdentifier { at += 1 }
         let written = text(first, at) ?? ""
-        let isWanted = !isStrict || (hasDollar && written == written.lowercased())
-        if isWanted, let name = OptionName(rawValue: written.lowercased()) {
+        if let name = OptionName(rawValue: written.lowercased()) {
             // Tokens are the server's own and have no name without `$`.
             if hasDollar || ![.skiptoken, .deltatoken].contains(name) { return name }
         }

@@ -1,0 +1,31 @@
+"""What header fields say, whatever is asked."""
+
+import unittest
+
+from odata_reference import ReferenceTest
+
+
+class HeaderFields(ReferenceTest):
+    def test_what_an_answer_varies_with_is_told(self):
+        made = self.request("POST", "Products", {"Name": "Vary", "Price": 1}, 201)
+        for answer in [self.get("Products?$top=1"), self.get("$metadata"), self.get(""), made]:
+            self.assertEqual(answer.headers["vary"], "Accept, OData-MaxVersion, Prefer")
+
+    def test_an_error_names_its_language_and_its_version(self):
+        for version in ["4.0", "4.01"]:
+            answer = self.get("Products?$top=x", 400, OData_MaxVersion=version)
+            self.assertEqual(answer.headers["content-language"], "en")
+            self.assertEqual(answer.headers["odata-version"], version)
+
+    def test_snapshots_are_not_promised(self):
+        self.refused("Products", 412, Isolation="snapshot")
+        self.refused("Products", 412, OData_Isolation="snapshot")
+
+    def test_a_preference_is_confirmed_as_it_was_called(self):
+        for name in ["maxpagesize", "odata.maxpagesize"]:
+            answer = self.get("Products", Prefer=f"{name}=2")
+            self.assertEqual(answer.headers["preference-applied"], f"{name}=2")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,32 @@
+"""Keys that the service makes."""
+
+import unittest
+
+from odata_reference import ReferenceTest
+
+NOBODY = "00000000-0000-0000-0000-0000000000ff"
+
+
+class ServiceKeys(ReferenceTest):
+    def test_a_key_that_is_sent_is_ignored(self):
+        made = self.request("POST", "Products", {"ID": NOBODY, "Name": "Mine", "Price": 1}, 201).json()
+        self.assertNotEqual(made["ID"], NOBODY)
+        self.get(f"Products({NOBODY})", 404)
+
+    def test_what_is_not_there_is_not_made_by_a_change(self):
+        for method in ["PUT", "PATCH"]:
+            self.request(method, f"Products({NOBODY})", {"Name": "No", "Price": 1}, 404)
+        self.request("PUT", f"MediaItems({NOBODY})", {"Name": "No", "ContentType": "text/plain"}, 404)
+
+    def test_a_key_that_clients_choose_makes_one(self):
+        product = self.product("Told")["ID"]
+        path = f"ProductDescriptions(ProductID={product},LanguageKey='DE')"
+        self.request("PUT", path, {"Description": "Erz\u00e4hlt"}, 201)
+        self.get(path)
+
+    def test_nothing_is_in_an_empty_list(self):
+        self.refused("Products?$filter=Name in ()")
+
+
+if __name__ == "__main__":
+    unittest.main()
