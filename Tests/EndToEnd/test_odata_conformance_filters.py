@@ -43,7 +43,7 @@ FILTERS = [
 REFUSED = [
     "Nothing eq 1", "Price eq", "Price gt 'x'", "unknown(Name)", "contains(Name)", "Name", "length(Price) eq 1",
     "Status eq 'Nothing'", "Descriptions/any(d:e/LanguageKey eq 'x')", "Price eq 1 and", "(Price eq 1", "any()",
-    "Descriptions/all()", "EmailAddresses eq ('a','b')",
+    "Descriptions/all()", "ShippingAddress gt null", "Category le null", "EmailAddresses eq ('a','b')",
 ]
 
 

@@ -11,6 +11,14 @@ class HeaderFields(ReferenceTest):
         for answer in [self.get("Products?$top=1"), self.get("$metadata"), self.get(""), made]:
             self.assertEqual(answer.headers["vary"], "Accept, OData-MaxVersion, Prefer")
 
+    def test_documents_can_be_kept(self):
+        for path in ["", "$metadata", "$metadata?$format=json"]:
+            first = self.get(path)
+            self.assertEqual(first.headers["cache-control"], "private, no-cache")
+            again = self.get(path, 304, If_None_Match=first.headers["etag"])
+            self.assertEqual((again.body, again.headers["etag"]), (b"", first.headers["etag"]))
+            self.get(path, 200, If_None_Match='W/"1"')
+
     def test_an_error_names_its_language_and_its_version(self):
         for version in ["4.0", "4.01"]:
             answer = self.get("Products?$top=x", 400, OData_MaxVersion=version)

@@ -15,12 +15,14 @@ class ServiceKeys(ReferenceTest):
 
     def test_what_is_not_there_is_not_made_by_a_change(self):
         for method in ["PUT", "PATCH"]:
-            self.request(method, f"Products({NOBODY})", {"Name": "No", "Price": 1}, 404)
+            for condition in [{}, {"If_Match": "*"}, {"If_Match": 'W/"1"'}]:
+                self.request(method, f"Products({NOBODY})", {"Name": "No", "Price": 1}, 404, **condition)
         self.request("PUT", f"MediaItems({NOBODY})", {"Name": "No", "ContentType": "text/plain"}, 404)
 
     def test_a_key_that_clients_choose_makes_one(self):
         product = self.product("Told")["ID"]
         path = f"ProductDescriptions(ProductID={product},LanguageKey='DE')"
+        self.request("PUT", path, {"Description": "No"}, 412, If_Match="*")
         self.request("PUT", path, {"Description": "Erz\u00e4hlt"}, 201)
         self.get(path)
 

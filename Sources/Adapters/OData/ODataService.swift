@@ -93,12 +93,16 @@ struct ODataService: Sendable {
         switch request.target.resource {
         case .service:
             try ResourceDesk.only(["GET"], request)
-            return Answers(format: request.format).json(documents.service(request.format, root: request.root))
+            let answers = Answers(format: request.format)
+            return KeptDocument(answers: answers, asked: request.headers)
+                .kept(answers.json(documents.service(request.format, root: request.root)))
         case .metadata:
             try ResourceDesk.only(["GET"], request)
             let document = try documents.metadata(
                 format: request.target.formatOption, accept: request.headers["Accept"], version: request.format.version)
-            return Answers(format: request.format).text(document.body, type: document.type)
+            let answers = Answers(format: request.format)
+            return KeptDocument(answers: answers, asked: request.headers)
+                .kept(answers.text(document.body, type: document.type))
         case .path(let segments):
             let address = try address(segments, request)
             return try await ResourceDesk(service: self, request: request).answer(address)

@@ -86,9 +86,12 @@ struct EntityWriting: Sendable {
     func change(_ place: EntityPlace, replacing: Bool) async throws -> DoorAnswer {
         let conditions = WriteConditions(request.headers)
         for attempt in 1...Self.attempts {
-            let record = try await desk.finder.record(place)
+            guard let record = try await desk.finder.record(place) else {
+                let id = try missing(place)
+                try conditions.check(nil)
+                return try await upsert(place, id)
+            }
             try conditions.check(record)
-            guard let record else { return try await upsert(place, conditions) }
             do {
                 return try await change(record, at: place, replacing: replacing)
             } catch let error as PorticoError where error.code == .preconditionFailed && attempt < Self.attempts {
@@ -130,14 +133,19 @@ struct EntityWriting: Sendable {
         return desk.answers.nothing(headers: headers)
     }
 
-    /// Creates the entity under the key that the address names, unless the service makes the keys or the entity is a
-    /// medium (Protocol 4.01, section 11.4.4).
-    private func upsert(_ place: EntityPlace, _ conditions: WriteConditions) async throws -> DoorAnswer {
-        guard request.createsMissing, conditions.allowsCreation, case .key(let id) = place.origin,
-            !place.table.isSingleton, !place.table.makesKeys(desk.tables.model), place.table.streams["$value"] == nil
+    /// The key to create what is not there under. Throws `record.notFound` where a change creates nothing: where the
+    /// service makes the keys, and for media (Protocol 4.01, section 11.4.4). Conditions are not looked at then (RFC 9110,
+    /// section 13.2.1).
+    private func missing(_ place: EntityPlace) throws(PorticoError) -> RecordID {
+        guard request.createsMissing, case .key(let id) = place.origin, !place.table.isSingleton,
+            !place.table.makesKeys(tables.model), place.table.streams["$value"] == nil
         else {
             throw PorticoError(.recordNotFound, "There is no such entity.", target: place.table.source)
         }
+        return id
+    }
+
+    private func upsert(_ place: EntityPlace, _ id: RecordID) async throws -> DoorAnswer {
         try desk.capable(place.table, .insert)
         let payload = try EntityPayload(json(), of: place.table, declared: place.type, model: tables.model)
         var changes = ChangeSet()

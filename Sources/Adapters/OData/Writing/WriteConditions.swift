@@ -10,8 +10,6 @@ struct WriteConditions: Sendable {
         ifNoneMatch = headers["If-None-Match"]
     }
 
-    /// Whether an entity that is not there may be created.
-    var allowsCreation: Bool { ifMatch == nil }
     var allowsChange: Bool { ifNoneMatch == nil }
 
     /// Throws `record.preconditionFailed` for a record that they do not hold for.

@@ -39,10 +39,10 @@ extension ExpressionReader {
         _ comparison: Comparison, _ a: RowExpression, _ b: RowExpression, _ left: Meaning, _ right: Meaning,
         _ range: SourceRange
     ) throws(QueryProblem) -> RowExpression {
-        if left.isNull || right.isNull { return .value(false) }
         for type in [left.type, right.type].compactMap({ $0 }) where model.kind(of: type) == .tree {
             throw QueryProblem("Values of the type \(type) have no order.", at: range)
         }
+        if left.isNull || right.isNull { return .value(false) }
         return .isTrue(.compare(comparison, a, b))
     }
 
