@@ -162,6 +162,18 @@ class MultipartBatches(ReferenceTest):
         self.assertIn("HTTP/1.1 400", self.batch(twice).text())
         self.assertEqual(self.value("Products?$filter=Name eq 'Lost'"), [])
 
+    def test_one_entity_is_changed_twice(self):
+        key = self.product("Laptop")["ID"]
+        parts = [
+            self.part(f"PATCH Products({key}) HTTP/1.1\r\nContent-Type: application/json\r\n\r\n{body}", "c", f"Content-ID: {name}\r\n")
+            for name, body in [("a", '{"Rating":7,"Quantity":1}'), ("b", '{"Quantity":2}')]
+        ]
+        text = self.batch(
+            f"--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n{''.join(parts)}--c--\r\n--b--\r\n").text()
+        self.assertEqual(text.count("HTTP/1.1 204"), 2, text)
+        changed = self.product("Laptop")
+        self.assertEqual((changed["Rating"], changed["Quantity"]), (7, 2))
+
     def test_broken_bodies_are_refused(self):
         for body in ["", "--b\r\nINVALID\r\n--b--", self.part("GET Categories HTTP/1.1\r\n\r\n"),
                      self.part("GET Categories HTTP/1.1\r\n\r\n", "other") + "--other--"]:

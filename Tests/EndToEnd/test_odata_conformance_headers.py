@@ -33,6 +33,8 @@ class HeaderFields(ReferenceTest):
         for name in ["maxpagesize", "odata.maxpagesize"]:
             answer = self.get("Products", Prefer=f"{name}=2")
             self.assertEqual(answer.headers["preference-applied"], f"{name}=2")
+        wish = 'odata.include-annotations="*,-Org.OData.Core.V1.*"'
+        self.assertEqual(self.get("Products", Prefer=wish).headers["preference-applied"], wish)
 
 
 if __name__ == "__main__":

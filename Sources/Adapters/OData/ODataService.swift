@@ -22,7 +22,7 @@ struct ODataService: Sendable {
 
     /// At once, or with the address where the answer can be asked for later.
     func respond(to request: DoorRequest) async throws -> DoorAnswer {
-        let version = try ProtocolVersion(request.headers).answered
+        let version = try ProtocolVersion(request.headers, hasBody: !request.body.isEmpty).answered
         let monitor = StatusMonitor(
             answers: later, root: "\(request.origin)\(rootPath)/", request: request, version: version)
         if let id = StatusMonitor.id(in: relative(request)) { return try await monitor.answer(id) }
@@ -70,7 +70,7 @@ struct ODataService: Sendable {
     }
 
     func request(_ request: DoorRequest) throws -> ServiceRequest {
-        let version = try ProtocolVersion(request.headers).answered
+        let version = try ProtocolVersion(request.headers, hasBody: !request.body.isEmpty).answered
         try SnapshotIsolation.refuse(request.headers)
         let (method, relative) = try QueryPost(
             method: request.method,

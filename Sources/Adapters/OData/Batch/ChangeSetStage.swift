@@ -13,7 +13,7 @@ actor ChangeSetStage {
 
     private var state = State.collecting
     private var changes: [RecordChange] = []
-    private var created: [EntityName: [RecordID: WireDictionary]] = [:]
+    private var outlook = ChangeSetOutlook()
     private var held: [CheckedContinuation<Void, Never>] = []
     private var arrivals: [CheckedContinuation<Void, Never>] = []
     private var hasArrived = false
@@ -28,7 +28,7 @@ actor ChangeSetStage {
         }
         let range = changes.count..<(changes.count + more.count)
         changes += more
-        for change in more { remember(change) }
+        for change in more { outlook.add(change) }
         arrive()
         await withCheckedContinuation { held.append($0) }
         guard case .decided(let result) = state else { return nil }
@@ -78,24 +78,13 @@ actor ChangeSetStage {
 
     // MARK: What is held
 
-    private func remember(_ change: RecordChange) {
-        switch change.action {
-        case .create(let id?, let fields), .replace(let id, let fields, _):
-            created[change.entity, default: [:]][id] = fields
-        case .create(nil, _): break
-        case .update(let id, let fields):
-            guard var current = created[change.entity]?[id] else { return }
-            for member in fields { current[member.key] = member.value }
-            created[change.entity]?[id] = current
-        case .delete(let id): created[change.entity]?[id] = nil
-        }
+    /// A record as the change set leaves it, of what is there now.
+    func record(_ id: RecordID, in entity: EntityName, _ current: Record?) -> Record? {
+        guard case .collecting = state else { return current }
+        return outlook.record(id, in: entity, current)
     }
 
-    /// A record that the change set creates, before it is there.
-    func record(_ id: RecordID, in entity: EntityName) -> Record? {
-        guard case .collecting = state, let fields = created[entity]?[id] else { return nil }
-        return Record(id: id, revision: Revision(0), fields: fields)
-    }
+    func has(_ id: RecordID, in entity: EntityName) -> Bool { outlook.has(id, in: entity) }
 
     /// The first record of an entity that was created since so many changes.
     func created(in entity: EntityName, since count: Int) -> (RecordID, WireDictionary)? {
@@ -106,38 +95,4 @@ actor ChangeSetStage {
     }
 
     var count: Int { changes.count }
-}
-
-/// The records as one request of a change set has them.
-struct StagedRecords: RecordStore {
-    let base: any RecordStore
-    let stage: ChangeSetStage
-
-    func record(_ id: RecordID, in entity: EntityName) async throws -> Record? {
-        if let staged = await stage.record(id, in: entity) { return staged }
-        return try await base.record(id, in: entity)
-    }
-
-    func query(_ query: Query, in entity: EntityName) async throws -> RecordPage {
-        try await base.query(query, in: entity)
-    }
-
-    func count(_ filter: Filter?, in entity: EntityName) async throws -> Int {
-        try await base.count(filter, in: entity)
-    }
-
-    func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
-        let free = changes.map { change in
-            // A record of this change set has no revision yet that anybody could have read.
-            change.condition == .revision(Revision(0)) ? RecordChange(change.entity, change.action) : change
-        }
-        if let receipt = try await stage.hold(free) { return receipt }
-        return try await base.apply(changes)
-    }
-
-    func atOneMoment<Result: Sendable>(
-        _ body: @escaping @Sendable (any RecordMoment) throws -> Result
-    ) async throws -> Result {
-        try await base.atOneMoment(body)
-    }
 }

@@ -19,9 +19,11 @@ struct Preferences: Sendable, Equatable {
     /// `omit-values`, which OData 4.0 has with its prefix only.
     private var omitted: String?
     private var omitsWithPrefix = false
+    /// `include-annotations` as it was sent. Answers have none, which suits every wish.
+    private var annotations: String?
 
     init(_ field: String?) {
-        for piece in (field ?? "").split(whereSeparator: { $0 == "," || $0 == ";" }) {
+        for piece in Self.pieces(field ?? "") {
             let pair = piece.split(separator: "=", maxSplits: 1).map { part in
                 String(part.filter { $0 != " " && $0 != "\"" })
             }
@@ -39,8 +41,19 @@ struct Preferences: Sendable, Equatable {
             case "continue-on-error": continuesOnError = value != "false"
             case "track-changes": (tracksChanges, tracksWithPrefix) = (true, hasPrefix)
             case "omit-values": (omitted, omitsWithPrefix) = (value?.lowercased(), hasPrefix)
+            case "include-annotations":
+                annotations = value.map { "\(hasPrefix ? "odata." : "")include-annotations=\"\($0)\"" }
             default: continue
             }
+        }
+    }
+
+    /// Separated by commas and semicolons that are not within quotes.
+    private static func pieces(_ field: String) -> [Substring] {
+        var isQuoted = false
+        return field.split { character in
+            if character == "\"" { isQuoted.toggle() }
+            return !isQuoted && (character == "," || character == ";")
         }
     }
 
@@ -60,6 +73,7 @@ struct Preferences: Sendable, Equatable {
             names.append("\(omitsWithPrefix ? "odata." : "")omit-values=\(omitted.rawValue)")
         }
         if tracked, tracksChanges { names.append(tracksWithPrefix ? "odata.track-changes" : "track-changes") }
+        if let annotations { names.append(annotations) }
         return names.isEmpty ? [:] : ["Preference-Applied": names.joined(separator: ", ")]
     }
 }

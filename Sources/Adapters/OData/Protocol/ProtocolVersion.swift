@@ -4,8 +4,9 @@ import AdapterKit
 struct ProtocolVersion {
     let answered: String
 
-    init(_ headers: DoorHeaders) throws(PorticoError) {
-        if let sent = headers["OData-Version"], sent != "4.0", sent != "4.01" {
+    /// The version that a body is in is of no matter where there is none.
+    init(_ headers: DoorHeaders, hasBody: Bool) throws(PorticoError) {
+        if hasBody, let sent = headers["OData-Version"], sent != "4.0", sent != "4.01" {
             throw PorticoError(.requestInvalid, "This service speaks OData 4.0 and 4.01.", target: "OData-Version")
         }
         guard Self.maximum(headers).map({ $0 >= 4 }) ?? true else {
