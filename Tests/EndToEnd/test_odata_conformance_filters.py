@@ -86,6 +86,14 @@ class Filters(ReferenceTest):
         counted = self.values("Products?$apply=aggregate(Descriptions/$count as Texts)")
         self.assertEqual(counted[0]["Texts"], int(self.get("ProductDescriptions/$count").text()))
 
+    def test_names_are_new_and_amounts_are_positive(self):
+        for steps in [
+            "compute(Price as Name)", "compute(Price as X,Price as X)", "compute(Price as X)/compute(Price as X)",
+            "groupby((Name))/compute(1 as Name)", "topcount(0,Price)", "bottompercent(0,Price)",
+        ]:
+            with self.subTest(steps):
+                self.refused(f"Products?$apply={steps}")
+
     def test_a_rollup_has_the_grand_total(self):
         for levels in ("CategoryID", "null,CategoryID"):
             rows = self.values(f"Products?$apply=groupby((rollup({levels})),aggregate(Price with sum as Total))")

@@ -10,7 +10,7 @@ extension Applier {
     ) throws(QueryProblem) -> AppliedRows {
         var result = try settled(rows)
         if !result.joined.isEmpty { result = try flattened(result) }
-        let number = try self.amount(amount, on: result.ground)
+        let number = try self.amount(amount, of: ranking, on: result.ground)
         let measure = try reader.read(value, on: result.ground)
         guard let type = measure.type, reader.model.family(of: type) == .number else {
             throw QueryProblem("A number is expected.", at: value.range)
@@ -37,11 +37,15 @@ extension Applier {
         }
     }
 
-    private func amount(_ amount: Expression, on ground: Ground) throws(QueryProblem) -> WireValue {
+    /// A sum may be nothing; counts and shares are positive.
+    private func amount(
+        _ amount: Expression, of ranking: Transformation.Ranking, on ground: Ground
+    ) throws(QueryProblem) -> WireValue {
         let wanted = try reader.read(amount, on: ground)
-        guard case .value(let number) = wanted.expression, let decimal = number.decimalValue, !decimal.isNegative else {
-            throw QueryProblem("A number that is not negative is expected.", at: amount.range)
-        }
+        let isSum = ranking == .topsum || ranking == .bottomsum
+        guard case .value(let number) = wanted.expression, let decimal = number.decimalValue, !decimal.isNegative,
+            isSum || !decimal.isZero
+        else { throw QueryProblem("A \(isSum ? "sum" : "positive number") is expected.", at: amount.range) }
         return number
     }
 

@@ -114,6 +114,7 @@ struct Applier {
     private func computed(_ rows: AppliedRows, _ items: [ComputeItem]) throws(QueryProblem) -> AppliedRows {
         var result = try settled(rows)
         for item in items {
+            try checkNew(item, in: result)
             let meaning = try reader.read(item.expression, on: result.ground)
             result.computed.append(AppliedRows.Column(path: [item.name], meaning: meaning))
         }
