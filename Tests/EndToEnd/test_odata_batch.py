@@ -138,6 +138,11 @@ class MultipartBatches(ReferenceTest):
         self.assertEqual(text.count("HTTP/1.1 200"), 2)
         self.assertEqual(self.batch(body).text().count("HTTP/1.1 200"), 1)
 
+    def test_a_failure_is_told_in_the_version_that_is_understood(self):
+        text = self.batch(self.part("GET Nothing HTTP/1.1\r\n\r\n") + "--b--", OData_MaxVersion="4.0").text()
+        self.assertIn("OData-Version: 4.0\r\n", text)
+        self.assertIn("Content-Language: en\r\n", text)
+
     def test_lines_may_end_with_a_line_feed_alone(self):
         body = (self.part("GET Categories HTTP/1.1\r\n\r\n") + "--b--").replace("\r\n", "\n")
         self.assertIn("HTTP/1.1 200", self.batch(body).text())

@@ -34,7 +34,7 @@ struct ODataService: Sendable {
             do {
                 return try await betweenReseeds { try await answer(request) }.gathered()
             } catch {
-                return BatchFailure.answer(error, requestID: request.requestID)
+                return failure(error, of: request)
             }
         }
         return monitor.accepted(id)

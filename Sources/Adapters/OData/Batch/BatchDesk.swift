@@ -45,7 +45,10 @@ extension ODataService: BatchedDoor {
     static let inheritedFields = ["OData-MaxVersion", "OData-Version"]
 
     func failure(_ error: any Error, of request: DoorRequest) -> DoorAnswer {
-        BatchFailure.answer(error, requestID: request.requestID)
+        var answer = BatchFailure.answer(error, requestID: request.requestID)
+        answer.headers["Content-Language"] = "en"
+        answer.headers["OData-Version"] = ProtocolVersion.failing(request.headers)
+        return answer
     }
 
     func address(_ target: String) -> Address? {
