@@ -38,9 +38,13 @@ final class RepeatedRequestHandler: ChannelInboundHandler, RemovableChannelHandl
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        guard hasPassedOn else { return inside.readingEnded() }
-        hasPassedOn = false
-        context.fireChannelReadComplete()
+        guard !hasPassedOn else {
+            hasPassedOn = false
+            return context.fireChannelReadComplete()
+        }
+        inside.readingEnded()
+        // The channel would ask every layer now whether they want more.
+        if inside.wantsMore { context.read() }
     }
 
     /// The decoder gets the beginning of a message, and the door tells what it has let in of it.

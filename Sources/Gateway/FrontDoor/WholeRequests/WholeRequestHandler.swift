@@ -102,6 +102,9 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if let context { endReading(context) }
     }
 
+    /// Whether nothing waits, here or in the layers behind, before which no more should be read.
+    var wantsMore: Bool { arrivals.isEmpty && passedOn == 0 }
+
     private func endReading(_ context: ChannelHandlerContext) {
         if hasHeard { patience.noteActivity() }
         hasHeard = false
