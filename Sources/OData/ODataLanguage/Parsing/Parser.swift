@@ -17,7 +17,7 @@ struct Parser {
     var isInPath = false
     /// Which OData the text is written in.
     var language = LanguageVersion.v4
-    /// Before OData 4.01 the case of options, operators and functions matters, and options need their `$`.
+    /// In OData 2.0 the case of options, operators and functions matters, and options need their `$`.
     var isVersion2: Bool { language == .v2 }
     /// Whether `cast` and `isof` take their type in quotes as well, as OData 3 had it and clients still write it.
     var allowsQuotedTypes = false
