@@ -161,6 +161,36 @@ import Testing
         #expect(try await school.page("Students?$apply=outerjoin(Friends as F)&$count=true").count == 5)
     }
 
+    @Test(
+        arguments: [
+            (
+                "Students?$apply=groupby((SchoolID),topcount(1,ID))&$select=SchoolID,ID&$orderby=SchoolID",
+                [[.null, 4], [1, 2], [2, 3]]
+            ),
+            (
+                "Students?$apply=groupby((SchoolID),orderby(ID desc)/skip(1)/aggregate($count as N))&$orderby=SchoolID",
+                [[.null, 0], [1, 1], [2, 0]]
+            ),
+            (
+                "Students?$apply=groupby((School/Name),concat(aggregate($count as N),top(1)/groupby((ID))))&$orderby=School/Name,N,ID",
+                [
+                    [.null, .null, 4], [.null, 1, .null], ["North", .null, 1], ["North", 2, .null],
+                    ["South", .null, 3], ["South", 1, .null],
+                ]
+            ),
+            (
+                "Students?$apply=groupby((rollup(Active)),toppercent(60,ID)/aggregate(ID with sum as S))&$orderby=S,Active",
+                [[false, 2], [.null, 3], [true, 4], [.null, 7]]
+            ),
+            (
+                "Students?$apply=groupby((SchoolID),aggregate(ID with sum as S)/concat(identity,identity))/aggregate($count as N)",
+                [[6]]
+            ),
+        ] as [(String, [[WireValue]])])
+    func `any sequence is carried out for each group`(request: String, expected: [[WireValue]]) async throws {
+        #expect(try await rows(request) == expected)
+    }
+
     @Test func `what cannot be aggregated is refused`() async throws {
         let school = try await School()
         for apply in [

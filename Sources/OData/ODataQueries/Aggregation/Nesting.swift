@@ -24,15 +24,15 @@ struct Nesting {
             try check(sequence, result)
             let inner = try applier.deeper(at: sequence.nameRange)
             let made = try level(sequence.transformations, rows, inner)
-            result.nested.append(NestedRows(sequence.name, isCollection: true, near: result.owner, made, inner))
+            // Without an owner all of it belongs to the one row that there is.
+            let near = result.owner.isEmpty ? [.value(.int64(1))] : result.owner
+            result.nested.append(NestedRows(sequence.name, isCollection: true, near: near, made, inner))
         }
         return result
     }
 
     func added(_ path: MemberPath, _ sequences: [NestedApply]) throws(QueryProblem) -> AppliedRows {
-        guard case .entities(let place) = rows.content else {
-            throw QueryProblem("Only entities have what belongs to them.", at: path.range, kind: .notSupported)
-        }
+        let place = try entities(at: path.range)
         let (navigation, cast) = try applier.navigation(path, of: place)
         var result = rows
         for sequence in sequences {
@@ -42,9 +42,37 @@ struct Nesting {
             let inner = try applier.deeper(to: owned, at: sequence.nameRange)
             let made = try level(sequence.transformations, owned.rows, inner)
             result.nested.append(
-                NestedRows(sequence.name, isCollection: navigation.isCollection, near: owned.near, made, inner))
+                NestedRows(
+                    sequence.name, isCollection: navigation.isCollection,
+                    near: try near(owned.near, of: place, at: path.range), made, inner))
         }
         return result
+    }
+
+    /// What the rows are, or what they were made of.
+    private func entities(at range: SourceRange) throws(QueryProblem) -> EntityPlace {
+        if case .entities(let place) = rows.content { return place }
+        guard let table = reader.tables[applier.set] else {
+            throw QueryProblem("Nothing belongs to these rows.", at: range)
+        }
+        return EntityPlace(source: reader.numbering.next(), table: table, type: table.type.name)
+    }
+
+    /// Where the rows are no entities any more: their columns of the same properties.
+    private func near(
+        _ fields: [RowExpression], of place: EntityPlace, at range: SourceRange
+    ) throws(QueryProblem) -> [RowExpression] {
+        guard case .columns(let columns) = rows.content else { return fields }
+        let told = fields.compactMap { field in
+            columns.first { column in
+                let property = column.path.count == 1 ? place.table.columns[column.path[0]] : nil
+                return property.map { .field(place.source, $0.field) } == field
+            }?.meaning.expression
+        }
+        guard told.count == fields.count else {
+            throw QueryProblem("The rows no longer have what this is found by.", at: range)
+        }
+        return told
     }
 
     private func level(
@@ -53,8 +81,9 @@ struct Nesting {
         let rows = try inner.settled(try inner.apply(transformations, to: start))
         let options = try CollectedOptions([], limits: applier.limits)
         var level = try AppliedLevel(applier: inner, options: options).level(rows)
-        level.relation.columns += rows.owner
-        return (level, rows.owner)
+        let far = rows.owner.isEmpty ? [.value(.int64(1))] : rows.owner
+        level.relation.columns += far
+        return (level, far)
     }
 
     private func check(_ sequence: NestedApply, _ result: AppliedRows) throws(QueryProblem) {

@@ -16,6 +16,7 @@ extension ExpressionReader {
             throw QueryProblem("Paths from here are not supported.", at: path.range, kind: .notSupported)
         case .current: break
         }
+        if let function = HierarchyFunction(path, self, on: ground) { return try function.meaning() }
         if let name = segments.first?.name, name.namespace == nil {
             if let place = ground.variables[name.name] {
                 return try follow(segments.dropFirst(), from: place, path.range, on: ground)
