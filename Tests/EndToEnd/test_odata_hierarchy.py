@@ -36,7 +36,8 @@ def total(branches):
 class Hierarchy(GatewayTest):
     settings = (
         "--set", f"adapters.odata.services.branches.model={MODEL}",
-        "--set", "adapters.odata.services.branches.access=public")
+        "--set", "adapters.odata.services.branches.access=public",
+        "--set", "adapters.odata.services.branches.search=[Branches/Name]")
 
     @classmethod
     def setUpClass(cls):
@@ -67,6 +68,27 @@ class Hierarchy(GatewayTest):
         answer = self.gateway.request("GET", SERVICE + "$metadata", None, {"Accept": "application/xml"})
         self.assertIn(b"RecursiveHierarchy", answer.body)
         self.assertIn(b"BranchTree", answer.body)
+
+    def test_what_the_model_says_of_apply_is_true(self):
+        answer = self.gateway.request("GET", SERVICE + "$metadata", None, {"Accept": "application/json"})
+        container = answer.json()["Company"]["Container"]
+        support = container["@Org.OData.Aggregation.V1.ApplySupportedDefaults"]
+        self.assertIn("Org.OData.Aggregation.V1", json.dumps(answer.json()["$Reference"]))
+        taken = set()
+        for steps in (
+            "identity", "filter(Name ne 'x')", "search(North)", "compute(length(Name) as L)", "orderby(Name)", "skip(1)",
+            "top(2)", "concat(identity,top(1))", "groupby((AboveID))", "aggregate($count as N)", "nest(top(1) as X)",
+            "addnested(Sales,top(1) as X)", "join(Sales as S)", "outerjoin(Sales as S)", f"ancestors({TREE},top(1))",
+            f"descendants({TREE},top(1))", f"traverse({TREE},preorder)",
+            *(f"{end}{by}(1,length(ID))" for end in ("top", "bottom") for by in ("count", "sum", "percent")),
+        ):
+            with self.subTest(steps):
+                self.values(f"Branches?$apply={steps}")
+                taken.add(steps.partition("(")[0])
+        self.assertEqual(set(support["Transformations"]), taken)
+        self.assertTrue(support["From"])
+        self.values("Sales?$apply=aggregate(Amount with sum from BranchID with max as Most)")
+        self.values("Sales?$apply=groupby((rollup(BranchID),rollup(Branch/AboveID)),aggregate($count as N))")
 
     def test_functions_tell_where_a_node_is(self):
         def found(call):
@@ -140,6 +162,18 @@ class Hierarchy(GatewayTest):
         rows = self.values(
             f"Sales?$apply=groupby((rolluprecursive($root/Branches,BranchTree,BranchID,{part})),topcount(1,Amount))&$orderby=BranchID")
         self.assertEqual([(row["BranchID"], row["Amount"]) for row in rows], [("America", 32.25), ("Coast", 32.25), ("East", 32.25)])
+
+    def test_what_is_above_is_expanded(self):
+        rows = self.values(f"Branches?$apply=descendants({TREE},filter(ID eq 'America'),keep start)&$expand=Above($select=ID)")
+        self.assertEqual(
+            {row["ID"]: row["Above"]["ID"] for row in rows}, {name: ABOVE[name] for name in below("America")})
+        page = self.get(f"Branches?$apply=groupby((rolluprecursive({TREE})),aggregate($count as N))&$expand=Above/$ref")
+        self.assertEqual(
+            {row["ID"]: row["Above"] and row["Above"]["@odata.id"].rpartition("/")[2] for row in page["value"]},
+            {name: above and f"Branches('{above}')" for name, above in ABOVE.items()})
+        self.assertEqual(
+            [len(row["Sales"]) for row in self.values("Branches?$apply=topcount(1,length(ID))&$expand=Sales")],
+            [len(SALES.get(max(ABOVE, key=len), []))])
 
     def test_what_is_no_hierarchy_is_refused(self):
         for request, status in (

@@ -191,6 +191,70 @@ import Testing
         #expect(try await rows(request) == expected)
     }
 
+    @Test(
+        arguments: [
+            ("Students?$apply=topcount(2,ID)&$expand=School($select=Name)&$orderby=ID", "School", [["South"], []]),
+            ("Schools?$apply=filter(ID lt 3)&$expand=Students($select=ID;$top=1)&$orderby=ID", "Students", [[1], [3]]),
+            (
+                "Students?$apply=filter(ID le 2)&$expand=Friends($select=ID;$orderby=ID)&$orderby=ID", "Friends",
+                [[2, 3], [1]]
+            ),
+            (
+                "Schools?$apply=concat(filter(ID eq 1),top(1))&$expand=Students($select=ID)", "Students",
+                [[1, 2], [1, 2]]
+            ),
+            (
+                "Schools?$apply=groupby((Parent),aggregate($count as N))&$expand=Above($select=Name)&$orderby=Parent",
+                "Above", [[], ["North"], ["South"]]
+            ),
+            (
+                "Schools?$apply=filter(ID eq 2)/addnested(Students,identity as X)&$expand=X,Above($select=ID)", "Above",
+                [[1]]
+            ),
+            ("Schools?$apply=top(1)&$expand=*", "Above", [[]]),
+        ] as [(String, String, [[WireValue]])])
+    func `what rows lead to is expanded as long as they tell it`(
+        request: String, name: String, expected: [[WireValue]]
+    ) async throws {
+        let page = try await School().page(request)
+        let found = try page.rows.map { row in
+            let (found, shape) = try #require(row.expanded(name, page.shape))
+            let first = shape.columns.firstIndex { $0.isVisible }
+            return found.rows.map { row in first.map { row.values[$0] } ?? .null }
+        }
+        #expect(found == expected)
+    }
+
+    @Test func `what rows no longer tell is not expanded`() async throws {
+        let school = try await School()
+        for request in [
+            "Schools?$apply=groupby((Name))&$expand=Students", "Schools?$apply=top(1)&$expand=Nothing",
+            "Schools?$apply=top(1)&$expand=Students,Students", "Schools?$apply=aggregate($count as N)&$expand=Above",
+        ] {
+            #expect(throws: QueryProblem.self) { try school.plan(request) }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("Schools?$filter=Students/aggregate(ID with sum) gt 2", [1, 2]),
+            ("Schools?$filter=Students/aggregate($count) eq 0", [3]),
+            ("Schools?$filter=Students/S.Guest/aggregate(ID with max) eq 3", [2]),
+            ("Schools?$filter=Students/$filter(ID gt 1)/aggregate(ID with min) eq 2", [1]),
+            ("Students?$filter=ID lt $root/Students/aggregate(ID with average)", [1, 2]),
+            ("Students?$filter=ID gt $these/aggregate(ID with average)", [3, 4]),
+            ("Students?$apply=filter(ID gt 1)/filter(ID gt $these/aggregate(ID with average))", [4]),
+            ("Students?$apply=filter(ID gt 1)&$filter=ID gt $these/aggregate(ID with average)", [4]),
+            ("Students?$apply=groupby((SchoolID),filter(ID eq $these/aggregate(ID with max)))&$orderby=ID", [2, 3, 4]),
+            (
+                "Students?$apply=groupby((SchoolID),filter(ID lt $these/aggregate(ID with max))/aggregate(ID with max as ID))&$orderby=ID",
+                [.null, .null, 1]
+            ),
+        ] as [(String, [WireValue])])
+    func `aggregates are values too`(request: String, expected: [WireValue]) async throws {
+        #expect(try await School().column("ID", request) == expected)
+    }
+
     @Test func `what cannot be aggregated is refused`() async throws {
         let school = try await School()
         for apply in [

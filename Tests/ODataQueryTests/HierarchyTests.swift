@@ -166,6 +166,25 @@ import Testing
         #expect(try await rows(request.replacing("(T", with: "(\(Self.tree)")) == expected)
     }
 
+    @Test(
+        arguments: [
+            ("filter(SchoolID eq Aggregation.rollupnode()/ID)/aggregate($count as N)", [2, 1, 0, 0, 0, 0, 0]),
+            (
+                "compute(case(School eq Aggregation.rollupnode(Position=1):ID) as Own)/aggregate(Own with sum as N)",
+                [3, 3, .null, .null, .null, .null, .null]
+            ),
+            ("filter(Aggregation.rollupnode()/Name eq 'North')/aggregate($count as N)", [3, 0, 0, 0, 0, 0, 0]),
+            (
+                "filter(ID eq $these/aggregate(ID with max))/aggregate(ID with sum as N)",
+                [3, 3, .null, .null, .null, .null, .null]
+            ),
+        ] as [(String, [WireValue])])
+    func `a sequence knows for which node it is carried out`(steps: String, expected: [WireValue]) async throws {
+        let request =
+            "Students?$apply=groupby((rolluprecursive($root/Schools,Tree,SchoolID)),\(steps))&$orderby=SchoolID"
+        #expect(try await rows(request).map { $0[1] } == expected)
+    }
+
     @Test func `each owner has a hierarchy of its own rows`() async throws {
         let page = try await school().page(
             "Schools?$apply=addnested(Students,descendants($root/Students,Circle,ID,filter(ID le 2))/aggregate($count as N) as X)&$orderby=ID&$top=2"
@@ -188,6 +207,10 @@ import Testing
             "Schools?$apply=descendants($root/Schools,Tree,ID,filter(ID eq 1),0)",
             "Schools?$apply=descendants($root/Schools,Tree,ID,filter(ID eq 1),1001)",
             "Schools?$apply=traverse($root/Students,Circle,ID,preorder)",
+            "Schools?$filter=Aggregation.rollupnode() eq null",
+            "Schools?$filter=Aggregation.rollupnode(Position=0) eq null",
+            "Schools?$apply=groupby((rolluprecursive($root/Schools,Tree,ID)),filter(ID eq Aggregation.rollupnode(Position=2)/ID)/aggregate($count as N))",
+            "Schools?$apply=groupby((rolluprecursive($root/Schools,Tree,ID)),filter(ID eq Aggregation.rollupnode(Position=-9223372036854775808)/ID)/aggregate($count as N))",
             "Schools?$filter=Aggregation.isroot(HierarchyNodes=$root/Schools,HierarchyQualifier='Tree')",
             "Schools?$filter=Aggregation.isroot(HierarchyNodes=$root/Schools,HierarchyQualifier='Tree',Node='x')",
             "Schools?$filter=Aggregation.isdescendant(HierarchyNodes=$root/Schools,HierarchyQualifier='Tree',Node=ID)",

@@ -13,10 +13,11 @@ struct ServiceDocuments: Sendable {
     /// The model as version 2's clients read it.
     let version2: [UInt8]
 
-    init(_ model: EntityDataModel) {
+    /// `isSearched`: whether some of its sets can be searched.
+    init(_ model: EntityDataModel, isSearched: Bool) {
         self.model = model
         version = Self.version(model)
-        let document = ChangeTracking(model).document
+        let document = ApplySupport(ChangeTracking(model).document, isSearched: isSearched).document
         xml = Array(document.xmlText.utf8)
         version2 = model.version2Document
         json = (try? JSONFormat().write(document.jsonValue)) ?? []

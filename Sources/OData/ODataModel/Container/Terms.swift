@@ -20,6 +20,7 @@ public enum CoreTerm {
 /// Terms of the Aggregation vocabulary.
 public enum AggregationTerm {
     public static let namespace = "Org.OData.Aggregation.V1"
+    public static let applySupportedDefaults = "\(namespace).ApplySupportedDefaults"
     public static let recursiveHierarchy = "\(namespace).RecursiveHierarchy"
 }
 

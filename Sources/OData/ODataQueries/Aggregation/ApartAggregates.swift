@@ -59,7 +59,7 @@ struct ApartAggregates {
         guard let value = groups.columns.last?.meaning else {
             throw QueryProblem("There is nothing to aggregate.", at: aggregate.range)
         }
-        return made(aggregate, groups, outputs, try grouping.value(method, value, aggregate.range), isCount: false)
+        return made(aggregate, groups, outputs, try reader.meaning(of: method, value, aggregate.range), isCount: false)
     }
 
     // MARK: Paths
@@ -119,7 +119,7 @@ struct ApartAggregates {
         let outputs = groups.indices.map { RowExpression.output(name, $0) }
         let output = Meaning(.output(name, groups.count + 1), value.type)
         let total = try aggregate.method.map { method throws(QueryProblem) in
-            try grouping.value(method, output, aggregate.range)
+            try reader.meaning(of: method, output, aggregate.range)
         }
         let sum = Meaning(.aggregate(.sum, output.expression, isDistinct: false), .int64)
         return made(aggregate, source, outputs, total ?? sum, isCount: isCount)

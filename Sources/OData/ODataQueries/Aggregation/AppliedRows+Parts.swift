@@ -49,6 +49,12 @@ extension AppliedRows {
 extension AppliedRows.Belonging {
     /// Where the rows have become those of a nested relation, whose first columns tell the owner.
     func moved(to name: SourceName) -> Self {
-        Self(values: values.indices.map { .output(name, $0) }, owners: owners)
+        told(by: values.indices.map { .output(name, $0) })
+    }
+
+    /// By other values of the same owners.
+    func told(by values: [RowExpression]) -> Self {
+        let nodes = nodes.map { RollupNode($0.hierarchy, owner: $0.owner, key: values[$0.owner]) }
+        return Self(values: values, owners: owners, nodes: nodes)
     }
 }

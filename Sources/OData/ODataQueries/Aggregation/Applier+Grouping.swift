@@ -51,7 +51,12 @@ extension Applier {
         guard let place = then.firstIndex(where: \.isAggregate), case .aggregate(let aggregates) = then[place],
             then[..<place].allSatisfy(\.looksAtRows), then[(place + 1)...].allSatisfy(\.mayFollowOneRow)
         else { return try GroupsAsOwners(applier: self, properties: properties).grouped(rows, then) }
+        let reads = reader.numbering.theseReads
         let narrowed = try apply(Array(then[..<place]), to: rows)
+        // `$these` are the rows of a group.
+        guard reader.numbering.theseReads == reads else {
+            return try GroupsAsOwners(applier: self, properties: properties).grouped(rows, then)
+        }
         var result = try Grouping(applier: self, rows: narrowed).grouped(properties, aggregates)
         for step in then[(place + 1)...] { result = try afterAggregate(step, result) }
         return result

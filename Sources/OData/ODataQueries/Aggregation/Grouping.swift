@@ -27,7 +27,9 @@ struct Grouping {
             if let found = try ApartAggregates(grouping: self, keys: properties).find(aggregate) {
                 apart.append(found)
             } else {
-                own.append(try column(aggregate))
+                own.append(
+                    AppliedRows.Column(
+                        path: [aggregate.name ?? ""], meaning: try reader.meaning(of: aggregate, on: rows.ground)))
             }
         }
         let groups = rows.owner + keys.map(\.meaning.expression)
@@ -95,52 +97,6 @@ struct Grouping {
 
     static func names(_ path: MemberPath) -> [String] {
         path.segments.compactMap { $0.name }.filter { $0.namespace == nil }.map(\.name)
-    }
-
-    private func column(_ aggregate: AggregateExpression) throws(QueryProblem) -> AppliedRows.Column {
-        let name = aggregate.name ?? ""
-        if case .path(let path) = aggregate.value.form, path.segments.count == 1,
-            case .count? = path.segments.first?.form
-        {
-            return AppliedRows.Column(
-                path: [name], meaning: Meaning(.aggregate(.count, nil, isDistinct: false), .int64))
-        }
-        let value = try reader.read(aggregate.value, on: rows.ground)
-        if aggregate.method == nil, case .path(let path) = aggregate.value.form, case .count? = path.segments.last?.form
-        {
-            return AppliedRows.Column(
-                path: [name], meaning: Meaning(.aggregate(.sum, value.expression, isDistinct: false), .int64))
-        }
-        guard let method = aggregate.method else {
-            throw QueryProblem("An aggregate needs a method, with `with`.", at: aggregate.range)
-        }
-        return AppliedRows.Column(path: [name], meaning: try self.value(method, value, aggregate.range))
-    }
-
-    func value(
-        _ method: WrittenName, _ value: Meaning, _ range: SourceRange
-    ) throws(QueryProblem) -> Meaning {
-        let type = value.type ?? .decimal
-        let kind = reader.model.kind(of: type)
-        func aggregate(_ aggregate: RowExpression.Aggregate, _ type: TypeReference) -> Meaning {
-            Meaning(.aggregate(aggregate, value.expression, isDistinct: false), type)
-        }
-        let isNumber = [.number, .duration].contains(reader.model.family(of: type))
-        switch method.description {
-        case "sum" where isNumber: return aggregate(.sum, kind == .integer ? .int64 : type)
-        case "average" where isNumber: return aggregate(.average, kind == .integer ? .double : type)
-        case "min" where kind != .tree: return aggregate(.minimum, type)
-        case "max" where kind != .tree: return aggregate(.maximum, type)
-        case "countdistinct":
-            return Meaning(.aggregate(.count, value.expression, isDistinct: true), .int64)
-        case "sum", "average", "min", "max":
-            throw QueryProblem("Values of the type \(type) have no \(method).", at: range)
-        default:
-            // Methods of their own have a namespace.
-            throw QueryProblem(
-                "There is no aggregation method \(method).", at: range,
-                kind: method.namespace == nil ? .invalid : .notSupported)
-        }
     }
 }
 

@@ -18,7 +18,7 @@ struct GroupsAsOwners {
         groups.isDistinct = true
         var owned = rows
         owned.belonging = AppliedRows.Belonging(
-            values: rows.owner + keys.map(\.meaning.expression), owners: groups)
+            values: rows.owner + keys.map(\.meaning.expression), owners: groups, nodes: rows.belonging?.nodes ?? [])
         let made = applier.flattened(try applier.settled(try applier.apply(then, to: owned)))
         return told(made, keys, around: rows.belonging)
     }
@@ -33,9 +33,7 @@ struct GroupsAsOwners {
         }
         var result = made
         result.content = .columns(own + columns.filter { column in !own.contains { $0.path == column.path } })
-        result.belonging = around.map {
-            AppliedRows.Belonging(values: made.owner.dropLast(keys.count), owners: $0.owners)
-        }
+        result.belonging = around?.told(by: made.owner.dropLast(keys.count))
         return result
     }
 }

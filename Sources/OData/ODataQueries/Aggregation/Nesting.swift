@@ -32,7 +32,7 @@ struct Nesting {
     }
 
     func added(_ path: MemberPath, _ sequences: [NestedApply]) throws(QueryProblem) -> AppliedRows {
-        let place = try entities(at: path.range)
+        let place = try rows.entities(applier, at: path.range)
         let (navigation, cast) = try applier.navigation(path, of: place)
         var result = rows
         for sequence in sequences {
@@ -44,35 +44,9 @@ struct Nesting {
             result.nested.append(
                 NestedRows(
                     sequence.name, isCollection: navigation.isCollection,
-                    near: try near(owned.near, of: place, at: path.range), made, inner))
+                    near: try rows.told(owned.near, of: place, at: path.range), made, inner))
         }
         return result
-    }
-
-    /// What the rows are, or what they were made of.
-    private func entities(at range: SourceRange) throws(QueryProblem) -> EntityPlace {
-        if case .entities(let place) = rows.content { return place }
-        guard let table = reader.tables[applier.set] else {
-            throw QueryProblem("Nothing belongs to these rows.", at: range)
-        }
-        return EntityPlace(source: reader.numbering.next(), table: table, type: table.type.name)
-    }
-
-    /// Where the rows are no entities any more: their columns of the same properties.
-    private func near(
-        _ fields: [RowExpression], of place: EntityPlace, at range: SourceRange
-    ) throws(QueryProblem) -> [RowExpression] {
-        guard case .columns(let columns) = rows.content else { return fields }
-        let told = fields.compactMap { field in
-            columns.first { column in
-                let property = column.path.count == 1 ? place.table.columns[column.path[0]] : nil
-                return property.map { .field(place.source, $0.field) } == field
-            }?.meaning.expression
-        }
-        guard told.count == fields.count else {
-            throw QueryProblem("The rows no longer have what this is found by.", at: range)
-        }
-        return told
     }
 
     private func level(

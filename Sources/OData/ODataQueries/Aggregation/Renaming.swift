@@ -26,9 +26,7 @@ extension AppliedRows {
         case .entities(let place): content = .entities(place.renamed(from: old, to: new))
         case .columns(let columns): content = .columns(columns.map { $0.moved(from: old, to: new) })
         }
-        belonging = belonging.map {
-            Belonging(values: $0.values.map { $0.moved(from: old, to: new) }, owners: $0.owners)
-        }
+        belonging = belonging.map { $0.told(by: $0.values.map { $0.moved(from: old, to: new) }) }
     }
 }
 

@@ -35,8 +35,10 @@ struct RecursiveRollup {
         let isOf = RowExpression.compare(.equal, .output(name, 0), try hierarchy.node(path, of: rows))
         var result = rows
         result.joins.append(Join(.inner, .rows(below, as: name), on: isOf))
+        let node = RollupNode(hierarchy, owner: rows.owner.count, key: .output(name, 1))
         result.belonging = AppliedRows.Belonging(
-            values: rows.owner + [.output(name, 1)], owners: try owners(rows.belonging))
+            values: rows.owner + [node.key], owners: try owners(rows.belonging),
+            nodes: (rows.belonging?.nodes ?? []) + [node])
         return result
     }
 
@@ -74,9 +76,7 @@ struct RecursiveRollup {
                 on: .compare(.equal, hierarchy.key(node), key)))
         let own = try properties(of: node)
         result.content = .columns(own + columns.filter { column in !own.contains { $0.path == column.path } })
-        result.belonging = around.map {
-            AppliedRows.Belonging(values: result.owner.dropLast(), owners: $0.owners)
-        }
+        result.belonging = around?.told(by: result.owner.dropLast())
         return result
     }
 
