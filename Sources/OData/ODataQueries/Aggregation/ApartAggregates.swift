@@ -73,13 +73,7 @@ struct ApartAggregates {
 
     /// Along the navigation properties that the path begins with. Nil where there are no entities to begin from.
     private func walk(_ path: MemberPath) throws(QueryProblem) -> Walk? {
-        guard case .entities(let place) = rows.content, path.start == .current else { return nil }
-        var walk = Walk(place: place, rest: path.segments[...])
-        if let joined = rows.joined.first(where: { $0.name == path.segments.first?.name?.description }) {
-            guard case .entity(let reached) = joined.content else { return nil }
-            // Its rows are there already; what is missing is only that each counts once.
-            walk = Walk(place: reached, joins: rows.joins, rest: path.segments.dropFirst())
-        }
+        guard path.start == .current, var walk = start(of: path) else { return nil }
         while let name = walk.rest.first?.name {
             if name.namespace != nil {
                 let cast = reader.resolved(name)
@@ -96,6 +90,16 @@ struct ApartAggregates {
             walk.rest = walk.rest.dropFirst()
         }
         return walk
+    }
+
+    private func start(of path: MemberPath) -> Walk? {
+        if let joined = rows.joined.first(where: { $0.name == path.segments.first?.name?.description }) {
+            guard case .entity(let reached) = joined.content else { return nil }
+            // Its rows are there already; what is missing is only that each counts once.
+            return Walk(place: reached, joins: rows.joins, rest: path.segments.dropFirst())
+        }
+        guard case .entities(let place) = rows.content else { return nil }
+        return Walk(place: place, rest: path.segments[...])
     }
 
     private func aggregated(_ aggregate: AggregateExpression, _ walk: Walk) throws(QueryProblem) -> ApartAggregate? {

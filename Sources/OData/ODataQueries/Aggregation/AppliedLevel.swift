@@ -13,7 +13,10 @@ struct AppliedLevel {
     func level(
         _ transformations: [Transformation], _ source: RelationSource, _ place: EntityPlace, where base: RowExpression?
     ) throws(QueryProblem) -> LevelPlan {
-        let start = AppliedRows(source: source, condition: base, content: .entities(place))
+        try level(transformations, of: AppliedRows(source: source, condition: base, content: .entities(place)))
+    }
+
+    func level(_ transformations: [Transformation], of start: AppliedRows) throws(QueryProblem) -> LevelPlan {
         var rows = try applier.settled(try applier.apply(transformations, to: start))
         for item in options.compute {
             let meaning = try reader.read(item.expression, on: rows.ground)
@@ -23,6 +26,8 @@ struct AppliedLevel {
             rows.condition = reader.both(rows.condition, try reader.condition(filter, on: rows.ground))
         }
         if !options.order.isEmpty { rows.order = try applier.order(options.order, on: rows.ground) }
+        // Entities are columns where there is no one set that the rows are of.
+        if case .columns = rows.content, !rows.joined.isEmpty { rows = applier.flattened(rows) }
         return try level(rows)
     }
 

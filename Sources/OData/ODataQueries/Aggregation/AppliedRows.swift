@@ -78,7 +78,7 @@ struct AppliedRows {
         switch content {
         case .entities(let place):
             [RowOrder(.field(place.source, place.table.keyField))] + joined.flatMap(\.tieBreak)
-        case .columns(let columns): columns.tieBreak
+        case .columns(let columns): columns.tieBreak + joined.flatMap(\.tieBreak)
         }
     }
 

@@ -15,10 +15,13 @@ extension Applier {
 
     /// Entities as the columns of their properties: in a concat one may come twice.
     func flattened(_ rows: AppliedRows) -> AppliedRows {
-        guard case .entities(let place) = rows.content else { return rows }
+        let own: [AppliedRows.Column]
+        switch rows.content {
+        case .entities(let place): own = properties(of: place)
+        case .columns(let columns): own = columns
+        }
         var result = rows
-        result.content = .columns(
-            properties(of: place) + rows.joined.flatMap { $0.columns(self) })
+        result.content = .columns(own + rows.joined.flatMap { $0.columns(self) })
         result.joined = []
         return result
     }
