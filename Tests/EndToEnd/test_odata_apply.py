@@ -58,6 +58,52 @@ class Nested(ReferenceTest):
             self.assertEqual([item["N"] for item in row["Both"] if item["N"] is not None], [len(own)])
             self.assertEqual(len(row["Both"]), 1 + sum(product["Price"] > 500 for product in own))
 
+    def test_the_dearest_of_each_that_reach_a_sum_or_a_share(self):
+        steps = "topsum(600,Price) as Sum,toppercent(50,Price) as Share,bottomsum(100,Price) as Low"
+        rows = self.values(f"Categories?$apply=addnested(Products,{steps})&$orderby=ID")
+
+        def reaching(prices, limit):
+            found = []
+            while len(found) < len(prices) and sum(found) < limit:
+                found.append(prices[len(found)])
+            return found
+
+        for row, category in zip(rows, self.categories, strict=True):
+            prices = sorted((product["Price"] for product in self.of(category)), reverse=True)
+            for name, expected in (
+                ("Sum", reaching(prices, 600)), ("Share", reaching(prices, sum(prices) / 2)),
+                ("Low", reaching(prices[::-1], 100)),
+            ):
+                with self.subTest(category=category["Name"], name=name):
+                    self.assertEqual(sorted(product["Price"] for product in row[name]), sorted(expected))
+
+    def test_united_rows_keep_their_collections_and_get_further_ones(self):
+        nested = "addnested(Products,aggregate($count as N) as T)"
+        names = {category["ID"]: category["Name"] for category in self.categories}
+        rows = self.values(f"Categories?$apply=concat(filter(Name eq 'Electronics')/{nested},filter(Name ne 'Electronics'))")
+        self.assertEqual(len(rows), len(names))
+        for row in rows:
+            own = [{"N": len(self.of(row))}] if names[row["ID"]] == "Electronics" else []
+            self.assertEqual(row["T"], own)
+        rows = self.values(f"Categories?$apply=concat(identity,filter(Name eq 'Electronics'))/{nested}")
+        self.assertEqual(len(rows), len(names) + 1)
+        for row in rows:
+            self.assertEqual(row["T"], [{"N": len(self.of(row))}])
+        self.refused(f"Categories?$apply=groupby((Name))/{nested}")
+
+    def test_of_each_group_any_part_is_taken(self):
+        rows = self.values("Products?$apply=groupby((CategoryID),topcount(1,Price))")
+        dearest = {}
+        for product in self.products:
+            key = product["CategoryID"]
+            dearest[key] = max(dearest.get(key, 0), product["Price"])
+        self.assertEqual({row["CategoryID"]: row["Price"] for row in rows}, dearest)
+        rows = self.values("Products?$apply=groupby((CategoryID),orderby(Price desc)/skip(1)/aggregate(Price with sum as S,$count as N))")
+        for row in rows:
+            prices = sorted(product["Price"] for product in self.products if product["CategoryID"] == row["CategoryID"])[:-1]
+            self.assertEqual(row["N"], len(prices))
+            self.assertEqual(self.rounded(row["S"]), round(sum(prices), 2) if prices else None)
+
     def test_collections_within_collections_and_over_links(self):
         steps = "addnested(RelatedProducts,aggregate($count as N) as Related)/filter(Price gt 20) as P"
         rows = self.values(f"Categories?$apply=addnested(Products,{steps})&$orderby=ID")
@@ -126,7 +172,6 @@ class Nested(ReferenceTest):
             with self.subTest(steps):
                 self.refused(f"Categories?$apply={steps}")
         self.refused("Products?$apply=addnested(Category,filter(Name eq 'x') as X)")
-        self.refused("Products?$apply=addnested(RelatedProducts,toppercent(10,Price) as X)", 501)
 
 
 if __name__ == "__main__":

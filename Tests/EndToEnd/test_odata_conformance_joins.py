@@ -34,6 +34,40 @@ class CrossJoins(ReferenceTest):
         self.assertEqual(len(set(seen)), page["@odata.count"])
         self.assertEqual(len(seen), page["@odata.count"])
 
+    def test_what_is_joined_is_aggregated(self):
+        names = {row["ID"]: row["Name"] for row in self.values("Categories")}
+        products = [row for row in self.values("Products") if row["CategoryID"] in names]
+        match = "filter(Products/CategoryID eq Categories/ID)"
+        total = "aggregate(Products/Price with sum as Total,Products/$count as N)"
+        page = self.get(f"{BOTH}?$apply={match}/groupby((Categories/Name),{total})&$orderby=Total desc").json()
+        self.assertTrue(page["@odata.context"].endswith("$metadata#Collection(Edm.ComplexType)"))
+        own = {name: [row["Price"] for row in products if names[row["CategoryID"]] == name] for name in names.values()}
+        self.assertEqual(
+            {row["Categories"]["Name"]: (round(row["Total"], 2), row["N"]) for row in page["value"]},
+            {name: (round(sum(prices), 2), len(prices)) for name, prices in own.items() if prices})
+        totals = [row["Total"] for row in page["value"]]
+        self.assertEqual(totals, sorted(totals, reverse=True))
+        # Without a condition each product is there once for every category, and counts once.
+        [row] = self.values(f"{BOTH}?$apply=aggregate($count as Rows,Products/$count as N)")
+        every = len(self.values("Products"))
+        self.assertEqual((row["Rows"], row["N"]), (every * len(names), every))
+
+    def test_what_is_joined_and_not_aggregated_is_told_with_pages(self):
+        path, found = f"{BOTH}?$apply=filter(Products/CategoryID eq Categories/ID)/compute(Products/Price mul 2 as Twice)&$count=true", []
+        while path:
+            page = self.get(path, Prefer="maxpagesize=3").json()
+            found += page["value"]
+            path = page.get("@odata.nextLink", "").partition("/odata/v4/reference/")[2]
+        self.assertEqual(len(found), page["@odata.count"])
+        for row in found:
+            self.assertEqual(row["Products"]["CategoryID"], row["Categories"]["ID"])
+            self.assertAlmostEqual(row["Twice"], row["Products"]["Price"] * 2)
+        best = self.values(f"{BOTH}?$apply=filter(Products/CategoryID eq Categories/ID)/topcount(2,Products/Price)/groupby((Products/Name))")
+        self.assertEqual(len(best), 2)
+        self.refused(f"{BOTH}?$apply=groupby((Nothing/Name))")
+        self.refused(f"{BOTH}?$apply=groupby((Name))")
+        self.refused("$crossjoin(Products,Products)?$apply=identity")
+
     def test_what_is_no_set_is_not_found(self):
         self.refused("$crossjoin(Products,Nothing)", 404)
         self.refused(f"{BOTH}?$filter=Name eq 'x'")

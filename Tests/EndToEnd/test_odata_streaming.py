@@ -215,6 +215,88 @@ class Slow(Streaming):
         self.assertEqual(len(self.get(V4 + "Students").json()["value"]), STUDENTS)
 
 
+class Batched(Streaming):
+    """Reads of a batch are made while its answer is sent."""
+
+    def batch(self, requests, **headers):
+        return self.expect(self.gateway.request("POST", V4 + "$batch", *self.written(requests, **headers), user="alice"), 200)
+
+    @staticmethod
+    def written(requests, **headers):
+        numbered = [{"id": str(number)} | request for number, request in enumerate(requests)]
+        return json.dumps({"requests": numbered}), {"Content-Type": "application/json"} | headers
+
+    @staticmethod
+    def read(url):
+        return {"method": "GET", "url": url.removeprefix(V4)}
+
+    def patch(self, name):
+        return {"method": "PATCH", "url": "Students(1)", "headers": {"content-type": "application/json"}, "body": {"LastName": name}}
+
+    def test_its_parts_are_what_they_are_alone(self):
+        paths = ["Students", "Students?$top=3", "Nothing", "Students?$orderby=LastName desc", "Students(1)", "Students/$count", "$metadata"]
+        answer = self.batch(map(self.read, paths), Prefer="continue-on-error")
+        self.assertEqual(answer.headers["transfer-encoding"], "chunked")
+        parts = answer.json()["responses"]
+        self.assertEqual([part["id"] for part in parts], [str(number) for number in range(len(paths))])
+        for path, part in zip(paths, parts, strict=True):
+            alone = self.gateway.request("GET", V4 + path.replace(" ", "%20"), user="alice")
+            self.assertEqual(part["status"], alone.status, path)
+            if alone.status == 200 and "json" in alone.headers["content-type"]:
+                self.assertEqual(part["body"], alone.json(), path)
+        self.assertIn("content-length", self.batch([self.read("Students?$top=3"), self.read("Students(1)")]).headers)
+
+    def test_what_fails_ends_it_as_before(self):
+        parts = self.batch([self.read("Students"), self.read("Nothing"), self.read("Students")]).json()["responses"]
+        self.assertEqual([part["status"] for part in parts], [200, 404, 424])
+
+    def test_multipart_of_both_versions(self):
+        for root, status in ((V4, 200), (V2, 202)):
+            head = "--b\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n"
+            text = "".join(
+                f"{head}GET {path} HTTP/1.1\r\nAccept: application/json\r\n\r\n\r\n" for path in ("Students", "Students?$top=1", "Students"))
+            answer = self.expect(self.gateway.request(
+                "POST", root + "$batch", text + "--b--\r\n", {"Content-Type": "multipart/mixed; boundary=b", "X-Requested-With": "X"},
+                user="alice"), status)
+            self.assertEqual(answer.headers["transfer-encoding"], "chunked")
+            boundary = answer.headers["content-type"].partition("boundary=")[2].encode()
+            parts = answer.body.split(b"--" + boundary)
+            self.assertEqual((parts[0], parts[-1]), (b"", b"--\r\n"))
+            bodies = [json.loads(part.split(b"\r\n\r\n", 2)[2]) for part in parts[1:-1]]
+            rows = [self.rows(body) for body in bodies]
+            self.assertEqual([len(part) for part in rows], [STUDENTS, 1, STUDENTS])
+            self.assertEqual(bodies[0], bodies[2])
+
+    @staticmethod
+    def rows(body):
+        """Of a collection, as either version has it."""
+        if "value" in body:
+            return body["value"]
+        return body["d"]["results"] if isinstance(body["d"], dict) else body["d"]
+
+    def test_memory_is_bounded_however_many_are_long(self):
+        self.batch([self.read(LARGE)])
+        before = self.gateway.resident("VmRSS")
+        answer = self.batch([self.read(LARGE)] * 6)
+        self.assertGreater(len(answer.body), MOST_GROWTH)
+        self.assertLess(self.gateway.resident("VmHWM") - before, MOST_GROWTH)
+
+    def test_what_is_changed_is_changed_though_nobody_takes_the_answer(self):
+        for steps in (
+            [self.patch("Before"), self.read(LARGE), self.read(LARGE)], [self.read("Students"), self.patch("Between"), self.read(LARGE)],
+        ):
+            body, headers = self.written(steps)
+            credentials = base64.b64encode(b"alice:portico-demo").decode()
+            connection = self.gateway.connect()
+            connection.sendall((
+                f"POST {V4}$batch HTTP/1.1\r\nHost: 127.0.0.1:{self.gateway.port}\r\nAuthorization: Basic {credentials}\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}").encode())
+            self.assertTrue(connection.recv(4096).startswith(b"HTTP/1.1 200"))
+            connection.close()
+            name = next(step["body"]["LastName"] for step in steps if "body" in step)
+            self.assertEqual(self.get(V4 + "Students(1)").json()["LastName"], name)
+
+
 class Broken(Streaming):
     settings = Streaming.settings + ("--set", "adapters.odata.limits.streamSeconds=2")
 

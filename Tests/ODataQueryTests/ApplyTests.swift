@@ -161,6 +161,100 @@ import Testing
         #expect(try await school.page("Students?$apply=outerjoin(Friends as F)&$count=true").count == 5)
     }
 
+    @Test(
+        arguments: [
+            (
+                "Students?$apply=groupby((SchoolID),topcount(1,ID))&$select=SchoolID,ID&$orderby=SchoolID",
+                [[.null, 4], [1, 2], [2, 3]]
+            ),
+            (
+                "Students?$apply=groupby((SchoolID),orderby(ID desc)/skip(1)/aggregate($count as N))&$orderby=SchoolID",
+                [[.null, 0], [1, 1], [2, 0]]
+            ),
+            (
+                "Students?$apply=groupby((School/Name),concat(aggregate($count as N),top(1)/groupby((ID))))&$orderby=School/Name,N,ID",
+                [
+                    [.null, .null, 4], [.null, 1, .null], ["North", .null, 1], ["North", 2, .null],
+                    ["South", .null, 3], ["South", 1, .null],
+                ]
+            ),
+            (
+                "Students?$apply=groupby((rollup(Active)),toppercent(60,ID)/aggregate(ID with sum as S))&$orderby=S,Active",
+                [[false, 2], [.null, 3], [true, 4], [.null, 7]]
+            ),
+            (
+                "Students?$apply=groupby((SchoolID),aggregate(ID with sum as S)/concat(identity,identity))/aggregate($count as N)",
+                [[6]]
+            ),
+        ] as [(String, [[WireValue]])])
+    func `any sequence is carried out for each group`(request: String, expected: [[WireValue]]) async throws {
+        #expect(try await rows(request) == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("Students?$apply=topcount(2,ID)&$expand=School($select=Name)&$orderby=ID", "School", [["South"], []]),
+            ("Schools?$apply=filter(ID lt 3)&$expand=Students($select=ID;$top=1)&$orderby=ID", "Students", [[1], [3]]),
+            (
+                "Students?$apply=filter(ID le 2)&$expand=Friends($select=ID;$orderby=ID)&$orderby=ID", "Friends",
+                [[2, 3], [1]]
+            ),
+            (
+                "Schools?$apply=concat(filter(ID eq 1),top(1))&$expand=Students($select=ID)", "Students",
+                [[1, 2], [1, 2]]
+            ),
+            (
+                "Schools?$apply=groupby((Parent),aggregate($count as N))&$expand=Above($select=Name)&$orderby=Parent",
+                "Above", [[], ["North"], ["South"]]
+            ),
+            (
+                "Schools?$apply=filter(ID eq 2)/addnested(Students,identity as X)&$expand=X,Above($select=ID)", "Above",
+                [[1]]
+            ),
+            ("Schools?$apply=top(1)&$expand=*", "Above", [[]]),
+        ] as [(String, String, [[WireValue]])])
+    func `what rows lead to is expanded as long as they tell it`(
+        request: String, name: String, expected: [[WireValue]]
+    ) async throws {
+        let page = try await School().page(request)
+        let found = try page.rows.map { row in
+            let (found, shape) = try #require(row.expanded(name, page.shape))
+            let first = shape.columns.firstIndex { $0.isVisible }
+            return found.rows.map { row in first.map { row.values[$0] } ?? .null }
+        }
+        #expect(found == expected)
+    }
+
+    @Test func `what rows no longer tell is not expanded`() async throws {
+        let school = try await School()
+        for request in [
+            "Schools?$apply=groupby((Name))&$expand=Students", "Schools?$apply=top(1)&$expand=Nothing",
+            "Schools?$apply=top(1)&$expand=Students,Students", "Schools?$apply=aggregate($count as N)&$expand=Above",
+        ] {
+            #expect(throws: QueryProblem.self) { try school.plan(request) }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("Schools?$filter=Students/aggregate(ID with sum) gt 2", [1, 2]),
+            ("Schools?$filter=Students/aggregate($count) eq 0", [3]),
+            ("Schools?$filter=Students/S.Guest/aggregate(ID with max) eq 3", [2]),
+            ("Schools?$filter=Students/$filter(ID gt 1)/aggregate(ID with min) eq 2", [1]),
+            ("Students?$filter=ID lt $root/Students/aggregate(ID with average)", [1, 2]),
+            ("Students?$filter=ID gt $these/aggregate(ID with average)", [3, 4]),
+            ("Students?$apply=filter(ID gt 1)/filter(ID gt $these/aggregate(ID with average))", [4]),
+            ("Students?$apply=filter(ID gt 1)&$filter=ID gt $these/aggregate(ID with average)", [4]),
+            ("Students?$apply=groupby((SchoolID),filter(ID eq $these/aggregate(ID with max)))&$orderby=ID", [2, 3, 4]),
+            (
+                "Students?$apply=groupby((SchoolID),filter(ID lt $these/aggregate(ID with max))/aggregate(ID with max as ID))&$orderby=ID",
+                [.null, .null, 1]
+            ),
+        ] as [(String, [WireValue])])
+    func `aggregates are values too`(request: String, expected: [WireValue]) async throws {
+        #expect(try await School().column("ID", request) == expected)
+    }
+
     @Test func `what cannot be aggregated is refused`() async throws {
         let school = try await School()
         for apply in [

@@ -22,6 +22,13 @@ import Testing
             ("filter(ID gt 1)/aggregate($count as N)/filter(N gt 0)", [[[1]], [[1]], []]),
             ("topcount(1,ID)/aggregate(ID with max as Last)", [[[2]], [[3]], [[.null]]]),
             ("orderby(ID desc)/skip(1)/aggregate($count as N)", [[[1]], [[0]], [[0]]]),
+            ("topsum(2,ID)/groupby((ID))", [[[2]], [[3]], []]),
+            ("topsum(3,ID)/groupby((ID))", [[[1], [2]], [[3]], []]),
+            ("bottomsum(1,ID)/groupby((ID))", [[[1]], [[3]], []]),
+            ("toppercent(50,ID)/groupby((ID))", [[[2]], [[3]], []]),
+            ("toppercent(100,ID)/aggregate($count as N)", [[[2]], [[1]], [[0]]]),
+            ("groupby((ID))/bottompercent(20,ID)", [[[1]], [[3]], []]),
+            ("join(Friends as F)/topsum(3,F/ID)/groupby((ID,F/ID))", [[[1, 3]], [], []]),
             ("join(Friends as F)/groupby((ID,F/ID))", [[[1, 2], [1, 3], [2, 1]], [], []]),
             ("aggregate(Friends/$count as N,Friends/ID with max as M)", [[[3, 3]], [[0, .null]], [[0, .null]]]),
             ("aggregate($count from Active with max as Most)", [[[1]], [[1]], [[.null]]]),
@@ -49,6 +56,39 @@ import Testing
         let steps =
             "addnested(Students,aggregate($count as N) as X)/topcount(2,ID)/filter(ID lt 3)/orderby(ID desc)/top(1)"
         #expect(try await nested("X", "Schools?$apply=\(steps)") == [[[1]]])
+    }
+
+    @Test func `rows of several origins keep what was nested in them`() async throws {
+        let one = "filter(ID eq 1)/addnested(Students,aggregate($count as N) as X)"
+        #expect(
+            try await nested("X", "Schools?$apply=concat(\(one),filter(ID gt 1))&$orderby=ID") == [[[2]], [], []])
+        #expect(
+            try await nested(
+                "X",
+                "Schools?$apply=addnested(Students,aggregate($count as N) as X)/concat(top(1),identity)&$orderby=ID")
+                == [[[2]], [[2]], [[1]], [[0]]])
+        #expect(
+            try await nested(
+                "X", "Schools?$apply=concat(aggregate($count as N),nest(top(1)/groupby((ID)) as X))&$orderby=N")
+                == [[[1]], []])
+        await #expect(throws: QueryProblem.self) {
+            try await School().plan("Schools?$apply=concat(\(one),filter(ID gt 1)/addnested(Students,top(1) as X))")
+        }
+    }
+
+    @Test func `what is no entity any more has what belongs to it, as long as it tells whose it is`() async throws {
+        let count = "addnested(Students,aggregate($count as N) as X)"
+        #expect(
+            try await nested("X", "Schools?$apply=concat(filter(ID eq 1),filter(ID ne 3))/\(count)&$orderby=ID")
+                == [[[2]], [[2]], [[1]]])
+        #expect(
+            try await nested("X", "Schools?$apply=groupby((ID,Name))/\(count)/topcount(2,ID)&$orderby=ID")
+                == [[[1]], [[0]]])
+        #expect(
+            try await nested("X", "Schools?$apply=join(Students as S)/top(2)/\(count)&$orderby=ID") == [[[2]], [[2]]])
+        await #expect(throws: QueryProblem.self) {
+            try await School().plan("Schools?$apply=groupby((Name))/\(count)")
+        }
     }
 
     @Test func `one row of everything`() async throws {

@@ -15,7 +15,9 @@ struct School {
     private let directory: Directory
 
     static let csdl = """
-        <edmx:Edmx xmlns:edmx="http://docs.oasis-open.org/odata/ns/edmx" Version="4.01"><edmx:DataServices>
+        <edmx:Edmx xmlns:edmx="http://docs.oasis-open.org/odata/ns/edmx" Version="4.01">
+        <edmx:Reference Uri="https://example.org/Org.OData.Aggregation.V1.xml">
+          <edmx:Include Namespace="Org.OData.Aggregation.V1" Alias="Aggregation"/></edmx:Reference><edmx:DataServices>
         <Schema xmlns="http://docs.oasis-open.org/odata/ns/edm" Namespace="S">
           <EnumType Name="Flags" IsFlags="true"><Member Name="None" Value="0"/><Member Name="Late" Value="1"/>
             <Member Name="Ill" Value="2"/></EnumType>
@@ -25,6 +27,12 @@ struct School {
             <Property Name="Parent" Type="Edm.Int32"/>
             <NavigationProperty Name="Students" Type="Collection(S.Student)" Partner="School"/>
             <NavigationProperty Name="Above" Type="S.School"><ReferentialConstraint Property="Parent" ReferencedProperty="ID"/></NavigationProperty>
+            <Annotation Term="Aggregation.RecursiveHierarchy" Qualifier="Tree"><Record>
+              <PropertyValue Property="NodeProperty" PropertyPath="ID"/>
+              <PropertyValue Property="ParentNavigationProperty" NavigationPropertyPath="Above"/></Record></Annotation>
+            <Annotation Term="Aggregation.RecursiveHierarchy" Qualifier="Names"><Record>
+              <PropertyValue Property="NodeProperty" PropertyPath="Name"/>
+              <PropertyValue Property="ParentNavigationProperty" NavigationPropertyPath="Above"/></Record></Annotation>
           </EntityType>
           <EntityType Name="Student"><Key><PropertyRef Name="ID"/></Key>
             <Property Name="ID" Type="Edm.Int32" Nullable="false"/><Property Name="Name" Type="Edm.String"/>
@@ -35,6 +43,9 @@ struct School {
             <Property Name="Marks" Type="Collection(Edm.Int32)"/><Property Name="Active" Type="Edm.Boolean"/>
             <NavigationProperty Name="School" Type="S.School" Partner="Students"><ReferentialConstraint Property="SchoolID" ReferencedProperty="ID"/></NavigationProperty>
             <NavigationProperty Name="Friends" Type="Collection(S.Student)"/>
+            <Annotation Term="Aggregation.RecursiveHierarchy" Qualifier="Circle"><Record>
+              <PropertyValue Property="NodeProperty" PropertyPath="ID"/>
+              <PropertyValue Property="ParentNavigationProperty" NavigationPropertyPath="Friends"/></Record></Annotation>
           </EntityType>
           <EntityType Name="Guest" BaseType="S.Student"><Property Name="Country" Type="Edm.String"/></EntityType>
           <EntityContainer Name="C"><EntitySet Name="Schools" EntityType="S.School"/><EntitySet Name="Students" EntityType="S.Student"/></EntityContainer>

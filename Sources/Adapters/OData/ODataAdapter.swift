@@ -19,7 +19,8 @@ final class ODataAdapter: Adapter {
             let seed = ServiceSeed(configuration, records: context.records, now: context.clock.now())
             try await seed.loadIfEmpty()
             let service = ODataService(
-                configuration: configuration, documents: ServiceDocuments(configuration.model),
+                configuration: configuration,
+                documents: ServiceDocuments(configuration.model, isSearched: !configuration.searched.isEmpty),
                 operations: operations, clock: context.clock, gate: ReseedGate(), later: LaterAnswers(),
                 known: KnownQuestions(most: configuration.limits.knownQuestions), own: context.records)
             doors.withLock { doors in

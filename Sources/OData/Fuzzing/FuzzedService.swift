@@ -18,11 +18,20 @@ public enum FuzzedService {
             <NavigationProperty Name="Kind" Type="F.Kind" Partner="Things">
               <ReferentialConstraint Property="KindID" ReferencedProperty="ID"/></NavigationProperty>
             <NavigationProperty Name="Near" Type="Collection(F.Thing)"/>
+            <Annotation Term="Org.OData.Aggregation.V1.RecursiveHierarchy" Qualifier="Net"><Record>
+              <PropertyValue Property="NodeProperty" PropertyPath="ID"/>
+              <PropertyValue Property="ParentNavigationProperty" NavigationPropertyPath="Near"/></Record></Annotation>
           </EntityType>
           <EntityType Name="Rare" BaseType="F.Thing"><Property Name="Why" Type="Edm.String"/></EntityType>
           <EntityType Name="Kind"><Key><PropertyRef Name="ID"/></Key>
             <Property Name="ID" Type="Edm.Int32" Nullable="false"/><Property Name="Name" Type="Edm.String"/>
+            <Property Name="AboveID" Type="Edm.Int32"/>
+            <NavigationProperty Name="Above" Type="F.Kind">
+              <ReferentialConstraint Property="AboveID" ReferencedProperty="ID"/></NavigationProperty>
             <NavigationProperty Name="Things" Type="Collection(F.Thing)" Partner="Kind"/>
+            <Annotation Term="Org.OData.Aggregation.V1.RecursiveHierarchy" Qualifier="Tree"><Record>
+              <PropertyValue Property="NodeProperty" PropertyPath="ID"/>
+              <PropertyValue Property="ParentNavigationProperty" NavigationPropertyPath="Above"/></Record></Annotation>
           </EntityType>
           <EntityContainer Name="C"><EntitySet Name="Things" EntityType="F.Thing"/>
             <EntitySet Name="Kinds" EntityType="F.Kind"/></EntityContainer>

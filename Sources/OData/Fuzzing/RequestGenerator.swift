@@ -55,15 +55,45 @@ public struct RequestGenerator: Sendable {
     }
 
     private mutating func steps() -> String {
-        (0...below(3)).map { _ in
-            one([
-                { "filter(\($0.condition()))" },
-                { _ in "groupby((KindID),aggregate(Price with sum as S,$count as C))" },
-                { "aggregate(\($0.number()) with \($0.pick(["sum", "min", "max", "average", "countdistinct"])) as A)" },
-                { _ in "groupby((Kind/Name))" }, { _ in "topcount(2,Price)" }, { _ in "identity" },
-                { "compute(\($0.number()) as M)" }, { _ in "orderby(Price desc)/skip(1)/top(2)" },
-            ])
-        }.joined(separator: "/")
+        (0...below(3)).map { _ in inside { $0.step() } }.joined(separator: "/")
+    }
+
+    private mutating func step() -> String {
+        one([
+            { "filter(\($0.condition()))" },
+            { _ in "groupby((KindID),aggregate(Price with sum as S,$count as C))" },
+            { "aggregate(\($0.number()) with \($0.pick(["sum", "min", "max", "average", "countdistinct"])) as A)" },
+            { _ in "groupby((Kind/Name))" }, { _ in "topcount(2,Price)" }, { _ in "identity" },
+            { "compute(\($0.number()) as M)" }, { _ in "orderby(Price desc)/skip(1)/top(2)" },
+            { "\($0.pick(["top", "bottom"]))\($0.pick(["sum", "percent", "count"]))(74317,\($0.number()))" },
+            { "groupby((\($0.grouping())),\($0.steps()))" }, { "concat(\($0.steps()),\($0.steps()))" },
+            { "addnested(\($0.pick(["Near", "Things"])),\($0.steps()) as \($0.pick(["X", "Y"])))" },
+            { "join(\($0.pick(["Near", "Things"])) as J,\($0.steps()))" }, { "nest(\($0.steps()) as Z)" },
+            {
+                "\($0.pick(["ancestors", "descendants"]))(\($0.nodes()),\($0.steps())\($0.pick(["", ",2", ",keep start"])))"
+            },
+            { "traverse(\($0.nodes()),\($0.pick(["preorder", "postorder"])),\($0.text()) desc)" },
+        ])
+    }
+
+    private mutating func grouping() -> String {
+        one([
+            { _ in "KindID" }, { $0.pick(["Name", "State", "ID"]) }, { _ in "rollup(KindID,Name)" },
+            { "rolluprecursive(\($0.nodes()))" }, { "rolluprecursive(\($0.nodes()),\($0.steps()))" },
+            { "Name,rolluprecursive(\($0.nodes()))" },
+        ])
+    }
+
+    private mutating func nodes() -> String {
+        pick(["$root/Kinds,Tree,KindID", "$root/Kinds,Tree,ID", "$root/Kinds,Tree,Kind/ID", "$root/Things,Net,ID"])
+    }
+
+    private mutating func isInTree() -> String {
+        let name = pick(["isroot", "isleaf", "isdescendant", "isancestor", "issibling"])
+        let other = ["isdescendant": "Ancestor", "isancestor": "Descendant", "issibling": "Other"][name]
+        let set = pick(["$root/Kinds,HierarchyQualifier='Tree'", "$root/Things,HierarchyQualifier='Net'"])
+        let against = other.map { ",\($0)=\(number())" } ?? ""
+        return "Org.OData.Aggregation.V1.\(name)(HierarchyNodes=\(set),Node=\(number())\(against))"
     }
 
     // MARK: Expressions
@@ -81,7 +111,7 @@ public struct RequestGenerator: Sendable {
                 { "(\($0.condition())) \($0.pick(["and", "or"])) \($0.condition())" }, { "not (\($0.condition()))" },
                 { "Near/\($0.pick(["any", "all"]))(n:n/Price \($0.compared()) \($0.number()))" },
                 { "Marks/any(m:m eq \($0.number()))" }, { _ in "Near/any()" }, { _ in "isof(F.Rare)" },
-                { "geo.distance(Where,geography'SRID=4326;Point(1 2)') lt \($0.number())" },
+                { "geo.distance(Where,geography'SRID=4326;Point(1 2)') lt \($0.number())" }, { $0.isInTree() },
             ])
         }
     }

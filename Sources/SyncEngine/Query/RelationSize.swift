@@ -46,9 +46,12 @@ private struct RelationSize {
     private mutating func add(_ source: RelationSource, depth: Int) throws(PorticoError) {
         try enter(depth)
         switch source {
-        case .records, .one: return
+        case .records, .found, .one: return
         case .rows(let relation, _): try add(relation, depth: depth + 1)
         case .union(let relations, _): for relation in relations { try add(relation, depth: depth + 1) }
+        case .recursion(let recursion, _):
+            try add(recursion.start, depth: depth + 1)
+            try add(recursion.step, depth: depth + 1)
         case .elements(let list, _): try add(list, depth: depth + 1)
         }
     }
@@ -104,7 +107,8 @@ extension RowExpression {
         case .all(let parts), .any(let parts), .call(_, let parts): parts
         case .choose(let branches, let otherwise): branches.flatMap { [$0.condition, $0.value] } + [otherwise]
         case .aggregate(_, let operand, _): operand.map { [$0] } ?? []
-        case .sumBefore(let inner, let order): [inner] + order.map(\.expression)
+        case .sumBefore(let inner, let groups, let order): [inner] + groups + order.map(\.expression)
+        case .sumWithin(let inner, let groups): [inner] + groups
         }
     }
 }

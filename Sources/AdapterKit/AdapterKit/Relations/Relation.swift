@@ -62,6 +62,10 @@ public indirect enum RelationSource: Sendable, Equatable {
     case union([Relation], as: SourceName)
     /// The elements of a list, which may belong to a row of a relation around this one.
     case elements(of: RowExpression, as: SourceName)
+    /// Rows found from rows, known by their columns' positions.
+    case recursion(Recursion, as: SourceName)
+    /// The row that the recursion around it goes on from; only as the source of its ``Recursion/step``.
+    case found(as: SourceName)
     /// One row of nothing.
     case one
 }

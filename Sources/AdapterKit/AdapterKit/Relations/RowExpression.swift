@@ -44,9 +44,11 @@ public indirect enum RowExpression: Sendable, Equatable {
     /// Over the rows of a group. Without an expression: how many there are.
     case aggregate(Aggregate, RowExpression?, isDistinct: Bool)
 
-    /// The sum of a number over the rows before this one in that order, as a double; 0 for the first. For columns only,
-    /// not for conditions.
-    case sumBefore(RowExpression, order: [RowOrder])
+    /// The sum of a number over the rows before this one in that order, among those that agree in `by`, as a double; 0 for
+    /// the first. For columns only, not for conditions.
+    case sumBefore(RowExpression, by: [RowExpression], order: [RowOrder])
+    /// The sum of a number over all rows that agree in `by`, as a double; 0 where no row has one. For columns only.
+    case sumWithin(RowExpression, by: [RowExpression])
 
     public struct Branch: Sendable, Equatable {
         public let condition: RowExpression

@@ -21,9 +21,9 @@ struct BatchDesk: Sendable {
         if type.hasPrefix("multipart/mixed") {
             let reader = MultipartReader(request.body, limits: limits.batch)
             let steps = try reader.steps(contentType: request.headers["Content-Type"] ?? "")
-            return MultipartWriter.answer(
-                await run.outcomes(steps, goesOn: continues ?? false, fillsUp: false),
-                headers: ["OData-Version": version])
+            return try await answer.made(
+                of: BatchWalk(steps, run, goesOn: continues ?? false, fillsUp: false),
+                MultipartWriter(headers: ["OData-Version": version]))
         }
         guard type.hasPrefix("application/json") else {
             throw PorticoError(.unsupportedMediaType, "A batch is multipart/mixed or application/json.")
@@ -32,8 +32,11 @@ struct BatchDesk: Sendable {
             throw PorticoError(.requestInvalid, "Batches in JSON came with OData 4.01.", target: "OData-MaxVersion")
         }
         let steps = try JSONBatchReader(bytes: request.body, limits: limits.batch).steps()
-        return JSONBatchWriter.answer(await run.outcomes(steps, goesOn: continues ?? true, fillsUp: true))
+        return try await answer.made(
+            of: BatchWalk(steps, run, goesOn: continues ?? true, fillsUp: true), JSONBatchWriter())
     }
+
+    private var answer: BatchAnswer { BatchAnswer(most: limits.wholeBytes) }
 
     private var run: BatchRun { BatchRun(door: service, request: request, root: root) }
     /// Unless told otherwise, a batch in JSON goes on after a failure (JSON Format 4.01, section 19.5), one of parts ends

@@ -23,22 +23,7 @@ struct BatchRun: Sendable {
     let request: DoorRequest
     let root: String
 
-    /// Stops at the first failure, unless the batch is to go on. JSON has an answer for each request all the same.
-    func outcomes(_ steps: [BatchStep], goesOn: Bool, fillsUp: Bool) async -> [BatchOutcome] {
-        var run = BatchProgress(addresses: BatchAddresses(root: root))
-        var outcomes: [BatchOutcome] = []
-        for step in steps {
-            if run.hasFailed && !goesOn {
-                guard fillsUp else { break }
-                outcomes.append(BatchProgress.skipped(step))
-                continue
-            }
-            outcomes.append(await outcome(of: step, &run))
-        }
-        return outcomes
-    }
-
-    private func outcome(of step: BatchStep, _ run: inout BatchProgress) async -> BatchOutcome {
+    func outcome(of step: BatchStep, _ run: inout BatchProgress) async -> BatchOutcome {
         switch step {
         case .call(let call):
             guard run.canRun(call) else { return run.failing(step) }
@@ -48,7 +33,8 @@ struct BatchRun: Sendable {
         case .changeSet(let group, let calls):
             guard calls.allSatisfy(run.canRun) else { return run.failing(step) }
             let set = ChangeSetRun(
-                records: request.records, perform: { call, target, records in await perform(call, target, records) },
+                records: request.records,
+                perform: { call, target, records in await gathered(await perform(call, target, records)) },
                 address: { target, stage, before in await created(target, stage, before) },
                 failure: { error in door.failure(error, of: request) })
             let (replies, failed) = await set.replies(calls, group: group, &run.addresses)
@@ -85,10 +71,21 @@ struct BatchRun: Sendable {
             body: call.body, caller: request.caller, requestID: request.requestID, deadline: request.deadline,
             records: records, log: request.log)
         do {
-            return try await door.answer(inner).gathered()
+            return try await door.answer(inner)
         } catch {
             return door.failure(error, of: inner)
         }
+    }
+
+    /// What fails while its body is gathered is a failure.
+    private func gathered(_ answer: DoorAnswer) async -> DoorAnswer {
+        do { return try await answer.gathered() } catch { return door.failure(error, of: request) }
+    }
+
+    /// The same with the whole bodies at hand; only a call by itself may have one that is not.
+    func gathered(_ outcome: BatchOutcome) async -> BatchOutcome {
+        guard case .reply(let reply) = outcome else { return outcome }
+        return .reply(BatchReply(id: reply.id, group: reply.group, answer: await gathered(reply.answer)))
     }
 
     /// The address of what a request has just created in the set that it addresses.

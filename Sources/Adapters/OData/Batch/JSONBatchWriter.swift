@@ -1,53 +1,81 @@
 import AdapterKit
 
 /// A batch's answers as JSON (JSON Format 4.01, section 19.5).
-enum JSONBatchWriter {
-    static func answer(_ outcomes: [BatchOutcome]) -> DoorAnswer {
-        var output = JSONOutput()
+struct JSONBatchWriter: BatchWriter {
+    let headers: DoorHeaders = ["Content-Type": "application/json", "OData-Version": "4.01"]
+    private var output = JSONOutput()
+
+    mutating func beginning() -> [UInt8] {
         output.beginObject()
         output.key("responses")
         output.beginArray()
-        for outcome in outcomes {
-            switch outcome {
-            case .reply(let reply): write(reply, to: &output)
-            case .changeSet(let replies), .failedSet(let replies, _):
-                for reply in replies { write(reply, to: &output) }
-            }
-        }
-        output.endArray()
-        output.endObject()
-        return DoorAnswer(
-            200, headers: ["Content-Type": "application/json", "OData-Version": "4.01"], body: output.bytes)
+        return output.take()
     }
 
-    private static func write(_ reply: BatchReply, to output: inout JSONOutput) {
+    mutating func whole(_ outcome: BatchOutcome) -> [UInt8] {
+        switch outcome {
+        case .reply(let reply): write(reply)
+        case .changeSet(let replies), .failedSet(let replies, _): for reply in replies { write(reply) }
+        }
+        return output.take()
+    }
+
+    /// JSON alone stands in it as it is.
+    mutating func opening(_ reply: BatchReply) -> [UInt8]? {
+        guard reply.answer.isJSON else { return nil }
+        writeHead(of: reply)
+        output.key("body")
+        output.raw("")
+        return output.take()
+    }
+
+    mutating func closing() -> [UInt8] {
+        output.endObject()
+        return output.take()
+    }
+
+    mutating func ending() -> [UInt8] {
+        output.endArray()
+        output.endObject()
+        return output.take()
+    }
+
+    private mutating func write(_ reply: BatchReply) {
+        writeHead(of: reply)
+        writeBody(of: reply.answer)
+        output.endObject()
+    }
+
+    private mutating func writeHead(of reply: BatchReply) {
         output.beginObject()
         if let id = reply.id { output.member("id", id) }
         if let group = reply.group { output.member("atomicityGroup", group) }
         output.key("status")
         output.raw(String(reply.answer.status))
-        if !reply.answer.headers.fields.isEmpty {
-            output.key("headers")
-            output.beginObject()
-            for field in reply.answer.headers.fields { output.member(field.name.lowercased(), field.value) }
-            output.endObject()
-        }
-        writeBody(of: reply.answer, to: &output)
+        guard !reply.answer.headers.fields.isEmpty else { return }
+        output.key("headers")
+        output.beginObject()
+        for field in reply.answer.headers.fields { output.member(field.name.lowercased(), field.value) }
         output.endObject()
     }
 
     /// JSON as it is, a text as a text, anything else as base64url.
-    private static func writeBody(of answer: DoorAnswer, to output: inout JSONOutput) {
+    private mutating func writeBody(of answer: DoorAnswer) {
         let body = answer.wholeBody
         guard !body.isEmpty else { return }
-        let type = (answer.headers["Content-Type"] ?? "").lowercased()
         output.key("body")
-        if type.hasPrefix("application/json") || type.contains("+json") {
+        if answer.isJSON {
             output.raw(String(decoding: body, as: UTF8.self))
-        } else if type.hasPrefix("text/") || type.contains("xml"), let text = String(validating: body, as: UTF8.self) {
+        } else if answer.isText, let text = String(validating: body, as: UTF8.self) {
             output.string(text)
         } else {
             output.string(Base64URL.encode(body))
         }
     }
+}
+
+extension DoorAnswer {
+    private var type: String { (headers["Content-Type"] ?? "").lowercased() }
+    fileprivate var isJSON: Bool { type.hasPrefix("application/json") || type.contains("+json") }
+    fileprivate var isText: Bool { type.hasPrefix("text/") || type.contains("xml") }
 }

@@ -1,27 +1,49 @@
 import AdapterKit
 
 /// A batch's answers as `multipart/mixed` (Protocol 4.01, section 11.7.7.5).
-struct MultipartWriter {
-    private let boundary: String
+struct MultipartWriter: BatchWriter {
+    let headers: DoorHeaders
+    private let token: String
+    private var boundary: String { "batchresponse_\(token)" }
     private var bytes: [UInt8] = []
 
-    /// The token makes boundaries that no answer contains.
-    init(token: String) {
-        boundary = "batchresponse_\(token)"
-    }
-
-    static func answer(_ outcomes: [BatchOutcome], status: Int = 200, headers: DoorHeaders) -> DoorAnswer {
+    init(headers: DoorHeaders) {
         // Random, so that no body holds a boundary made of it but by intent, and then nobody else's.
-        let token = String(UInt64.random(in: .min ... .max), radix: 36)
+        token = String(UInt64.random(in: .min ... .max), radix: 36)
         var headers = headers
-        var writer = MultipartWriter(token: token)
-        for outcome in outcomes { writer.write(outcome, token: token) }
-        writer.line("--\(writer.boundary)--")
-        headers["Content-Type"] = "multipart/mixed; boundary=\(writer.boundary)"
-        return DoorAnswer(status, headers: headers, body: writer.bytes)
+        headers["Content-Type"] = "multipart/mixed; boundary=batchresponse_\(token)"
+        self.headers = headers
     }
 
-    private mutating func write(_ outcome: BatchOutcome, token: String) {
+    func beginning() -> [UInt8] { [] }
+
+    mutating func whole(_ outcome: BatchOutcome) -> [UInt8] {
+        write(outcome)
+        return take()
+    }
+
+    /// Its end is where the next boundary begins.
+    mutating func opening(_ reply: BatchReply) -> [UInt8]? {
+        write(reply, boundary: boundary)
+        return take()
+    }
+
+    mutating func closing() -> [UInt8] {
+        line("")
+        return take()
+    }
+
+    mutating func ending() -> [UInt8] {
+        line("--\(boundary)--")
+        return take()
+    }
+
+    private mutating func take() -> [UInt8] {
+        defer { bytes = [] }
+        return bytes
+    }
+
+    private mutating func write(_ outcome: BatchOutcome) {
         switch outcome {
         case .reply(let reply): write(reply, boundary: boundary)
         case .failedSet(let replies, let failed): write(replies[failed], boundary: boundary)
@@ -42,7 +64,7 @@ struct MultipartWriter {
         if let id = reply.id { line("Content-ID: \(id)") }
         line("")
         bytes += Self.message(reply.answer)
-        line("")
+        if case .bytes = reply.answer.body { line("") }
     }
 
     /// One answer as HTTP writes it.
@@ -58,7 +80,7 @@ struct MultipartWriter {
 }
 
 extension DoorAnswer {
-    /// Answers inside of a batch are made at once.
+    /// Nothing of one that comes in pieces.
     var wholeBody: [UInt8] {
         if case .bytes(let bytes) = body { bytes } else { [] }
     }

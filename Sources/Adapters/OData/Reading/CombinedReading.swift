@@ -22,7 +22,14 @@ struct CombinedReading: Sendable {
         let reading = CollectionReading(desk)
         let query = CrossJoinQuery(
             sources, options: request.target.options, pageSize: reading.pageSize, now: desk.service.clock.now())
-        let (plan, writer) = (try desk.runner.plan(query), desk.writer)
+        let writer = desk.writer
+        if query.isApplied {
+            let plan = try desk.runner.applied(query)
+            return try await reading.rows("Collection(Edm.ComplexType)", plan) { row, output in
+                writer.write(row, plan.shape, to: &output)
+            }
+        }
+        let plan = try desk.runner.plan(query)
         return try await reading.rows("Collection(Edm.ComplexType)", plan) { row, output in
             writer.crossJoin(row, plan.parts, to: &output)
         }

@@ -35,6 +35,10 @@ struct QueryRunner: Sendable {
         try Self.telling { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
     }
 
+    func applied(_ query: CrossJoinQuery) throws -> QueryPlan {
+        try Self.telling { () throws(QueryProblem) in try query.applied(in: tables, limits: limits) }
+    }
+
     /// Nil where changes of the query's result cannot be followed.
     func tracked(_ query: EntityQuery) throws -> TrackedQuery? { try tracked(query, try plan(query)) }
 

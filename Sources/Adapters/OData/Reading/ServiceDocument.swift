@@ -13,10 +13,11 @@ struct ServiceDocuments: Sendable {
     /// The model as version 2's clients read it.
     let version2: [UInt8]
 
-    init(_ model: EntityDataModel) {
+    /// `isSearched`: whether some of its sets can be searched.
+    init(_ model: EntityDataModel, isSearched: Bool) {
         self.model = model
         version = Self.version(model)
-        let document = ChangeTracking(model).document
+        let document = ApplySupport(ChangeTracking(model).document, isSearched: isSearched).document
         var documents: [String: (xml: [UInt8], json: [UInt8])] = [:]
         for version in ["4.0", "4.01"] {
             let told = document.told(in: version)

@@ -18,6 +18,13 @@ public indirect enum Transformation: Sendable, Hashable {
     case hierarchy(HierarchyStep)
     case custom(MemberPath)
 
+    /// How the standard's are called.
+    public static let names: Set<String> = [
+        "aggregate", "compute", "concat", "groupby", "filter", "search", "orderby", "top", "skip", "nest", "addnested",
+        "join", "outerjoin", "ancestors", "descendants", "traverse", "topcount", "topsum", "toppercent", "bottomcount",
+        "bottomsum", "bottompercent", "identity",
+    ]
+
     public enum Ranking: String, Sendable, Hashable, CaseIterable {
         case topcount, topsum, toppercent, bottomcount, bottomsum, bottompercent
     }

@@ -17,6 +17,13 @@ public enum CoreTerm {
     public static let changeTracking = "Org.OData.Capabilities.V1.ChangeTracking"
 }
 
+/// Terms of the Aggregation vocabulary.
+public enum AggregationTerm {
+    public static let namespace = "Org.OData.Aggregation.V1"
+    public static let applySupportedDefaults = "\(namespace).ApplySupportedDefaults"
+    public static let recursiveHierarchy = "\(namespace).RecursiveHierarchy"
+}
+
 /// Terms of SAP's vocabularies, and those of OASIS that say what SAP's attributes of version 2 say.
 public enum SAPTerm {
     public static let label = "com.sap.vocabularies.Common.v1.Label"

@@ -59,7 +59,7 @@ struct ApartAggregates {
         guard let value = groups.columns.last?.meaning else {
             throw QueryProblem("There is nothing to aggregate.", at: aggregate.range)
         }
-        return made(aggregate, groups, outputs, try grouping.value(method, value, aggregate.range), isCount: false)
+        return made(aggregate, groups, outputs, try reader.meaning(of: method, value, aggregate.range), isCount: false)
     }
 
     // MARK: Paths
@@ -73,13 +73,7 @@ struct ApartAggregates {
 
     /// Along the navigation properties that the path begins with. Nil where there are no entities to begin from.
     private func walk(_ path: MemberPath) throws(QueryProblem) -> Walk? {
-        guard case .entities(let place) = rows.content, path.start == .current else { return nil }
-        var walk = Walk(place: place, rest: path.segments[...])
-        if let joined = rows.joined.first(where: { $0.name == path.segments.first?.name?.description }) {
-            guard case .entity(let reached) = joined.content else { return nil }
-            // Its rows are there already; what is missing is only that each counts once.
-            walk = Walk(place: reached, joins: rows.joins, rest: path.segments.dropFirst())
-        }
+        guard path.start == .current, var walk = start(of: path) else { return nil }
         while let name = walk.rest.first?.name {
             if name.namespace != nil {
                 let cast = reader.resolved(name)
@@ -96,6 +90,16 @@ struct ApartAggregates {
             walk.rest = walk.rest.dropFirst()
         }
         return walk
+    }
+
+    private func start(of path: MemberPath) -> Walk? {
+        if let joined = rows.joined.first(where: { $0.name == path.segments.first?.name?.description }) {
+            guard case .entity(let reached) = joined.content else { return nil }
+            // Its rows are there already; what is missing is only that each counts once.
+            return Walk(place: reached, joins: rows.joins, rest: path.segments.dropFirst())
+        }
+        guard case .entities(let place) = rows.content else { return nil }
+        return Walk(place: place, rest: path.segments[...])
     }
 
     private func aggregated(_ aggregate: AggregateExpression, _ walk: Walk) throws(QueryProblem) -> ApartAggregate? {
@@ -119,7 +123,7 @@ struct ApartAggregates {
         let outputs = groups.indices.map { RowExpression.output(name, $0) }
         let output = Meaning(.output(name, groups.count + 1), value.type)
         let total = try aggregate.method.map { method throws(QueryProblem) in
-            try grouping.value(method, output, aggregate.range)
+            try reader.meaning(of: method, output, aggregate.range)
         }
         let sum = Meaning(.aggregate(.sum, output.expression, isDistinct: false), .int64)
         return made(aggregate, source, outputs, total ?? sum, isCount: isCount)

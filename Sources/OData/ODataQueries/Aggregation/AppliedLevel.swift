@@ -13,7 +13,10 @@ struct AppliedLevel {
     func level(
         _ transformations: [Transformation], _ source: RelationSource, _ place: EntityPlace, where base: RowExpression?
     ) throws(QueryProblem) -> LevelPlan {
-        let start = AppliedRows(source: source, condition: base, content: .entities(place))
+        try level(transformations, of: AppliedRows(source: source, condition: base, content: .entities(place)))
+    }
+
+    func level(_ transformations: [Transformation], of start: AppliedRows) throws(QueryProblem) -> LevelPlan {
         var rows = try applier.settled(try applier.apply(transformations, to: start))
         for item in options.compute {
             let meaning = try reader.read(item.expression, on: rows.ground)
@@ -23,6 +26,8 @@ struct AppliedLevel {
             rows.condition = reader.both(rows.condition, try reader.condition(filter, on: rows.ground))
         }
         if !options.order.isEmpty { rows.order = try applier.order(options.order, on: rows.ground) }
+        // Entities are columns where there is no one set that the rows are of.
+        if case .columns = rows.content, !rows.joined.isEmpty { rows = applier.flattened(rows) }
         return try level(rows)
     }
 
@@ -32,14 +37,14 @@ struct AppliedLevel {
         var table: RecordTable?
         var revision: Int?
         let selected = try selection(rows)
-        let expanded = try expanded(rows)
+        let expansions = try AppliedExpansions(options.expand, of: rows, applier)
         var joined: [String: Int] = [:]
         switch rows.content {
         case .entities(let place):
             table = place.table
             addProperties(place, &list, selected)
             revision = list.position(of: .revision(place.source), .int64)
-            for item in rows.joined where expanded.contains(item.name) {
+            for item in rows.joined where expansions.made?.contains(item.name) ?? false {
                 for column in item.columns(applier) {
                     list.add(
                         ResultColumn(column.path, column.meaning.type ?? .string), column.meaning.expression)
@@ -58,8 +63,9 @@ struct AppliedLevel {
                 ResultColumn(column.path, column.meaning.type ?? .string, isVisible: isVisible),
                 column.meaning.expression)
         }
-        let isTold = { options.expand.isEmpty || expanded.contains($0.name) } as (NestedRows) -> Bool
-        let nested = rows.nested.filter(isTold).map { $0.plan(&list) }
+        let nested =
+            rows.nested.filter { expansions.made?.contains($0.name) ?? true }.map { $0.plan(&list) }
+            + (try expansions.plans(&list))
         if list.columns.isEmpty { _ = list.position(of: .value(.int64(1)), .int64) }
         let orderColumns = order.map { list.position(of: $0.expression, .string) }
         let type: Int? =
@@ -79,23 +85,6 @@ struct AppliedLevel {
         return LevelPlan(
             shape: shape, relation: relation, expansions: nested, count: options.count ? count : nil,
             orderColumns: orderColumns)
-    }
-
-    /// Which joined entities are told, and which nested collections; without `$expand` all of those (section 3).
-    private func expanded(_ rows: AppliedRows) throws(QueryProblem) -> Set<String> {
-        var names: Set<String> = []
-        for item in options.expand {
-            let name = Grouping.names(item.path).joined(separator: "/")
-            guard item.options.isEmpty,
-                rows.joined.contains(where: { $0.name == name }) || rows.nested.contains(where: { $0.name == name })
-            else {
-                throw QueryProblem(
-                    "With $apply only what was joined or nested is expanded, without options.", at: item.path.range,
-                    kind: .notSupported)
-            }
-            names.insert(name)
-        }
-        return names
     }
 
     private func selection(_ rows: AppliedRows) throws(QueryProblem) -> Set<String>? {

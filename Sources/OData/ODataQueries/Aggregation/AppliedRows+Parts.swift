@@ -14,21 +14,25 @@ extension AppliedRows {
         return result
     }
 
-    /// Each owner's by their keys: one entity may belong to several.
-    func beside(_ reader: ExpressionReader) -> AppliedRows {
-        guard case .entities(let place) = content, let belonging else { return self }
-        let (name, count) = (reader.numbering.next(), owner.count)
-        let key = RowExpression.field(place.source, place.table.keyField)
-        let outer = EntityPlace(source: reader.numbering.next(), table: place.table, type: place.type)
+    /// The same rows as those of a nested relation, which has further columns; and what those are called from now on.
+    func carrying(_ more: [RowExpression], _ applier: Applier) -> (AppliedRows, [RowExpression]) {
+        guard case .entities(let place) = content, joined.isEmpty else { return applier.nested(self, carrying: more) }
+        let name = applier.reader.numbering.next()
+        let outer = EntityPlace(source: applier.reader.numbering.next(), table: place.table, type: place.type)
+        let values = owner + [.field(place.source, place.table.keyField)] + order.map(\.expression) + more
+        let outputs = values.indices.map { RowExpression.output(name, $0) }
         let isSame = RowExpression.compare(
-            .equal, .field(outer.source, place.table.keyField), .output(name, count))
+            .equal, .field(outer.source, place.table.keyField), outputs[owner.count])
         var result = AppliedRows(
-            source: .rows(relation(owner + [key]), as: name),
+            source: .rows(relation(values), as: name),
             joins: [Join(.inner, .records(place.table.entity, as: outer.source), on: isSame)],
             content: .entities(outer))
         result.take(self, from: place, to: outer)
-        result.belonging = belonging.moved(to: name)
-        return result
+        result.order = zip(order, outputs.dropFirst(owner.count + 1)).map {
+            RowOrder($1, descending: $0.isDescending)
+        }
+        result.belonging = belonging?.moved(to: name)
+        return (result, Array(outputs.suffix(more.count)))
     }
 
     private mutating func take(_ rows: AppliedRows, from place: EntityPlace, to outer: EntityPlace) {
@@ -45,6 +49,12 @@ extension AppliedRows {
 extension AppliedRows.Belonging {
     /// Where the rows have become those of a nested relation, whose first columns tell the owner.
     func moved(to name: SourceName) -> Self {
-        Self(values: values.indices.map { .output(name, $0) }, owners: owners)
+        told(by: values.indices.map { .output(name, $0) })
+    }
+
+    /// By other values of the same owners.
+    func told(by values: [RowExpression]) -> Self {
+        let nodes = nodes.map { RollupNode($0.hierarchy, owner: $0.owner, key: values[$0.owner]) }
+        return Self(values: values, owners: owners, nodes: nodes)
     }
 }

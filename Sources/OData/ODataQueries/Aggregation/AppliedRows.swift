@@ -41,6 +41,8 @@ struct AppliedRows {
         var values: [RowExpression]
         /// All owners there are, each once; the same columns. An owner of nothing has aggregates too.
         let owners: Relation
+        /// Owners that are nodes of hierarchies.
+        var nodes: [RollupNode] = []
     }
 
     var owner: [RowExpression] { belonging?.values ?? [] }
@@ -56,6 +58,8 @@ struct AppliedRows {
         }
         for joined in joined { ground.variables[joined.name] = joined.ground }
         for column in computed { ground.computed[column.path.joined(separator: "/")] = column.meaning }
+        ground.these = self
+        ground.rollups = belonging?.nodes ?? []
         return ground
     }
 
@@ -74,7 +78,7 @@ struct AppliedRows {
         switch content {
         case .entities(let place):
             [RowOrder(.field(place.source, place.table.keyField))] + joined.flatMap(\.tieBreak)
-        case .columns(let columns): columns.tieBreak
+        case .columns(let columns): columns.tieBreak + joined.flatMap(\.tieBreak)
         }
     }
 

@@ -9,16 +9,11 @@ extension Applier {
         _ rows: AppliedRows, _ ranking: Transformation.Ranking, _ amount: Expression, _ value: Expression
     ) throws(QueryProblem) -> AppliedRows {
         var result = try settled(rows)
-        if !result.joined.isEmpty { result = try flattened(result) }
+        if !result.joined.isEmpty { result = flattened(result) }
         let number = try self.amount(amount, of: ranking, on: result.ground)
         let measure = try reader.read(value, on: result.ground)
         guard let type = measure.type, reader.model.family(of: type) == .number else {
             throw QueryProblem("A number is expected.", at: value.range)
-        }
-        let isCount = ranking == .topcount || ranking == .bottomcount
-        guard isCount || result.belonging == nil else {
-            throw QueryProblem(
-                "Of nested collections only topcount and bottomcount are taken.", at: value.range, kind: .notSupported)
         }
         let isTop = [.topcount, .topsum, .toppercent].contains(ranking)
         result.order = [RowOrder(measure.expression, descending: isTop)] + result.tieBreak
@@ -29,11 +24,10 @@ extension Applier {
             }
             result.limit = Int(min(count, Int64(Int32.max)))
             return try settled(result)
-        case .topsum, .bottomsum: return cut(result, measure.expression, at: .value(number))
+        case .topsum, .bottomsum: return cut(result, measure.expression) { _ in .call(.toDouble, [.value(number)]) }
         case .toppercent, .bottompercent:
-            let all = RowExpression.call(.toDouble, [.first(result.total(of: measure.expression))])
             let share = RowExpression.arithmetic(.divide, .call(.toDouble, [.value(number)]), .value(.double(100)))
-            return cut(result, measure.expression, at: .arithmetic(.multiply, all, share))
+            return cut(result, measure.expression) { all in .arithmetic(.multiply, all, share) }
         }
     }
 
@@ -49,30 +43,16 @@ extension Applier {
         return number
     }
 
-    /// The first rows in order that together reach the sum: those before which it is not reached.
-    private func cut(_ rows: AppliedRows, _ measure: RowExpression, at limit: RowExpression) -> AppliedRows {
-        let before = RowExpression.sumBefore(measure, order: rows.order)
-        let name = reader.numbering.next()
-        let isWithin = { (column: Int) in
-            RowExpression.compare(.less, .output(name, column), .call(.toDouble, [limit]))
-        }
-        guard case .entities(let place) = rows.content else {
-            let columns = rows.columns
-            let inner = rows.relation(columns.map(\.meaning.expression) + [before])
-            let outputs = columns.enumerated().map { position, column in
-                AppliedRows.Column(path: column.path, meaning: Meaning(.output(name, position), column.meaning.type))
-            }
-            return AppliedRows(
-                source: .rows(inner, as: name), condition: isWithin(columns.count), content: .columns(outputs))
-        }
-        let inner = rows.relation([.field(place.source, place.table.keyField), before])
-        let keys = Relation(.rows(inner, as: name), where: isWithin(1), columns: [.output(name, 0)])
-        return rows.among(keys, reader)
-    }
-}
-
-extension AppliedRows {
-    fileprivate func total(of measure: RowExpression) -> Relation {
-        Relation(source, joins: joins, where: condition, columns: [.aggregate(.sum, measure, isDistinct: false)])
+    /// The first rows in order that together reach the sum, of each owner's: those before which it is not reached.
+    /// `limit`: the sum to be reached, from that of all.
+    private func cut(
+        _ rows: AppliedRows, _ measure: RowExpression, at limit: (RowExpression) -> RowExpression
+    ) -> AppliedRows {
+        let sums: [RowExpression] = [
+            .sumBefore(measure, by: rows.owner, order: rows.order), .sumWithin(measure, by: rows.owner),
+        ]
+        var (result, found) = rows.carrying(sums, self)
+        result.condition = .compare(.less, found[0], limit(found[1]))
+        return result
     }
 }

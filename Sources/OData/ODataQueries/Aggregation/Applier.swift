@@ -49,8 +49,7 @@ struct Applier {
         case .addNested(let path, let nested):
             return try Nesting(applier: self, rows: try settled(rows)).added(path, nested)
         case .custom(let path): throw custom(path)
-        case .hierarchy:
-            throw QueryProblem("This transformation of $apply is not supported.", kind: .notSupported)
+        case .hierarchy(let step): return try hierarchical(step, rows)
         }
     }
 
@@ -66,16 +65,24 @@ struct Applier {
     /// Rows of which a part was taken become a relation of their own before anything else is done to them.
     func settled(_ rows: AppliedRows) throws(QueryProblem) -> AppliedRows {
         guard rows.isRestricted else { return rows }
-        guard case .entities(let place) = rows.content, rows.joined.isEmpty else { return nested(try flattened(rows)) }
-        if rows.belonging != nil { return rows.beside(reader) }
+        guard case .entities(let place) = rows.content, rows.joined.isEmpty else { return nested(flattened(rows)) }
+        // One entity may belong to several owners, and an order may go by what is joined.
+        if rows.belonging != nil || !rows.joins.isEmpty { return rows.carrying([], self).0 }
         return rows.among(rows.relation([.field(place.source, place.table.keyField)]), reader)
     }
 
-    /// The columns as those of a nested relation, behind those that tell the owner.
     func nested(_ rows: AppliedRows, groups: [RowExpression]? = nil) -> AppliedRows {
+        nested(rows, groups: groups, carrying: []).0
+    }
+
+    /// The columns as those of a nested relation, behind those that tell the owner; and further ones.
+    func nested(
+        _ rows: AppliedRows, groups: [RowExpression]? = nil, carrying more: [RowExpression]
+    ) -> (AppliedRows, [RowExpression]) {
         let columns = rows.columns
         let (name, owners) = (reader.numbering.next(), rows.owner.count)
-        let values = rows.owner + columns.map(\.meaning.expression)
+        let found = rows.nested.flatMap(\.near)
+        let values = rows.owner + columns.map(\.meaning.expression) + found + more
         // Without columns, as the last level of a rollup may be, it is one row of nothing.
         let told = values.isEmpty ? [.aggregate(.count, nil, isDistinct: false)] : values
         let relation = rows.relation(told, groups: groups)
@@ -84,7 +91,8 @@ struct Applier {
                 path: column.path, meaning: Meaning(.output(name, owners + position), column.meaning.type))
         }
         var result = AppliedRows(source: .rows(relation, as: name), content: .columns(outputs))
-        result.nested = rows.nested
+        var next = owners + columns.count
+        result.nested = rows.nested.map { $0.found(in: name, from: &next) }
         result.belonging = rows.belonging?.moved(to: name)
         // As far as it goes by what is told.
         result.order = rows.order.compactMap { order in
@@ -92,7 +100,7 @@ struct Applier {
                 RowOrder(.output(name, owners + $0), descending: order.isDescending)
             }
         }
-        return result
+        return (result, more.indices.map { .output(name, next + $0) })
     }
 
     private func limited(_ rows: AppliedRows, to count: Int) throws(QueryProblem) -> AppliedRows {

@@ -69,7 +69,7 @@ struct Joining {
             result.joined.append(JoinedRows(name: name, content: .entity(reached), presence: own))
             return result
         }
-        let flat = try inner.flattened(part)
+        let flat = inner.flattened(part)
         let columns = flat.columns
         let relation = flat.relation(flat.owner + [.value(.int64(1))] + columns.map(\.meaning.expression))
         let outputs = columns.enumerated().map { position, column in

@@ -6,10 +6,12 @@ import ODataRecords
 /// tells their owner.
 struct NestedRows {
     let name: String
+    /// The same wherever the rows that have it have gone.
+    let number: SourceName
     let isCollection: Bool
     /// The set whose entities they are, or were made of.
     let set: String
-    /// Of the rows that have it; without any, all of it belongs to the one row that there is.
+    /// Of the rows that have it.
     var near: [RowExpression]
     let level: LevelPlan
     let far: [RowExpression]
@@ -21,12 +23,21 @@ struct NestedRows {
     ) {
         (self.name, self.isCollection, self.near) = (name, isCollection, near)
         (level, far) = made
+        number = applier.reader.numbering.next()
         (set, sources) = (applier.set, applier.sources)
     }
 
     func moved(from old: SourceName, to new: SourceName) -> Self {
         var result = self
         result.near = near.map { $0.moved(from: old, to: new) }
+        return result
+    }
+
+    /// Where the rows have become those of a nested relation, which tells what it is found by from that column on.
+    func found(in name: SourceName, from next: inout Int) -> Self {
+        var result = self
+        result.near = near.indices.map { .output(name, next + $0) }
+        next += near.count
         return result
     }
 

@@ -24,15 +24,15 @@ struct Nesting {
             try check(sequence, result)
             let inner = try applier.deeper(at: sequence.nameRange)
             let made = try level(sequence.transformations, rows, inner)
-            result.nested.append(NestedRows(sequence.name, isCollection: true, near: result.owner, made, inner))
+            // Without an owner all of it belongs to the one row that there is.
+            let near = result.owner.isEmpty ? [.value(.int64(1))] : result.owner
+            result.nested.append(NestedRows(sequence.name, isCollection: true, near: near, made, inner))
         }
         return result
     }
 
     func added(_ path: MemberPath, _ sequences: [NestedApply]) throws(QueryProblem) -> AppliedRows {
-        guard case .entities(let place) = rows.content else {
-            throw QueryProblem("Only entities have what belongs to them.", at: path.range, kind: .notSupported)
-        }
+        let place = try rows.entities(applier, at: path.range)
         let (navigation, cast) = try applier.navigation(path, of: place)
         var result = rows
         for sequence in sequences {
@@ -42,7 +42,9 @@ struct Nesting {
             let inner = try applier.deeper(to: owned, at: sequence.nameRange)
             let made = try level(sequence.transformations, owned.rows, inner)
             result.nested.append(
-                NestedRows(sequence.name, isCollection: navigation.isCollection, near: owned.near, made, inner))
+                NestedRows(
+                    sequence.name, isCollection: navigation.isCollection,
+                    near: try rows.told(owned.near, of: place, at: path.range), made, inner))
         }
         return result
     }
@@ -53,8 +55,9 @@ struct Nesting {
         let rows = try inner.settled(try inner.apply(transformations, to: start))
         let options = try CollectedOptions([], limits: applier.limits)
         var level = try AppliedLevel(applier: inner, options: options).level(rows)
-        level.relation.columns += rows.owner
-        return (level, rows.owner)
+        let far = rows.owner.isEmpty ? [.value(.int64(1))] : rows.owner
+        level.relation.columns += far
+        return (level, far)
     }
 
     private func check(_ sequence: NestedApply, _ result: AppliedRows) throws(QueryProblem) {

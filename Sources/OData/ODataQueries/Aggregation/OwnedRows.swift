@@ -84,7 +84,7 @@ extension RelationSource {
         switch self {
         case .rows(let relation, let name): .rows(relation.only(values, of: sources), as: name)
         case .union(let relations, let name): .union(relations.map { $0.only(values, of: sources) }, as: name)
-        case .records, .elements, .one: self
+        case .records, .recursion, .found, .elements, .one: self
         }
     }
 }

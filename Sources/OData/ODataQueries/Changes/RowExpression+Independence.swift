@@ -16,7 +16,7 @@ extension RowExpression {
         case .among(let value, let relation): return value.isOfItsRow && relation.isOfItsRow
         case .exists(let relation), .first(let relation): return relation.isOfItsRow
         case .aggregate(_, let inner, _): return inner?.isOfItsRow ?? true
-        case .sumBefore: return false
+        case .sumBefore, .sumWithin: return false
         }
     }
 }
@@ -34,7 +34,7 @@ extension Relation {
 extension RelationSource {
     fileprivate var isOfItsRow: Bool {
         switch self {
-        case .records: false
+        case .records, .recursion, .found: false
         case .rows(let relation, _): relation.isOfItsRow
         case .union(let relations, _): relations.allSatisfy(\.isOfItsRow)
         case .elements(let list, _): list.isOfItsRow

@@ -19,11 +19,12 @@ public struct CrossJoinQuery: Sendable {
         self.now = now
     }
 
-    /// Checks the query against the model and says how it is answered.
+    /// Checks the query, which has no `$apply` (``applied(in:limits:)``), against the model and says how it is answered.
     public func plan(in tables: ServiceTables, limits: QueryLimits = .standard) throws(QueryProblem) -> CrossJoinPlan {
         let options = try CollectedOptions(self.options, limits: limits)
         guard options.select == nil, options.compute.isEmpty, options.apply == nil, options.search == nil else {
-            throw QueryProblem("A cross join takes $filter, $orderby, $expand and paging.", kind: .notSupported)
+            throw QueryProblem(
+                "A cross join without $apply takes $filter, $orderby, $expand and paging.", kind: .notSupported)
         }
         let builder = try CrossJoinBuilder(self, options, tables, limits)
         return try builder.plan(pageSize: pageSize)

@@ -102,7 +102,7 @@ extension ExpressionReader {
     }
 
     /// What is read of the one row that there is at most.
-    private func follow(
+    func follow(
         _ rest: ArraySlice<PathSegment>, fromOne rows: LinkedRows, _ range: SourceRange, on ground: Ground
     ) throws(QueryProblem) -> Meaning {
         if case .all? = rest.last?.form {
@@ -152,6 +152,8 @@ extension ExpressionReader {
             let chosen = try restriction(options, rows.place, on: ground)
             let count = RowExpression.aggregate(.count, nil, isDistinct: false)
             return Meaning(.first(rows.relation(where: both(condition, chosen), columns: [count])), .int64)
+        case .aggregate(let aggregate) where rest.isEmpty:
+            return try aggregated(aggregate, among: rows, condition, on: ground)
         default: throw unsupported(first)
         }
     }

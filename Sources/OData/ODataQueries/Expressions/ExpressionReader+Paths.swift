@@ -12,10 +12,11 @@ extension ExpressionReader {
         case .this: return try follow(segments, from: ground.current, path.range, on: ground)
         case .alias(let name): return try alias(name, segments, path.range, on: ground)
         case .root: return try root(segments, path.range, on: ground)
-        case .these:
-            throw QueryProblem("Paths from here are not supported.", at: path.range, kind: .notSupported)
+        case .these: return try these(path, on: ground)
         case .current: break
         }
+        if let node = try rollupNode(path, on: ground) { return node }
+        if let function = HierarchyFunction(path, self, on: ground) { return try function.meaning() }
         if let name = segments.first?.name, name.namespace == nil {
             if let place = ground.variables[name.name] {
                 return try follow(segments.dropFirst(), from: place, path.range, on: ground)

@@ -12,6 +12,10 @@ struct Ground {
     var variables: [String: Place] = [:]
     /// What `$compute` and `$apply` have named.
     var computed: [String: Meaning] = [:]
+    /// `$these`.
+    var these: AppliedRows?
+    /// `Aggregation.rollupnode()`, by its position.
+    var rollups: [RollupNode] = []
 
     init(_ place: Place, it: Place? = nil) {
         current = place
@@ -41,6 +45,8 @@ final class SourceNumbering {
     private var last = 0
     /// Expanded navigation properties so far, at all levels.
     var expansions = 0
+    /// How often `$these` was read so far.
+    var theseReads = 0
     /// Whether the query asks for the time.
     var readsClock = false
 

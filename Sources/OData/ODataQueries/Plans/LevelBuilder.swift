@@ -75,6 +75,9 @@ struct LevelBuilder {
     mutating func level(
         _ source: RelationSource, joins: [Join] = [], where belongs: RowExpression?
     ) throws(QueryProblem) -> LevelPlan {
+        if depth == 0 {
+            ground.these = AppliedRows(source: source, joins: joins, condition: belongs, content: .entities(place))
+        }
         let condition = reader.both(belongs, try condition())
         let order = try order()
         addProperties()

@@ -24,7 +24,7 @@ struct ExpansionPlan: Sendable {
     let content: ResultExpansion.Content
     var level: LevelPlan
     /// Where, in the rows that are expanded, the values are that the level's rows are found by.
-    let near: [Int]
+    var near: [Int]
     /// What those are compared with, in the level's relation; its last columns.
     let far: [RowExpression]
 

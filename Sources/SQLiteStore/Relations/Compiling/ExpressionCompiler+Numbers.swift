@@ -55,14 +55,24 @@ extension ExpressionCompiler {
         }
     }
 
-    func sumBefore(_ operand: RowExpression, _ order: [RowOrder]) throws(PorticoError) -> TypedSQL {
+    func sumBefore(
+        _ operand: RowExpression, _ groups: [RowExpression], _ order: [RowOrder]
+    ) throws(PorticoError) -> TypedSQL {
+        let criteria = try ClauseCompiler.order(order, self)
+        let before = " ORDER BY $ ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+        return try sum(operand, over: try partition(groups) + .build(before, [criteria]))
+    }
+
+    /// Of the rows in the window, as a double.
+    func sum(_ operand: RowExpression, over window: SQLFragment) throws(PorticoError) -> TypedSQL {
         let value = try value(operand)
         guard value.kind.map(\.isNumber) ?? true else { throw Self.invalid("Only numbers are summed.") }
-        let criteria = try ClauseCompiler.order(order, self)
         return TypedSQL(
-            .build(
-                "ifnull(sum($) OVER (ORDER BY $ ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0.0)",
-                [value.converted(to: .double).fragment, criteria]), .double)
+            .build("ifnull(sum($) OVER ($), 0.0)", [value.converted(to: .double).fragment, window]), .double)
+    }
+
+    func partition(_ groups: [RowExpression]) throws(PorticoError) -> SQLFragment {
+        groups.isEmpty ? SQLFragment() : .build("PARTITION BY $", [.list(try all(groups).map(\.fragment))])
     }
 
     private func total(

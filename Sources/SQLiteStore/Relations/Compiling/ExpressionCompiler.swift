@@ -33,7 +33,8 @@ struct ExpressionCompiler {
         case .choose(let branches, let otherwise): return try choose(branches, otherwise)
         case .aggregate(let aggregate, let operand, let isDistinct):
             return try self.aggregate(aggregate, operand, isDistinct)
-        case .sumBefore(let operand, let order): return try sumBefore(operand, order)
+        case .sumBefore(let operand, let groups, let order): return try sumBefore(operand, groups, order)
+        case .sumWithin(let operand, let groups): return try sum(operand, over: try partition(groups))
         case .first(let relation): return try first(relation)
         default: return TypedSQL(try logic(expression, nullIsFalse: false), .bool)
         }

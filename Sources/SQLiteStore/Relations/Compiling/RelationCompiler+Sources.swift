@@ -9,7 +9,9 @@ extension RelationCompiler {
         case .one: return SQLFragment()
         case .records(let entity, let name):
             return SQLFragment(" FROM ") + (try self.source(records: entity, as: name, isOptional: false))
-        case .rows, .union, .elements: return SQLFragment(" FROM ") + (try derived(source, isOptional: false))
+        case .rows, .union, .recursion, .elements:
+            return SQLFragment(" FROM ") + (try derived(source, isOptional: false))
+        case .found(let name): return SQLFragment(" FROM ") + (try found(as: name))
         }
     }
 
@@ -17,9 +19,9 @@ extension RelationCompiler {
         let source: SQLFragment
         let isOptional = join.kind == .left
         switch join.source {
-        case .one: throw PorticoError(.requestInvalid, "A row of nothing cannot be joined.")
+        case .one, .found: throw PorticoError(.requestInvalid, "A row of nothing or found before cannot be joined.")
         case .records(let entity, let name): source = try self.source(records: entity, as: name, isOptional: isOptional)
-        case .rows, .union, .elements: source = try derived(join.source, isOptional: isOptional)
+        case .rows, .union, .recursion, .elements: source = try derived(join.source, isOptional: isOptional)
         }
         let condition = try ExpressionCompiler(relations: self).condition(join.condition)
         return .build("\(isOptional ? " LEFT JOIN " : " JOIN ")$ ON $", [source, condition])
@@ -47,11 +49,15 @@ extension RelationCompiler {
             let nested = try union(relations)
             try scope.add(name, .rows(nested.kinds), isOptional: isOptional)
             return .build("($) AS \(name.sql)", [nested.fragment])
+        case .recursion(let recursion, let name):
+            let nested = try compile(recursion, as: name)
+            try scope.add(name, .rows(nested.kinds), isOptional: isOptional)
+            return .build("($) AS \(name.sql)", [nested.fragment])
         case .elements(let list, let name):
             let compiled = try ExpressionCompiler(relations: self).value(list)
             try scope.add(name, .elements(compiled), isOptional: isOptional)
             return .build("json_each(portico_positions($)) AS \(name.sql)", [compiled.fragment])
-        case .records, .one: return SQLFragment()
+        case .records, .found, .one: return SQLFragment()
         }
     }
 
@@ -74,7 +80,7 @@ extension RelationCompiler {
         return Compiled(fragment: .list(parts, separator: " UNION ALL "), kinds: kinds)
     }
 
-    private static func common(_ left: [RowKind?], _ right: [RowKind?]) throws(PorticoError) -> [RowKind?] {
+    static func common(_ left: [RowKind?], _ right: [RowKind?]) throws(PorticoError) -> [RowKind?] {
         guard left.count == right.count else {
             throw PorticoError(.requestInvalid, "The relations of a union have equally many columns.")
         }

@@ -9,6 +9,8 @@ struct RelationCompiler {
     let catalogue: LayoutCatalogue
     let visible: VisibleRows
     var scope = SourceScope()
+    /// The recursion whose step this is.
+    var recursion: OpenRecursion?
 
     /// A statement and the kinds of its columns.
     struct Compiled {

@@ -23,9 +23,9 @@ struct Version2Batch: Sendable {
         let steps = try MultipartReader(request.body, limits: door.service.configuration.limits.batch).steps(
             contentType: type)
         let run = BatchRun(door: door, request: request, root: root)
-        return MultipartWriter.answer(
-            await run.outcomes(steps, goesOn: true, fillsUp: false), status: 202,
-            headers: ["DataServiceVersion": Version2Protocol.version])
+        return try await BatchAnswer(status: 202, most: door.service.configuration.limits.wholeBytes).made(
+            of: BatchWalk(steps, run, goesOn: true, fillsUp: false),
+            MultipartWriter(headers: ["DataServiceVersion": Version2Protocol.version]))
     }
 }
 

@@ -16,7 +16,7 @@ extension Parser {
         while let byte = peek(), byte.isLetter { at += 1 }
         let word = (text(start, at) ?? "").lowercased()
         if word == "identity", peek() != UInt8(ascii: "."), peek() != UInt8(ascii: "(") { return .identity }
-        guard peek() == UInt8(ascii: "("), Self.words.contains(word) else {
+        guard peek() == UInt8(ascii: "("), Transformation.names.contains(word) else {
             at = start
             return try customTransformation()
         }
@@ -26,12 +26,6 @@ extension Parser {
         try close()
         return step
     }
-
-    private static let words: Set<String> = [
-        "aggregate", "compute", "concat", "groupby", "filter", "search", "orderby", "top", "skip", "nest", "addnested",
-        "join", "outerjoin", "ancestors", "descendants", "traverse", "topcount", "topsum", "toppercent", "bottomcount",
-        "bottomsum", "bottompercent",
-    ]
 
     private mutating func step(_ word: String) throws(Mismatch) -> Transformation {
         switch word {

@@ -1,0 +1,28 @@
+import AdapterKit
+
+/// Makes a batch's answer: whole where it is small, otherwise piece by piece.
+///
+/// Whatever may change something is done before the answer begins, so that nothing depends on somebody's taking it. The
+/// reads behind that are made one after the other while the answer is sent, and what is long of them is read as it is sent.
+struct BatchAnswer {
+    var status = 200
+    /// Bytes of an answer that is made whole.
+    let most: Int
+
+    func made(of walk: BatchWalk, _ writer: any BatchWriter) async throws -> DoorAnswer {
+        var (walk, writer) = (walk, writer)
+        var first = writer.beginning()
+        while !walk.onlyReads, let outcome = await walk.next() {
+            first += writer.whole(await walk.run.gathered(outcome))
+        }
+        let pieces = BatchPieces(walk, writer)
+        let headers = writer.headers
+        while first.count <= most {
+            guard let piece = try await pieces.next() else {
+                return DoorAnswer(status, headers: headers, body: first)
+            }
+            first += piece
+        }
+        return DoorAnswer(status, headers: headers, body: .pieces(BegunPieces(first, pieces)))
+    }
+}

@@ -1,0 +1,95 @@
+import AdapterKit
+import ODataLanguage
+import ODataModel
+import ODataRecords
+
+// `groupby`: its elements as sets of properties, and what is done with each group. Data Aggregation 4.0, section 3.2.3.
+extension Applier {
+    func grouped(
+        _ rows: AppliedRows, _ elements: [GroupingElement], _ then: [Transformation]
+    ) throws(QueryProblem) -> AppliedRows {
+        var (spread, rollups) = (rows, [(rollup: RecursiveRollup, around: AppliedRows.Belonging?)]())
+        for case .rollupRecursive(let reference, let narrowing) in elements {
+            let rollup = try RecursiveRollup(reference, narrowing, self)
+            rollups.append((rollup, spread.belonging))
+            spread = try rollup.spread(spread)
+        }
+        var results: [AppliedRows] = []
+        for set in Self.sets(elements) {
+            // Without properties a node's rows are transformed as they are.
+            let isWhole = set.isEmpty && !rollups.isEmpty && !then.isEmpty
+            var result = isWhole ? try apply(then, to: spread) : try grouped(spread, by: set, then)
+            for (rollup, around) in rollups.reversed() { result = try rollup.told(result, around: around) }
+            results.append(result)
+        }
+        return results.count == 1 ? results[0] : try united(results)
+    }
+
+    /// Every combination of the levels of each `rollup`, with the properties that stand alone.
+    private static func sets(_ elements: [GroupingElement]) -> [[MemberPath]] {
+        var sets: [[MemberPath]] = [[]]
+        for element in elements {
+            switch element {
+            case .property(let path): sets = sets.map { $0 + [path] }
+            case .rollup(let written):
+                // `rollup(null,…)` names the grand total, which is there anyway.
+                let paths = written.first.map(Grouping.names) == ["null"] ? Array(written.dropFirst()) : written
+                let levels = (0...paths.count).reversed().map { Array(paths.prefix($0)) }
+                sets = levels.flatMap { level in sets.map { $0 + level } }
+            case .rollupRecursive: continue
+            }
+        }
+        return sets
+    }
+
+    /// `then` is applied to each group: most often what narrows it, an aggregate that makes one row of it, and what may
+    /// follow one row, which needs no more than a grouping.
+    private func grouped(
+        _ rows: AppliedRows, by properties: [MemberPath], _ then: [Transformation]
+    ) throws(QueryProblem) -> AppliedRows {
+        guard !then.isEmpty else { return try Grouping(applier: self, rows: rows).grouped(properties, []) }
+        guard let place = then.firstIndex(where: \.isAggregate), case .aggregate(let aggregates) = then[place],
+            then[..<place].allSatisfy(\.looksAtRows), then[(place + 1)...].allSatisfy(\.mayFollowOneRow)
+        else { return try GroupsAsOwners(applier: self, properties: properties).grouped(rows, then) }
+        let reads = reader.numbering.theseReads
+        let narrowed = try apply(Array(then[..<place]), to: rows)
+        // `$these` are the rows of a group.
+        guard reader.numbering.theseReads == reads else {
+            return try GroupsAsOwners(applier: self, properties: properties).grouped(rows, then)
+        }
+        var result = try Grouping(applier: self, rows: narrowed).grouped(properties, aggregates)
+        for step in then[(place + 1)...] { result = try afterAggregate(step, result) }
+        return result
+    }
+
+    /// A group is one row then: an order leaves it as it is, and so does a `top` that is not 0.
+    private func afterAggregate(_ step: Transformation, _ rows: AppliedRows) throws(QueryProblem) -> AppliedRows {
+        switch step {
+        case .top(let digits) where Int(digits) == 0: return try apply([step], to: rows)
+        case .skip(let digits) where Int(digits) != 0: return try apply([.top("0")], to: rows)
+        case .filter, .compute: return try apply([step], to: rows)
+        default: return rows
+        }
+    }
+}
+
+extension Transformation {
+    fileprivate var isAggregate: Bool {
+        if case .aggregate = self { true } else { false }
+    }
+
+    /// Whether it does the same to a row in whichever group that is.
+    fileprivate var looksAtRows: Bool {
+        switch self {
+        case .filter, .search, .compute, .identity: true
+        default: false
+        }
+    }
+
+    fileprivate var mayFollowOneRow: Bool {
+        switch self {
+        case .identity, .orderBy, .filter, .compute, .top, .skip: true
+        default: false
+        }
+    }
+}
