@@ -43,7 +43,7 @@ final class KnownQuestions: Sendable {
     ) throws(PorticoError) -> KnownQuestion {
         let key = Key(text: text, version: version)
         if let known = find(key) { return known }
-        let question = KnownQuestion(try read(text))
+        let question = KnownQuestion(text, try read(text))
         if text.utf8.count <= Self.longest { keep(question, key) }
         return question
     }
@@ -76,24 +76,30 @@ extension KnownQuestions.State {
 /// One of them: its tree, and what was found out about it since.
 final class KnownQuestion: Sendable {
     private struct Findings {
-        var address: Address?
+        var place: Address?
         var query: PreparedQuery?
-        var format: (accept: String?, format: ResponseFormat)?
+        var tracked: TrackedQuery??
     }
 
     let target: RequestTarget
+    let address: PlainAddress
+    /// How the answer looks to a caller who accepts this, and what all pages of such answers have in common.
+    let format = LastFinding<String?, ResponseFormat>()
+    let page = LastFinding<ResponseFormat, PageForm>()
+    let version2 = Version2Findings()
     private let findings = Mutex(Findings())
 
-    init(_ target: RequestTarget) {
+    init(_ text: String, _ target: RequestTarget) {
         self.target = target
+        address = PlainAddress(text)
     }
 
     /// Where the question's path leads.
-    func address(_ find: () throws -> Address) rethrows -> Address {
-        if let known = findings.withLock({ $0.address }) { return known }
-        let address = try find()
-        findings.withLock { $0.address = address }
-        return address
+    func place(_ find: () throws -> Address) rethrows -> Address {
+        if let known = findings.withLock({ $0.place }) { return known }
+        let place = try find()
+        findings.withLock { $0.place = place }
+        return place
     }
 
     /// The query of all of a set's entities that the question is. One that reads the clock means something else each time.
@@ -106,11 +112,11 @@ final class KnownQuestion: Sendable {
         return query
     }
 
-    /// How the answer looks to a caller who accepts this: most often the last one's wish.
-    func format(accepted accept: String?, _ negotiate: () throws -> ResponseFormat) rethrows -> ResponseFormat {
-        if let known = findings.withLock({ $0.format }), known.accept == accept { return known.format }
-        let format = try negotiate()
-        findings.withLock { $0.format = (accept, format) }
-        return format
+    /// How the query's changes are followed; nil within: they cannot be.
+    func tracked(_ find: () throws -> TrackedQuery?) rethrows -> TrackedQuery? {
+        if let known = findings.withLock({ $0.tracked }) { return known }
+        let tracked = try find()
+        findings.withLock { $0.tracked = .some(tracked) }
+        return tracked
     }
 }

@@ -45,10 +45,22 @@ public struct XMLOutput: Sendable {
     }
 
     /// Markup that is known to be well-formed with what is around it: for what every row of a document has.
-    public mutating func raw(_ markup: [UInt8]) {
+    public mutating func raw(_ markup: String) {
+        finishTag()
+        bytes.append(contentsOf: markup.utf8)
+    }
+
+    /// The same as bytes that stand ready.
+    public mutating func raw(_ markup: UnsafeBufferPointer<UInt8>) {
         finishTag()
         bytes.append(contentsOf: markup)
     }
+
+    /// Digits, where an element's or a raw attribute's text stands.
+    public mutating func integer(_ number: Int64) { Digits.append(number, to: &bytes) }
+
+    /// Text that is known to need no escapes, where an element's or a raw attribute's text stands.
+    public mutating func plain(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
     /// Text between the quotes of an attribute whose name and quotes are raw.
     public mutating func rawValue(_ text: String) { escape(text, isAttribute: true) }

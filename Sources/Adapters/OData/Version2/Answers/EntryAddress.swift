@@ -1,0 +1,40 @@
+import AdapterKit
+import ODataAddresses
+import ODataModel
+import ODataQueries
+import ODataRecords
+
+/// Makes entries' addresses of the values of their keys.
+struct EntryAddress: Sendable {
+    private let set: String
+    /// Up to the key's value.
+    private let begin: String
+    private let parts: [ResultOutline.KeyPart]
+    private let isSingleton: Bool
+    private let form: Version2Form
+
+    init(table: RecordTable, shape: ResultShape, model: EntityDataModel) {
+        set = table.source
+        begin = "\(table.source)("
+        isSingleton = table.isSingleton
+        form = Version2Form(model: model)
+        parts = shape.outline.key ?? []
+    }
+
+    func path(_ row: ResultRow) -> String {
+        guard !isSingleton else { return set }
+        if parts.count == 1 { return begin + literal(parts[0], row) + ")" }
+        return "\(set)(\(parts.map { "\($0.column.property)=\(literal($0, row))" }.joined(separator: ",")))"
+    }
+
+    private func literal(_ part: ResultOutline.KeyPart, _ row: ResultRow) -> String {
+        form.address(row.values[part.position], part.column.type)
+    }
+}
+
+extension Version2Form {
+    /// A value as a URL has it, percent-encoded.
+    func address(_ value: WireValue, _ type: TypeReference) -> String {
+        literal(value, type).map(LiteralText.escaped) ?? "null"
+    }
+}
