@@ -105,23 +105,25 @@ struct JSONOutput {
 
     private mutating func quote(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        if !appendPlain(text) { appendEscaping(text) }
+        if !appendPlain(text) { appendEscaping(text.utf8) }
         bytes.append(UInt8(ascii: "\""))
     }
 
     /// Most texts need no escapes, and go in one piece.
     private mutating func appendPlain(_ text: String) -> Bool {
-        text.utf8.withContiguousStorageIfAvailable { characters in
-            for byte in characters where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
-                return false
-            }
-            bytes.append(contentsOf: characters)
-            return true
-        } ?? false
+        text.utf8.withContiguousStorageIfAvailable { appendPlain($0) } ?? false
     }
 
-    private mutating func appendEscaping(_ text: String) {
-        for byte in text.utf8 {
+    private mutating func appendPlain(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        for byte in text where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+            return false
+        }
+        bytes.append(contentsOf: text)
+        return true
+    }
+
+    private mutating func appendEscaping(_ text: some Sequence<UInt8>) {
+        for byte in text {
             if byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
                 bytes.append(byte)
             } else {
@@ -157,6 +159,13 @@ extension JSONOutput: RowOutput {
 
     mutating func digits(_ number: Int64) { Digits.append(number, to: &bytes) }
     mutating func value(_ text: String) { quote(text) }
+
+    mutating func value(_ text: UnsafeBufferPointer<UInt8>) {
+        bytes.append(UInt8(ascii: "\""))
+        if !appendPlain(text) { appendEscaping(text) }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
     mutating func control(_ text: String) { quote(text) }
     mutating func plain(_ text: String) { bytes.append(contentsOf: text.utf8) }
 }

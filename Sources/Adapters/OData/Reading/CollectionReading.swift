@@ -24,10 +24,15 @@ struct CollectionReading: Sendable {
         let body = try await desk.documents.body { moment, put in
             var output = JSONOutput()
             writer.begin(form.context, count: try plan.total(at: moment), to: &output)
-            let next = try plan.rows(at: moment) { rows in
-                form.rows.write(rows, with: writer, to: &output)
-                try put(output.take())
-            }
+            let next =
+                form.rows.takesFlatRows && plan.isFlat
+                ? try plan.rows(
+                    at: moment, each: { try form.rows.write(FlatRow(values: $0), with: writer, to: &output) },
+                    thenSome: { try put(output.take()) })
+                : try plan.rows(at: moment) { rows in
+                    form.rows.write(rows, with: writer, to: &output)
+                    try put(output.take())
+                }
             let token = try tracked.map { try deltas.token(try $0.mark(at: moment)) }
             writer.end(self.next(next, token), delta: next == nil ? token.map { deltas.link($0) } : nil, to: &output)
             try put(output.take())

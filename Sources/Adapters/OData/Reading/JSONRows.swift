@@ -76,9 +76,9 @@ struct JSONRows: RowForm {
         }
     }
 
-    func begin(_ row: ResultRow, to output: inout JSONOutput) { output.beginRow() }
+    func begin(_ row: some TemplateRow, to output: inout JSONOutput) { output.beginRow() }
     func end(to output: inout JSONOutput) { output.endRow() }
-    func address(of row: ResultRow) -> String { "" }
+    func address(of row: some TemplateRow) -> String { "" }
     func given(_ part: Int, of answer: ResultWriter, to output: inout JSONOutput) {}
 
     func write(_ value: WireValue, at column: Int, to output: inout JSONOutput) {

@@ -18,6 +18,13 @@ struct RowWriter: Sendable {
         template = JSONRows.template(shape, tables, format)
     }
 
+    /// Whether rows can be written as the store has them.
+    var takesFlatRows: Bool { template != nil }
+
+    func write(_ row: FlatRow, with writer: ResultWriter, to output: inout JSONOutput) throws {
+        try template?.write(row, writer, to: &output)
+    }
+
     func write(_ rows: [ResultRow], with writer: ResultWriter, to output: inout JSONOutput) {
         for row in rows {
             if let template { template.write(row, writer, to: &output) } else { writer.write(row, shape, to: &output) }

@@ -8,10 +8,10 @@ protocol RowForm: Sendable {
     /// What all rows of one answer have in common, and other answers have not.
     associatedtype Answer
 
-    func begin(_ row: ResultRow, to output: inout Output)
+    func begin<Row: TemplateRow>(_ row: Row, to output: inout Output) throws(Row.Failure)
     func end(to output: inout Output)
     /// The entry's address below the root, as it stands in a URL.
-    func address(of row: ResultRow) -> String
+    func address<Row: TemplateRow>(of row: Row) throws(Row.Failure) -> String
     /// That part of the answer.
     func given(_ part: Int, of answer: Answer, to output: inout Output)
     /// A value that is neither null nor written by the template itself.
@@ -27,6 +27,8 @@ protocol RowOutput {
     mutating func digits(_ number: Int64)
     /// A text as the value of a property, with the quotes that it has there.
     mutating func value(_ text: String)
+    /// The same as UTF-8.
+    mutating func value(_ text: UnsafeBufferPointer<UInt8>)
     /// A text as control information says it.
     mutating func control(_ text: String)
     /// A text that needs neither quotes nor escapes.

@@ -13,12 +13,14 @@ final class RowLevel<Form: RowForm>: Sendable {
         self.typeColumn = typeColumn
     }
 
-    func write(_ row: ResultRow, _ answer: Form.Answer, to output: inout Form.Output) {
-        template(of: row).write(row, answer, to: &output)
+    func write<Row: TemplateRow>(
+        _ row: Row, _ answer: Form.Answer, to output: inout Form.Output
+    ) throws(Row.Failure) {
+        try template(of: row).write(row, answer, to: &output)
     }
 
-    func template(of row: ResultRow) -> RowTemplate<Form> {
-        guard let typeColumn, let name = row.values[typeColumn].stringValue else { return standard }
+    func template<Row: TemplateRow>(of row: Row) throws(Row.Failure) -> RowTemplate<Form> {
+        guard let typeColumn, let name = try row.value(at: typeColumn).stringValue else { return standard }
         return kinds[name] ?? standard
     }
 }

@@ -16,15 +16,19 @@ final class RowTemplate<Form: RowForm>: Sendable {
         (bytes, parts, levels) = (builder.bytes, builder.parts, builder.levels)
     }
 
-    func write(_ row: ResultRow, _ answer: Form.Answer, to output: inout Form.Output) {
-        form.begin(row, to: &output)
-        content(of: row, answer, to: &output)
+    func write<Row: TemplateRow>(
+        _ row: Row, _ answer: Form.Answer, to output: inout Form.Output
+    ) throws(Row.Failure) {
+        try form.begin(row, to: &output)
+        try content(of: row, answer, to: &output)
         form.end(to: &output)
     }
 
     /// Without what a row begins and ends with among others.
-    func content(of row: ResultRow, _ answer: Form.Answer, to output: inout Form.Output) {
-        bytes.withUnsafeBufferPointer { bytes in
+    func content<Row: TemplateRow>(
+        of row: Row, _ answer: Form.Answer, to output: inout Form.Output
+    ) throws(Row.Failure) {
+        try bytes.withUnsafeBufferPointer { bytes throws(Row.Failure) in
             var address: String?
             for part in parts {
                 switch part.content {
@@ -34,13 +38,24 @@ final class RowTemplate<Form: RowForm>: Sendable {
                     form.given(part.position, of: answer, to: &output)
                 case .address:
                     output.ready(bytes, part.before)
-                    let text = address ?? form.address(of: row)
-                    address = text
-                    output.plain(text)
+                    if address == nil { address = try form.address(of: row) }
+                    if let address { output.plain(address) }
                 case .level, .expanded: expanded(part, bytes, row, answer, to: &output)
-                default: value(row.values[part.position], part, bytes, to: &output)
+                case .text where text(row, part, bytes, to: &output): continue
+                default: value(try row.value(at: part.position), part, bytes, to: &output)
                 }
             }
+        }
+    }
+
+    /// Whether there was one without a copy.
+    private func text(
+        _ row: some TemplateRow, _ part: RowPart, _ bytes: UnsafeBufferPointer<UInt8>, to output: inout Form.Output
+    ) -> Bool {
+        row.withText(part.position) { text in
+            output.ready(bytes, part.before)
+            output.value(text)
+            output.ready(bytes, part.after)
         }
     }
 
@@ -59,10 +74,10 @@ final class RowTemplate<Form: RowForm>: Sendable {
     }
 
     private func expanded(
-        _ part: RowPart, _ bytes: UnsafeBufferPointer<UInt8>, _ row: ResultRow, _ answer: Form.Answer,
+        _ part: RowPart, _ bytes: UnsafeBufferPointer<UInt8>, _ row: some TemplateRow, _ answer: Form.Answer,
         to output: inout Form.Output
     ) {
-        let expanded = part.position < row.expanded.count ? row.expanded[part.position] : ExpandedRows()
+        let expanded = row.expanded(at: part.position)
         guard part.content == .level else {
             return form.write(expanded, at: part.position, answer, to: &output)
         }

@@ -21,14 +21,20 @@ struct EntryAddress: Sendable {
         parts = shape.outline.key ?? []
     }
 
-    func path(_ row: ResultRow) -> String {
+    /// Of the row that has these values by their columns.
+    func path<Failure>(_ values: (Int) throws(Failure) -> WireValue) throws(Failure) -> String {
         guard !isSingleton else { return set }
-        if parts.count == 1 { return begin + literal(parts[0], row) + ")" }
-        return "\(set)(\(parts.map { "\($0.column.property)=\(literal($0, row))" }.joined(separator: ",")))"
+        if parts.count == 1 { return try begin + literal(parts[0], values) + ")" }
+        let named = try parts.map { part throws(Failure) in
+            "\(part.column.property)=\(try literal(part, values))"
+        }
+        return "\(set)(\(named.joined(separator: ",")))"
     }
 
-    private func literal(_ part: ResultOutline.KeyPart, _ row: ResultRow) -> String {
-        form.address(row.values[part.position], part.column.type)
+    private func literal<Failure>(
+        _ part: ResultOutline.KeyPart, _ values: (Int) throws(Failure) -> WireValue
+    ) throws(Failure) -> String {
+        form.address(try values(part.position), part.column.type)
     }
 }
 

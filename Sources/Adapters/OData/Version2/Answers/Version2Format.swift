@@ -35,7 +35,9 @@ protocol Version2Format: Sendable {
 protocol Version2FeedWriter {
     /// With `$inlinecount=allpages`: how many there are in all.
     mutating func begin(count: Int?)
-    mutating func write(_ rows: [ResultRow])
+    mutating func write(_ row: ResultRow)
+    /// Throws what reading it does.
+    mutating func write(_ row: FlatRow) throws
     /// Addresses, as a ``Version2Feed`` has them.
     mutating func end(next: String?, delta: String?)
     /// What was written since it was asked last. Throws `format.notRepresentable` where a text cannot be carried.

@@ -71,7 +71,7 @@ final class Version2Level: Sendable {
     }
 
     /// The entry's address below the root, as it stands in a URL: `Students(1)`.
-    func path(of row: ResultRow) -> String { address.path(row) }
+    func path(of row: ResultRow) -> String { address.path { row.values[$0] } }
 
     /// Where the type of a media entity's stream is.
     var mediaTypeColumn: Int? { shape.mediaTypeColumns["$value"] }

@@ -17,9 +17,8 @@ struct AtomFeed: Version2FeedWriter {
 
     mutating func begin(count: Int?) { writer.begin(rows.source, count: count, to: &output) }
 
-    mutating func write(_ rows: [ResultRow]) {
-        for row in rows { self.rows.level.write(row, answer, to: &output) }
-    }
+    mutating func write(_ row: ResultRow) { rows.level.write(row, answer, to: &output) }
+    mutating func write(_ row: FlatRow) throws { try rows.level.write(row, answer, to: &output) }
 
     mutating func end(next: String?, delta: String?) { writer.end(next: next, delta: delta, to: &output) }
 

@@ -38,8 +38,8 @@ struct AtomRows: Version2Rows {
         /// By the column that they are in.
         let properties: [AtomProperty?]
 
-        func begin(_ row: ResultRow, to output: inout XMLOutput) {
-            guard let column = level.shape.revisionColumn, case .int64(let revision) = row.values[column] else {
+        func begin<Row: TemplateRow>(_ row: Row, to output: inout XMLOutput) throws(Row.Failure) {
+            guard let column = level.shape.revisionColumn, case .int64(let revision) = try row.value(at: column) else {
                 return output.raw("<entry>")
             }
             output.raw("<entry m:etag=\"W/&quot;")
@@ -48,7 +48,9 @@ struct AtomRows: Version2Rows {
         }
 
         func end(to output: inout XMLOutput) { output.raw("</entry>") }
-        func address(of row: ResultRow) -> String { level.path(of: row) }
+        func address<Row: TemplateRow>(of row: Row) throws(Row.Failure) -> String {
+            try level.address.path { column throws(Row.Failure) in try row.value(at: column) }
+        }
 
         func given(_ part: Int, of answer: Answer, to output: inout XMLOutput) {
             part == Self.root ? output.text(answer.root) : output.raw(answer.updated)
@@ -81,5 +83,6 @@ extension XMLOutput: RowOutput {
     mutating func ready(_ bytes: UnsafeBufferPointer<UInt8>) { raw(bytes) }
     mutating func digits(_ number: Int64) { integer(number) }
     mutating func value(_ text: String) { self.text(text) }
+    mutating func value(_ text: UnsafeBufferPointer<UInt8>) { self.text(text) }
     mutating func control(_ text: String) { rawValue(text) }
 }

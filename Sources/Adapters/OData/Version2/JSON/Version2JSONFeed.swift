@@ -20,9 +20,8 @@ struct Version2JSONFeed: Version2FeedWriter {
         writer.begin(count: count, to: &output)
     }
 
-    mutating func write(_ rows: [ResultRow]) {
-        for row in rows { level.write(row, answer, to: &output) }
-    }
+    mutating func write(_ row: ResultRow) { level.write(row, answer, to: &output) }
+    mutating func write(_ row: FlatRow) throws { try level.write(row, answer, to: &output) }
 
     mutating func end(next: String?, delta: String?) {
         writer.end(next: next, delta: delta, to: &output)

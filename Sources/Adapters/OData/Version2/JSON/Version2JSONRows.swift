@@ -27,9 +27,12 @@ struct Version2JSONRows: Version2Rows {
         /// By the column that they are in.
         fileprivate let properties: [Version2Level.Property?]
 
-        func begin(_ row: ResultRow, to output: inout JSONOutput) { output.beginRow() }
+        func begin(_ row: some TemplateRow, to output: inout JSONOutput) { output.beginRow() }
         func end(to output: inout JSONOutput) { output.endRow() }
-        func address(of row: ResultRow) -> String { level.path(of: row) }
+        func address<Row: TemplateRow>(of row: Row) throws(Row.Failure) -> String {
+            try level.address.path { column throws(Row.Failure) in try row.value(at: column) }
+        }
+
         func given(_ part: Int, of answer: Answer, to output: inout JSONOutput) { output.plain(answer.root) }
         func write(_ expanded: ExpandedRows, at position: Int, _ answer: Answer, to output: inout JSONOutput) {}
 

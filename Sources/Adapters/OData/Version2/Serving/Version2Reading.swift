@@ -45,10 +45,14 @@ struct Version2Reading: Sendable {
         let body = try await desk.documents.body { moment, put in
             var feed = rows.feed(in: scope)
             feed.begin(count: try plan.total(at: moment))
-            let page = try plan.rows(at: moment) { rows in
-                feed.write(rows)
-                try put(try feed.take())
-            }
+            let page =
+                plan.isFlat
+                ? try plan.rows(
+                    at: moment, each: { try feed.write(FlatRow(values: $0)) }, thenSome: { try put(try feed.take()) })
+                : try plan.rows(at: moment) { rows in
+                    for row in rows { feed.write(row) }
+                    try put(try feed.take())
+                }
             let token = try tracked.map { try deltas.token(try $0.mark(at: moment)) }
             feed.end(next: reading.next(page, token), delta: page == nil ? token.map { deltas.link($0) } : nil)
             try put(try feed.take())
