@@ -40,7 +40,6 @@ public final class SQLiteStore: BackupStore {
             }
             let commit = GroupCommit(
                 positions: positions, clock: settings.clock, ids: settings.ids, catalogue: { catalogue.current })
-            writer = Writer(connection, limits: settings.queue, commit: commit)
             readers = ReaderPool(
                 try (0..<settings.readers).map { _ in try file.openReader(quickSteps: settings.quickSteps) },
                 slowLanes: SlowLanes(
@@ -48,6 +47,7 @@ public final class SQLiteStore: BackupStore {
                         try file.openSlowReader(cacheKilobytes: SlowLanes.cacheKilobytes)
                     }),
                 longReads: catalogue.current.longReads)
+            writer = Writer(connection, limits: settings.queue, commit: commit, readers: readers)
             streams = StreamedReads(limit: settings.streams) { try file.openSlowReader() }
             self.catalogue = catalogue
             clock = settings.clock
@@ -108,9 +108,7 @@ extension SQLiteStore {
         _ body: @escaping @Sendable (any StoreMoment) throws -> Result
     ) async throws -> Result {
         let catalogue = try catalogue.open()
-        return try await readers.read { database in
-            try database.atOneMoment { try body(DatabaseMoment(database, catalogue)) }
-        }
+        return try await readers.read { try body(DatabaseMoment($0, catalogue)) }
     }
 
     public func pieces(

@@ -8,21 +8,25 @@ extension String {
         let isSame = left.withContiguousStorageIfAvailable { left in
             right.withContiguousStorageIfAvailable { right in
                 left.baseAddress == right.baseAddress
-                    || Self.areSame(UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
+                    || UnsafeRawBufferPointer(left).isSameInConstantTime(as: UnsafeRawBufferPointer(right))
             }
         }
         return (isSame ?? nil) ?? false
     }
+}
 
-    private static func areSame(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
-        let words = left.count / 8
+extension UnsafeRawBufferPointer {
+    /// Takes the same time wherever the difference is. The length is not hidden.
+    func isSameInConstantTime(as other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        let words = count / 8
         var difference: UInt64 = 0
         for word in 0..<words {
             difference |=
-                left.loadUnaligned(fromByteOffset: word * 8, as: UInt64.self)
-                ^ right.loadUnaligned(fromByteOffset: word * 8, as: UInt64.self)
+                loadUnaligned(fromByteOffset: word * 8, as: UInt64.self)
+                ^ other.loadUnaligned(fromByteOffset: word * 8, as: UInt64.self)
         }
-        for byte in words * 8..<left.count { difference |= UInt64(left[byte] ^ right[byte]) }
+        for byte in words * 8..<count { difference |= UInt64(self[byte] ^ other[byte]) }
         return difference == 0
     }
 }

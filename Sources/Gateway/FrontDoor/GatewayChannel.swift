@@ -4,8 +4,8 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// HummingbirdCore's HTTP/1.1 channel with ``DoorHandler`` and ``WholeRequestHandler`` behind its decoder, its task on
-/// the channel's event loop.
+/// HummingbirdCore's HTTP/1.1 channel with ``DoorHandler`` and ``WholeRequestHandler`` behind its decoder and
+/// ``RepeatedRequestHandler`` before it, its task on the channel's event loop.
 struct GatewayChannel {
     typealias Value = HTTP1Channel.Value
 
@@ -26,10 +26,11 @@ struct GatewayChannel {
             try pipeline.addHandler(
                 SlowReaderHandler(span: settings.write, rate: settings.writeRate), position: .first)
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-            let doorHandler = DoorHandler(connection: connection, turnedAway: turnedAway)
-            try pipeline.addHandlers(
-                [doorHandler, WholeRequestHandler(connection: connection, door: doorHandler, since: since)],
-                position: .after(decoder))
+            let door = DoorHandler(connection: connection, turnedAway: turnedAway)
+            let inside = WholeRequestHandler(connection: connection, door: door, since: since)
+            try pipeline.addHandlers([door, inside], position: .after(decoder))
+            try pipeline.addHandler(
+                RepeatedRequestHandler(door: door, inside: inside), position: .before(decoder))
             return value
         }
     }

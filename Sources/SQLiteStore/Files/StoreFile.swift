@@ -45,9 +45,13 @@ package struct StoreFile {
         return connection
     }
 
-    /// A connection on which each run of a statement ends with an interrupt after so many steps.
+    /// A connection on which each run of a statement ends with an interrupt after so many steps, and which may keep a
+    /// transaction open between two reads.
     package func openReader(quickSteps: Int32) throws -> DatabaseQueue {
-        let connection = try openSlowReader()
+        var configuration = configuration(label: "reader")
+        configuration.readonly = true
+        configuration.allowsUnsafeTransactions = true
+        let connection = try DatabaseQueue(path: path, configuration: configuration)
         connection.unsafeRead { database in
             sqlite3_progress_handler(database.sqliteConnection, quickSteps, { _ in 1 }, nil)
         }

@@ -1,7 +1,7 @@
 import AdapterKit
 import GRDB
 
-/// Reads records of installed collections over one connection.
+/// Reads records of installed collections over one connection that is within a transaction.
 struct Reader {
     let database: Database
     let catalogue: LayoutCatalogue
@@ -18,10 +18,8 @@ struct Reader {
 
     func page(_ query: Query, in layout: CollectionLayout) throws -> RecordPage {
         let compiled = try PageCompiler(query, in: layout, FilterCompiler(catalogue: catalogue))
-        guard query.countsAll else { return try page(compiled, limit: query.limit, total: nil) }
-        return try database.atOneMoment {
-            try page(compiled, limit: query.limit, total: try number(compiled.count()))
-        }
+        let total = query.countsAll ? try number(compiled.count()) : nil
+        return try page(compiled, limit: query.limit, total: total)
     }
 
     private func page(_ compiled: PageCompiler, limit: Int, total: Int?) throws -> RecordPage {
@@ -38,14 +36,5 @@ struct Reader {
 
     private func number(_ statement: SQLFragment) throws -> Int {
         Int(try database.rows(statement) { $0.integer(0) }.first ?? 0)
-    }
-}
-
-extension Database {
-    /// Statements that all see the same state. A savepoint, because the slow lane has a transaction already.
-    func atOneMoment<Result>(_ body: () throws -> Result) throws -> Result {
-        try run("SAVEPOINT moment")
-        defer { try? run("RELEASE moment") }
-        return try body()
     }
 }

@@ -3,28 +3,24 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// Read-only connections. A read takes one, runs on the caller's thread, and gives it back.
+/// Read-only connections. A read takes one, runs on the caller's thread within a transaction, and gives it back.
 ///
 /// Not GRDB's asynchronous reads: the two changes of thread that each costs take longer than a typical read. A read that
 /// turns out long would hold up everything else on its thread; after
 /// ``SQLiteStoreSettings/quickSteps`` of SQLite's instructions it is broken off and begun again in one of the ``SlowLanes``;
 /// ``LongReads`` knows those that go there at once.
+///
+/// Where nothing has been written since, a connection goes on in the transaction of the read before (``ReadingTurns``).
 final class ReaderPool: Sendable {
-    private struct State {
-        var free: [Int]
-        /// Which connection the next one shares who finds none free.
-        var shared = 0
-    }
-
     private let connections: [DatabaseQueue]
     private let slowLanes: SlowLanes
-    private let state: Mutex<State>
+    private let turns: Mutex<ReadingTurns>
 
     init(_ connections: [DatabaseQueue], slowLanes: SlowLanes, longReads: LongReads) {
         for connection in connections { connection.unsafeRead(longReads.watch) }
         self.connections = connections
         self.slowLanes = slowLanes
-        state = Mutex(State(free: Array(connections.indices)))
+        turns = Mutex(ReadingTurns(connections: connections.count))
     }
 
     /// The body may run twice. Throws ``PorticoError``, or `CancellationError` where a long read's task is cancelled.
@@ -38,27 +34,51 @@ final class ReaderPool: Sendable {
         }
     }
 
+    /// To be called around whatever may change the file, by the one connection that writes. What is read after it sees
+    /// what was written; and while it lasts no connection holds a state that nobody reads, which would keep the
+    /// checkpoint from emptying the log file.
+    func whileWriting<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let kept = turns.withLock { $0.beginWriting() }
+        for connection in kept { rest(connection) }
+        defer { turns.withLock { $0.endWriting() } }
+        return try body()
+    }
+
     func close() {
         for connection in connections { try? connection.close() }
         slowLanes.close()
     }
 
     private func quickly<Result>(_ body: (Database) throws -> Result) throws -> Result {
-        let (connection, isOwned) = take()
-        defer { if isOwned { state.withLock { $0.free.append(connection) } } }
-        return try connections[connection].unsafeRead { database in
-            // GRDB ends the process over a transaction that is left open.
-            defer { if database.isInsideTransaction { try? database.rollback() } }
-            return try body(database)
+        let place = turns.withLock { $0.take() }
+        var isHolding = false
+        // Somebody may have begun to write since the read has ended.
+        defer { if !turns.withLock({ $0.giveBack(place, holding: isHolding) }) { rest(place.connection) } }
+        return try connections[place.connection].unsafeRead { database in
+            if !place.goesOn { try database.endTransaction() }
+            if !database.isInsideTransaction { try database.run("BEGIN") }
+            do {
+                let result = try body(database)
+                isHolding = turns.withLock { $0.mayKeep(place) }
+                if !isHolding { try database.endTransaction() }
+                return result
+            } catch {
+                isHolding = false
+                try? database.rollback()
+                throw error
+            }
         }
     }
 
-    /// A free connection; where there is none, one that is shared with whoever has it, who is waited for.
-    private func take() -> (Int, Bool) {
-        state.withLock { state in
-            if let free = state.free.popLast() { return (free, true) }
-            state.shared = (state.shared + 1) % connections.count
-            return (state.shared, false)
-        }
+    /// Ends the transaction of a connection that nobody has, and lets it be taken.
+    private func rest(_ connection: Int) {
+        connections[connection].unsafeRead { try? $0.endTransaction() }
+        turns.withLock { $0.rested(connection) }
+    }
+}
+
+extension Database {
+    fileprivate func endTransaction() throws {
+        if isInsideTransaction { try run("COMMIT") }
     }
 }

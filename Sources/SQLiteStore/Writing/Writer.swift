@@ -17,10 +17,12 @@ final class Writer: Sendable {
     private let connection: DatabaseQueue
     private let queue: Mutex<CommitQueue<Job>>
     private let commit: GroupCommit
+    private let readers: ReaderPool
 
-    init(_ connection: DatabaseQueue, limits: CommitQueueLimits, commit: GroupCommit) {
+    init(_ connection: DatabaseQueue, limits: CommitQueueLimits, commit: GroupCommit, readers: ReaderPool) {
         self.connection = connection
         self.commit = commit
+        self.readers = readers
         queue = Mutex(CommitQueue(limits: limits))
     }
 
@@ -51,17 +53,21 @@ final class Writer: Sendable {
     /// Runs between two commits.
     func run<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
         do {
-            return try await connection.writeWithoutTransaction { [commit] database in
-                if let error = commit.stillFailing(on: database) { throw error }
-                do {
-                    return try body(database)
-                } catch {
-                    commit.note(error, .wrapping(error))
-                    throw error
-                }
+            return try await connection.writeWithoutTransaction { [self] database in
+                try readers.whileWriting { try perform(body, on: database) }
             }
         } catch {
             throw translated(error)
+        }
+    }
+
+    private func perform<Result>(_ body: (Database) throws -> Result, on database: Database) throws -> Result {
+        if let error = commit.stillFailing(on: database) { throw error }
+        do {
+            return try body(database)
+        } catch {
+            commit.note(error, .wrapping(error))
+            throw error
         }
     }
 
@@ -76,7 +82,7 @@ final class Writer: Sendable {
         while true {
             let batch = queue.withLock { $0.next() }
             if batch.isEmpty { return }
-            let outcomes = commit.commit(batch.map(\.work), on: database)
+            let outcomes = readers.whileWriting { commit.commit(batch.map(\.work), on: database) }
             for (job, outcome) in zip(batch, outcomes) { job.answer.resume(with: outcome) }
         }
     }

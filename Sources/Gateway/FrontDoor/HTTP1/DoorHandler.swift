@@ -25,6 +25,8 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var order = DoorOrder()
     /// The next behind the door. It is told of requests directly: they are the most that goes through here.
     private var inside: WholeRequestHandler?
+    /// For who watches what the decoder makes of bytes, until it is taken.
+    private var lastLetIn: (HTTPRequestHead, Admittance)?
     private var thrownAway = 0
     private(set) var isStopping = false
     private var context: ChannelHandlerContext?
@@ -57,6 +59,7 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
             let admittance = try HeadRules.admit(head, asLast: isStopping)
             order.headArrived(isLast: admittance.isLast)
             guard admittance.isLast else {
+                lastLetIn = (head, admittance)
                 inside?.receive(.head(head), admittance)
                 return
             }
@@ -66,6 +69,24 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
         } catch {
             act(order.refused(PorticoError(unexpected: error)), context)
         }
+    }
+
+    /// A whole request whose head was let in before. False where it has to come through the decoder.
+    func letIn(_ known: KnownHead, body: ByteBuffer?) -> Bool {
+        guard order.isReadingOn, !isStopping, turnedAway == nil, let inside else { return false }
+        order.headArrived(isLast: false)
+        order.requestEnded()
+        inside.receive(HeldRequest(known, body: body))
+        return true
+    }
+
+    /// How many heads were let in.
+    var heads: Int { order.heads }
+
+    /// The last head that was let in, unless it is the connection's last. Once.
+    func takeLetIn() -> (HTTPRequestHead, Admittance)? {
+        defer { lastLetIn = nil }
+        return lastLetIn
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

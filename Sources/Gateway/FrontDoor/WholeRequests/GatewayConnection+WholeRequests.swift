@@ -19,17 +19,28 @@ extension GatewayConnection {
         _ credential: inout ConnectionCredential
     ) -> WholeRequest? {
         let began = ContinuousClock.now
+        guard let reading = held.known?.reading ?? read(held, peer, &head) else { return nil }
+        held.known?.reading = reading
+        let (said, target) = (reading.said, reading.target)
+        let request = GatewayRequest(
+            id: ids.next(), method: reading.method, target: target, headers: said.fields, peer: said.peer,
+            origin: said.origin, body: .bytes(held.body.map { Array($0.readableBytesView) } ?? []),
+            deadline: began + settings.request)
+        return WholeRequest(
+            request: request, match: reading.match,
+            caller: gateway.authenticator.callerAtHand(of: request, &credential), began: began)
+    }
+
+    private func read(
+        _ held: HeldRequest, _ peer: PeerAddress.OfConnection, _ head: inout RepeatedHead
+    ) -> HeadReading? {
         let uri = held.head.uri
         guard uri.utf8.count <= gateway.services.limits.uri,
             let said = head.repeated(by: held.head.headers) ?? said(by: held, peer, &head),
             let method = HTTPRequest.Method(rawValue: held.head.method.rawValue), let target = head.target(of: uri)
         else { return nil }
-        let request = GatewayRequest(
-            id: ids.next(), method: method, target: target, headers: said.fields, peer: said.peer, origin: said.origin,
-            body: .bytes(held.body.map { Array($0.readableBytesView) } ?? []), deadline: began + settings.request)
-        return WholeRequest(
-            request: request, match: head.match(method, target, in: gateway.routes),
-            caller: gateway.authenticator.callerAtHand(of: request, &credential), began: began)
+        return HeadReading(
+            said: said, method: method, target: target, match: head.match(method, target, in: gateway.routes))
     }
 
     /// Nil where a name is none.

@@ -7,6 +7,8 @@ struct HeldRequest {
     let head: HTTPRequestHead
     let host: String
     private(set) var body: ByteBuffer?
+    /// Where the connection has sent the same head before.
+    let known: KnownHead?
 
     /// Nil where the asynchronous layer is to have it whatever it asks for: bodies that are long or of unknown length,
     /// a connection that is to end, and a client that waits for a word before it sends.
@@ -14,6 +16,15 @@ struct HeldRequest {
         guard admittance.mayBeHeld else { return nil }
         self.head = head
         host = admittance.host
+        known = nil
+    }
+
+    /// Whole.
+    init(_ known: KnownHead, body: ByteBuffer?) {
+        head = known.head
+        host = known.admittance.host
+        self.known = known
+        self.body = body
     }
 
     mutating func append(_ piece: ByteBuffer) {

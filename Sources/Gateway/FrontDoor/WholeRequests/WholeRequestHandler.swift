@@ -55,6 +55,25 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if isAnswering { arrivals.keep(.part(part, admittance)) } else { take(part, admittance, context) }
     }
 
+    /// A whole request, whose head the door knew.
+    func receive(_ request: HeldRequest) {
+        guard let context else { return }
+        guard !isAnswering, passedOn == 0, context.channel.isWritable else {
+            receive(.head(request.head), request.known?.admittance)
+            if let body = request.body { receive(.body(body)) }
+            return receive(.end(nil))
+        }
+        hasHeard = true
+        take(request, context)
+    }
+
+    private func take(_ request: HeldRequest, _ context: ChannelHandlerContext) {
+        if !answer(request, context) {
+            for piece in request.parts { pass(piece, context) }
+            pass(.end(nil), context)
+        }
+    }
+
     private func take(_ part: HTTPServerRequestPart, _ admittance: Admittance?, _ context: ChannelHandlerContext) {
         switch part {
         case .head(let head):
@@ -72,19 +91,26 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .end:
             guard let request = held else { return pass(part, context) }
             held = nil
-            if !answer(request, context) {
-                for piece in request.parts { pass(piece, context) }
-                pass(part, context)
-            }
+            take(request, context)
         }
     }
 
-    func channelReadComplete(context: ChannelHandlerContext) {
+    func channelReadComplete(context: ChannelHandlerContext) { endReading(context) }
+
+    /// Nobody behind the decoder heard of this reading but this handler.
+    func readingEnded() {
+        if let context { endReading(context) }
+    }
+
+    /// Whether nothing waits, here or in the layers behind, before which no more should be read.
+    var wantsMore: Bool { arrivals.isEmpty && passedOn == 0 }
+
+    private func endReading(_ context: ChannelHandlerContext) {
         if hasHeard { patience.noteActivity() }
         hasHeard = false
         release(context)
         flush()
-        endReading(context)
+        tellEndOfReading(context)
     }
 
     func read(context: ChannelHandlerContext) {
@@ -118,7 +144,7 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     /// The layers behind hear of the end of a reading that brought them something.
-    private func endReading(_ context: ChannelHandlerContext) {
+    private func tellEndOfReading(_ context: ChannelHandlerContext) {
         guard hasPassedOn else { return }
         hasPassedOn = false
         context.fireChannelReadComplete()
@@ -196,7 +222,7 @@ extension WholeRequestHandler {
         }
         guard arrivals.isEmpty else { return }
         release(context)
-        endReading(context)
+        tellEndOfReading(context)
         guard arrivals.wantsReading else { return }
         arrivals.wantsReading = false
         context.read()
