@@ -53,19 +53,23 @@ extension CivilTime: CustomStringConvertible {
     /// `2026-11-21T08:03:02`, without an offset.
     public var description: String {
         String(unsafeUninitializedCapacity: 19) { buffer in
-            write(year / 100, to: buffer, at: 0)
-            for (number, place) in [(year % 100, 2), (month, 5), (day, 8), (hour, 11), (minute, 14), (second, 17)] {
-                write(number, to: buffer, at: place)
-            }
-            for (mark, place) in [("-", 4), ("-", 7), ("T", 10), (":", 13), (":", 16)] as [(Unicode.Scalar, Int)] {
-                buffer[place] = UInt8(ascii: mark)
-            }
+            write(year / 100, nil, to: buffer, at: 0)
+            write(year % 100, "-", to: buffer, at: 2)
+            write(month, "-", to: buffer, at: 5)
+            write(day, "T", to: buffer, at: 8)
+            write(hour, ":", to: buffer, at: 11)
+            write(minute, ":", to: buffer, at: 14)
+            write(second, nil, to: buffer, at: 17)
             return 19
         }
     }
 
-    private func write(_ number: Int, to buffer: UnsafeMutableBufferPointer<UInt8>, at place: Int) {
+    /// Two digits, and the mark behind them.
+    private func write(
+        _ number: Int, _ mark: Unicode.Scalar?, to buffer: UnsafeMutableBufferPointer<UInt8>, at place: Int
+    ) {
         buffer[place] = UInt8(0x30 + number / 10)
         buffer[place + 1] = UInt8(0x30 + number % 10)
+        if let mark { buffer[place + 2] = UInt8(ascii: mark) }
     }
 }

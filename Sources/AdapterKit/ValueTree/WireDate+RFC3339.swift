@@ -24,6 +24,8 @@ extension WireDate {
 /// Seconds as a whole number, rounded down, and the decimal digits after the point.
 enum DecimalSeconds {
     static func split(_ seconds: Double) -> (whole: Int, fraction: String) {
+        // Most instants have no fraction.
+        if let whole = Int(exactly: seconds) { return (whole, "") }
         guard let decimal = WireDecimal(seconds.description) else { preconditionFailure("not finite") }
         let digits = [UInt8](decimal.digits.utf8)
         let places = -decimal.exponent

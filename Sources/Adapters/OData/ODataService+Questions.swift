@@ -8,21 +8,18 @@ extension ODataService {
     /// What is asked, and the tree of the whole address. One that cannot be read without its end is read whole, so that
     /// what is wrong with it is told.
     func question(
-        _ method: String, _ relative: String
+        _ method: String, _ relative: String, in language: LanguageVersion,
+        read: (String) throws(PorticoError) -> RequestTarget
     ) throws -> (KnownQuestion?, RequestTarget) {
-        let limits = configuration.limits.language
-        let address = PageAddress(relative)
-        let read = { (text: String) throws(PorticoError) in
-            try TargetReader.target(text, limits: limits)
-        }
+        let address = PageAddress(relative, changes: language == .v2 ? "!deltatoken" : "$deltatoken")
         guard method == "GET" else { return (nil, try read(relative)) }
-        if address.token != nil, relative.utf8.count <= limits.length,
-            let question = try? known.question(address.question, read: read),
+        if address.isOfPage, relative.utf8.count <= configuration.limits.language.length,
+            let question = try? known.question(address.question, in: language, read: read),
             !question.target.isOfOnePage
         {
             return (question, address.target(question.target))
         }
-        let question = try known.question(relative, read: read)
+        let question = try known.question(relative, in: language, read: read)
         return (question, question.target)
     }
 
@@ -30,11 +27,11 @@ extension ODataService {
     func format(
         _ target: RequestTarget, _ question: KnownQuestion?, accept: String?
     ) throws -> ResponseFormat {
-        let negotiate = {
+        let negotiate = { [self] in
             isRaw(target)
                 ? ResponseFormat() : try ResponseFormat.negotiate(format: target.formatOption, accept: accept)
         }
-        return try question?.format(accepted: accept, negotiate) ?? negotiate()
+        return try question?.format(accept, negotiate) ?? negotiate()
     }
 
     /// Answers that are not in OData's JSON negotiate for themselves.
@@ -54,17 +51,22 @@ extension ODataService {
     /// Where the path leads.
     func address(_ segments: [PathSegment], _ request: ServiceRequest) throws -> Address {
         let find = {
-            try AddressReader(tables: tables, options: request.target.options).address(segments)
+            try AddressReader(tables: self.tables, options: request.target.options).address(segments)
         }
-        let address = try request.question?.address(find) ?? find()
+        let address = try request.question?.place(find) ?? find()
         try OptionRules(request).check(address)
         return address
     }
 }
 
 extension RequestTarget {
-    /// Whether it says at which place of an order it goes on.
+    /// Whether it says at which place of an order it goes on, or of a history.
     fileprivate var isOfOnePage: Bool {
-        options.contains { if case .skipToken = $0.form { true } else { false } }
+        options.contains { option in
+            switch option.form {
+            case .skipToken, .deltaToken: true
+            default: false
+            }
+        }
     }
 }

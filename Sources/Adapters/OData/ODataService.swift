@@ -4,8 +4,9 @@ import ODataLanguage
 import ODataModel
 import ODataRecords
 
-/// One service: takes its requests apart and hands them to whoever answers their kind.
-struct ODataService: Sendable {
+/// One service: takes its requests apart and hands them to whoever answers their kind. A class, because everybody who
+/// does has it.
+final class ODataService: Sendable {
     let configuration: ServiceConfiguration
     let documents: ServiceDocuments
     let operations: ServiceOperationTable
@@ -17,8 +18,23 @@ struct ODataService: Sendable {
     /// All of the service's records, for loading the seed.
     let own: any RecordStore
 
+    init(
+        configuration: ServiceConfiguration, documents: ServiceDocuments, operations: ServiceOperationTable,
+        clock: any WallClock, gate: ReseedGate, later: LaterAnswers, known: KnownQuestions, own: any RecordStore
+    ) {
+        self.configuration = configuration
+        self.documents = documents
+        self.operations = operations
+        self.clock = clock
+        self.gate = gate
+        self.later = later
+        self.known = known
+        self.own = own
+        rootPath = "/odata/v4/\(configuration.name)"
+    }
+
     var tables: ServiceTables { configuration.tables }
-    private var rootPath: String { "/odata/v4/\(configuration.name)" }
+    private let rootPath: String
 
     /// At once, or with the address where the answer can be asked for later.
     func respond(to request: DoorRequest) async throws -> DoorAnswer {
@@ -30,7 +46,7 @@ struct ODataService: Sendable {
             return try await betweenReseeds { try await answer(request) }
         }
         try configuration.access.admit(request.caller, effect: request.method == "GET" ? .reads : .writes)
-        let id = try await later.start(for: request.caller) {
+        let id = try await later.start(for: request.caller) { [self] in
             do {
                 return try await betweenReseeds { try await answer(request) }.gathered()
             } catch {
@@ -55,7 +71,7 @@ struct ODataService: Sendable {
 
     /// Below the root, as it came.
     private func relative(_ request: DoorRequest) -> String {
-        String(request.target.dropFirst(rootPath.utf8.count).drop { $0 == "/" })
+        RootedTarget.relative(request.target, below: rootPath)
     }
 
     func answer(_ request: DoorRequest) async throws -> DoorAnswer {
@@ -76,7 +92,10 @@ struct ODataService: Sendable {
             method: request.method,
             relative: self.relative(request), headers: request.headers, body: request.body
         ).plain()
-        let (question, target) = try question(method, relative)
+        let limits = configuration.limits.language
+        let (question, target) = try question(method, relative, in: .v4) { text throws(PorticoError) in
+            try TargetReader.target(text, limits: limits)
+        }
         var format = try format(target, question, accept: request.headers["Accept"])
         format.version = version
         try documents.checkVersion(of: target)

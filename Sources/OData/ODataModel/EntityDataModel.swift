@@ -1,7 +1,8 @@
 /// A service's entity data model (CSDL 4.01): every name that it uses is resolved, inheritance is flattened.
 ///
-/// It is read from CSDL (``init(csdl:)``), never changed, and can be asked from any task.
-public struct EntityDataModel: Sendable {
+/// It is read from CSDL (``init(csdl:)``), never changed, and can be asked from any task. A class, because whatever knows a
+/// model is handed on with each request.
+public final class EntityDataModel: Sendable {
     /// The document it came from, in version 4's terms: `$metadata` is written from it.
     public let document: CSDLElement
     /// Namespaces of its own schemas, in the order of the document.
@@ -16,6 +17,21 @@ public struct EntityDataModel: Sendable {
     public let container: EntityContainer
     /// Direct subtypes, in the order of the document.
     let subtypes: [QualifiedName: [QualifiedName]]
+
+    init(
+        document: CSDLElement, namespaces: [String], aliases: [String: String], types: [QualifiedName: SchemaType],
+        operations: [QualifiedName: [SchemaOperation]], terms: Set<QualifiedName>, container: EntityContainer,
+        subtypes: [QualifiedName: [QualifiedName]]
+    ) {
+        self.document = document
+        self.namespaces = namespaces
+        self.aliases = aliases
+        self.types = types
+        self.operations = operations
+        self.terms = terms
+        self.container = container
+        self.subtypes = subtypes
+    }
 }
 
 extension EntityDataModel {

@@ -80,8 +80,8 @@ extension RelationCompiler.Compiled {
     }
 }
 
-/// The current row of a relation's statement.
-struct StatementRow: RowValues {
+/// The current row of a relation's statement. A class, because it is asked for each value through a protocol.
+final class StatementRow: RowValues {
     let reader: RowReader
     private let kinds: [RowKind?]
     /// Beside the kinds, because finding one by the other for each value costs more than reading it.

@@ -8,7 +8,7 @@ import ODataRecords
 struct DeltaReading: Sendable {
     private let desk: ResourceDesk
     private var request: ServiceRequest { desk.request }
-    private var address: PlainAddress { PlainAddress(request.relative) }
+    private var address: PlainAddress { request.address }
 
     init(_ desk: ResourceDesk) {
         self.desk = desk

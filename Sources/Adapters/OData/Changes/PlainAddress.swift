@@ -1,8 +1,9 @@
 /// A request's address below the root without the tokens that pages and changes put into it.
-struct PlainAddress {
+struct PlainAddress: Sendable {
     let path: String
     /// As they came.
     let options: [String]
+    let text: String
 
     init(_ relative: String) {
         let parts = relative.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -10,13 +11,13 @@ struct PlainAddress {
         options = (parts.count > 1 ? parts[1] : "").split(separator: "&").map(String.init).filter { option in
             !["skiptoken", "deltatoken"].contains(Self.name(option))
         }
+        text = Self.text(path, options)
     }
 
-    var text: String { adding([]) }
+    func adding(_ more: [String]) -> String { Self.text(path, options + more) }
 
-    func adding(_ more: [String]) -> String {
-        let all = options + more
-        return all.isEmpty ? path : "\(path)?\(all.joined(separator: "&"))"
+    private static func text(_ path: String, _ options: [String]) -> String {
+        options.isEmpty ? path : "\(path)?\(options.joined(separator: "&"))"
     }
 
     /// Without its sign: `%24filter` and `filter` are `$filter`.

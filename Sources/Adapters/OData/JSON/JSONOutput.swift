@@ -1,4 +1,5 @@
 import AdapterKit
+import ODataModel
 
 /// JSON text written straight into bytes: commas are put by themselves.
 struct JSONOutput {
@@ -30,53 +31,15 @@ struct JSONOutput {
         needsComma = false
     }
 
-    /// A name that was written before, with its colon.
-    mutating func key(_ written: [UInt8], _ range: Range<Int>) {
-        separate()
-        bytes.append(contentsOf: written[range])
-        needsComma = false
+    /// A text with its quotes, as it stands in the document.
+    static func text(of text: String) -> String {
+        var output = JSONOutput(capacity: text.utf8.count + 2)
+        output.string(text)
+        return String(decoding: output.bytes, as: UTF8.self)
     }
 
-    /// A text as ``key(_:)`` writes it, without a colon.
-    static func text(of name: String) -> [UInt8] {
-        var output = JSONOutput()
-        output.string(name)
-        return output.bytes
-    }
-
-    mutating func integer(_ number: Int64) {
-        separate()
-        digits(number)
-        needsComma = true
-    }
-
-    /// An entity's, of its revision.
-    mutating func tag(_ revision: Int64) {
-        separate()
-        bytes.append(contentsOf: Self.tagBegin)
-        digits(revision)
-        bytes.append(contentsOf: Self.tagEnd)
-        needsComma = true
-    }
-
-    private static let tagBegin = Array(#""@odata.etag":"W/\""#.utf8)
-    private static let tagEnd = Array(#"\"""#.utf8)
-
-    private mutating func digits(_ number: Int64) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
-            var (rest, start) = (number.magnitude, digits.count)
-            repeat {
-                start -= 1
-                digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                rest /= 10
-            } while rest > 0
-            if number < 0 {
-                start -= 1
-                digits[start] = UInt8(ascii: "-")
-            }
-            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
-        }
-    }
+    /// A name with its colon.
+    static func key(of name: String) -> String { text(of: name) + ":" }
 
     mutating func string(_ text: String) {
         separate()
@@ -142,23 +105,25 @@ struct JSONOutput {
 
     private mutating func quote(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        if !appendPlain(text) { appendEscaping(text) }
+        if !appendPlain(text) { appendEscaping(text.utf8) }
         bytes.append(UInt8(ascii: "\""))
     }
 
     /// Most texts need no escapes, and go in one piece.
     private mutating func appendPlain(_ text: String) -> Bool {
-        text.utf8.withContiguousStorageIfAvailable { characters in
-            for byte in characters where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
-                return false
-            }
-            bytes.append(contentsOf: characters)
-            return true
-        } ?? false
+        text.utf8.withContiguousStorageIfAvailable { appendPlain($0) } ?? false
     }
 
-    private mutating func appendEscaping(_ text: String) {
-        for byte in text.utf8 {
+    private mutating func appendPlain(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        for byte in text where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+            return false
+        }
+        bytes.append(contentsOf: text)
+        return true
+    }
+
+    private mutating func appendEscaping(_ text: some Sequence<UInt8>) {
+        for byte in text {
             if byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
                 bytes.append(byte)
             } else {
@@ -179,4 +144,28 @@ struct JSONOutput {
             bytes.append(contentsOf: [0x75, 0x30, 0x30, digits[Int(byte >> 4)], digits[Int(byte & 15)]])
         }
     }
+}
+
+// Rows by their template: what it has ready has its commas in it.
+extension JSONOutput: RowOutput {
+    /// An item of an array, or what follows another member.
+    mutating func beginRow() { separate() }
+    mutating func endRow() { needsComma = true }
+
+    mutating func ready(_ bytes: UnsafeBufferPointer<UInt8>) {
+        self.bytes.append(contentsOf: bytes)
+        needsComma = false
+    }
+
+    mutating func digits(_ number: Int64) { Digits.append(number, to: &bytes) }
+    mutating func value(_ text: String) { quote(text) }
+
+    mutating func value(_ text: UnsafeBufferPointer<UInt8>) {
+        bytes.append(UInt8(ascii: "\""))
+        if !appendPlain(text) { appendEscaping(text) }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    mutating func control(_ text: String) { quote(text) }
+    mutating func plain(_ text: String) { bytes.append(contentsOf: text.utf8) }
 }

@@ -10,8 +10,9 @@ struct QueryPost {
 
     /// The method and the address that are meant.
     func plain() throws(PorticoError) -> (method: String, relative: String) {
+        guard method == "POST" else { return (method, relative) }
         let parts = relative.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        guard method == "POST", let path = parts.first, path.hasSuffix("/$query") else { return (method, relative) }
+        guard let path = parts.first, path.hasSuffix("/$query") else { return (method, relative) }
         let type = (headers["Content-Type"] ?? "").prefix { $0 != ";" }.lowercased()
         guard type == "text/plain" else {
             throw PorticoError(.unsupportedMediaType, "The options of a query can be sent as text/plain.")

@@ -2,8 +2,9 @@ import AdapterKit
 import ODataLanguage
 import ODataModel
 
-/// One request of a service: what it addresses is parsed, what it would like is read, nothing is looked up yet.
-struct ServiceRequest: Sendable {
+/// One request of a service: what it addresses is parsed, what it would like is read, nothing is looked up yet. A class,
+/// because each desk that has a part in the answer has it.
+final class ServiceRequest: Sendable {
     let method: String
     /// Below the root, as it came: `Students(1)?$select=Name`.
     let relative: String
@@ -17,11 +18,43 @@ struct ServiceRequest: Sendable {
     let caller: Principal
     let records: any RecordStore
     /// What is asked, where it is only read; without the page.
-    var question: KnownQuestion?
+    let question: KnownQuestion?
     /// What addresses in bodies are written in.
-    var language = LanguageVersion.v4
+    let language: LanguageVersion
     /// The body where it came in another form than version 4's JSON: what that would have said.
-    var content: WireValue?
+    let content: WireValue?
+
+    init(
+        method: String, relative: String, target: RequestTarget, format: ResponseFormat, preferences: Preferences,
+        headers: DoorHeaders, body: [UInt8], root: String, caller: Principal, records: any RecordStore,
+        question: KnownQuestion? = nil, language: LanguageVersion = .v4, content: WireValue? = nil
+    ) {
+        self.method = method
+        self.relative = relative
+        self.target = target
+        self.format = format
+        self.preferences = preferences
+        self.headers = headers
+        self.body = body
+        self.root = root
+        self.caller = caller
+        self.records = records
+        self.question = question
+        self.language = language
+        self.content = content
+    }
+
+    /// The same request with what its body says.
+    func saying(_ content: WireValue?) -> ServiceRequest {
+        ServiceRequest(
+            method: method, relative: relative, target: target, format: format, preferences: preferences,
+            headers: headers, body: body, root: root, caller: caller, records: records, question: question,
+            language: language, content: content)
+    }
+
+    /// Without the places that pages and changes are at.
+    var address: PlainAddress { question?.address ?? PlainAddress(relative) }
+
     /// Whether a change of what is not there creates it.
     var createsMissing: Bool { language != .v2 }
 

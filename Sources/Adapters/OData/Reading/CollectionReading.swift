@@ -19,16 +19,20 @@ struct CollectionReading: Sendable {
         if deltas.isAskedForChanges { return try await deltas.changes(place) }
         let query = try await query(place)
         let plan = try desk.runner.plan(query, request.question)
-        let tracked = deltas.isAskedToTrack ? try desk.runner.tracked(query, plan) : nil
-        let (fragment, writer) = (fragment(plan.shape, place), desk.writer)
-        let rowWriter = RowWriter(plan.shape, writer)
+        let tracked = deltas.isAskedToTrack ? try desk.runner.tracked(query, plan, request.question) : nil
+        let (form, writer) = (form(plan.shape, place), desk.writer)
         let body = try await desk.documents.body { moment, put in
             var output = JSONOutput()
-            writer.begin(fragment, count: try plan.total(at: moment), to: &output)
-            let next = try plan.rows(at: moment) { rows in
-                rowWriter.write(rows, to: &output)
-                try put(output.take())
-            }
+            writer.begin(form.context, count: try plan.total(at: moment), to: &output)
+            let next =
+                form.rows.takesFlatRows && plan.isFlat
+                ? try plan.rows(
+                    at: moment, each: { try form.rows.write(FlatRow(values: $0), with: writer, to: &output) },
+                    thenSome: { try put(output.take()) })
+                : try plan.rows(at: moment) { rows in
+                    form.rows.write(rows, with: writer, to: &output)
+                    try put(output.take())
+                }
             let token = try tracked.map { try deltas.token(try $0.mark(at: moment)) }
             writer.end(self.next(next, token), delta: next == nil ? token.map { deltas.link($0) } : nil, to: &output)
             try put(output.take())
@@ -36,8 +40,14 @@ struct CollectionReading: Sendable {
         return desk.answers.json(body, headers: applied(tracked: tracked != nil))
     }
 
-    private func fragment(_ shape: ResultShape, _ place: EntitiesPlace) -> String {
-        ContextFragment(options: request.target.options, version: request.format.version).page(shape, place)
+    /// The same for all pages of a question.
+    private func form(_ shape: ResultShape, _ place: EntitiesPlace) -> PageForm {
+        let make = {
+            let context = ContextFragment(options: request.target.options, version: request.format.version)
+            return PageForm(
+                context: context.page(shape, place), rows: RowWriter(shape, desk.tables, request.format))
+        }
+        return request.question?.page(request.format, make) ?? make()
     }
 
     func references(_ place: EntitiesPlace) async throws -> DoorAnswer {
@@ -93,16 +103,15 @@ struct CollectionReading: Sendable {
     /// The same request with its place in the order, and where changes are tracked the place that they began at.
     func next(_ token: String?, _ delta: String? = nil) -> String? {
         guard let token else { return nil }
-        let address = PlainAddress(request.relative)
         let more = delta.map { [DeltaReading(desk).option($0)] } ?? []
-        return request.root + address.adding(["$skiptoken=\(token)"] + more)
+        return request.root + request.address.adding(["$skiptoken=\(token)"] + more)
     }
 }
 
 extension ResourceDesk {
     var documents: DocumentReading {
         DocumentReading(
-            records: request.records, limits: limits, address: PlainAddress(request.relative), long: service.long)
+            records: request.records, limits: limits, address: request.address, long: service.long)
     }
 
     var runner: QueryRunner {

@@ -46,7 +46,8 @@ struct DocumentReading: Sendable {
         do {
             try write(moment) { part in
                 guard document.count + part.count <= most else { throw TooLarge() }
-                document += part
+                // Most answers are one part and an end.
+                if document.isEmpty { document = part } else { document += part }
             }
         } catch is TooLarge {
             return nil

@@ -10,13 +10,19 @@ import Synchronization
 /// Nothing that depends on records, on the caller or on the time is kept, so that nothing has to be forgotten: the model
 /// stays as it is for as long as the service runs. What was asked for longest ago goes first.
 final class KnownQuestions: Sendable {
+    /// How a question is written, and in which language.
+    fileprivate struct Key: Hashable {
+        let text: String
+        let language: LanguageVersion
+    }
+
     fileprivate struct Entry {
         let question: KnownQuestion
         var used: UInt64
     }
 
     fileprivate struct State {
-        var entries: [String: Entry] = [:]
+        var entries: [Key: Entry] = [:]
         var clock: UInt64 = 0
     }
 
@@ -33,27 +39,28 @@ final class KnownQuestions: Sendable {
 
     /// The question as it was read before, or as `read` reads it.
     func question(
-        _ text: String, read: (String) throws(PorticoError) -> RequestTarget
+        _ text: String, in language: LanguageVersion, read: (String) throws(PorticoError) -> RequestTarget
     ) throws(PorticoError) -> KnownQuestion {
-        if let known = find(text) { return known }
-        let question = KnownQuestion(try read(text))
-        if text.utf8.count <= Self.longest { keep(question, text) }
+        let key = Key(text: text, language: language)
+        if let known = find(key) { return known }
+        let question = KnownQuestion(text, try read(text))
+        if text.utf8.count <= Self.longest { keep(question, key) }
         return question
     }
 
-    private func find(_ text: String) -> KnownQuestion? {
+    private func find(_ key: Key) -> KnownQuestion? {
         state.withLock { state in
             state.clock += 1
-            state.entries[text]?.used = state.clock
-            return state.entries[text]?.question
+            state.entries[key]?.used = state.clock
+            return state.entries[key]?.question
         }
     }
 
-    private func keep(_ question: KnownQuestion, _ text: String) {
+    private func keep(_ question: KnownQuestion, _ key: Key) {
         state.withLock { state in
             if state.entries.count >= most { state.forget(leaving: most - most / 4 - 1) }
             state.clock += 1
-            state.entries[text] = Entry(question: question, used: state.clock)
+            state.entries[key] = Entry(question: question, used: state.clock)
         }
     }
 }
@@ -69,24 +76,30 @@ extension KnownQuestions.State {
 /// One of them: its tree, and what was found out about it since.
 final class KnownQuestion: Sendable {
     private struct Findings {
-        var address: Address?
+        var place: Address?
         var query: PreparedQuery?
-        var format: (accept: String?, format: ResponseFormat)?
+        var tracked: TrackedQuery??
     }
 
     let target: RequestTarget
+    let address: PlainAddress
+    /// How the answer looks to a caller who accepts this, and what all pages of such answers have in common.
+    let format = LastFinding<String?, ResponseFormat>()
+    let page = LastFinding<ResponseFormat, PageForm>()
+    let version2 = Version2Findings()
     private let findings = Mutex(Findings())
 
-    init(_ target: RequestTarget) {
+    init(_ text: String, _ target: RequestTarget) {
         self.target = target
+        address = PlainAddress(text)
     }
 
     /// Where the question's path leads.
-    func address(_ find: () throws -> Address) rethrows -> Address {
-        if let known = findings.withLock({ $0.address }) { return known }
-        let address = try find()
-        findings.withLock { $0.address = address }
-        return address
+    func place(_ find: () throws -> Address) rethrows -> Address {
+        if let known = findings.withLock({ $0.place }) { return known }
+        let place = try find()
+        findings.withLock { $0.place = place }
+        return place
     }
 
     /// The query of all of a set's entities that the question is. One that reads the clock means something else each time.
@@ -99,11 +112,11 @@ final class KnownQuestion: Sendable {
         return query
     }
 
-    /// How the answer looks to a caller who accepts this: most often the last one's wish.
-    func format(accepted accept: String?, _ negotiate: () throws -> ResponseFormat) rethrows -> ResponseFormat {
-        if let known = findings.withLock({ $0.format }), known.accept == accept { return known.format }
-        let format = try negotiate()
-        findings.withLock { $0.format = (accept, format) }
-        return format
+    /// How the query's changes are followed; nil within: they cannot be.
+    func tracked(_ find: () throws -> TrackedQuery?) rethrows -> TrackedQuery? {
+        if let known = findings.withLock({ $0.tracked }) { return known }
+        let tracked = try find()
+        findings.withLock { $0.tracked = .some(tracked) }
+        return tracked
     }
 }

@@ -48,6 +48,12 @@ struct QueryRunner: Sendable {
         }
     }
 
+    /// As it was found before where the question is known.
+    func tracked(_ query: EntityQuery, _ plan: QueryPlan, _ question: KnownQuestion?) throws -> TrackedQuery? {
+        guard case .all = query.base, let question else { return try tracked(query, plan) }
+        return try question.tracked { try tracked(query, plan) }
+    }
+
     /// How many there are, without regard to paging.
     func count(_ query: EntityQuery, _ question: KnownQuestion? = nil) async throws -> Int {
         let plan = try plan(query, question)

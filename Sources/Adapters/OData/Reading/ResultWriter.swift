@@ -23,7 +23,7 @@ struct ResultWriter: Sendable {
         let rows = rows ?? page.rows
         var output = JSONOutput(capacity: 256 + rows.count * 256)
         begin(context, count: page.count, to: &output)
-        RowWriter(page.shape, self).write(rows, to: &output)
+        RowWriter(page.shape, tables, format).write(rows, with: self, to: &output)
         end(next, to: &output)
         return output.bytes
     }

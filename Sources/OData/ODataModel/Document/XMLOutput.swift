@@ -44,11 +44,29 @@ public struct XMLOutput: Sendable {
         escape(text, isAttribute: false)
     }
 
+    /// The same as UTF-8.
+    public mutating func text(_ text: UnsafeBufferPointer<UInt8>) {
+        finishTag()
+        escape(text, isAttribute: false)
+    }
+
     /// Markup that is known to be well-formed with what is around it: for what every row of a document has.
-    public mutating func raw(_ markup: [UInt8]) {
+    public mutating func raw(_ markup: String) {
+        finishTag()
+        bytes.append(contentsOf: markup.utf8)
+    }
+
+    /// The same as bytes that stand ready.
+    public mutating func raw(_ markup: UnsafeBufferPointer<UInt8>) {
         finishTag()
         bytes.append(contentsOf: markup)
     }
+
+    /// Digits, where an element's or a raw attribute's text stands.
+    public mutating func integer(_ number: Int64) { Digits.append(number, to: &bytes) }
+
+    /// Text that is known to need no escapes, where an element's or a raw attribute's text stands.
+    public mutating func plain(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
     /// Text between the quotes of an attribute whose name and quotes are raw.
     public mutating func rawValue(_ text: String) { escape(text, isAttribute: true) }
@@ -85,17 +103,19 @@ public struct XMLOutput: Sendable {
     /// Whole runs of what may stand as it is are copied at once.
     private mutating func escape(_ text: String, isAttribute: Bool) {
         var text = text
-        text.withUTF8 { characters in
-            var start = 0
-            for (position, byte) in characters.enumerated() where Self.isSpecial(byte) {
-                let replaced = replacement(of: byte, isAttribute, after: characters[..<position])
-                guard let replaced else { continue }
-                bytes.append(contentsOf: characters[start..<position])
-                append(replaced)
-                start = position + 1
-            }
-            bytes.append(contentsOf: characters[start...])
+        text.withUTF8 { escape($0, isAttribute: isAttribute) }
+    }
+
+    private mutating func escape(_ characters: UnsafeBufferPointer<UInt8>, isAttribute: Bool) {
+        var start = 0
+        for (position, byte) in characters.enumerated() where Self.isSpecial(byte) {
+            let replaced = replacement(of: byte, isAttribute, after: characters[..<position])
+            guard let replaced else { continue }
+            bytes.append(contentsOf: characters[start..<position])
+            append(replaced)
+            start = position + 1
         }
+        bytes.append(contentsOf: characters[start...])
     }
 
     @inline(__always)

@@ -4,13 +4,13 @@ import WireFormats
 extension EntityDataModel {
     /// Reads a CSDL document: XML of version 4.0 or 4.01, JSON, or version 2's EDMX, told apart by how it begins. Throws
     /// ``CSDLProblem``.
-    public init(csdl bytes: [UInt8]) throws(CSDLProblem) {
+    public convenience init(csdl bytes: [UInt8]) throws(CSDLProblem) {
         let isJSON = bytes.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) } == UInt8(ascii: "{")
         try self.init(document: isJSON ? CSDLElement(json: bytes) : CSDLElement(xml: bytes))
     }
 
     /// Throws ``CSDLProblem`` where a name stands for nothing or an element breaks a rule.
-    public init(document: CSDLElement) throws(CSDLProblem) {
+    public convenience init(document: CSDLElement) throws(CSDLProblem) {
         let document = try document.upgradedFromVersion2()
         guard document.name == "Edmx", document.namespace == CSDLNamespace.edmx else {
             throw CSDLProblem("This is no CSDL document of version 2, 4.0 or 4.01.", line: document.line)

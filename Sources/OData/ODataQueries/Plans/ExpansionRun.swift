@@ -77,18 +77,27 @@ struct ExpansionRun {
     }
 
     private func distinct(_ rows: [ResultRow], _ column: Int) -> [WireValue] {
+        if let numbers = numbers(rows, column) { return numbers }
         var seen: Set<RowKey> = []
-        var values: [WireValue] = []
-        values.reserveCapacity(rows.count)
+        return rows.map { $0.values[column] }.filter { !$0.isNull && seen.insert(RowKey([$0])).inserted }
+    }
+
+    /// The same of whole numbers, as most keys are, in their order; nil where there is anything else.
+    private func numbers(_ rows: [ResultRow], _ column: Int) -> [WireValue]? {
+        var numbers: [Int64] = []
+        numbers.reserveCapacity(rows.count)
         for row in rows {
-            let value = row.values[column]
-            // In order, as pages by their key are, each is a new one.
-            if case .int64(let number) = value, case .int64(let last)? = values.last, seen.isEmpty, number > last {
-                values.append(value)
-            } else if !value.isNull {
-                if seen.isEmpty { seen = Set(values.map { RowKey([$0]) }) }
-                if seen.insert(RowKey([value])).inserted { values.append(value) }
+            switch row.values[column] {
+            case .int64(let number): numbers.append(number)
+            case .null: continue
+            default: return nil
             }
+        }
+        numbers.sort()
+        var values: [WireValue] = []
+        values.reserveCapacity(numbers.count)
+        for (position, number) in numbers.enumerated() where position == 0 || numbers[position - 1] != number {
+            values.append(.int64(number))
         }
         return values
     }

@@ -33,7 +33,34 @@ public struct QueryPlan: Sendable {
     public func rows(at moment: any RecordMoment, _ receive: ([ResultRow]) throws -> Void) throws -> String? {
         guard pageLimit > 0 else { return nil }
         var run = RowRun(ExpansionRun(moment: moment, limits: limits), level.expansions)
-        return try run.read(level.relation, upTo: pageLimit, at: moment, receive) ? try next(after: run) : nil
+        guard try run.read(level.relation, upTo: pageLimit, at: moment, receive), let last = run.last else {
+            return nil
+        }
+        return try next(after: level.orderColumns.map { last.values[$0] }, run.count)
+    }
+
+    /// Whether nothing is expanded of the rows, so that they can be had as the store has them.
+    public var isFlat: Bool { level.expansions.isEmpty }
+
+    /// The same of flat rows, without a copy: `each` gets them one by one, while the store is at them, `some` is told after
+    /// some of them and after the last.
+    public func rows(
+        at moment: any RecordMoment, each: (any RowValues) throws -> Void, thenSome some: () throws -> Void
+    ) throws -> String? {
+        guard pageLimit > 0 else { return nil }
+        var relation = level.relation
+        relation.limit = pageLimit + 1
+        var (count, last, hasMore): (Int, [WireValue], Bool) = (0, [], false)
+        try moment.rows(relation) { row in
+            hasMore = count == pageLimit
+            guard !hasMore else { return }
+            try each(row)
+            count += 1
+            if count == pageLimit { last = try level.orderColumns.map { try row[$0] } }
+            if count % RowRun.first == 0 { try some() }
+        }
+        try some()
+        return hasMore ? try next(after: last, count) : nil
     }
 
     /// How many rows there are: the answer to `/$count`. `$top` and `$skip` do not matter (URL Conventions 4.01, 4.8).
@@ -50,10 +77,10 @@ public struct QueryPlan: Sendable {
             .rows(nested, as: SourceName(0)), columns: [.aggregate(.count, nil, isDistinct: false)])
     }
 
-    private func next(after run: RowRun) throws -> String? {
-        let left = remaining.map { $0 - run.count }
-        guard left != 0, let last = run.last else { return nil }
-        guard let text = PageToken(values: level.orderColumns.map { last.values[$0] }, remaining: left).text else {
+    private func next(after values: [WireValue], _ count: Int) throws -> String? {
+        let left = remaining.map { $0 - count }
+        guard left != 0 else { return nil }
+        guard let text = PageToken(values: values, remaining: left).text else {
             throw PorticoError(.serverInternal, "A page's end cannot be told.")
         }
         return text

@@ -25,6 +25,11 @@ struct RowKey: Hashable {
     private let rest: [Part]
     let hasNull: Bool
 
+    /// The key where it is one whole number, as most are.
+    var number: Int64? {
+        if case .number(let number)? = first, rest.isEmpty { number } else { nil }
+    }
+
     /// Most keys are one number, of which nothing else has to be hashed.
     func hash(into hasher: inout Hasher) {
         if case .number(let number)? = first { hasher.combine(number) } else { hasher.combine(first) }
@@ -46,30 +51,5 @@ struct RowKey: Hashable {
         self.first = first
         self.rest = rest
         self.hasNull = hasNull
-    }
-}
-
-/// Where each owner's rows are among those of all, which most often lie together.
-struct RowsByOwner {
-    /// Runs of rows of one owner that follow each other.
-    private var runs: [RowKey: [Range<Int>]] = [:]
-
-    /// `columns` hold the owner of each row.
-    init(_ rows: [ResultRow], at columns: Range<Int>) {
-        guard let first = rows.first else { return }
-        var (owner, start) = (RowKey(first, at: columns), 0)
-        for position in rows.indices.dropFirst() {
-            let other = RowKey(rows[position], at: columns)
-            guard other != owner else { continue }
-            runs[owner, default: []].append(start..<position)
-            (owner, start) = (other, position)
-        }
-        runs[owner, default: []].append(start..<rows.count)
-    }
-
-    /// In their order. What has a null belongs to nobody.
-    func rows(of owner: RowKey, among rows: [ResultRow]) -> [ResultRow] {
-        guard !owner.hasNull, let own = runs[owner] else { return [] }
-        return own.count == 1 ? Array(rows[own[0]]) : own.flatMap { rows[$0] }
     }
 }

@@ -14,7 +14,7 @@ struct RowRun {
     private(set) var last: ResultRow?
 
     /// Rows of the first question: those of most pages.
-    private static let first = 128
+    static let first = 128
     private static let most = 1_024
     /// Entities in memory at a time, about.
     private static let aim = 4_096

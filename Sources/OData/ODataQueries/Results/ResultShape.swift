@@ -2,8 +2,8 @@ import AdapterKit
 import ODataModel
 import ODataRecords
 
-/// What the rows of a result hold: the same for every row of one level.
-public struct ResultShape: Sendable {
+/// What the rows of a result hold: the same for every row of one level, which is why it is a class.
+public final class ResultShape: Sendable {
     /// The set or singleton that the rows are entities of; nil for what `$apply` has made.
     public let table: RecordTable?
     /// The entities' type as far as the query says so; derived ones are told by ``typeColumn``.

@@ -2,8 +2,8 @@ import AdapterKit
 import ODataModel
 
 /// How the entities of one set (or the one of a singleton) are kept: one record each, one field for each structural
-/// property of the set's type and of every type that derives from it.
-public struct RecordTable: Sendable {
+/// property of the set's type and of every type that derives from it. A class, because plans and rows' shapes refer to it.
+public final class RecordTable: Sendable {
     /// The set's or singleton's name.
     public let source: String
     public let isSingleton: Bool
@@ -26,6 +26,27 @@ public struct RecordTable: Sendable {
     public let streams: [String: StreamFields]
     /// Holds the properties that an open type's entity has beyond the declared ones, as a dictionary in JSON's terms.
     public let dynamicField: FieldName?
+
+    init(
+        source: String, isSingleton: Bool, entity: EntityName, type: StructuredType, family: [QualifiedName],
+        keyField: FieldName, key: RecordKey, hasIntegerKey: Bool, discriminator: FieldName?,
+        columns: [String: RecordColumn], relations: [String: RecordRelation], streams: [String: StreamFields],
+        dynamicField: FieldName?
+    ) {
+        self.source = source
+        self.isSingleton = isSingleton
+        self.entity = entity
+        self.type = type
+        self.family = family
+        self.keyField = keyField
+        self.key = key
+        self.hasIntegerKey = hasIntegerKey
+        self.discriminator = discriminator
+        self.columns = columns
+        self.relations = relations
+        self.streams = streams
+        self.dynamicField = dynamicField
+    }
 
     /// The key field's value in the record with this id; null where it can be none's.
     public func keyValue(of id: RecordID) -> WireValue {

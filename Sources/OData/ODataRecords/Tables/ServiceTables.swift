@@ -1,8 +1,8 @@
 import AdapterKit
 import ODataModel
 
-/// How all entities of one service are kept.
-public struct ServiceTables: Sendable {
+/// How all entities of one service are kept. A class, because it is handed on with each request.
+public final class ServiceTables: Sendable {
     /// The service's name in paths, which begins the names of its entities.
     public let service: String
     public let model: EntityDataModel

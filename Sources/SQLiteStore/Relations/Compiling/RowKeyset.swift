@@ -30,7 +30,8 @@ struct RowKeyset {
         }
         guard !alternatives.isEmpty else { return SQLFragment("0") }
         let any = SQLFragment.balanced(alternatives, " OR ")
-        guard let bound = criteria[0].bound else { return any }
+        // Of one criterion the only alternative is a range already.
+        guard criteria.count > 1, let bound = criteria[0].bound else { return any }
         return .balanced([bound, any], " AND ")
     }
 

@@ -15,8 +15,10 @@ protocol Version2Format: Sendable {
     /// The content as a whole document. `raw` and `nothing` never come here.
     /// Throws `format.notRepresentable` where a text cannot be carried.
     func document(_ content: Version2Content, in scope: Version2Scope) throws(PorticoError) -> Version2Document
-    /// A feed that is written while its rows are read.
-    func feed(_ level: Version2Level, in scope: Version2Scope) -> any Version2FeedWriter
+    /// The media type of feeds.
+    var feedType: String { get }
+    /// How a level's rows are written, for feeds that are written while their rows are read.
+    func rows(_ level: Version2Level, _ model: EntityDataModel) -> any Version2Rows
     /// Failures may come before anything is known of the service.
     func document(_ failure: Version2Error) -> Version2Document
 
@@ -31,11 +33,11 @@ protocol Version2Format: Sendable {
 
 /// A feed as it comes into being.
 protocol Version2FeedWriter {
-    var mediaType: String { get }
-
     /// With `$inlinecount=allpages`: how many there are in all.
     mutating func begin(count: Int?)
     mutating func write(_ row: ResultRow)
+    /// Throws what reading it does.
+    mutating func write(_ row: FlatRow) throws
     /// Addresses, as a ``Version2Feed`` has them.
     mutating func end(next: String?, delta: String?)
     /// What was written since it was asked last. Throws `format.notRepresentable` where a text cannot be carried.

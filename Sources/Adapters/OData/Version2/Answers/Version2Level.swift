@@ -6,8 +6,8 @@ import ODataQueries
 import ODataRecords
 
 /// One level of an answer: the entries of a feed, or those of one expanded navigation property. Everything that is the
-/// same for all its rows is found once; what is left to do for a row is to look at its values.
-struct Version2Level: Sendable {
+/// same for all its rows is found once, and the same for all answers to one question.
+final class Version2Level: Sendable {
     /// What entries of one type have.
     struct Kind: Sendable {
         let type: StructuredType
@@ -18,7 +18,7 @@ struct Version2Level: Sendable {
         let navigation: [Navigation]
     }
 
-    struct Property: Sendable {
+    final class Property: Sendable {
         let name: String
         let type: TypeReference
         /// Version 2's name for it; nil for what is not simple.
@@ -27,6 +27,14 @@ struct Version2Level: Sendable {
         let position: Int
         /// The members of a complex value that are told, by path; nil: all.
         let members: [[String]]?
+
+        init(name: String, type: TypeReference, simple: Version2Type?, position: Int, members: [[String]]?) {
+            self.name = name
+            self.type = type
+            self.simple = simple
+            self.position = position
+            self.members = members
+        }
     }
 
     struct Navigation: Sendable {
@@ -37,20 +45,18 @@ struct Version2Level: Sendable {
         let expansion: (position: Int, level: Version2Level)?
     }
 
-    let root: String
     let table: RecordTable
-    private let shape: ResultShape
-    private let standard: Kind
+    let shape: ResultShape
+    let standard: Kind
     /// By qualified name, where the level may have several.
-    private let kinds: [String: Kind]
-    private let address: EntryAddress
+    let kinds: [String: Kind]
+    let address: EntryAddress
 
     /// The level of a query's rows; nil where they are no entities. `options` are those of the level.
-    init?(_ shape: ResultShape, options: [QueryOption], model: EntityDataModel, root: String) {
+    init?(_ shape: ResultShape, options: [QueryOption], model: EntityDataModel) {
         guard let table = shape.table else { return nil }
         let type = shape.type.flatMap { model.structured($0) } ?? table.type
-        let kinds = Version2Kinds(shape: shape, table: table, options: options, model: model, root: root)
-        self.root = root
+        let kinds = Version2Kinds(shape: shape, table: table, options: options, model: model)
         self.table = table
         self.shape = shape
         address = EntryAddress(table: table, shape: shape, model: model)
@@ -64,20 +70,11 @@ struct Version2Level: Sendable {
                 .map { ($0.name.description, kinds.kind($0)) })
     }
 
-    func kind(of row: ResultRow) -> Kind {
-        guard let column = shape.typeColumn, let name = row.values[column].stringValue else { return standard }
-        return kinds[name] ?? standard
-    }
-
     /// The entry's address below the root, as it stands in a URL: `Students(1)`.
-    func path(of row: ResultRow) -> String { address.path(row) }
+    func path(of row: ResultRow) -> String { address.path { row.values[$0] } }
 
-    func uri(of row: ResultRow) -> String { root + address.path(row) }
-
-    /// Of a media entity's stream, as its `$value` is answered.
-    func mediaType(of row: ResultRow) -> String {
-        shape.mediaTypeColumns["$value"].flatMap { row.values[$0].stringValue } ?? StreamDesk.standardType
-    }
+    /// Where the type of a media entity's stream is.
+    var mediaTypeColumn: Int? { shape.mediaTypeColumns["$value"] }
 
     func tag(of row: ResultRow) -> String? {
         shape.revisionColumn.flatMap { row.values[$0].int64Value }.map { EntityTag.text(Revision($0)) }
@@ -90,7 +87,6 @@ private struct Version2Kinds {
     let table: RecordTable
     let options: [QueryOption]
     let model: EntityDataModel
-    let root: String
 
     func kind(_ type: StructuredType) -> Version2Level.Kind {
         Version2Level.Kind(
@@ -142,7 +138,7 @@ private struct Version2Kinds {
     private func expansion(_ name: String) -> (position: Int, level: Version2Level)? {
         guard let position = shape.expansions.firstIndex(where: { $0.property == name }) else { return nil }
         let inner = items.first { $0.path.segments.first?.name?.name == name }?.options ?? []
-        return Version2Level(shape.expansions[position].shape, options: inner, model: model, root: root)
+        return Version2Level(shape.expansions[position].shape, options: inner, model: model)
             .map { (position, $0) }
     }
 
@@ -151,37 +147,5 @@ private struct Version2Kinds {
             if case .expand(let items) = option.form { return items }
         }
         return []
-    }
-}
-
-/// Makes entries' addresses of the values of their keys.
-private struct EntryAddress: Sendable {
-    private let set: String
-    private let parts: [ResultOutline.KeyPart]
-    private let isSingleton: Bool
-    private let form: Version2Form
-
-    init(table: RecordTable, shape: ResultShape, model: EntityDataModel) {
-        set = table.source
-        isSingleton = table.isSingleton
-        form = Version2Form(model: model)
-        parts = shape.outline.key ?? []
-    }
-
-    func path(_ row: ResultRow) -> String {
-        guard !isSingleton else { return set }
-        if parts.count == 1 { return "\(set)(\(literal(parts[0], row)))" }
-        return "\(set)(\(parts.map { "\($0.column.property)=\(literal($0, row))" }.joined(separator: ",")))"
-    }
-
-    private func literal(_ part: ResultOutline.KeyPart, _ row: ResultRow) -> String {
-        form.address(row.values[part.position], part.column.type)
-    }
-}
-
-extension Version2Form {
-    /// A value as a URL has it, percent-encoded.
-    func address(_ value: WireValue, _ type: TypeReference) -> String {
-        literal(value, type).map(LiteralText.escaped) ?? "null"
     }
 }

@@ -34,9 +34,9 @@ struct Atom: Version2Format {
     static let notRepresentable = PorticoError(
         .notRepresentable, "A text has a character that XML cannot carry. JSON can.")
 
-    func feed(_ level: Version2Level, in scope: Version2Scope) -> any Version2FeedWriter {
-        AtomFeed(level, in: scope)
-    }
+    var feedType: String { AtomType.feed }
+
+    func rows(_ level: Version2Level, _ model: EntityDataModel) -> any Version2Rows { AtomRows(level, model: model) }
 
     func document(_ failure: Version2Error) -> Version2Document {
         var output = XMLOutput(capacity: 1_024)

@@ -5,21 +5,20 @@ import ODataQueries
 /// A feed in Atom.
 struct AtomFeed: Version2FeedWriter {
     private let writer: AtomWriter
-    private let feed: Version2Level
-    private let level: AtomLevel
+    private let rows: AtomRows
+    private let answer: AtomRows.Answer
     private var output = XMLOutput(capacity: 4_096)
 
-    init(_ level: Version2Level, in scope: Version2Scope) {
+    init(_ rows: AtomRows, in scope: Version2Scope) {
         writer = AtomWriter(scope)
-        feed = level
-        self.level = AtomLevel(level, model: scope.model)
+        answer = AtomRows.Answer(scope)
+        self.rows = rows
     }
 
-    var mediaType: String { AtomType.feed }
+    mutating func begin(count: Int?) { writer.begin(rows.source, count: count, to: &output) }
 
-    mutating func begin(count: Int?) { writer.begin(feed, count: count, to: &output) }
-
-    mutating func write(_ row: ResultRow) { writer.inner(row, level, to: &output) }
+    mutating func write(_ row: ResultRow) { rows.level.write(row, answer, to: &output) }
+    mutating func write(_ row: FlatRow) throws { try rows.level.write(row, answer, to: &output) }
 
     mutating func end(next: String?, delta: String?) { writer.end(next: next, delta: delta, to: &output) }
 

@@ -7,8 +7,11 @@ struct AtomValues: Sendable {
     let model: EntityDataModel
     private var form: Version2Form { Version2Form(model: model) }
 
-    func write(_ value: WireValue, _ property: AtomKind.Property, to output: inout XMLOutput) {
-        write(value, property.element, property.shape, property.type, property.members, to: &output)
+    /// A value within its property's element, or with it where that says what the value is. Null is not among them.
+    func write(_ value: WireValue, _ property: AtomProperty, to output: inout XMLOutput) {
+        let (shape, type) = (property.shape, property.type)
+        if case .complex = shape { return write(value, property.element, shape, type, property.members, to: &output) }
+        content(value, shape, type, property.members, to: &output)
     }
 
     /// A document with one property, or the items of a collection that a function answers.

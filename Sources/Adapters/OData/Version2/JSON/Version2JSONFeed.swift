@@ -4,15 +4,15 @@ import ODataQueries
 /// A feed in version 2's JSON.
 struct Version2JSONFeed: Version2FeedWriter {
     private let writer: Version2JSONWriter
-    private let level: Version2Level
+    private let level: RowLevel<Version2JSONRows.Form>
+    private let answer: Version2JSONRows.Answer
     private var output = JSONOutput()
 
-    init(_ writer: Version2JSONWriter, _ level: Version2Level) {
-        self.writer = writer
+    init(_ level: RowLevel<Version2JSONRows.Form>, in scope: Version2Scope) {
+        writer = Version2JSONWriter(scope: scope)
+        answer = Version2JSONRows.Answer(root: scope.root)
         self.level = level
     }
-
-    var mediaType: String { Version2JSONFormat.mediaType }
 
     mutating func begin(count: Int?) {
         output.beginObject()
@@ -20,7 +20,8 @@ struct Version2JSONFeed: Version2FeedWriter {
         writer.begin(count: count, to: &output)
     }
 
-    mutating func write(_ row: ResultRow) { writer.write(row, level, to: &output) }
+    mutating func write(_ row: ResultRow) { level.write(row, answer, to: &output) }
+    mutating func write(_ row: FlatRow) throws { try level.write(row, answer, to: &output) }
 
     mutating func end(next: String?, delta: String?) {
         writer.end(next: next, delta: delta, to: &output)

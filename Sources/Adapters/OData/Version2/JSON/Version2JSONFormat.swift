@@ -15,8 +15,10 @@ struct Version2JSONFormat: Version2Format {
             mediaType: Self.mediaType, bytes: Version2JSONWriter(scope: scope).bytes(content))
     }
 
-    func feed(_ level: Version2Level, in scope: Version2Scope) -> any Version2FeedWriter {
-        Version2JSONFeed(Version2JSONWriter(scope: scope), level)
+    var feedType: String { Self.mediaType }
+
+    func rows(_ level: Version2Level, _ model: EntityDataModel) -> any Version2Rows {
+        Version2JSONRows(level, model: model)
     }
 
     func document(_ failure: Version2Error) -> Version2Document {

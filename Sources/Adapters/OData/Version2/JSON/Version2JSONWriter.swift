@@ -7,10 +7,12 @@ import ODataRecords
 struct Version2JSONWriter: Sendable {
     let scope: Version2Scope
     private let values: Version2JSONValues
+    private let answer: Version2JSONRows.Answer
 
     init(scope: Version2Scope) {
         self.scope = scope
         values = Version2JSONValues(model: scope.model)
+        answer = Version2JSONRows.Answer(root: scope.root)
     }
 
     func bytes(_ content: Version2Content) -> [UInt8] {
@@ -32,7 +34,9 @@ struct Version2JSONWriter: Sendable {
             output.endArray()
             output.endObject()
         case .feed(let feed): write(feed, to: &output)
-        case .entry(let entry): write(entry.row, entry.level, to: &output)
+        case .entry(let entry):
+            let rows = Version2JSONRows(entry.level, model: scope.model)
+            rows.level.write(entry.row, answer, to: &output)
         case .property(let property): write(property, to: &output)
         case .links(let links): write(links, to: &output)
         case .nothing, .raw, .written: output.null()
@@ -41,7 +45,8 @@ struct Version2JSONWriter: Sendable {
 
     private func write(_ feed: Version2Feed, to output: inout JSONOutput) {
         begin(count: feed.count, to: &output)
-        for row in feed.rows { write(row, feed.level, to: &output) }
+        let rows = Version2JSONRows(feed.level, model: scope.model)
+        for row in feed.rows { rows.level.write(row, answer, to: &output) }
         for address in feed.removed { removed(address, feed.level, to: &output) }
         end(next: feed.next, delta: feed.delta, to: &output)
     }
@@ -92,69 +97,6 @@ struct Version2JSONWriter: Sendable {
     private func link(_ address: String, to output: inout JSONOutput) {
         output.beginObject()
         output.member("uri", address)
-        output.endObject()
-    }
-
-    func write(_ row: ResultRow, _ level: Version2Level, to output: inout JSONOutput) {
-        let kind = level.kind(of: row)
-        let address = level.uri(of: row)
-        output.beginObject()
-        metadata(row, level, kind, address, to: &output)
-        for property in kind.properties {
-            output.key(property.name)
-            values.write(row.values[property.position], property, to: &output)
-        }
-        for navigation in kind.navigation {
-            output.key(navigation.name)
-            if let (position, inner) = navigation.expansion {
-                expanded(row.expanded[position], navigation, inner, to: &output)
-            } else {
-                deferred("\(address)/\(navigation.name)", to: &output)
-            }
-        }
-        output.endObject()
-    }
-
-    private func metadata(
-        _ row: ResultRow, _ level: Version2Level, _ kind: Version2Level.Kind, _ address: String,
-        to output: inout JSONOutput
-    ) {
-        output.key("__metadata")
-        output.beginObject()
-        output.member("id", address)
-        output.member("uri", address)
-        output.member("type", kind.typeName)
-        if let tag = level.tag(of: row) { output.member("etag", tag) }
-        if kind.isMedia {
-            output.member("content_type", level.mediaType(of: row))
-            output.member("media_src", "\(address)/$value")
-            output.member("edit_media", "\(address)/$value")
-        }
-        output.endObject()
-    }
-
-    private func expanded(
-        _ rows: ExpandedRows, _ navigation: Version2Level.Navigation, _ level: Version2Level,
-        to output: inout JSONOutput
-    ) {
-        guard navigation.isCollection else {
-            guard let row = rows.rows.first else { return output.null() }
-            return write(row, level, to: &output)
-        }
-        output.beginObject()
-        output.key("results")
-        output.beginArray()
-        for row in rows.rows { write(row, level, to: &output) }
-        output.endArray()
-        output.endObject()
-    }
-
-    private func deferred(_ address: String, to output: inout JSONOutput) {
-        output.beginObject()
-        output.key("__deferred")
-        output.beginObject()
-        output.member("uri", address)
-        output.endObject()
         output.endObject()
     }
 }

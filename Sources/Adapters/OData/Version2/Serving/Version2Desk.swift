@@ -23,7 +23,7 @@ struct Version2Desk: Sendable {
 
     /// The level of rows that a query of this request gave.
     func level(_ shape: ResultShape, _ options: [QueryOption]) throws -> Version2Level {
-        guard let level = Version2Level(shape, options: options, model: tables.model, root: request.plain.root) else {
+        guard let level = Version2Level(shape, options: options, model: tables.model) else {
             throw PorticoError(.serverInternal, "The query answers no entities.")
         }
         return level

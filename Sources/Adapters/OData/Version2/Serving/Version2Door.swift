@@ -34,7 +34,9 @@ struct Version2Door: Sendable {
             return Version2Answer(content: .service(sets.map(\.name)))
         case .path(let segments):
             let reader = AddressReader(tables: service.tables, options: request.plain.target.options)
-            return try await Version2Desk(service: service, request: request).answer(try reader.address(segments))
+            let find = { try reader.address(segments) }
+            let address = try request.plain.question?.place(find) ?? find()
+            return try await Version2Desk(service: service, request: request).answer(address)
         case .metadata:
             try ResourceDesk.only(["GET"], request.plain)
             return Version2Answer(content: .raw(service.documents.version2, type: "application/xml;charset=utf-8"))

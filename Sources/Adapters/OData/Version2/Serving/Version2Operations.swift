@@ -16,7 +16,7 @@ struct Version2Operations: Sendable {
 
     func answer(_ call: OperationCall, _ suffix: Address.Suffix) async throws -> Version2Answer {
         var plain = own.request.plain
-        if call.overloads.first?.kind == .action { plain.content = try arguments(call) }
+        if call.overloads.first?.kind == .action { plain = plain.saying(try arguments(call)) }
         let desk = ResourceDesk(service: own.service, request: plain)
         let (result, operation) = try await OperationDesk(desk).perform(call)
         switch result {

@@ -22,7 +22,8 @@ struct Version2Reading: Sendable {
             if DeltaReading(desk).isAskedForChanges {
                 return Version2Answer(plain: try await DeltaReading(desk).count(place))
             }
-            return .text(String(try await desk.runner.count(try await CollectionReading(desk).query(place))))
+            let query = try await CollectionReading(desk).query(place)
+            return .text(String(try await desk.runner.count(query, request.question)))
         case (.entities(let place), .ref): return try await links(place)
         case (.entity(let place), .ref): return try await link(place)
         case (.entity(let place), _): return try await entry(place)
@@ -37,23 +38,33 @@ struct Version2Reading: Sendable {
         let (reading, deltas) = (CollectionReading(desk), DeltaReading(desk))
         if deltas.isAskedForChanges { return try await Version2Changes(own).feed(place) }
         let query = try await reading.query(place)
-        let plan = try desk.runner.plan(query)
+        let plan = try desk.runner.plan(query, request.question)
         // Who can follow changes is told where, as SAP's services do.
-        let tracked = try desk.runner.tracked(query, plan)
-        let level = try own.level(plan.shape, request.target.options)
-        let (format, scope) = (own.request.format, own.request.scope)
+        let tracked = try desk.runner.tracked(query, plan, request.question)
+        let (rows, scope) = (try rows(plan.shape), own.request.scope)
         let body = try await desk.documents.body { moment, put in
-            var feed = format.feed(level, in: scope)
+            var feed = rows.feed(in: scope)
             feed.begin(count: try plan.total(at: moment))
-            let page = try plan.rows(at: moment) { rows in
-                for row in rows { feed.write(row) }
-                try put(try feed.take())
-            }
+            let page =
+                plan.isFlat
+                ? try plan.rows(
+                    at: moment, each: { try feed.write(FlatRow(values: $0)) }, thenSome: { try put(try feed.take()) })
+                : try plan.rows(at: moment) { rows in
+                    for row in rows { feed.write(row) }
+                    try put(try feed.take())
+                }
             let token = try tracked.map { try deltas.token(try $0.mark(at: moment)) }
             feed.end(next: reading.next(page, token), delta: page == nil ? token.map { deltas.link($0) } : nil)
             try put(try feed.take())
         }
-        return Version2Answer(content: .written(body, type: format.feed(level, in: scope).mediaType))
+        return Version2Answer(content: .written(body, type: own.request.format.feedType))
+    }
+
+    /// How the rows are written; the same for all answers to a question.
+    private func rows(_ shape: ResultShape) throws -> any Version2Rows {
+        let format = own.request.format
+        let make = { format.rows(try own.level(shape, request.target.options), own.tables.model) }
+        return try request.question?.version2.rows(format.feedType, make) ?? make()
     }
 
     private func entry(_ place: EntityPlace) async throws -> Version2Answer {
@@ -78,7 +89,7 @@ struct Version2Reading: Sendable {
         let level = try own.level(shape, [])
         var headers = headers
         headers["ETag"] = level.tag(of: row)
-        if status == 201 { headers["Location"] = level.uri(of: row) }
+        if status == 201 { headers["Location"] = request.root + level.path(of: row) }
         return Version2Answer(
             status: status, headers: headers, content: .entry(Version2Entry(level: level, row: row)))
     }
@@ -90,7 +101,8 @@ struct Version2Reading: Sendable {
         return Version2Answer(
             content: .links(
                 Version2Links(
-                    addresses: page.rows.map(level.uri), isCollection: true, count: page.count,
+                    addresses: page.rows.map { request.root + level.path(of: $0) }, isCollection: true,
+                    count: page.count,
                     next: reading.next(page.next))))
     }
 
@@ -99,7 +111,8 @@ struct Version2Reading: Sendable {
             throw PorticoError(.recordNotFound, "There is no such entity.", target: place.table.source)
         }
         let level = try own.level(shape, [])
-        return Version2Answer(content: .links(Version2Links(addresses: [level.uri(of: row)], isCollection: false)))
+        let address = request.root + level.path(of: row)
+        return Version2Answer(content: .links(Version2Links(addresses: [address], isCollection: false)))
     }
 
     private func property(

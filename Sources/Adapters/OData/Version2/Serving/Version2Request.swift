@@ -34,21 +34,31 @@ struct Version2RequestReader: Sendable {
     let rootPath: String
 
     func request(_ request: DoorRequest) throws -> Version2Request {
-        let relative = String(request.target.dropFirst(rootPath.utf8.count).drop { $0 == "/" })
-        let target = try Version2Target(tables: service.tables, limits: service.configuration.limits.language).target(
-            relative)
+        let relative = RootedTarget.relative(request.target, below: rootPath)
+        let method = try Self.method(request)
+        let reader = Version2Target(tables: service.tables, limits: service.configuration.limits.language)
+        let (question, target) = try service.question(
+            method, relative, in: .v2, read: reader.target)
         let root = "\(request.origin)\(rootPath)/"
         let plain = ServiceRequest(
-            method: try Self.method(request), relative: relative, target: target, format: ResponseFormat(),
+            method: method, relative: relative, target: target, format: ResponseFormat(),
             preferences: Preferences(nil), headers: request.headers, body: request.body, root: root,
-            caller: request.caller, records: request.records, language: .v2)
+            caller: request.caller, records: request.records, question: question, language: .v2)
         let scope = Version2Scope(
             model: service.tables.model, root: root, relative: relative, now: service.clock.now())
-        return Version2Request(plain: plain, format: try format(target, request.headers), scope: scope)
+        return Version2Request(plain: plain, format: try format(target, question, request.headers), scope: scope)
     }
 
     /// Answers that are the same in every format are given whatever was asked for.
-    private func format(_ target: RequestTarget, _ headers: DoorHeaders) throws(PorticoError) -> any Version2Format {
+    private func format(
+        _ target: RequestTarget, _ question: KnownQuestion?, _ headers: DoorHeaders
+    ) throws -> any Version2Format {
+        let accept = headers["Accept"]
+        let negotiate = { try format(target, accept: accept) }
+        return try question?.version2.format(accept, negotiate) ?? negotiate()
+    }
+
+    private func format(_ target: RequestTarget, accept: String?) throws(PorticoError) -> any Version2Format {
         switch target.resource {
         case .metadata, .batch: return Version2Formats.likeliest(format: nil, accept: nil)
         case .path(let segments):
@@ -58,7 +68,7 @@ struct Version2RequestReader: Sendable {
             }
         default: break
         }
-        return try Version2Formats.answer(format: target.formatOption, accept: headers["Accept"])
+        return try Version2Formats.answer(format: target.formatOption, accept: accept)
     }
 
     /// `X-HTTP-Method` says what a `POST` means, for what only lets `GET` and `POST` through. `MERGE` is what `PATCH`

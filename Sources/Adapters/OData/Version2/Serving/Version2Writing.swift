@@ -14,9 +14,8 @@ struct Version2Writing: Sendable {
     }
 
     func answer(_ address: Address) async throws -> Version2Answer {
-        var plain = request
         var address = address
-        plain.content = try content(&address)
+        let plain = request.saying(try content(&address))
         let desk = ResourceDesk(service: own.service, request: plain)
         switch (address.target, address.suffix, plain.method) {
         case (.entities(let place), .none, "POST"): return try await create(place, desk)
