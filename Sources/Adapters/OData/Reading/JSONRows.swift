@@ -59,7 +59,10 @@ struct JSONRows: RowForm {
     /// Whether rows of this shape differ in nothing but their values.
     private static func isAlike(_ shape: ResultShape, _ tables: ServiceTables, _ format: ResponseFormat) -> Bool {
         guard format.metadata != .full, format.omitted == nil, shape.typeColumn == nil, shape.dynamicColumn == nil,
-            shape.streams.isEmpty, shape.outline.told.allSatisfy({ shape.columns[$0.position].path.count == 1 })
+            shape.streams.isEmpty,
+            shape.outline.told.map({ shape.columns[$0.position] }).allSatisfy({
+                $0.path.count == 1 && $0.presence == nil
+            })
         else { return false }
         // An entity of another type than the context says has its type beside it.
         guard let table = shape.table, let type = RowIdentity(tables: tables).commonType(shape) else { return true }

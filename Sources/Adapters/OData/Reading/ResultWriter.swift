@@ -89,6 +89,7 @@ struct ResultWriter: Sendable {
         for told in shape.outline.told {
             let column = shape.columns[told.position]
             let value = row.values[told.position]
+            guard column.isThere(in: row) else { continue }
             if column.path.count > 1 {
                 groups.write(told.position, row, with: values, to: &output)
                 continue
@@ -153,8 +154,10 @@ private struct GroupedColumns {
     mutating func write(_ position: Int, _ row: ResultRow, with values: ValueWriter, to output: inout JSONOutput) {
         let first = shape.columns[position].path[0]
         guard written.insert(first).inserted else { return }
-        let members = shape.columns.enumerated().filter { $1.isVisible && $1.path.first == first }
-            .map { (path: Array($1.path.dropFirst()), position: $0) }
+        let members = shape.columns.enumerated().filter {
+            $1.isVisible && $1.path.first == first && $1.isThere(in: row)
+        }
+        .map { (path: Array($1.path.dropFirst()), position: $0) }
         output.key(first)
         if let key = shape.joined[first], row.values[key].isNull { return output.null() }
         object(members, row, values, to: &output)
@@ -177,5 +180,11 @@ private struct GroupedColumns {
             }
         }
         output.endObject()
+    }
+}
+
+extension ResultColumn {
+    fileprivate func isThere(in row: ResultRow) -> Bool {
+        presence.map { row.values[$0] == .bool(true) } ?? true
     }
 }

@@ -59,8 +59,9 @@ struct AppliedLevel {
         }
         for column in rows.columns {
             let isVisible = selected?.contains(column.path.joined(separator: "/")) ?? true
+            let presence = column.presence.map { list.position(of: $0, .string) }
             list.add(
-                ResultColumn(column.path, column.meaning.type ?? .string, isVisible: isVisible),
+                ResultColumn(column.path, column.meaning.type ?? .string, isVisible: isVisible, presence: presence),
                 column.meaning.expression)
         }
         let nested =

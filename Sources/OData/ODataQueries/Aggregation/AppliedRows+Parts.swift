@@ -36,9 +36,7 @@ extension AppliedRows {
     }
 
     private mutating func take(_ rows: AppliedRows, from place: EntityPlace, to outer: EntityPlace) {
-        computed = rows.computed.map { column in
-            Column(path: column.path, meaning: column.meaning.moved(from: place.source, to: outer.source))
-        }
+        computed = rows.computed.map { $0.moved(from: place.source, to: outer.source) }
         order = rows.order.map { order in
             RowOrder(order.expression.moved(from: place.source, to: outer.source), descending: order.isDescending)
         }

@@ -17,6 +17,8 @@ struct AppliedRows {
     struct Column {
         let path: [String]
         let meaning: Meaning
+        /// Whether a row has it; nil: every row does.
+        var presence: RowExpression?
     }
 
     var source: RelationSource

@@ -82,25 +82,29 @@ struct Applier {
         let columns = rows.columns
         let (name, owners) = (reader.numbering.next(), rows.owner.count)
         let found = rows.nested.flatMap(\.near)
-        let values = rows.owner + columns.map(\.meaning.expression) + found + more
+        // What is grouped is in the order of nothing that is not told.
+        let places = groups == nil ? rows.order.map(\.expression) : []
+        let carried = columns.compactMap(\.presence) + places + more
+        let values = rows.owner + columns.map(\.meaning.expression) + found + carried
         // Without columns, as the last level of a rollup may be, it is one row of nothing.
         let told = values.isEmpty ? [.aggregate(.count, nil, isDistinct: false)] : values
         let relation = rows.relation(told, groups: groups)
+        var next = owners + columns.count
+        let nested = rows.nested.map { $0.found(in: name, from: &next) }
+        func following(_ count: Int) -> [RowExpression] {
+            defer { next += count }
+            return (0..<count).map { .output(name, next + $0) }
+        }
         let outputs = columns.enumerated().map { position, column in
             AppliedRows.Column(
-                path: column.path, meaning: Meaning(.output(name, owners + position), column.meaning.type))
+                path: column.path, meaning: Meaning(.output(name, owners + position), column.meaning.type),
+                presence: column.presence.flatMap { _ in following(1).first })
         }
         var result = AppliedRows(source: .rows(relation, as: name), content: .columns(outputs))
-        var next = owners + columns.count
-        result.nested = rows.nested.map { $0.found(in: name, from: &next) }
+        result.nested = nested
         result.belonging = rows.belonging?.moved(to: name)
-        // As far as it goes by what is told.
-        result.order = rows.order.compactMap { order in
-            columns.firstIndex { $0.meaning.expression == order.expression }.map {
-                RowOrder(.output(name, owners + $0), descending: order.isDescending)
-            }
-        }
-        return (result, more.indices.map { .output(name, next + $0) })
+        result.order = zip(rows.order, following(places.count)).map { RowOrder($1, descending: $0.isDescending) }
+        return (result, following(more.count))
     }
 
     private func limited(_ rows: AppliedRows, to count: Int) throws(QueryProblem) -> AppliedRows {

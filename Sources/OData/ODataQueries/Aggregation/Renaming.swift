@@ -31,8 +31,8 @@ extension AppliedRows {
 }
 
 extension AppliedRows.Column {
-    fileprivate func moved(from old: SourceName, to new: SourceName) -> Self {
-        Self(path: path, meaning: meaning.moved(from: old, to: new))
+    func moved(from old: SourceName, to new: SourceName) -> Self {
+        Self(path: path, meaning: meaning.moved(from: old, to: new), presence: presence?.moved(from: old, to: new))
     }
 }
 

@@ -10,7 +10,7 @@ extension Applier {
         for branch in branches {
             results.append(flattened(try settled(try apply(branch, to: rows))))
         }
-        return try united(results)
+        return try united(results, inOrder: true)
     }
 
     /// Entities as the columns of their properties: in a concat one may come twice.
@@ -35,28 +35,51 @@ extension Applier {
         }
     }
 
-    /// All rows, each with every column that one of them has; null where it lacks it.
-    func united(_ parts: [AppliedRows]) throws(QueryProblem) -> AppliedRows {
+    /// All rows, each with every column that one of them has; null where it lacks it. `inOrder`: one part after the other,
+    /// each in its own order, and a row has the columns of its part alone.
+    func united(_ parts: [AppliedRows], inOrder: Bool = false) throws(QueryProblem) -> AppliedRows {
         var columns: [AppliedRows.Column] = []
         for column in parts.flatMap(\.columns) where !columns.contains(where: { $0.path == column.path }) {
             columns.append(column)
         }
         let nested = try collections(of: parts)
-        let relations = parts.map { part in
+        let presences = inOrder ? columns.map { Presence(of: $0.path, in: parts) } : []
+        let places = inOrder ? places(parts) : []
+        let relations = parts.enumerated().map { number, part in
             let own = part.columns
             let values = columns.map { column in own.first { $0.path == column.path }?.meaning.expression }
-            return part.relation(part.owner + (values + nested.flatMap(part.near)).map { $0 ?? .value(.null) })
+            let told = part.owner + (values + nested.flatMap(part.near)).map { $0 ?? .value(.null) }
+            return part.relation(told + presences.compactMap { $0.told(number) } + places.map { $0[number] })
         }
         let (name, owners) = (reader.numbering.next(), parts[0].owner.count)
+        var next = owners + columns.count
+        let found = nested.map { $0.found(in: name, from: &next) }
         let outputs = columns.enumerated().map { position, column in
-            AppliedRows.Column(
+            var output = AppliedRows.Column(
                 path: column.path, meaning: Meaning(.output(name, owners + position), column.meaning.type))
+            if inOrder, !presences[position].isEverywhere {
+                output.presence = .output(name, next)
+                next += 1
+            }
+            return output
         }
         var result = AppliedRows(source: .union(relations, as: name), content: .columns(outputs))
-        var next = owners + columns.count
-        result.nested = nested.map { $0.found(in: name, from: &next) }
+        result.nested = found
+        result.order = places.indices.map { RowOrder(.output(name, next + $0)) }
         result.belonging = parts[0].belonging?.moved(to: name)
         return result
+    }
+
+    /// The part that a row is of, and its place within it where one of the parts has an order.
+    private func places(_ parts: [AppliedRows]) -> [[RowExpression]] {
+        let numbers = parts.indices.map { RowExpression.value(.int64(Int64($0))) }
+        guard parts.contains(where: { !$0.order.isEmpty }) else { return [numbers] }
+        let places = parts.map { part in
+            part.order.isEmpty
+                ? RowExpression.value(.null)
+                : .sumBefore(.value(.int64(1)), by: part.owner, order: part.order + part.tieBreak)
+        }
+        return [numbers, places]
     }
 
     /// Those that one of the parts has, each once. Throws where several that are not the same have one name.
@@ -77,4 +100,21 @@ extension AppliedRows {
     fileprivate func near(_ collection: NestedRows) -> [RowExpression?] {
         nested.first { $0.number == collection.number }?.near ?? collection.near.map { _ in nil }
     }
+}
+
+/// In which of several parts there is a column.
+private struct Presence {
+    private let inParts: [RowExpression]
+
+    init(of path: [String], in parts: [AppliedRows]) {
+        inParts = parts.map { part in
+            let column = part.columns.first { $0.path == path }
+            return column.map { $0.presence ?? .value(.bool(true)) } ?? .value(.bool(false))
+        }
+    }
+
+    var isEverywhere: Bool { inParts.allSatisfy { $0 == .value(.bool(true)) } }
+
+    /// In that part; nil where it is in every part's rows.
+    func told(_ part: Int) -> RowExpression? { isEverywhere ? nil : inParts[part] }
 }

@@ -57,14 +57,20 @@ public struct ResultColumn: Sendable, Equatable {
     public let isVisible: Bool
     /// The members of a complex value that are told, by path; nil: all.
     public let members: [[String]]?
+    /// Where it stands whether a row has it; nil: every row does.
+    public let presence: Int?
     /// The path's names with slashes between them.
     public let name: String
 
-    public init(_ path: [String], _ type: TypeReference, isVisible: Bool = true, members: [[String]]? = nil) {
+    public init(
+        _ path: [String], _ type: TypeReference, isVisible: Bool = true, members: [[String]]? = nil,
+        presence: Int? = nil
+    ) {
         self.path = path
         self.type = type
         self.isVisible = isVisible
         self.members = members
+        self.presence = presence
         name = path.count == 1 ? path[0] : path.joined(separator: "/")
     }
 }
