@@ -1,3 +1,4 @@
+import Glibc
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
@@ -52,29 +53,26 @@ final class KnownHead {
     /// lines before a head pass, and other decoders lines that go on in the next or end otherwise: such a head is nil.
     private static func bytes(_ arrived: ByteBuffer, lines: Int) -> ByteBuffer? {
         arrived.withUnsafeReadableBytes { arrived in
-            guard let head = firstLines(of: arrived.prefix(RepeatedHead.longest), lines) else { return nil }
-            var bytes = ByteBufferAllocator().buffer(capacity: head.count)
-            bytes.writeBytes(head)
+            guard let length = length(of: lines, in: arrived), length <= RepeatedHead.longest else { return nil }
+            var bytes = ByteBufferAllocator().buffer(capacity: length)
+            bytes.writeBytes(UnsafeRawBufferPointer(rebasing: arrived.prefix(length)))
             return bytes
         }
     }
 
-    /// Nil where the last of them is not the first that is empty.
-    private static func firstLines(of bytes: Slice<UnsafeRawBufferPointer>, _ count: Int)
-        -> Slice<UnsafeRawBufferPointer>?
-    {
-        var (lines, length) = (0, 0)
-        for (index, byte) in bytes.enumerated() {
-            guard byte == UInt8(ascii: "\n") else {
-                if byte != UInt8(ascii: "\r") { length += 1 }
-                continue
-            }
-            guard index > 0, bytes[index - 1] == UInt8(ascii: "\r") else { return nil }
-            lines += 1
-            if length == 0 { return lines == count ? bytes.prefix(index + 1) : nil }
-            length = 0
+    /// Nil where the last of the lines is not the first that is empty.
+    private static func length(of lines: Int, in bytes: UnsafeRawBufferPointer) -> Int? {
+        guard let base = bytes.baseAddress else { return nil }
+        var start = 0
+        for line in 1...lines {
+            guard let found = memchr(base + start, Int32(UInt8(ascii: "\n")), bytes.count - start) else { return nil }
+            let end = base.distance(to: UnsafeRawPointer(found))
+            guard end > start, bytes[end - 1] == UInt8(ascii: "\r") else { return nil }
+            let isEmpty = end == start + 1
+            guard isEmpty == (line == lines) else { return nil }
+            start = end + 1
         }
-        return nil
+        return start
     }
 }
 
