@@ -48,19 +48,19 @@ package struct StoreFile {
     /// A connection on which each run of a statement ends with an interrupt after so many steps, and which may keep a
     /// transaction open between two reads.
     package func openReader(quickSteps: Int32) throws -> DatabaseQueue {
-        var configuration = configuration(label: "reader")
-        configuration.readonly = true
-        configuration.allowsUnsafeTransactions = true
-        let connection = try DatabaseQueue(path: path, configuration: configuration)
+        let connection = try openSlowReader(keepsTransactions: true)
         connection.unsafeRead { database in
             sqlite3_progress_handler(database.sqliteConnection, quickSteps, { _ in 1 }, nil)
         }
         return connection
     }
 
-    func openSlowReader(cacheKilobytes: Int = cacheKilobytes) throws -> DatabaseQueue {
+    func openSlowReader(
+        cacheKilobytes: Int = cacheKilobytes, keepsTransactions: Bool = false
+    ) throws -> DatabaseQueue {
         var configuration = configuration(label: "reader", cacheKilobytes: cacheKilobytes)
         configuration.readonly = true
+        configuration.allowsUnsafeTransactions = keepsTransactions
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
