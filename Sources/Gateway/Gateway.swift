@@ -7,7 +7,8 @@ import ValueTree
 ///
 /// 1. ``RouteTable`` finds the endpoint, or says 404 or 405; `OPTIONS` is answered here.
 /// 2. An ``Authenticator`` makes a caller out of the credentials; an anonymous one is a caller too.
-/// 3. The endpoint's access is asked, then ``BrowserGuard`` about writes that a browser may have been tricked into.
+/// 3. The endpoint's access is asked, then ``BrowserGuard`` about writes that a browser may have been tricked into, then
+///    whether the endpoint's adapter runs.
 /// 4. The endpoint answers: an operation, a resource, an account, a description.
 /// 5. ``ErrorWriter`` writes what failed, in the caller's format; conditional requests and `HEAD` are settled last.
 public final class Gateway: Sendable {
@@ -99,6 +100,7 @@ public final class Gateway: Sendable {
         try properties.access.require(caller.principal, effect: effect)
         try caller.requireScope(effect, in: properties.adapter)
         try guardian.check(request, caller: caller, at: properties, effect: effect)
+        try properties.status?.requireRunning()
     }
 
     private func otherMethod(_ allowed: [HTTPRequest.Method], _ request: GatewayRequest) -> GatewayResponse {

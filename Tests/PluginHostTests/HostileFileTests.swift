@@ -63,7 +63,7 @@ struct HostileFileTests {
             try file.replace(at: offset, with: [original[offset]])
         }
         #expect(refusals > 100)
-        #expect(try PluginHost().check(plugin.path) == .ofHost)
+        #expect(try PluginHost().check(plugin.path).stamp == .ofHost)
         #expect(!plugin.hasRun)
     }
 }

@@ -39,8 +39,10 @@ struct StatusRoutes: Sendable {
             "version": .string(version), "ready": .bool(readiness.isReady), "started": .date(started.wholeSeconds),
             "uptimeSeconds": .int64(Int64(now.secondsSinceReferenceDate - started.secondsSinceReferenceDate)),
             "adapters": .int64(Int64(adapters.count)),
+            "failedAdapters": .array(readiness.failedAdapters.map { .string($0.text) }),
             "store": [
                 "epoch": .string(services.store.epoch.text), "position": .int64(services.store.position.number),
+                "problem": readiness.storeProblem.map { .string($0) } ?? .null,
             ],
         ]
     }
@@ -53,6 +55,7 @@ struct StatusRoutes: Sendable {
         [
             "name": .string(served.declaration.name.text), "title": .string(served.declaration.title),
             "version": .string(served.declaration.version), "access": served.access.configurationValue,
+            "state": .string(served.status.current.phase.word),
             "entities": .array(served.declaration.entities.map { .string($0.name.text) }),
             "operations": .array(served.declaration.operations.map { .string($0.name.text) }),
         ]
@@ -63,10 +66,18 @@ struct StatusRoutes: Sendable {
             case .dictionary(var members) = Self.summary(served)
         else { throw PorticoError(.recordNotFound, "There is no adapter of this name.") }
         members["summary"] = .string(served.declaration.summary)
+        members["start"] = Self.start(served.status.current)
         var entities: [WireValue] = []
         for entity in served.declaration.entities { entities.append(try await description(entity, served)) }
         members["entities"] = .array(entities)
         members["operations"] = .array(served.declaration.operations.map(Self.description))
+        return .dictionary(members)
+    }
+
+    private static func start(_ lifecycle: AdapterLifecycle) -> WireValue {
+        var members: WireDictionary = ["attempts": .int64(Int64(lifecycle.attempts))]
+        if case .failed(let reason) = lifecycle.phase { members["reason"] = .string(reason) }
+        if let next = lifecycle.nextAttempt { members["nextAttempt"] = .date(next.wholeSeconds) }
         return .dictionary(members)
     }
 

@@ -34,6 +34,11 @@ struct FrontPageEndpoint: Endpoint {
 
     /// An adapter whose listings fail is listed without them; the page is for finding one's way when things break too.
     private func section(_ served: ServedAdapter) async -> HTML {
+        guard served.status.isRunning else {
+            return .element(
+                "section", .element("h2", .text(served.declaration.title)),
+                .element("p", .text(served.declaration.summary)), .element("p", "Not available at the moment."))
+        }
         let listings = (try? await served.adapter.listings()) ?? []
         var items = listings.map { HTML.element("li", .link($0.path, $0.title), .text(" — \($0.summary)")) }
         for entity in served.declaration.entities where entity.exposure == .resource {

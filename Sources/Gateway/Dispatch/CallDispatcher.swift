@@ -10,6 +10,7 @@ struct CallDispatcher: Sendable {
     func answer(
         _ operation: Operation, of served: ServedAdapter, input: WireDictionary, request: AuthenticatedRequest
     ) async throws -> Answer {
+        try served.status.requireRunning()
         try operation.input.check(input)
         let call = call(operation, of: served, input: input, request: request)
         let adapter = served.adapter

@@ -14,7 +14,8 @@ struct DoorEndpoint: Endpoint {
         self.services = services
         properties = EndpointProperties(
             name: "\(served.declaration.name).\(door.name)", access: .public, effect: .writes,
-            adapter: served.declaration.name, bodyLimit: door.bodyLimit, requiresToken: door.requiresToken)
+            adapter: served.declaration.name, status: served.status, bodyLimit: door.bodyLimit,
+            requiresToken: door.requiresToken)
     }
 
     var description: EndpointDescription {
@@ -27,6 +28,7 @@ struct DoorEndpoint: Endpoint {
             errors: [
                 .requestInvalid, .requestTooLarge, .requestTimeout, .unsupportedMediaType, .transferCodingUnknown,
                 .methodNotAllowed, .recordNotFound, .recordExists, .preconditionFailed, .storeUnavailable,
+                .adapterUnavailable,
             ],
             ownFailures: door.mediaType, access: door.access, isDecidedByOperation: true)
     }

@@ -46,17 +46,20 @@ final class EndpointProperties: Sendable {
     let presentation: Presentation
     /// The largest body that is read; nil: the gateway's.
     let bodyLimit: Int?
+    /// Whether that adapter can be called.
+    let status: AdapterStatus?
     /// Whether writes need a token of the caller even without a session cookie (``Door/requiresToken``).
     let requiresToken: Bool
 
     init(
-        name: String, access: Access, effect: Effect, adapter: AdapterName? = nil,
+        name: String, access: Access, effect: Effect, adapter: AdapterName? = nil, status: AdapterStatus? = nil,
         presentation: Presentation = Presentation(), bodyLimit: Int? = nil, requiresToken: Bool = false
     ) {
         self.name = name
         self.access = access
         self.effect = effect
         self.adapter = adapter
+        self.status = status
         self.presentation = presentation
         self.bodyLimit = bodyLimit
         self.requiresToken = requiresToken

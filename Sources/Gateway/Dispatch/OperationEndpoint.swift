@@ -22,7 +22,7 @@ struct OperationEndpoint: Endpoint {
         properties = EndpointProperties(
             name: "\(served.declaration.name).\(operation.name)",
             access: operation.admission == .byOperation ? .public : served.access, effect: operation.effect,
-            adapter: served.declaration.name, presentation: binding.presentation)
+            adapter: served.declaration.name, status: served.status, presentation: binding.presentation)
         cacheName = "\(properties.name) \(binding.method.rawValue)"
     }
 

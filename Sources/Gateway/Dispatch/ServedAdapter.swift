@@ -1,19 +1,26 @@
 import AdapterKit
 import SyncEngine
 
-/// An adapter that runs, with what the gateway needs to serve it.
+/// An adapter, with what the gateway needs to serve it once it runs.
 public final class ServedAdapter: Sendable {
     public let declaration: AdapterDeclaration
     public let adapter: any Adapter
     /// From the configuration, otherwise the declaration's.
     public let access: Access
     public let log: Log
+    let status: AdapterStatus
+    let thread: AdapterThread
 
-    public init(declaration: AdapterDeclaration, adapter: any Adapter, access: Access?, log: Log) {
+    public init(
+        declaration: AdapterDeclaration, adapter: any Adapter, access: Access?, limits: AdapterLimits = AdapterLimits(),
+        log: Log
+    ) {
         self.declaration = declaration
         self.adapter = adapter
         self.access = access ?? declaration.access
         self.log = log
+        status = AdapterStatus(limits: limits)
+        thread = AdapterThread(label: "adapter.\(declaration.name)")
     }
 
     /// All of the adapter's records, on its own authority.
@@ -21,7 +28,7 @@ public final class ServedAdapter: Sendable {
         AdapterRecords(store: store, declaration: declaration)
     }
 
-    /// To be called once, before the first request.
+    /// One attempt, for ``AdapterSupervisor``.
     public func start(
         in store: any Store, accounts: any AccountList, clock: any WallClock, live: any LiveSignals,
         push: any PushSender, portal: (any CallerUpstream)?, serviceOperations: [any ServiceOperations]

@@ -12,7 +12,7 @@ struct FeedEndpoint: Endpoint {
     var properties: EndpointProperties {
         EndpointProperties(
             name: "\(served.declaration.name).\(hub.reader.feed.name)", access: served.access, effect: .reads,
-            adapter: served.declaration.name)
+            adapter: served.declaration.name, status: served.status)
     }
 
     var description: EndpointDescription {
@@ -23,7 +23,9 @@ struct FeedEndpoint: Endpoint {
                 .header("Last-Event-ID", "The id of the last event that came."),
             ],
             answers: [(.ok, .document(mediaType: "text/event-stream"))],
-            errors: [.rateLimited, .overloaded, .stopping, .requestInvalid, .storeUnavailable])
+            errors: [
+                .rateLimited, .overloaded, .stopping, .requestInvalid, .storeUnavailable, .adapterUnavailable,
+            ])
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {

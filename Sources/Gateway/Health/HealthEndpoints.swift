@@ -3,15 +3,31 @@ import HTTPTypes
 import SyncEngine
 import Synchronization
 
-/// Whether the gateway should get requests: from the moment everything runs until the stop begins.
+/// Whether the gateway should get requests: from the moment it serves until the stop begins, and while the store can be
+/// written. Adapters that have failed are named and change nothing else: the others are served.
 public final class Readiness: Sendable {
-    private let ready = Atomic<Bool>(false)
+    private let serving = Atomic<Bool>(false)
+    private let adapters: [ServedAdapter]
+    private let store: @Sendable () -> String?
 
-    public init() {}
+    /// `store` tells in a word why the store cannot be written; nil: it can.
+    public init(adapters: [ServedAdapter], store: @escaping @Sendable () -> String?) {
+        self.adapters = adapters
+        self.store = store
+    }
 
-    public var isReady: Bool {
-        get { ready.load(ordering: .relaxed) }
-        set { ready.store(newValue, ordering: .relaxed) }
+    public var isServing: Bool {
+        get { serving.load(ordering: .relaxed) }
+        set { serving.store(newValue, ordering: .relaxed) }
+    }
+
+    var isReady: Bool { isServing && storeProblem == nil }
+
+    var storeProblem: String? { store() }
+
+    /// Those that do not run.
+    var failedAdapters: [AdapterName] {
+        adapters.filter { !$0.status.isRunning }.map(\.declaration.name)
     }
 }
 
@@ -52,16 +68,30 @@ struct ReadyEndpoint: Endpoint {
 
     func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer? { current }
 
-    private var current: KeptAnswer { readiness.isReady ? Self.ready : Self.notReady }
+    private var current: KeptAnswer {
+        let (store, failed) = (readiness.storeProblem, readiness.failedAdapters)
+        let isReady = readiness.isServing && store == nil
+        if store == nil, failed.isEmpty { return isReady ? Self.ready : Self.notReady }
+        var details = ""
+        if let store { details += ",\"store\":\"\(store)\"" }
+        // Names of adapters are made of letters, digits and hyphens.
+        if !failed.isEmpty {
+            details += ",\"failedAdapters\":[\(failed.map { "\"\($0.text)\"" }.joined(separator: ","))]"
+        }
+        return KeptAnswer(
+            .health(isReady ? .ok : .serviceUnavailable, isReady ? "ready" : "not ready", details: details))
+    }
 
     private static let ready = KeptAnswer(.health(.ok, "ready"))
     private static let notReady = KeptAnswer(.health(.serviceUnavailable, "not ready"))
 }
 
 extension GatewayResponse {
-    fileprivate static func health(_ status: HTTPResponse.Status, _ word: StaticString) -> GatewayResponse {
+    fileprivate static func health(
+        _ status: HTTPResponse.Status, _ word: StaticString, details: String = ""
+    ) -> GatewayResponse {
         GatewayResponse(
             status, headers: [.contentType: "application/json", .cacheControl: "no-store"],
-            body: Array("{\"status\":\"\(word)\"}".utf8))
+            body: Array("{\"status\":\"\(word)\"\(details)}".utf8))
     }
 }

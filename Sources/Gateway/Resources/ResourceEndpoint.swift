@@ -22,14 +22,16 @@ struct EntityResource: Sendable {
         EndpointProperties(
             name: "\(served.declaration.name).\(entity.name).\(action)",
             access: (effect == .writes ? entity.writers : entity.readers) ?? served.access, effect: effect,
-            adapter: served.declaration.name)
+            adapter: served.declaration.name, status: served.status)
     }
 
     func description(
         _ summary: String, _ answers: [(HTTPResponse.Status, EndpointDescription.Answer)], body: Bool = false,
         reads: Bool
     ) -> EndpointDescription {
-        let common: Set<ErrorCode> = [.requestInvalid, .recordNotFound, .storeUnavailable]
+        let common: Set<ErrorCode> = [
+            .requestInvalid, .recordNotFound, .storeUnavailable, .adapterUnavailable,
+        ]
         let writing: Set<ErrorCode> = [.recordExists, .recordConflict, .preconditionFailed, .storeFull, .csrfRequired]
         return EndpointDescription(
             summary: summary, tag: served.declaration.title, body: body ? entity.patchShape : nil,

@@ -14,6 +14,7 @@ struct ConflictJudges: Sendable {
             return .failure(PorticoError(.adapterUnavailable, "The adapter is not there."))
         }
         do {
+            try served.status.requireRunning()
             return .success(try await served.adapter.settle(question.conflict))
         } catch let error as PorticoError {
             return .failure(error)

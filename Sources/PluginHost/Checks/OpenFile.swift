@@ -1,7 +1,7 @@
 import Glibc
 
-/// A file open for reading, closed when its last use is over.
-struct OpenFile: ~Copyable {
+/// A file open for reading, closed when its last use is over unless it was released.
+final class OpenFile: Sendable {
     let descriptor: Int32
 
     /// Nil with `errno` set. Follows no symbolic link, and does not wait for the writer of a named pipe.
@@ -10,9 +10,7 @@ struct OpenFile: ~Copyable {
         if descriptor < 0 { return nil }
     }
 
-    deinit {
-        if descriptor >= 0 { close(descriptor) }
-    }
+    deinit { close(descriptor) }
 
     /// Nil with `errno` set.
     func status() -> stat? {

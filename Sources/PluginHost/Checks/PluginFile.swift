@@ -5,11 +5,13 @@ import Glibc
 /// Whoever may write the file, or replace it in its folder, runs code as this process. Permissions for everybody are
 /// refused; the owner and the group are the operator's choice, since a deployment's account often differs from the
 /// one that serves.
-struct PluginFile: ~Copyable {
-    /// Absolute and free of symbolic links: the file that was checked is the file that is loaded.
+struct PluginFile: Sendable {
+    /// Absolute and free of symbolic links. For messages: what is checked and loaded is the open file, whatever the path
+    /// leads to later.
     let path: String
-    private let file: OpenFile
+    let file: OpenFile
     private let size: UInt64
+    private let version: FileVersion
 
     init(_ given: String) throws(PluginError) {
         guard let resolved = realpath(given, nil) else { throw PluginError(given, .unreadable(Self.systemError)) }
@@ -22,6 +24,13 @@ struct PluginFile: ~Copyable {
         self.path = path
         self.file = file
         size = UInt64(max(0, status.st_size))
+        version = FileVersion(status)
+    }
+
+    /// Throws where the open file was written to since it was opened.
+    func checkIsUnchanged() throws(PluginError) {
+        guard let status = file.status() else { throw PluginError(path, .unreadable(Self.systemError)) }
+        guard FileVersion(status) == version else { throw PluginError(path, .replacedWhileLoading) }
     }
 
     /// The stamp that the file carries.
@@ -82,5 +91,16 @@ extension PluginError.Reason {
             case .malformed(let what): .malformed(what)
             case .otherPlatform(let what): .otherPlatform(what)
             }
+    }
+}
+
+/// What changes when somebody writes to a file in place.
+private struct FileVersion: Equatable {
+    private let size: Int
+    private let modified: [Int]
+
+    init(_ status: stat) {
+        size = Int(status.st_size)
+        modified = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
     }
 }

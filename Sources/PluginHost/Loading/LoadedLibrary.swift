@@ -13,11 +13,20 @@ struct LoadedLibrary {
     private let path: String
     private let handle: UnsafeMutableRawPointer
 
-    init(_ path: String) throws(PluginError) {
-        guard let handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | Int32(RTLD_NODELETE)) else {
+    /// Loads the open file, whatever its path leads to by now.
+    ///
+    /// The descriptor stays open to the process's end. The loader knows a library by the name it was opened by, so a
+    /// descriptor's number that is used again would stand for the first library.
+    init(_ plugin: PluginFile) throws(PluginError) {
+        path = plugin.path
+        try plugin.checkIsUnchanged()
+        let link = LibraryLink(to: plugin.file, named: plugin.path)
+        defer { link?.remove() }
+        let name = link?.path ?? plugin.file.pathOfDescriptor
+        guard let handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | Int32(RTLD_NODELETE)) else {
             throw PluginError(path, .notLoadable(dlerror().map { String(cString: $0) } ?? "no reason given"))
         }
-        self.path = path
+        _ = Unmanaged.passRetained(plugin.file)
         self.handle = handle
     }
 

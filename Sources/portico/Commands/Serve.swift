@@ -3,6 +3,7 @@ import Foundation
 import Gateway
 import Logging
 import ServiceLifecycle
+import Synchronization
 import UnixSignals
 
 /// `portico serve`: the gateway in the foreground, until SIGTERM or SIGINT.
@@ -45,14 +46,15 @@ struct Serve: AsyncParsableCommand {
         var frontSettings = settings.serverSettings(.socket(listener.socket), output)
         frontSettings.certificate = settings.door.certificate
         let scheme = frontSettings.certificate == nil ? "http" : "https"
+        let announcement = Announcement(readiness: host.readiness)
         let front = GatewayServer(gateway: host.gateway, settings: frontSettings, logger: logger) { port in
-            host.readiness.isReady = true
-            Announcement.print("listening on \(scheme)://\(settings.host):\(port ?? settings.port)")
+            announcement.listening("listening on \(scheme)://\(settings.host):\(port ?? settings.port)")
         }
         let certificates = settings.door.certificate.map { [CertificateService(certificate: $0, logger: logger)] } ?? []
         var configuration = ServiceGroupConfiguration(
             services: [
                 named("deadlines", DeadlineService(gateways: [host.gateway, host.administration])),
+                named("adapters", AdapterService(supervisor: host.supervisor, announcement: announcement)),
                 named("maintenance", MaintenanceService(host: host, logger: logger)),
                 named("compaction", CompactionService(upkeep: host.upkeep, logger: logger)),
                 named("administration", administration), named("front door", front),
@@ -73,9 +75,27 @@ struct Serve: AsyncParsableCommand {
     }
 }
 
-/// Lines on standard output that scripts wait for.
-enum Announcement {
-    static func print(_ line: String) {
+/// The line on standard output that scripts wait for: once the gateway listens, and its adapters run or have failed. From
+/// then on it is ready.
+final class Announcement: Sendable {
+    private let readiness: Readiness
+    private let state = Mutex((line: String?.none, areAdaptersSettled: false))
+
+    init(readiness: Readiness) {
+        self.readiness = readiness
+    }
+
+    func listening(_ line: String) { change { $0.line = line } }
+
+    func adaptersSettled() { change { $0.areAdaptersSettled = true } }
+
+    private func change(_ body: (inout (line: String?, areAdaptersSettled: Bool)) -> Void) {
+        let line = state.withLock { state -> String? in
+            body(&state)
+            return state.areAdaptersSettled ? state.line : nil
+        }
+        guard let line else { return }
+        readiness.isServing = true
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 }

@@ -19,7 +19,8 @@ struct Host {
     let feeds: FeedServices
     let gateway: Gateway
     let administration: Gateway
-    let readiness = Readiness()
+    let readiness: Readiness
+    let supervisor: AdapterSupervisor
     private let upstreams: [HTTPUpstream]
     private let push: PushWiring
 
@@ -39,7 +40,7 @@ struct Host {
         identity = try await Identity(
             store: store, configuration: settings.identity, clock: SystemClock(),
             providers: zip(settings.providers, upstreams).map { $0.setup($1) }, log: Log(logger, label: "identity"))
-        adapters = try plan.adapters.map { try ServedAdapter($0, logger: logger) }
+        adapters = try plan.adapters.map { try ServedAdapter($0, limits: settings.adapters, logger: logger) }
         let attachments = try AttachmentFiles(
             in: settings.dataDirectory.appendingPathComponent(AttachmentFiles.folderName),
             limits: AttachmentLimits(settings.gateway.sync), clock: SystemClock())
@@ -53,6 +54,7 @@ struct Host {
             windows: UpkeepWindows(settings.gateway.sync), clock: SystemClock())
         feeds = try FeedServices(
             adapters: adapters, store: store, sync: sync, settings: settings.gateway.feeds, log: log)
+        readiness = Readiness(adapters: adapters) { nil }
         gateway = try Gateway(
             adapters: adapters, store: store, identity: identity, sync: sync, feeds: feeds,
             settings: settings.gateway, readiness: readiness,
@@ -62,23 +64,22 @@ struct Host {
             settings: settings.gateway,
             readiness: readiness, clock: SystemClock(), log: log)
         try await DemoAccounts(settings.demoAccounts).create(in: identity)
-        try await start(portals: plan.adapters.map(\.portal), loadingSamples: settings.loadsSampleData)
-    }
-
-    private func start(portals: [ProviderName?], loadingSamples: Bool) async throws {
-        for (served, portal) in zip(adapters, portals) {
-            if loadingSamples { try await SampleData(served, store: store).load() }
-            try await served.start(
-                in: store, accounts: identity.accounts, clock: SystemClock(),
-                live: feeds.signals(of: served.declaration.name), push: push.sender,
-                portal: portal.flatMap { identity.callerUpstream($0) },
-                serviceOperations: adapters.flatMap(\.adapter.serviceOperations))
+        let start = AdapterStart(
+            store: store, identity: identity, feeds: feeds, push: push.sender,
+            serviceOperations: adapters.flatMap(\.adapter.serviceOperations),
+            portals: Dictionary(
+                plan.adapters.map { ($0.declaration.name, $0.portal) }, uniquingKeysWith: { first, _ in first }),
+            samples: SampleLoading(isWanted: settings.loadsSampleData))
+        supervisor = AdapterSupervisor(adapters, limits: settings.adapters, clock: SystemClock()) {
+            try await start.run($0)
         }
+        // Before the deadlines of their starts begin: there may be many.
+        for served in adapters { await start.samples.loadEarly(served, in: store) }
     }
 
     /// After the last request.
     func stop() async {
-        for served in adapters { await served.adapter.stop() }
+        await supervisor.stop()
         for upstream in upstreams + push.upstreams { await upstream.stop() }
         await store.close()
     }
@@ -96,9 +97,16 @@ extension HostPlan {
 }
 
 extension ServedAdapter {
-    convenience init(_ planned: HostPlan.PlannedAdapter, logger: Logger) throws {
+    /// Throws a ``Refusal`` that names the adapter.
+    convenience init(_ planned: HostPlan.PlannedAdapter, limits: AdapterLimits, logger: Logger) throws {
+        let adapter: any Adapter
+        do {
+            adapter = try planned.module.make(planned.configuration)
+        } catch {
+            throw Refusal("The adapter \(planned.declaration.name) cannot be made: \(error)")
+        }
         self.init(
-            declaration: planned.declaration, adapter: try planned.module.make(planned.configuration),
-            access: planned.access, log: Log(logger, label: planned.declaration.name.text))
+            declaration: planned.declaration, adapter: adapter, access: planned.access, limits: limits,
+            log: Log(logger, label: planned.declaration.name.text))
     }
 }

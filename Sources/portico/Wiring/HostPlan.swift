@@ -50,6 +50,10 @@ struct HostPlan {
             throw ConfigurationErrors([
                 ConfigurationError(problem.message, at: resolved.place(of: name) ?? .commandLine(name))
             ])
+        } catch let errors as ConfigurationErrors {
+            throw errors
+        } catch {
+            throw Refusal("The adapter \(module.name) declares nothing: \(error)")
         }
     }
 

@@ -86,6 +86,18 @@ enum HostReference {
         ConfigurationKey(
             "limits.addressRequestsPerMinute", .integer(0...10_000_000), default: "0",
             "Requests from one address, whoever asks; 0: any number."),
+        ConfigurationKey(
+            "limits.adapterStart", .duration, default: "60s",
+            "How long an adapter may take to start; then it has failed, and the start is cancelled."),
+        ConfigurationKey(
+            "limits.adapterStartWait", .duration, default: "10s",
+            "How long the gateway waits for adapters that start before it is ready without them."),
+        ConfigurationKey(
+            "limits.adapterRetry", .duration, default: "60s",
+            "The longest wait before a failed adapter is started again; the first is a second, each twice the last."),
+        ConfigurationKey(
+            "limits.adapterStop", .duration, default: "5s",
+            "How long an adapter may take to stop; then it is left behind."),
     ]
 
     private static let sync = [

@@ -36,6 +36,27 @@ struct LiveService: Service {
     }
 }
 
+/// Starts the adapters and attempts again what fails. Requests are served meanwhile.
+struct AdapterService: Service {
+    let supervisor: AdapterSupervisor
+    let announcement: Announcement
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await supervisor.run() }
+                group.addTask {
+                    await supervisor.settled()
+                    announcement.adaptersSettled()
+                }
+                try await group.waitForAll()
+            }
+            // A service that returns ends the gateway.
+            while true { try await Task.sleep(for: .seconds(3600)) }
+        }
+    }
+}
+
 /// What identity does every minute: ends, rotations, notes of use.
 struct MaintenanceService: Service {
     let host: Host

@@ -23,6 +23,7 @@ struct HostSettings {
     let logLevel: LogLevel
     let logsAccess: Bool
     let stopDeadline: Duration
+    let adapters: AdapterLimits
     let gateway: GatewaySettings
     let identity: IdentityConfiguration
     let demoAccounts: [DemoAccount]
@@ -49,6 +50,7 @@ struct HostSettings {
         logLevel = LogLevel(rawValue: values.text("log.level")) ?? .info
         logsAccess = values.flag("log.access")
         stopDeadline = values.duration("http.deadlines.stop")
+        adapters = AdapterLimits(values)
         idle = values.duration("http.deadlines.head")
         request = values.duration("http.deadlines.request")
         door = try FrontDoorSettings(values, directory: dataDirectory)

@@ -61,6 +61,14 @@ extension AttachmentLimits {
     }
 }
 
+extension AdapterLimits {
+    init(_ values: Values) {
+        self.init(
+            start: values.duration("limits.adapterStart"), startWait: values.duration("limits.adapterStartWait"),
+            longestRetry: values.duration("limits.adapterRetry"), stop: values.duration("limits.adapterStop"))
+    }
+}
+
 extension UpkeepWindows {
     init(_ settings: SyncSettings) {
         self.init(offline: settings.offlineWindow / .seconds(1), kept: settings.keptCopies / .seconds(1))

@@ -24,7 +24,7 @@ struct Adapters: AsyncParsableCommand {
         func run() async throws {
             let value = try await options.withConnection { try await $0.get("/admin/v1/adapters") }
             try Printer(style: options.output).show(
-                value, columns: ["name", "title", "version", "access", "entities"], list: "adapters")
+                value, columns: ["name", "title", "version", "state", "access", "entities"], list: "adapters")
         }
     }
 

@@ -1,7 +1,9 @@
 /// A running adapter. The host starts it, calls it from any number of tasks at once, and stops it.
 public protocol Adapter: Sendable {
-    /// Called once, before any call; the tables are there. Throwing keeps this adapter from serving and the host says
-    /// why.
+    /// Called before any call; the tables are there. It may block its thread.
+    ///
+    /// Where it throws, the adapter does not serve, the host says why, and calls it again later. Where it takes longer
+    /// than `limits.adapterStart`, its task is cancelled. It is never called twice at once, and not after it succeeded.
     func start(_ context: AdapterContext) async throws
 
     /// Answers a call of a declared operation. Throws ``PorticoError`` for what the caller should learn; any other
@@ -12,7 +14,8 @@ public protocol Adapter: Sendable {
     func answer(_ request: DoorRequest) async throws -> DoorAnswer
 
     /// A failure in the shape of the door's contract, whoever raised it: the gateway asks for its own failures too. The
-    /// status goes by the error's code unless the answer has one of its own. Nil: the gateway's own shape.
+    /// status goes by the error's code unless the answer has one of its own. Nil: the gateway's own shape. Called before
+    /// ``start(_:)`` has succeeded too, to say that the adapter is not available.
     func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer?
 
     /// Settles a conflict of an entity whose policy is ``ConflictPolicy/adapterDecides``. Called before anything is
@@ -32,7 +35,8 @@ public protocol Adapter: Sendable {
     /// Records to show the adapter with, for a store that has none.
     func sampleRecords() throws -> [SampleRecords]
 
-    /// Called once, after the last call has ended.
+    /// Called once, after the last call has ended, where the start had succeeded. One that takes longer than
+    /// `limits.adapterStop` is cancelled and left behind.
     func stop() async
 }
 

@@ -1,0 +1,103 @@
+import AdapterKit
+
+/// When an adapter's start is attempted, given up and attempted again: a state machine that ``AdapterSupervisor``
+/// carries out.
+///
+/// A start that exceeds its deadline is cancelled, and not called again before it has returned: an adapter is never
+/// started twice at once.
+struct AdapterLifecycle: Sendable {
+    enum Phase: Sendable, Equatable {
+        /// The first attempt is under way.
+        case starting
+        case running
+        /// The last attempt failed, and why. It is attempted again.
+        case failed(String)
+        case stopped
+    }
+
+    /// What happens after an attempt.
+    enum Next: Equatable {
+        case retry(after: Duration)
+        /// It runs, or the gateway stops.
+        case nothing
+    }
+
+    private(set) var phase = Phase.starting
+    /// How often the start was called.
+    private(set) var attempts = 0
+    /// When it is called again; nil: it is under way, or has succeeded.
+    private(set) var nextAttempt: WireDate?
+    private let limits: AdapterLimits
+    private var failures = 0
+    /// Of the attempt under way: it was cancelled, so what it throws is no reason.
+    private var isLate = false
+
+    init(limits: AdapterLimits) {
+        self.limits = limits
+    }
+
+    /// False where the gateway stops or the adapter runs: there is nothing to be attempted.
+    mutating func begin() -> Bool {
+        guard phase != .stopped, phase != .running else { return false }
+        attempts += 1
+        isLate = false
+        nextAttempt = nil
+        return true
+    }
+
+    /// The start has returned, or thrown where there is a reason; in time or late.
+    mutating func returned(failingWith reason: String?, at now: WireDate) -> Next {
+        guard phase != .stopped else { return .nothing }
+        guard let reason else {
+            phase = .running
+            return .nothing
+        }
+        if !isLate { phase = .failed(reason) }
+        let wait = limits.wait(afterFailures: failures)
+        failures += 1
+        nextAttempt = WireDate(secondsSinceReferenceDate: now.secondsSinceReferenceDate + wait / .seconds(1))
+        return .retry(after: wait)
+    }
+
+    /// The start has not returned in time.
+    mutating func deadlinePassed() {
+        guard phase != .stopped else { return }
+        isLate = true
+        phase = .failed("It has not started within \(limits.start).")
+    }
+
+    /// Whether the adapter has to be told: it runs.
+    mutating func stop() -> Bool {
+        defer { phase = .stopped }
+        nextAttempt = nil
+        return phase == .running
+    }
+}
+
+/// How long adapters may take to start and to stop, and when a failed start is attempted again.
+public struct AdapterLimits: Sendable, Equatable {
+    /// `limits.adapterStart`: after that a start has failed, and is cancelled.
+    public var start: Duration
+    /// `limits.adapterStartWait`: how long the gateway waits for adapters before it says that it is ready.
+    public var startWait: Duration
+    /// `limits.adapterRetry`: the longest wait between two attempts; the first is a second, and each is twice the last.
+    public var longestRetry: Duration
+    /// `limits.adapterStop`: after that an adapter that stops is left behind.
+    public var stop: Duration
+
+    public init(
+        start: Duration = .seconds(60), startWait: Duration = .seconds(10), longestRetry: Duration = .seconds(60),
+        stop: Duration = .seconds(5)
+    ) {
+        self.start = start
+        self.startWait = startWait
+        self.longestRetry = longestRetry
+        self.stop = stop
+    }
+
+    func wait(afterFailures failures: Int) -> Duration {
+        min(longestRetry, .seconds(1) * (1 << min(failures, Self.mostDoublings)))
+    }
+
+    private static let mostDoublings = 20
+}

@@ -1,0 +1,139 @@
+import AdapterKit
+
+/// Starts adapters, each by itself, until they run; stops those that run. What one of them does holds up no other: not
+/// where it throws, not where it never returns, and not where it blocks its thread.
+public final class AdapterSupervisor: Sendable {
+    private enum Event: Sendable {
+        case returned(failingWith: String?)
+        case deadline
+    }
+
+    private let adapters: [ServedAdapter]
+    private let limits: AdapterLimits
+    private let clock: any WallClock
+    private let start: @Sendable (ServedAdapter) async throws -> Void
+    private let sleep: @Sendable (Duration) async throws -> Void
+    /// An element for each adapter whose first attempt has ended, or taken too long.
+    private let settlements = AsyncStream<Void>.makeStream()
+
+    /// `start` is what an attempt consists of.
+    public init(
+        _ adapters: [ServedAdapter], limits: AdapterLimits, clock: any WallClock,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+        start: @escaping @Sendable (ServedAdapter) async throws -> Void
+    ) {
+        self.adapters = adapters
+        self.limits = limits
+        self.clock = clock
+        self.sleep = sleep
+        self.start = start
+    }
+
+    /// Returns when all adapters run, or when it is cancelled; at once even where a start ignores that.
+    public func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            for served in adapters { group.addTask { await self.keepAttempting(served) } }
+        }
+    }
+
+    /// Returns when every adapter runs or has failed, at the latest after ``AdapterLimits/startWait``. To be called once.
+    public func settled() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var settled = self.settlements.stream.makeAsyncIterator()
+                for _ in self.adapters { await settled.next() }
+            }
+            group.addTask { try? await self.sleep(self.limits.startWait) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// After the last call of any adapter. One that does not stop in time is left behind.
+    public func stop() async {
+        await withTaskGroup(of: Void.self) { group in
+            for served in adapters { group.addTask { await self.stop(served) } }
+        }
+    }
+
+    private func keepAttempting(_ served: ServedAdapter) async {
+        while served.status.change({ $0.begin() }) {
+            guard case .retry(let wait) = await attempt(served) else { return }
+            guard (try? await sleep(wait)) != nil else { return }
+        }
+    }
+
+    private func attempt(_ served: ServedAdapter) async -> AdapterLifecycle.Next {
+        let (start, isFirst) = (start, served.status.current.attempts == 1)
+        let events = Self.run(on: served, within: limits.start, sleep) { try await start(served) }
+        for await event in events.stream {
+            defer { if isFirst { settlements.continuation.yield() } }
+            switch event {
+            case .deadline:
+                served.status.change { $0.deadlinePassed() }
+                served.log.error("adapter has not started in time", ["seconds": .count(limits.start.wholeSeconds)])
+                events.cancel()
+            case .returned(let reason):
+                events.cancel()
+                return ended(served, reason)
+            }
+        }
+        events.cancel()
+        return .nothing
+    }
+
+    private func ended(_ served: ServedAdapter, _ reason: String?) -> AdapterLifecycle.Next {
+        let now = clock.now()
+        let next = served.status.change { $0.returned(failingWith: reason, at: now) }
+        if case .retry(let wait) = next {
+            served.log.error(
+                "adapter failed to start", ["detail": .text(reason ?? ""), "retrySeconds": .count(wait.wholeSeconds)])
+        } else if served.status.isRunning {
+            served.log.info("adapter runs", ["attempts": .count(served.status.current.attempts)])
+        }
+        return next
+    }
+
+    private func stop(_ served: ServedAdapter) async {
+        guard served.status.change({ $0.stop() }) else { return }
+        let events = Self.run(on: served, within: limits.stop, sleep) { await served.adapter.stop() }
+        for await event in events.stream {
+            if case .deadline = event {
+                served.log.error("adapter has not stopped in time", ["seconds": .count(limits.stop.wholeSeconds)])
+            }
+            break
+        }
+        events.cancel()
+    }
+
+    /// Work whose end is waited for, or not, and the deadline that it has.
+    private struct Work {
+        let stream: AsyncStream<Event>
+        let cancel: @Sendable () -> Void
+    }
+
+    /// Not child tasks: those would be waited for, however long they ignore that they are cancelled.
+    private static func run(
+        on served: ServedAdapter, within time: Duration,
+        _ sleep: @escaping @Sendable (Duration) async throws -> Void,
+        _ body: @escaping @Sendable () async throws -> Void
+    ) -> Work {
+        let (stream, events) = AsyncStream<Event>.makeStream()
+        let work = Task(executorPreference: served.thread) {
+            var reason: String?
+            do { try await body() } catch { reason = "\(error)" }
+            events.yield(.returned(failingWith: reason))
+        }
+        let timer = Task {
+            if (try? await sleep(time)) != nil { events.yield(.deadline) }
+        }
+        return Work(stream: stream) {
+            work.cancel()
+            timer.cancel()
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var wholeSeconds: Int { Int(components.seconds) }
+}
