@@ -38,8 +38,8 @@ public struct PortalCalls: Sendable {
         if request.fields["X-CSRF-Token"] == nil { request.fields["X-CSRF-Token"] = pair.token?.reveal() }
         let response = try await provider.answer(to: request)
         pair.cookies.note(response, now: now)
-        let cookies = pair.cookies
-        provider.signIns.update(account, generation: pair.generation) { $0.cookies = cookies }
+        // Noted in what is kept by then: calls side by side must not undo each other's cookies.
+        provider.signIns.update(account, generation: pair.generation) { $0.cookies.note(response, now: now) }
         return response
     }
 
@@ -53,8 +53,8 @@ public struct PortalCalls: Sendable {
         if let token = response.fields["X-CSRF-Token"], response.isSuccess, token.utf8.count <= 4096 {
             pair.token = Secret(token)
         }
-        let fetched = pair
-        provider.signIns.update(account, generation: pair.generation) { $0 = fetched }
+        let token = pair.token
+        provider.signIns.update(account, generation: pair.generation) { $0.token = token }
         return response
     }
 

@@ -15,6 +15,8 @@ public struct PortalSettings: Sendable {
     public var userAgent = "Portico"
     /// The cookie that says that somebody is signed in.
     public var cookie = "MYSAPSSO2"
+    /// A page that only signed-in callers get, with 2xx: asked after the form, it decides. Nil: the cookie does.
+    public var proof: UpstreamAddress?
     /// Where a token against cross-site requests is fetched; nil: at the address that is written to.
     public var tokenPage: UpstreamAddress?
     public var roles = RoleMapping()
@@ -29,4 +31,6 @@ public struct PortalSettings: Sendable {
     /// How many redirects a sign-in may take.
     static let maximumHops = 10
     static let maximumPassword = 1024
+    /// How much of a page is searched for the form, in bytes.
+    static let maximumPage = 1 << 20
 }

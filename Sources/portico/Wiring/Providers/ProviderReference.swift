@@ -51,6 +51,9 @@ enum ProviderReference {
         ConfigurationKey("extraFields.*", .text, "Portal: a further field of the form, as it is."),
         ConfigurationKey("userAgent", .text, default: "Portico", "Portal: what it takes the gateway for."),
         ConfigurationKey("cookie", .text, default: "MYSAPSSO2", "Portal: the cookie that says who is signed in."),
+        ConfigurationKey(
+            "proof", .text,
+            "Portal: a page that only signed-in callers get, with 2xx; asked at every sign-in, it decides."),
         ConfigurationKey("tokenPage", .text, "Portal: where a token against cross-site requests is fetched."),
     ]
 

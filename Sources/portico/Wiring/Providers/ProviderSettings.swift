@@ -6,6 +6,7 @@ extension PortalSettings {
     init(_ values: ProviderValues) throws {
         self.init(name: values.name, form: try values.neededAddress("form"))
         page = try values.address("page")
+        proof = try values.address("proof")
         tokenPage = try values.address("tokenPage")
         userField = values["userField"]?.text ?? userField
         passwordField = values["passwordField"]?.text ?? passwordField

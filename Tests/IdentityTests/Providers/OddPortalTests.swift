@@ -1,0 +1,76 @@
+import AdapterKit
+import Identity
+import Testing
+import Upstream
+import UpstreamStandIn
+
+/// Portals answer a wrong password with anything; the verdict is known from who the portal itself has let in.
+@Suite struct OddPortalTests {
+    @Test(arguments: OddPortal.behaviours)
+    func `a wrong password never signs in, however odd the portal's answer is`(_ behaviour: OddPortal.Behaviour)
+        async throws
+    {
+        try await everyWay(behaviour) { portal, house, page, proof, asks in
+            portal.behave(OddPortal.plain, page, proof)
+            let victor = try await house.signIn("victor", Secret("right victor")).authentication.principal
+            portal.behave(behaviour, page, proof)
+            let isIn = try await asks(house, "victor", Secret("wrong"))
+            // Where the answer is a sign-in's to the letter, only the proving page can tell.
+            guard proof != .none || !behaviour.isIndistinguishable else { return }
+            #expect(!isIn, "\(page) \(proof)")
+            #expect(try await whoseCalls(victor, house, portal) == "victor", "\(page) \(proof)")
+        }
+    }
+
+    @Test(arguments: OddPortal.behaviours)
+    func `a right password signs in where the portal leaves a cookie that it knows`(_ behaviour: OddPortal.Behaviour)
+        async throws
+    {
+        try await everyWay(behaviour) { portal, house, page, proof, asks in
+            portal.behave(behaviour, page, proof)
+            let isIn = try await asks(house, "victor", Secret("right victor"))
+            #expect(isIn == (behaviour.leavesCookie || (proof != .none && isKnown(behaviour))), "\(page) \(proof)")
+        }
+    }
+
+    /// Whether the portal knows the cookie though the rest of the answer looks like a refusal.
+    private func isKnown(_ behaviour: OddPortal.Behaviour) -> Bool {
+        behaviour.cookies == ["MYSAPSSO2=$T; Path=/"] && behaviour.location != "/irj/loop"
+    }
+
+    /// In whose name the portal answers the account's calls, by the cookies that are kept.
+    private func whoseCalls(_ principal: Principal, _ house: TestHouse, _ portal: OddPortal) async throws -> String {
+        let calls = try #require(house.identity.portalCalls("corp"))
+        let me = try #require(UpstreamAddress(portal.server.address + "/irj/me"))
+        return String(decoding: try await calls.send(UpstreamRequest(.get, me), as: principal).body, as: UTF8.self)
+    }
+
+    private typealias Asks = @Sendable (TestHouse, String, Secret) async throws -> Bool
+
+    private func everyWay(
+        _ behaviour: OddPortal.Behaviour,
+        _ body: (OddPortal, TestHouse, OddPortal.Page, OddPortal.Proof, Asks) async throws -> Void
+    ) async throws {
+        let portal = try await OddPortal.start()
+        let form: Asks = { house, name, password in
+            await code { _ = try await house.signIn(name, password) } == nil
+        }
+        let basic: Asks = { house, name, password in
+            try await house.identity.authentication(basic: name, password, from: TestHouse.home) != nil
+        }
+        for page in OddPortal.Page.allCases {
+            for proof in OddPortal.Proof.allCases {
+                let settings = try portal.settings(page, proof)
+                var reached = UpstreamSettings(name: "portal", origins: [settings.form.origin])
+                reached.privateNetworks = ["127.0.0.0/8"]
+                let upstream = HTTPUpstream(reached, log: .discarding)
+                for asks in [form, basic] {
+                    let house = try await TestHouse(providers: [.portal(settings, upstream)])
+                    do { try await body(portal, house, page, proof, asks) } catch { Issue.record(error) }
+                }
+                await upstream.stop()
+            }
+        }
+        await portal.server.stop()
+    }
+}
