@@ -77,10 +77,11 @@ let package = Package(
         room("XMLSchema", [adapterKit, wireFormats, "CLibXML2"]),
         .systemLibrary(
             name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        room("DurableFiles", [adapterKit, .product(name: "Crypto", package: "swift-crypto")]),
         room(
             "SQLiteStore",
             [
-                syncEngine, adapterKit, wireFormats,
+                syncEngine, adapterKit, wireFormats, "DurableFiles",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
@@ -110,7 +111,8 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         room(
-            "AttachmentFiles", [adapterKit, syncEngine, .product(name: "Crypto", package: "swift-crypto")]),
+            "AttachmentFiles",
+            [adapterKit, syncEngine, "DurableFiles", .product(name: "Crypto", package: "swift-crypto")]),
         room("Push", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
         room("PluginHost", [adapterKit]),
         room("HostConfiguration", [adapterKit, .product(name: "Yams", package: "Yams")]),
@@ -171,7 +173,7 @@ let package = Package(
                 adapterKit, "ClientGeneration", wireFormats, syncEngine, odata("ODataModel"), odata("ODataLanguage"),
                 odata("ODataAddresses"),
                 "SQLiteStore",
-                "AttachmentFiles",
+                "AttachmentFiles", "DurableFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -187,7 +189,8 @@ let package = Package(
         tests(
             "SQLiteStoreTests",
             [
-                "SQLiteStore", syncEngine, adapterKit, .product(name: "GRDB", package: "GRDB.swift"),
+                "SQLiteStore", "DurableFiles", "AttachmentFiles", syncEngine, adapterKit,
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "StoreConformance", package: "SyncEngine"),
             ]),
         tests(

@@ -1,3 +1,5 @@
+import AdapterKit
+import DurableFiles
 import Foundation
 import SyncEngine
 
@@ -22,15 +24,50 @@ struct AttachmentCopy {
                 copies.damaged.append(attachment.digest)
             }
         }
-        for folder in directory.namesWithin { try DurableNames.flush(directory.appending(path: folder)) }
-        try DurableNames.flush(directory)
+        try flush()
         return copies
     }
 
-    private func copy(_ attachment: AttachmentLayout.Found) throws -> Bool {
-        let folder = directory.appending(path: String(attachment.digest.text.prefix(2)))
+    /// A backup's, with its list. Throws where one is damaged, unless that is tolerated.
+    func run(_ backup: BackupFolder) throws -> AttachmentCopies {
+        var copies = AttachmentCopies()
+        try directory.makeDirectory()
+        copies.damaged = backup.missing.compactMap { AttachmentDigest(Self.name(of: $0)) }
+        for path in backup.attachments {
+            guard let digest = AttachmentDigest(Self.name(of: path)) else { continue }
+            let copy = try place(of: digest)
+            if try backup.copy(path, to: copy.path), try FileDigest.of(copy) == digest.text {
+                copies.count += 1
+                copies.bytes += copy.fileSize ?? 0
+                continue
+            }
+            guard backup.tolerance.damagedAttachments else {
+                throw PorticoError(
+                    .requestInvalid,
+                    "The backup is not restored: \(path) is damaged; --leave-out-damaged restores the others.")
+            }
+            try DurableFiles.remove(copy.path)
+            copies.damaged.append(digest)
+        }
+        try flush()
+        return copies
+    }
+
+    private static func name(of path: String) -> String { String(path.split(separator: "/").last ?? "") }
+
+    private func flush() throws {
+        for folder in directory.namesWithin { try DurableFiles.flush(directory.appending(path: folder).path) }
+        try DurableFiles.flush(directory.path)
+    }
+
+    private func place(of digest: AttachmentDigest) throws -> URL {
+        let folder = directory.appending(path: String(digest.text.prefix(2)))
         try folder.makeDirectory()
-        let copy = folder.appending(path: attachment.digest.text)
+        return folder.appending(path: digest.text)
+    }
+
+    private func copy(_ attachment: AttachmentLayout.Found) throws -> Bool {
+        let copy = try place(of: attachment.digest)
         guard try FileDigest.copying(attachment.place, to: copy) == attachment.digest.text else {
             try FileManager.default.removeItem(at: copy)
             return false

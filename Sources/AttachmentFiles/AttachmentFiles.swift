@@ -24,6 +24,15 @@ public final class AttachmentFiles: AttachmentStore {
         turns = AttachmentTurns(layout, clock)
     }
 
+    /// Whether the folders are those that there were at the start.
+    public var isInPlace: Bool { turns.isInPlace }
+
+    /// Whether a directory holds attachments, before it is opened.
+    public static func areKept(in directory: URL) -> Bool {
+        let layout = AttachmentLayout(directory)
+        return !layout.complete().isEmpty
+    }
+
     public func size(of digest: AttachmentDigest) async throws -> Int64? { layout.place(of: digest).fileSize }
 
     public func progress(of digest: AttachmentDigest, from owner: String) async throws -> AttachmentProgress {

@@ -27,6 +27,9 @@ struct AttachmentLayout: Sendable {
         parts = complete.appending(path: "partial")
     }
 
+    /// The folders that have to stay where they are.
+    var folders: [String] { [whole.path, parts.path] }
+
     func make() throws {
         for folder in [whole, parts] { try folder.makeDirectory() }
     }
@@ -54,6 +57,8 @@ struct AttachmentLayout: Sendable {
             let place = folder.appending(path: name)
             guard let digest = AttachmentDigest(String(digest(name))),
                 let attributes = try? FileManager.default.attributesOfItem(atPath: place.path),
+                // A link is nobody's attachment.
+                attributes[.type] as? FileAttributeType == .typeRegular,
                 let size = attributes[.size] as? NSNumber, let used = attributes[.modificationDate] as? Date
             else { return nil }
             return Found(digest: digest, place: place, size: size.int64Value, used: used)

@@ -1,4 +1,5 @@
 import AdapterKit
+import DurableFiles
 import Foundation
 import SyncEngine
 
@@ -14,17 +15,24 @@ public struct AttachmentRestore {
         prepared = directory.appending(path: "restored")
     }
 
-    /// A backup without attachments is one of a store that had none. Throws ``PorticoError``.
-    public func prepare(from backup: String) throws -> AttachmentCopies {
-        let source = URL(filePath: backup).appending(path: AttachmentFiles.folderName)
-        return try asStoreErrors {
+    /// A backup without attachments is one of a store that had none. Throws ``PorticoError``, for one that is damaged
+    /// unless the backup's reader tolerates that.
+    public func prepare(from backup: BackupFolder) throws -> AttachmentCopies {
+        try asStoreErrors {
+            try directory.makeDirectory()
             let unfinished = directory.appending(path: "restoring")
             try? FileManager.default.removeItem(at: unfinished)
-            let copies = try AttachmentCopy(into: unfinished).run(AttachmentLayout(complete: source).complete())
-            try? FileManager.default.removeItem(at: prepared)
-            try DurableNames.move(unfinished, to: prepared)
+            let copies = try AttachmentCopy(into: unfinished).run(backup)
+            try cancel()
+            try DurableFiles.move(unfinished.path, to: prepared.path)
             return copies
         }
+    }
+
+    /// Takes back what was prepared.
+    public func cancel() throws {
+        guard FileManager.default.fileExists(atPath: prepared.path) else { return }
+        try FileManager.default.removeItem(at: prepared)
     }
 
     /// Can be broken off anywhere and called again. They are in use from now on, however old they are.
@@ -33,8 +41,9 @@ public struct AttachmentRestore {
         for found in AttachmentLayout(complete: prepared).complete() {
             let place = layout.place(of: found.digest)
             try place.deletingLastPathComponent().makeDirectory()
-            try FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: found.place.path)
-            try DurableNames.move(found.place, to: place)
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(), .posixPermissions: 0o600], ofItemAtPath: found.place.path)
+            try DurableFiles.move(found.place.path, to: place.path)
         }
         try? FileManager.default.removeItem(at: prepared)
     }

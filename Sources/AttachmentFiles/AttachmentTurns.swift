@@ -1,5 +1,6 @@
 import AdapterKit
 import Dispatch
+import DurableFiles
 import Foundation
 import Synchronization
 
@@ -7,8 +8,11 @@ import Synchronization
 final class AttachmentTurns: Sendable {
     private let queue = DispatchQueue(label: "attachments")
     private let turn: Mutex<AttachmentTurn>
+    private let folders: WatchedPaths
 
+    /// The folders are there.
     init(_ layout: AttachmentLayout, _ clock: any WallClock) {
+        folders = WatchedPaths(layout.folders)
         turn = Mutex(AttachmentTurn(layout: layout, clock: clock))
     }
 
@@ -22,7 +26,23 @@ final class AttachmentTurns: Sendable {
     }
 
     private func now<Result: Sendable>(_ body: (inout AttachmentTurn) throws -> Result) throws -> Result {
-        try turn.withLock { turn in try asStoreErrors { try body(&turn) } }
+        try turn.withLock { turn in
+            try requireInPlace()
+            let result = try asStoreErrors { try body(&turn) }
+            // What was put into a folder that is not in its place is lost.
+            try requireInPlace()
+            return result
+        }
+    }
+
+    var isInPlace: Bool { folders.misplaced == nil }
+
+    private func requireInPlace() throws(PorticoError) {
+        guard isInPlace else {
+            throw PorticoError(
+                .storeUnavailable, "The attachments are not available.", retryAfter: 30,
+                logDetail: "the attachments' folder was moved, deleted or replaced")
+        }
     }
 }
 

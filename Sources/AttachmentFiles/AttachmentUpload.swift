@@ -1,4 +1,5 @@
 import AdapterKit
+import DurableFiles
 import Foundation
 import SyncEngine
 
@@ -48,7 +49,7 @@ struct AttachmentUpload {
         }
         let folder = goal.deletingLastPathComponent()
         try folder.makeDirectory()
-        try DurableNames.flush(folder.deletingLastPathComponent())
-        try DurableNames.move(place, to: goal)
+        try DurableFiles.flush(folder.deletingLastPathComponent().path)
+        try DurableFiles.move(place.path, to: goal.path)
     }
 }

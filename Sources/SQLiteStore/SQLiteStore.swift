@@ -1,4 +1,5 @@
 import AdapterKit
+import DurableFiles
 import Foundation
 import GRDB
 import SyncEngine
@@ -19,13 +20,22 @@ public final class SQLiteStore: BackupStore {
     private let catalogue: SharedCatalogue
     private let clock: any WallClock
     private let file: StoreFile
+    private let health: StoreHealth
+    private let marker: StoreMarker
 
     /// Opens the file, or makes it; checks it where it was left open. Throws ``PorticoError`` where another process has
     /// it, where it is damaged, or where it is no store of this version.
     public init(_ settings: SQLiteStoreSettings) throws {
         do {
             lock = try StoreLock(for: settings.path)
-            try StoreRestore(path: settings.path).finish()
+            let (health, marker) = (StoreHealth(), StoreMarker(path: settings.markerPath ?? settings.path + ".marker"))
+            (self.health, self.marker) = (health, marker)
+            let restore = StoreRestore(path: settings.path)
+            try restore.finish { try marker.remove() }
+            let arrival = StoreArrival(path: settings.path, marker: try marker.read(), companions: settings.companions)
+            let doubt = arrival.doubt()
+            if let doubt, !settings.acceptsFiles { throw doubt }
+            try arrival.setAside(as: restore.replaced)
             let file = StoreFile(
                 path: settings.path, maximumPages: settings.maximumPages,
                 survivesPowerFailure: settings.survivesPowerFailure)
@@ -35,11 +45,18 @@ public final class SQLiteStore: BackupStore {
             let catalogue = SharedCatalogue()
             (epoch, positions) = try connection.writeWithoutTransaction { database in
                 if isChecked { try StoreFile.checkIntegrity(database) }
-                let epoch = try HostSchema.prepare(database) { Epoch(settings.ids.next().text) }
+                var epoch = try HostSchema.prepare(database) { Epoch(settings.ids.next().text) }
+                let unexpected = doubt ?? arrival.doubt(of: epoch)
+                if let unexpected, !settings.acceptsFiles { throw unexpected }
+                if unexpected != nil { epoch = try HostSchema.renew(Epoch(settings.ids.next().text), database) }
                 return (epoch, try StoredPositions.all(on: database))
             }
+            health.watch([settings.path, settings.path + "-wal", settings.path + ".lock"])
+            // Where the disk is full, reading is still possible; what is missing is a check at the next start.
+            try? marker.write(StoreMarker.Content(epoch: epoch, use: .open))
             let commit = GroupCommit(
-                positions: positions, clock: settings.clock, ids: settings.ids, catalogue: { catalogue.current })
+                positions: positions, health: health, clock: settings.clock, ids: settings.ids,
+                catalogue: { catalogue.current })
             readers = ReaderPool(
                 try (0..<settings.readers).map { _ in try file.openReader(quickSteps: settings.quickSteps) },
                 slowLanes: SlowLanes(
@@ -48,7 +65,7 @@ public final class SQLiteStore: BackupStore {
                     }),
                 longReads: catalogue.current.longReads)
             writer = Writer(connection, limits: settings.queue, commit: commit, readers: readers)
-            streams = StreamedReads(limit: settings.streams) { try file.openSlowReader() }
+            streams = StreamedReads(limit: settings.streams) { try file.openSlowReader(checking: health) }
             self.catalogue = catalogue
             clock = settings.clock
         } catch {
@@ -61,7 +78,11 @@ public final class SQLiteStore: BackupStore {
         // The writer last: only the last connection to close empties the log file, and readers may not.
         streams.close()
         readers.close()
-        await writer.close()
+        let closed = StoreMarker.Content(epoch: epoch, use: .closed)
+        let isInPlace = (try? health.checkPlaces()) != nil
+        // Before the log file goes: whoever finds none must find this.
+        await writer.close { if isInPlace { try? self.marker.write(closed) } }
+        if isInPlace, !file.hasLog { try? marker.write(closed) }
         lock.release()
     }
 }
@@ -80,7 +101,7 @@ extension SQLiteStore {
 
     public func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) async throws -> AdapterKit.Record?
     {
-        let catalogue = try catalogue.open()
+        let catalogue = try openCatalogue()
         let layout = try catalogue.layout(collection)
         return try await readers.read {
             try Reader(database: $0, catalogue: catalogue).record(id, in: layout, visible: visible)
@@ -89,13 +110,13 @@ extension SQLiteStore {
 
     public func query(_ query: Query, in collection: CollectionID) async throws -> RecordPage {
         try query.checkSize()
-        let catalogue = try catalogue.open()
+        let catalogue = try openCatalogue()
         let layout = try catalogue.layout(collection)
         return try await readers.read { try Reader(database: $0, catalogue: catalogue).page(query, in: layout) }
     }
 
     public func count(_ filter: Filter?, in collection: CollectionID) async throws -> Int {
-        let catalogue = try catalogue.open()
+        let catalogue = try openCatalogue()
         let layout = try catalogue.layout(collection)
         return try await readers.read { try Reader(database: $0, catalogue: catalogue).count(filter, in: layout) }
     }
@@ -107,19 +128,19 @@ extension SQLiteStore {
     public func atOneMoment<Result: Sendable>(
         _ body: @escaping @Sendable (any StoreMoment) throws -> Result
     ) async throws -> Result {
-        let catalogue = try catalogue.open()
+        let catalogue = try openCatalogue()
         return try await readers.read { try body(DatabaseMoment($0, catalogue)) }
     }
 
     public func pieces(
         within time: Duration, _ body: @escaping @Sendable (any StoreMoment, any PieceOutput) throws -> Void
     ) async throws -> any DoorPieces {
-        let catalogue = try catalogue.open()
+        let catalogue = try openCatalogue()
         return try await streams.start(within: time) { try body(DatabaseMoment($0, catalogue), $1) }
     }
 
     public func write(_ transaction: WriteTransaction) async throws -> WriteReceipt {
-        _ = try catalogue.open()
+        _ = try openCatalogue()
         guard !transaction.steps.isEmpty else { return WriteReceipt(position: position, records: []) }
         return try await writer.write(weight: transaction.steps.count) { try $0.perform(transaction) }
     }
@@ -127,33 +148,58 @@ extension SQLiteStore {
     public func transact<Result: Sendable>(
         weight: Int, _ body: @escaping @Sendable (any StoreTransaction) throws -> Result
     ) async throws -> Result {
-        _ = try catalogue.open()
+        _ = try openCatalogue()
         return try await writer.write(weight: weight) { run in
             try run.undoing { try body(DatabaseTransaction(run)) }
         }
     }
 
     public func compact(_ bound: CompactionBound, dryRun: Bool) async throws -> Compaction {
-        _ = try catalogue.open()
+        _ = try openCatalogue()
         return try await LogCompaction(readers: readers, writer: writer, positions: positions).run(
             bound, dryRun: dryRun)
     }
 
     public func forgetCopies(keptBefore instant: WireDate, dryRun: Bool) async throws -> Int {
-        _ = try catalogue.open()
+        _ = try openCatalogue()
         return try await CopyRemoval(readers: readers, writer: writer).run(keptBefore: instant, dryRun: dryRun)
     }
 
     public func backUp(
         to directory: String, adding: @escaping @Sendable (String) throws -> Void
     ) async throws -> BackupSummary {
-        _ = try catalogue.open()
-        let file = file
+        _ = try openCatalogue()
+        let (file, health) = (file, health)
         return try await OwnThread.run(label: "store.backup") {
-            let source = try file.openSlowReader()
+            let source = try file.openSlowReader(checking: health)
             defer { try? source.close() }
             return try StoreBackup(directory: URL(filePath: directory)).make(from: source, adding: adding)
         }
+    }
+
+    /// Why nothing can be written, as far as that is known; nil: writes succeed.
+    public var problem: StoreProblem? { health.current }
+
+    /// Looks whether the files are in their places and, where writes failed, whether one succeeds again.
+    @discardableResult
+    public func probe() async -> StoreProblem? {
+        do {
+            try health.checkPlaces()
+            switch health.current {
+            case nil, .damaged, .misplaced: break
+            case .full, .failing:
+                try await writer.run { try StoreProbe(database: $0).run() }
+                health.recovered()
+            }
+        } catch {
+            // Whoever found it has noted it.
+        }
+        return health.current
+    }
+
+    private func openCatalogue() throws(PorticoError) -> LayoutCatalogue {
+        try health.requireInPlace()
+        return try catalogue.open()
     }
 
     public var position: Revision { Revision(positions.last) }
@@ -168,7 +214,7 @@ extension SQLiteStore {
 extension SQLiteStore {
     /// How SQLite would find the page: its `EXPLAIN QUERY PLAN`, a line for each step.
     package func plan(of query: Query, in collection: CollectionID) async throws -> [String] {
-        let catalogue = try catalogue.open()
+        let catalogue = try openCatalogue()
         let layout = try catalogue.layout(collection)
         let page = try PageCompiler(query, in: layout, FilterCompiler(catalogue: catalogue)).page()
         return try await readers.read {
@@ -178,12 +224,12 @@ extension SQLiteStore {
 
     /// A relation's statement: a text without any of the relation's values.
     package func sql(of relation: Relation, seen visible: VisibleRows) throws -> String {
-        try RelationCompiler.statement(relation, try catalogue.open(), visible).fragment.sql
+        try RelationCompiler.statement(relation, try openCatalogue(), visible).fragment.sql
     }
 
     /// The same of a relation.
     package func plan(of relation: Relation, seen visible: VisibleRows) async throws -> [String] {
-        let statement = try RelationCompiler.statement(relation, try catalogue.open(), visible).fragment
+        let statement = try RelationCompiler.statement(relation, try openCatalogue(), visible).fragment
         return try await readers.read {
             try $0.rows(SQLFragment("EXPLAIN QUERY PLAN " + statement.sql, statement.values)) { $0.text(3) }
         }

@@ -16,6 +16,14 @@ public struct SQLiteStoreSettings: Sendable {
     /// The file's largest size, in pages of 4 KiB; nil: what the disk holds. Beyond it writes throw `store.full`.
     public let maximumPages: Int?
     public let integrity: IntegrityCheck
+    /// The marker that tells which store was here; nil: beside the database file.
+    public var markerPath: String?
+    /// What else the data directory holds that a store was used with, such as attachments: beside it no empty store is
+    /// made without ``acceptsFiles``. Nil: nothing.
+    public var companions: String?
+    /// Whether the files are opened although they are not the store that was here: an empty one, another one, or one
+    /// without its log file. It gets a new epoch, so that devices start over.
+    public var acceptsFiles = false
     /// What the test for lost writes turns off, to show that it finds them.
     package var survivesPowerFailure = true
     /// Instructions of SQLite's virtual machine, some milliseconds of them, after which a read is broken off and begun

@@ -1,4 +1,5 @@
 import AdapterKit
+import DurableFiles
 import Foundation
 import GRDB
 import SQLiteStore
@@ -55,7 +56,7 @@ import Testing
         try await records.create(["id": "new"], in: "things")
         // While the store is open: it goes on until it is opened next.
         let restore = StoreRestore(path: directory.path)
-        _ = try restore.prepare(from: backup.path)
+        _ = try restore.prepare(from: BackupFolder(backup.path))
         #expect(try await records.count(nil, in: "things") == 2)
         await store.close()
         let again = try directory.store()
@@ -74,7 +75,7 @@ import Testing
         _ = try await store.backUp(to: backup.path)
         await store.close()
         let restore = StoreRestore(path: directory.path)
-        _ = try restore.prepare(from: backup.path)
+        _ = try restore.prepare(from: BackupFolder(backup.path))
         // As if the power had gone after the old file was moved away.
         try FileManager.default.moveItem(atPath: directory.path, toPath: restore.replaced)
         let again = try directory.store()
@@ -94,7 +95,9 @@ import Testing
         try file.seek(toOffset: try file.seekToEnd() / 2 / 4096 * 4096)
         try file.write(contentsOf: Data(count: 8192))
         try file.close()
-        #expect(throws: PorticoError.self) { try StoreRestore(path: directory.path).prepare(from: backup.path) }
+        #expect(throws: PorticoError.self) {
+            try StoreRestore(path: directory.path).prepare(from: BackupFolder(backup.path))
+        }
         await store.close()
         let again = try directory.store()
         #expect(again.epoch == store.epoch)
@@ -110,7 +113,7 @@ import Testing
 
     private func restore(from backup: URL, as name: String) throws -> SQLiteStore {
         let path = directory.url.appending(path: "\(name).sqlite").path
-        _ = try StoreRestore(path: path).prepare(from: backup.path)
+        _ = try StoreRestore(path: path).prepare(from: BackupFolder(backup.path))
         return try SQLiteStore(SQLiteStoreSettings(path: path, clock: FixedClock()))
     }
 

@@ -30,6 +30,26 @@ import Testing
         await store.close()
     }
 
+    @Test func `a full store is a problem until a write that looks for room succeeds`() async throws {
+        let store = try directory.store(maximumPages: 300)
+        let records = try await Things.install(Things.declaration([Field("text", .string)]), in: store)
+        let text = WireValue.string(String(repeating: "x", count: 200_000))
+        var written: [RecordID] = []
+        let error = await #expect(throws: PorticoError.self) {
+            while written.count < 1000 { written.append(try await records.create(["text": text], in: "things").id) }
+        }
+        #expect(error?.code == .storeFull && store.problem == .full)
+        #expect(await store.probe() == .full)
+        // A small write finds room; one as large as the probe's would not.
+        try await records.create(["id": "small"], in: "things")
+        #expect(await store.probe() == .full)
+        for id in written { #expect(try await records.record(id, in: "things") != nil) }
+        for id in written { try await records.delete(id, in: "things") }
+        #expect(await store.probe() == nil)
+        try await records.create(["text": text], in: "things")
+        await store.close()
+    }
+
     @Test func `of transactions that wait together only those without room are refused`() async throws {
         let store = try directory.store(maximumPages: 200)
         let records = try await Things.install(Things.declaration([Field("text", .string)]), in: store)

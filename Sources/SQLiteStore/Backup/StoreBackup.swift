@@ -1,4 +1,5 @@
 import AdapterKit
+import DurableFiles
 import Foundation
 import GRDB
 import GRDBSQLite
@@ -9,8 +10,6 @@ import SyncEngine
 /// The directory appears under its name only once everything in it is on the disk and was read back.
 struct StoreBackup {
     let directory: URL
-
-    static let fileName = "portico.sqlite"
 
     private var unfinished: URL {
         directory.deletingLastPathComponent().appending(path: ".\(directory.lastPathComponent).unfinished")
@@ -35,7 +34,7 @@ struct StoreBackup {
         try? FileManager.default.removeItem(at: unfinished)
         try FileManager.default.createDirectory(
             at: unfinished, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let path = unfinished.appending(path: Self.fileName).path
+        let path = unfinished.appending(path: BackupFolder.storeName).path
         let expected = try copyFile(from: source, to: path)
         let found = try BackupSummary.checking(path)
         guard found == expected else {
@@ -44,6 +43,7 @@ struct StoreBackup {
         }
         try DurableFiles.flush(path)
         try adding(unfinished.path)
+        try BackupList.of(unfinished.path).write(into: unfinished.path)
         try DurableFiles.flush(unfinished.path)
         try DurableFiles.move(unfinished.path, to: directory.path)
         return found

@@ -1,4 +1,5 @@
 import AdapterKit
+import DurableFiles
 import Foundation
 import GRDB
 import SyncEngine
@@ -19,16 +20,17 @@ public struct StoreRestore: Sendable {
     /// What was there before.
     public var replaced: String { path + ".replaced" }
 
-    /// Throws ``PorticoError`` where the directory holds no backup, or a damaged one.
-    public func prepare(from directory: String, ids: any RecordIDSource = RandomRecordIDs()) throws -> BackupSummary {
-        let backup = directory + "/" + StoreBackup.fileName
-        guard FileManager.default.fileExists(atPath: backup) else {
-            throw PorticoError(.recordNotFound, "There is no backup in this directory.", target: "directory")
-        }
+    /// Throws ``PorticoError`` where the backup is damaged.
+    public func prepare(from backup: BackupFolder, ids: any RecordIDSource = RandomRecordIDs()) throws -> BackupSummary
+    {
         let copy = path + ".restoring"
         do {
-            try? FileManager.default.removeItem(atPath: copy)
-            try FileManager.default.copyItem(atPath: backup, toPath: copy)
+            // What an earlier restore left, its journal too: it would be taken for the copy's.
+            for ending in ["", "-journal", "-wal", "-shm"] { try DurableFiles.remove(copy + ending) }
+            guard try backup.copy(BackupFolder.storeName, to: copy) else {
+                throw PorticoError(
+                    .storeUnavailable, "The backup's store is damaged: its digest is not the listed one.")
+            }
             let summary = try BackupSummary.checking(copy)
             try changeEpoch(of: copy, to: ids.next().text)
             try DurableFiles.flush(copy)
@@ -40,6 +42,9 @@ public struct StoreRestore: Sendable {
         }
     }
 
+    /// Takes back what was prepared.
+    public func cancel() throws { try DurableFiles.remove(prepared) }
+
     private func changeEpoch(of copy: String, to epoch: String) throws {
         let connection = try DatabaseQueue(path: copy)
         defer { try? connection.close() }
@@ -48,9 +53,17 @@ public struct StoreRestore: Sendable {
         }
     }
 
-    /// To be called with the store's lock. Can be broken off anywhere and called again.
-    func finish() throws {
+    /// To be called with the store's lock. Can be broken off anywhere and called again. `beginning` is called before
+    /// anything is moved.
+    func finish(beginning: () throws -> Void) throws {
         guard FileManager.default.fileExists(atPath: prepared) else { return }
+        guard DurableFiles.isPlainFile(prepared) else {
+            throw PorticoError(
+                .storeUnavailable, "The restored store is not a file of its own; restore the backup once more.",
+                logDetail: prepared)
+        }
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: prepared)
+        try beginning()
         try? FileManager.default.removeItem(atPath: path + "-shm")
         // The log file first: it belongs to the file that goes.
         for (from, to) in [(path + "-wal", replaced + "-wal"), (path, replaced)]

@@ -33,6 +33,9 @@ struct SQLiteFailure: Error {
     /// Whether the file is damaged, so that nothing may be written until it is another one.
     var isOfTheFile: Bool { primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB }
 
+    /// Whether the disk, or the file's largest size, is reached.
+    var isForWantOfRoom: Bool { primary == SQLITE_FULL }
+
     static let damaged = "The store's file is damaged; restore it from a backup."
 
     var asError: PorticoError {
@@ -87,6 +90,16 @@ extension SQLiteFailure {
         guard let colon = message.firstIndex(of: ":") else { return [] }
         return message[message.index(after: colon)...].split(separator: ",").compactMap { column in
             column.split(separator: ".").last.map { String($0) }
+        }
+    }
+}
+
+extension PorticoError {
+    /// Whatever was thrown where the database and the file system both take part.
+    static func ofFiles(_ error: any Error, _ message: String) -> PorticoError {
+        switch translated(error) {
+        case let error as PorticoError: error
+        case let error: PorticoError(.storeUnavailable, message, logDetail: "\(error)")
         }
     }
 }

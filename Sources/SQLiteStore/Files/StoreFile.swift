@@ -23,6 +23,8 @@ package struct StoreFile {
         return (attributes?[.size] as? Int).map { $0 > 0 } ?? false
     }
 
+    var hasLog: Bool { FileManager.default.fileExists(atPath: path + "-wal") }
+
     /// The connection that owns every write and every checkpoint. SQLite before 3.51.3 can damage a file where two
     /// connections write or checkpoint at once, so there is no second one.
     package func openWriter() throws -> DatabaseQueue {
@@ -62,6 +64,18 @@ package struct StoreFile {
         configuration.readonly = true
         configuration.allowsUnsafeTransactions = keepsTransactions
         return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    /// Throws `store.unavailable` where the path does not lead to the store any more: it would be another file.
+    func openSlowReader(checking health: StoreHealth) throws -> DatabaseQueue {
+        let connection = try openSlowReader()
+        do {
+            try health.checkPlaces()
+            return connection
+        } catch {
+            try? connection.close()
+            throw error
+        }
     }
 
     /// Reads the whole file. Throws `store.unavailable` where anything is wrong with it.

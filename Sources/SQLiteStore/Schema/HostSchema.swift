@@ -72,6 +72,12 @@ enum HostSchema {
         return Epoch(text)
     }
 
+    /// Gives the store another epoch.
+    static func renew(_ epoch: Epoch, _ database: Database) throws -> Epoch {
+        try database.run("UPDATE portico_meta SET value = ? WHERE name = 'epoch'", [.text(epoch.text)])
+        return epoch
+    }
+
     private static func isEmpty(_ database: Database) throws -> Bool {
         try !database.hasRow(SQLFragment("SELECT 1 FROM sqlite_schema"))
     }

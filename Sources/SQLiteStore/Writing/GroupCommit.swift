@@ -13,6 +13,7 @@ final class GroupCommit: Sendable {
 
     private let catalogue: @Sendable () -> LayoutCatalogue
     private let positions: LogPositions
+    private let health: StoreHealth
     private let clock: any WallClock
     private let ids: any RecordIDSource
     /// Set while it is open what is on the disk.
@@ -24,10 +25,11 @@ final class GroupCommit: Sendable {
     }
 
     init(
-        positions: LogPositions, clock: any WallClock, ids: any RecordIDSource,
+        positions: LogPositions, health: StoreHealth, clock: any WallClock, ids: any RecordIDSource,
         catalogue: @escaping @Sendable () -> LayoutCatalogue
     ) {
         self.positions = positions
+        self.health = health
         self.clock = clock
         self.ids = ids
         self.catalogue = catalogue
@@ -55,6 +57,7 @@ final class GroupCommit: Sendable {
                 database: database, catalogue: catalogue(), revision: positions.last, ids: ids, now: clock.now())
             for index in open {
                 attempted[index] = Result { try transactions[index](changes) }
+                if case .failure(let error)? = attempted[index] { health.note(error) }
                 guard changes.isOpen else {
                     outcomes[index] = attempted[index]
                     return
@@ -64,8 +67,20 @@ final class GroupCommit: Sendable {
             try database.run("COMMIT")
             positions.advance(to: changes.revision, adapters: changes.touched)
             outcomes = attempted
+            refuseAcknowledging(open, &outcomes)
         } catch {
             abandon(open, because: error, on: database, attempted, &outcomes)
+        }
+    }
+
+    /// What was committed into a file that is not in its place is lost with this process.
+    private func refuseAcknowledging(_ open: [Int], _ outcomes: inout [Outcome?]) {
+        do throws(PorticoError) {
+            try health.checkPlaces()
+        } catch {
+            for index in open {
+                if case .success? = outcomes[index] { outcomes[index] = .failure(error) }
+            }
         }
     }
 
@@ -86,8 +101,13 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Tries to get over a failure before anything else is written.
+    /// Looks whether the files are in their places, and tries to get over a failure before anything else is written.
     func stillFailing(on database: Database) -> PorticoError? {
+        do throws(PorticoError) {
+            try health.checkPlaces()
+        } catch {
+            return error
+        }
         guard let known = outage.withLock({ $0 }) else { return nil }
         if known.isForGood { return known.error }
         do {
@@ -101,6 +121,7 @@ final class GroupCommit: Sendable {
     }
 
     func note(_ error: any Error, _ reason: PorticoError) {
+        health.note(error)
         guard let failure = error as? SQLiteFailure, failure.isOfTheDisk || failure.isOfTheFile else { return }
         outage.withLock { $0 = Outage(error: reason, isForGood: failure.isOfTheFile) }
     }

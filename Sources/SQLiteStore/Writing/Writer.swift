@@ -64,7 +64,9 @@ final class Writer: Sendable {
     private func perform<Result>(_ body: (Database) throws -> Result, on database: Database) throws -> Result {
         if let error = commit.stillFailing(on: database) { throw error }
         do {
-            return try body(database)
+            let result = try body(database)
+            if let error = commit.stillFailing(on: database) { throw error }
+            return result
         } catch {
             commit.note(error, .wrapping(error))
             throw error
@@ -72,9 +74,14 @@ final class Writer: Sendable {
     }
 
     /// Refuses what comes from now on and returns when everything before has been committed.
-    func close() async {
+    ///
+    /// `emptied` is called where everything is in the database file, and nothing in the log file any more.
+    func close(emptied: @escaping @Sendable () -> Void) async {
         queue.withLock { $0.close() }
-        try? await connection.writeWithoutTransaction { _ in }
+        try? await connection.writeWithoutTransaction { database in
+            let isBlocked = try database.row("PRAGMA wal_checkpoint(TRUNCATE)") { $0.integer(0) != 0 } ?? true
+            if !isBlocked { emptied() }
+        }
         try? connection.close()
     }
 

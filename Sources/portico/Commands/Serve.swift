@@ -12,6 +12,13 @@ struct Serve: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
+    @Flag(
+        help: """
+            Takes the store as it is found, though another one was here, or a file of it is missing. It gets a new \
+            epoch: devices start over.
+            """)
+    var acceptStore = false
+
     func run() async throws {
         let restart = await Restart()
         DescriptorLimit.raise()
@@ -22,7 +29,7 @@ struct Serve: AsyncParsableCommand {
         LoggingSystem.bootstrap { _ in JSONLogHandler(level: level, output: output) }
         let logger = Logger(label: "portico")
         GatewayServer.limitEventLoops(to: Processors.allowed)
-        let host = try await Host(plan, logger: logger)
+        let host = try await Host(plan, acceptsStore: acceptStore, logger: logger)
         let listener = try Listener(plan.settings)
         let configuration = services(host, plan.settings, listener, restart, output, logger)
         let group = ServiceGroup(configuration: configuration)
@@ -54,6 +61,9 @@ struct Serve: AsyncParsableCommand {
         var configuration = ServiceGroupConfiguration(
             services: [
                 named("deadlines", DeadlineService(gateways: [host.gateway, host.administration])),
+                named(
+                    "store watch",
+                    StoreWatchService(watch: host.watch, interval: settings.storeProbe, logger: logger)),
                 named("adapters", AdapterService(supervisor: host.supervisor, announcement: announcement)),
                 named("maintenance", MaintenanceService(host: host, logger: logger)),
                 named("compaction", CompactionService(upkeep: host.upkeep, logger: logger)),

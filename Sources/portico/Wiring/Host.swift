@@ -21,18 +21,17 @@ struct Host {
     let administration: Gateway
     let readiness: Readiness
     let supervisor: AdapterSupervisor
+    let watch: StoreWatch
     private let upstreams: [HTTPUpstream]
     private let push: PushWiring
 
-    init(_ plan: HostPlan, logger: Logger) async throws {
+    init(_ plan: HostPlan, acceptsStore: Bool, logger: Logger) async throws {
         let settings = plan.settings
         try FileManager.default.createDirectory(
             at: settings.dataDirectory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let log = Log(logger, label: "portico")
-        let store = try SQLiteStore(
-            SQLiteStoreSettings(
-                path: settings.storePath.path, longReads: settings.storeLongReads, streams: settings.storeStreams,
-                clock: SystemClock()))
+        let attachmentFolder = settings.dataDirectory.appendingPathComponent(AttachmentFiles.folderName)
+        let store = try SQLiteStore(Self.storeSettings(settings, attachmentFolder, acceptsStore: acceptsStore))
         self.store = store
         try await store.install(plan.collections)
         push = try PushWiring(settings.push, logger: logger)
@@ -42,7 +41,7 @@ struct Host {
             providers: zip(settings.providers, upstreams).map { $0.setup($1) }, log: Log(logger, label: "identity"))
         adapters = try plan.adapters.map { try ServedAdapter($0, limits: settings.adapters, logger: logger) }
         let attachments = try AttachmentFiles(
-            in: settings.dataDirectory.appendingPathComponent(AttachmentFiles.folderName),
+            in: attachmentFolder,
             limits: AttachmentLimits(settings.gateway.sync), clock: SystemClock())
         sync = try await SyncServices(
             adapters: adapters, store: store, attachments: attachments, settings: settings.gateway.sync)
@@ -54,7 +53,9 @@ struct Host {
             windows: UpkeepWindows(settings.gateway.sync), clock: SystemClock())
         feeds = try FeedServices(
             adapters: adapters, store: store, sync: sync, settings: settings.gateway.feeds, log: log)
-        readiness = Readiness(adapters: adapters) { nil }
+        let watch = StoreWatch(store: store, attachments: attachments)
+        self.watch = watch
+        readiness = Readiness(adapters: adapters) { watch.problem }
         gateway = try Gateway(
             adapters: adapters, store: store, identity: identity, sync: sync, feeds: feeds,
             settings: settings.gateway, readiness: readiness,
@@ -75,6 +76,19 @@ struct Host {
         }
         // Before the deadlines of their starts begin: there may be many.
         for served in adapters { await start.samples.loadEarly(served, in: store) }
+    }
+
+    private static func storeSettings(
+        _ settings: HostSettings, _ attachments: URL, acceptsStore: Bool
+    ) -> SQLiteStoreSettings {
+        var store = SQLiteStoreSettings(
+            path: settings.storePath.path, longReads: settings.storeLongReads, streams: settings.storeStreams,
+            clock: SystemClock())
+        // In the data directory even where the store is elsewhere: on a disk that may not be mounted.
+        store.markerPath = settings.dataDirectory.appendingPathComponent("store.marker").path
+        store.companions = AttachmentFiles.areKept(in: attachments) ? "attachments in the data directory" : nil
+        store.acceptsFiles = acceptsStore
+        return store
     }
 
     /// After the last request.

@@ -161,6 +161,10 @@ enum HostReference {
             "store.streams", .integer(1...256), default: "8",
             "Long answers that are read while they are sent, at once, with a connection and a thread each."),
         ConfigurationKey(
+            "store.probe", .duration, default: "2s",
+            "How often the gateway looks whether the store's files are in their places, and whether writes succeed again."
+        ),
+        ConfigurationKey(
             "store.sampleData", .flag, default: "false", "Whether empty adapters get their sample records."),
         plugins,
     ]

@@ -1,6 +1,8 @@
+import AttachmentFiles
 import Gateway
 import Identity
 import Logging
+import SQLiteStore
 import ServiceLifecycle
 import SyncEngine
 
@@ -53,6 +55,41 @@ struct AdapterService: Service {
             }
             // A service that returns ends the gateway.
             while true { try await Task.sleep(for: .seconds(3600)) }
+        }
+    }
+}
+
+/// Whether what is kept in files can be kept.
+struct StoreWatch: Sendable {
+    let store: SQLiteStore
+    let attachments: AttachmentFiles
+
+    /// In a word, as far as it is known; nil: nothing is wrong.
+    var problem: String? {
+        store.problem?.rawValue ?? (attachments.isInPlace ? nil : "attachmentsMisplaced")
+    }
+}
+
+/// Looks from time to time whether the store can be written, so that readiness tells; logs when that changes.
+struct StoreWatchService: Service {
+    let watch: StoreWatch
+    let interval: Duration
+    let logger: Logger
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown {
+            var known: String?
+            while true {
+                try await Task.sleep(for: interval)
+                await watch.store.probe()
+                let problem = watch.problem
+                if let problem, problem != known {
+                    logger.critical("store cannot be written", metadata: ["problem": "\(problem)"])
+                } else if problem == nil, known != nil {
+                    logger.notice("store can be written again")
+                }
+                known = problem
+            }
         }
     }
 }

@@ -19,6 +19,7 @@ struct HostSettings {
     let storePath: URL
     let storeLongReads: Int
     let storeStreams: Int
+    let storeProbe: Duration
     let loadsSampleData: Bool
     let logLevel: LogLevel
     let logsAccess: Bool
@@ -46,6 +47,7 @@ struct HostSettings {
         storePath = URL(fileURLWithPath: values.text("store.path"), relativeTo: dataDirectory).absoluteURL
         storeLongReads = Self.longReads(values.integer("store.longReads"))
         storeStreams = values.integer("store.streams")
+        storeProbe = values.duration("store.probe")
         loadsSampleData = values.flag("store.sampleData")
         logLevel = LogLevel(rawValue: values.text("log.level")) ?? .info
         logsAccess = values.flag("log.access")

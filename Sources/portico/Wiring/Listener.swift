@@ -19,8 +19,10 @@ struct Listener {
     /// Becomes the program anew, as it is installed now, on the same socket.
     func handOver() {
         let program = CommandLine.arguments[0].contains("/") ? CommandLine.arguments[0] : "/proc/self/exe"
+        // What was confirmed for this start is not confirmed for the next one.
+        let arguments = CommandLine.arguments.filter { $0 != "--accept-store" }
         socket.handOver(
-            program: program, arguments: CommandLine.arguments, environment: ProcessInfo.processInfo.environment)
+            program: program, arguments: arguments, environment: ProcessInfo.processInfo.environment)
     }
 }
 

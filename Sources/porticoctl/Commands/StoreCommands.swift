@@ -1,6 +1,7 @@
 import AdapterKit
 import ArgumentParser
 import AttachmentFiles
+import DurableFiles
 import Foundation
 import SQLiteStore
 import SyncEngine
@@ -33,6 +34,10 @@ struct Restore: AsyncParsableCommand {
     @OptionGroup var options: ConnectionOptions
     @Option(help: "The store's file, in the data directory: store.path of the configuration.")
     var store = "portico.sqlite"
+    @Flag(help: "Takes a backup without a list of its files, as earlier versions made them; it is less checked.")
+    var withoutList = false
+    @Flag(help: "Leaves out attachments that are damaged or missing, and names them.")
+    var leaveOutDamaged = false
     @Argument(help: "A directory that backup made.") var directory: String
 
     func run() async throws {
@@ -40,11 +45,20 @@ struct Restore: AsyncParsableCommand {
         try FileManager.default.createDirectory(
             at: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let restore = StoreRestore(path: URL(fileURLWithPath: store, relativeTo: data).absoluteURL.path)
-        let backup = URL(fileURLWithPath: directory).path
         let attachments = AttachmentRestore(into: data.appendingPathComponent(AttachmentFiles.folderName))
         do {
+            let backup = try BackupFolder(
+                URL(fileURLWithPath: directory).path,
+                tolerating: BackupFolder.Tolerance(missingList: withoutList, damagedAttachments: leaveOutDamaged))
             let copies = try attachments.prepare(from: backup)
-            let summary = try restore.prepare(from: backup)
+            let summary: BackupSummary
+            do {
+                summary = try restore.prepare(from: backup)
+            } catch {
+                // Without the store that names them they are not wanted either.
+                try? attachments.cancel()
+                throw error
+            }
             try Printer(style: options.output).show([
                 "takesEffect": "at the gateway's next start", "position": .int64(summary.position.number),
                 "floor": .int64(summary.floor.number), "bytes": .int64(summary.size),

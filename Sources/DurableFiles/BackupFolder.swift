@@ -1,0 +1,85 @@
+import AdapterKit
+
+/// A backup's folder as a restore takes it: only regular files, each of them listed and each listed one there.
+public struct BackupFolder: Sendable {
+    /// What a restore does with what is not as it should be.
+    public struct Tolerance: Sendable {
+        /// Takes a backup without a list, as earlier versions made them.
+        public var missingList: Bool
+        /// Leaves out attachments that are missing or damaged.
+        public var damagedAttachments: Bool
+
+        public init(missingList: Bool = false, damagedAttachments: Bool = false) {
+            self.missingList = missingList
+            self.damagedAttachments = damagedAttachments
+        }
+    }
+
+    public static let storeName = "portico.sqlite"
+    public static let attachmentsName = "attachments"
+
+    /// Paths of attachments: `attachments/ab/abcd…`.
+    public let attachments: [String]
+    /// Of those that are listed and not there; none unless that is tolerated.
+    public let missing: [String]
+    public let tolerance: Tolerance
+    private let tree: FileTree
+    private let list: BackupList?
+
+    /// Opens nothing but the list. Throws ``PorticoError``: `record.notFound` where there is no backup, `request.invalid`
+    /// naming the file at fault.
+    public init(_ directory: String, tolerating tolerance: Tolerance = Tolerance()) throws(PorticoError) {
+        tree = try FileTree(directory)
+        self.tolerance = tolerance
+        let files = Set(try tree.files())
+        guard files.contains(Self.storeName) else {
+            throw PorticoError(.recordNotFound, "There is no backup in this directory.", target: "directory")
+        }
+        list = try Self.list(of: tree, files, tolerance)
+        let foreign = files.subtracting([Self.storeName, BackupList.fileName]).filter { !Self.isAttachment($0) }
+        if let file = foreign.min() { throw FileTree.refusal(file, "belongs to no backup") }
+        var missing: [String] = []
+        if let list {
+            let found = files.subtracting([BackupList.fileName])
+            if let file = found.first(where: { list.digests[$0] == nil }) {
+                throw FileTree.refusal(file, "is not listed")
+            }
+            missing = list.digests.keys.filter { !found.contains($0) }.sorted()
+        }
+        if let file = missing.first, !tolerance.damagedAttachments { throw FileTree.refusal(file, "is missing") }
+        self.missing = missing
+        attachments = files.filter(Self.isAttachment).sorted()
+    }
+
+    /// Into a new file of mode 0600, durably. False, and no file, where the bytes are not what the list says.
+    public func copy(_ path: String, to target: String) throws(PorticoError) -> Bool {
+        let digest = try tree.copy(path, to: target)
+        guard list == nil || list?.digests[path] == digest else {
+            try DurableFiles.remove(target)
+            return false
+        }
+        return true
+    }
+
+    private static func list(
+        of tree: FileTree, _ files: Set<String>, _ tolerance: Tolerance
+    ) throws(PorticoError) -> BackupList? {
+        guard files.contains(BackupList.fileName) else {
+            if tolerance.missingList { return nil }
+            throw PorticoError(
+                .requestInvalid,
+                "The backup has no list of its files (\(BackupList.fileName)), as backups of earlier versions have none; "
+                    + "--without-list restores it unchecked.", target: "directory")
+        }
+        let bytes = try tree.contents(of: BackupList.fileName, limit: BackupList.maximumBytes)
+        guard let list = BackupList(bytes) else { throw FileTree.refusal(BackupList.fileName, "is malformed") }
+        return list
+    }
+
+    /// Its name is its digest, below a folder of the first two digits.
+    private static func isAttachment(_ path: String) -> Bool {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        return parts.count == 3 && parts[0] == attachmentsName && SHA256Text.isDigest(parts[2])
+            && parts[2].hasPrefix(parts[1]) && parts[1].utf8.count == 2
+    }
+}
