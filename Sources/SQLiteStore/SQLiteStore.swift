@@ -42,13 +42,12 @@ public final class SQLiteStore: BackupStore {
                 positions: positions, clock: settings.clock, ids: settings.ids, catalogue: { catalogue.current })
             readers = ReaderPool(
                 try (0..<settings.readers).map { _ in try file.openReader(quickSteps: settings.quickSteps) },
-                slowLanes: SlowLanes(
-                    try (0..<settings.longReads).map { _ in
-                        try file.openSlowReader(cacheKilobytes: SlowLanes.cacheKilobytes)
-                    }),
+                slowLanes: SlowLanes(settings.longReads, turn: settings.longReadTurn) {
+                    try file.openSlowReader(cacheKilobytes: SlowLanes.cacheKilobytes)
+                },
                 longReads: catalogue.current.longReads)
             writer = Writer(connection, limits: settings.queue, commit: commit, readers: readers)
-            streams = StreamedReads(limit: settings.streams) { try file.openSlowReader() }
+            streams = StreamedReads(settings.streams, turn: settings.longReadTurn) { try file.openSlowReader() }
             self.catalogue = catalogue
             clock = settings.clock
         } catch {
@@ -108,14 +107,14 @@ extension SQLiteStore {
         _ body: @escaping @Sendable (any StoreMoment) throws -> Result
     ) async throws -> Result {
         let catalogue = try catalogue.open()
-        return try await readers.read { try body(DatabaseMoment($0, catalogue)) }
+        return try await readers.read { try body(DatabaseMoment($0, catalogue, $1)) }
     }
 
     public func pieces(
         within time: Duration, _ body: @escaping @Sendable (any StoreMoment, any PieceOutput) throws -> Void
     ) async throws -> any DoorPieces {
         let catalogue = try catalogue.open()
-        return try await streams.start(within: time) { try body(DatabaseMoment($0, catalogue), $1) }
+        return try await streams.start(within: time) { try body(DatabaseMoment($0, catalogue, $1), $1) }
     }
 
     public func write(_ transaction: WriteTransaction) async throws -> WriteReceipt {

@@ -22,6 +22,7 @@ struct Host {
     let readiness = Readiness()
     private let upstreams: [HTTPUpstream]
     private let push: PushWiring
+    private let scratch: ScratchDirectory
 
     init(_ plan: HostPlan, logger: Logger) async throws {
         let settings = plan.settings
@@ -30,8 +31,8 @@ struct Host {
         let log = Log(logger, label: "portico")
         let store = try SQLiteStore(
             SQLiteStoreSettings(
-                path: settings.storePath.path, longReads: settings.storeLongReads, streams: settings.storeStreams,
-                clock: SystemClock()))
+                path: settings.storePath.path, longReads: settings.storeLongReads,
+                longReadTurn: settings.storeLongReadTurn, streams: settings.storeStreams, clock: SystemClock()))
         self.store = store
         try await store.install(plan.collections)
         push = try PushWiring(settings.push, logger: logger)
@@ -40,6 +41,7 @@ struct Host {
             store: store, configuration: settings.identity, clock: SystemClock(),
             providers: zip(settings.providers, upstreams).map { $0.setup($1) }, log: Log(logger, label: "identity"))
         adapters = try plan.adapters.map { try ServedAdapter($0, logger: logger) }
+        scratch = try ScratchDirectory(settings.dataDirectory.appending(path: ScratchDirectory.folderName))
         let attachments = try AttachmentFiles(
             in: settings.dataDirectory.appendingPathComponent(AttachmentFiles.folderName),
             limits: AttachmentLimits(settings.gateway.sync), clock: SystemClock())
@@ -72,7 +74,7 @@ struct Host {
                 in: store, accounts: identity.accounts, clock: SystemClock(),
                 live: feeds.signals(of: served.declaration.name), push: push.sender,
                 portal: portal.flatMap { identity.callerUpstream($0) },
-                serviceOperations: adapters.flatMap(\.adapter.serviceOperations))
+                serviceOperations: adapters.flatMap(\.adapter.serviceOperations), scratch: scratch)
         }
     }
 
