@@ -83,7 +83,10 @@ public final class Gateway: Sendable {
             let place = try await services.admission.take(caller, of: request, properties.adapter)
             defer { services.admission.leave(place) }
             let authenticated = AuthenticatedRequest(request: request, caller: caller, parameters: parameters)
-            response = services.answers.revalidated(try await endpoint.respond(to: authenticated), for: request)
+            let answer = try await CallerIdentity.$current.withValue(Admission.identity(caller, request)) {
+                try await endpoint.respond(to: authenticated)
+            }
+            response = services.answers.revalidated(answer, for: request)
         } catch {
             let known = PorticoError(unexpected: error)
             failure = known

@@ -59,13 +59,14 @@ public final class SQLiteStore: BackupStore {
                 catalogue: { catalogue.current })
             readers = ReaderPool(
                 try (0..<settings.readers).map { _ in try file.openReader(quickSteps: settings.quickSteps) },
-                slowLanes: SlowLanes(
-                    try (0..<settings.longReads).map { _ in
-                        try file.openSlowReader(cacheKilobytes: SlowLanes.cacheKilobytes)
-                    }),
+                slowLanes: SlowLanes(settings.longReads, turn: settings.longReadTurn) {
+                    try file.openSlowReader(cacheKilobytes: SlowLanes.cacheKilobytes, checking: health)
+                },
                 longReads: catalogue.current.longReads)
             writer = Writer(connection, limits: settings.queue, commit: commit, readers: readers)
-            streams = StreamedReads(limit: settings.streams) { try file.openSlowReader(checking: health) }
+            streams = StreamedReads(settings.streams, turn: settings.longReadTurn) {
+                try file.openSlowReader(checking: health)
+            }
             self.catalogue = catalogue
             clock = settings.clock
         } catch {
@@ -129,14 +130,14 @@ extension SQLiteStore {
         _ body: @escaping @Sendable (any StoreMoment) throws -> Result
     ) async throws -> Result {
         let catalogue = try openCatalogue()
-        return try await readers.read { try body(DatabaseMoment($0, catalogue)) }
+        return try await readers.read { try body(DatabaseMoment($0, catalogue, $1)) }
     }
 
     public func pieces(
         within time: Duration, _ body: @escaping @Sendable (any StoreMoment, any PieceOutput) throws -> Void
     ) async throws -> any DoorPieces {
         let catalogue = try openCatalogue()
-        return try await streams.start(within: time) { try body(DatabaseMoment($0, catalogue), $1) }
+        return try await streams.start(within: time) { try body(DatabaseMoment($0, catalogue, $1), $1) }
     }
 
     public func write(_ transaction: WriteTransaction) async throws -> WriteReceipt {

@@ -9,8 +9,11 @@ public struct SQLiteStoreSettings: Sendable {
     public let path: String
     /// How many connections read. A read holds one for its duration, on its caller's thread.
     public let readers: Int
-    /// How many reads that turn out to take long may go on at once, with a connection and a thread each.
+    /// How many reads that turn out to take long may go on at once, with a connection and a thread each; at least two,
+    /// so that one caller never has all of them.
     public let longReads: Int
+    /// How long one of them goes on while another caller waits who has none; then it throws `server.overloaded`.
+    public let longReadTurn: Duration
     /// How many reads may go on at once while somebody takes what they find, with a connection and a thread each.
     public let streams: Int
     /// The file's largest size, in pages of 4 KiB; nil: what the disk holds. Beyond it writes throw `store.full`.
@@ -34,8 +37,8 @@ public struct SQLiteStoreSettings: Sendable {
     let ids: any RecordIDSource
 
     public init(
-        path: String, readers: Int = max(2, ProcessInfo.processInfo.activeProcessorCount + 1), longReads: Int = 1,
-        streams: Int = 8,
+        path: String, readers: Int = max(2, ProcessInfo.processInfo.activeProcessorCount + 1), longReads: Int = 2,
+        longReadTurn: Duration = .seconds(10), streams: Int = 8,
         maximumPages: Int? = nil,
         integrity: IntegrityCheck = .whereLeftOpen, queue: CommitQueueLimits = CommitQueueLimits(),
         clock: any WallClock,
@@ -43,7 +46,8 @@ public struct SQLiteStoreSettings: Sendable {
     ) {
         self.path = path
         self.readers = readers
-        self.longReads = max(1, longReads)
+        self.longReads = max(2, longReads)
+        self.longReadTurn = longReadTurn
         self.streams = streams
         self.maximumPages = maximumPages
         self.integrity = integrity

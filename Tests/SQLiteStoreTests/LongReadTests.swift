@@ -80,6 +80,80 @@ import Testing
         await store.close()
     }
 
+    private static let endless = Relation(
+        .records("things", as: 1),
+        joins: [
+            Join(.inner, .records("things", as: 2), on: .value(true)),
+            Join(.inner, .records("things", as: 3), on: .value(true)),
+        ],
+        where: .compare(
+            .equal, .field(1, "name"), .call(.concatenate, [.field(2, "name"), .field(3, "name")])),
+        columns: [.field(1, "name")])
+
+    private func filled(_ store: SQLiteStore, _ count: Int) async throws -> AdapterRecords {
+        let records = try await Things.install(Things.declaration([Field("name", .string)]), in: store)
+        _ = try await records.apply(
+            (0..<count).map { RecordChange("things", .create(nil, ["name": .string("name \($0)")])) })
+        return records
+    }
+
+    @Test func `a cancelled read ends within its statement and leaves its place`() async throws {
+        let store = try directory.store()
+        let records = try await filled(store, 2_000)
+        let reads = (0..<4).map { _ in
+            Task { try await records.atOneMoment { try $0.rows(Self.endless) { _ in } } }
+        }
+        try await Task.sleep(for: .milliseconds(300))
+        for read in reads { read.cancel() }
+        for read in reads { await #expect(throws: CancellationError.self) { try await read.value } }
+        let filter = Filter.any((0..<100).map { .containsText("name", "no \($0)") } + [.hasSuffix("name", " 77")])
+        #expect(try await records.count(filter, in: "things") > 0)
+        await store.close()
+    }
+
+    @Test func `a cancelled read ends between two of its statements`() async throws {
+        let store = try directory.store()
+        let records = try await filled(store, 10)
+        let read = Task {
+            try await records.atOneMoment { moment in
+                while true { _ = try moment.count(nil, in: "things") }
+            }
+        }
+        try await Task.sleep(for: .milliseconds(100))
+        read.cancel()
+        await #expect(throws: CancellationError.self) { try await read.value }
+        await store.close()
+    }
+
+    @Test func `a read whose turn is over ends for a caller that has none`() async throws {
+        let store = try SQLiteStore(
+            SQLiteStoreSettings(
+                path: directory.path, longReads: 2, longReadTurn: .milliseconds(100), clock: FixedClock()))
+        let records = try await filled(store, 2_000)
+        let reads = ["alice", "bob"].map { name in
+            Task {
+                try await CallerIdentity.$current.withValue(.account(name)) {
+                    try await records.atOneMoment { try $0.rows(Self.endless) { _ in } }
+                }
+            }
+        }
+        try await Task.sleep(for: .milliseconds(500))
+        let filter = Filter.any((0..<100).map { .containsText("name", "no \($0)") } + [.hasSuffix("name", " 77")])
+        try await CallerIdentity.$current.withValue(.account("carol")) {
+            #expect(try await records.count(filter, in: "things") > 0)
+        }
+        var ended = 0
+        for read in reads {
+            read.cancel()
+            do { try await read.value } catch let error as PorticoError {
+                #expect(error.code == .overloaded)
+                ended += 1
+            } catch is CancellationError {}
+        }
+        #expect(ended == 1)
+        await store.close()
+    }
+
     @Test func `as many long reads as are allowed go on at once`() async throws {
         var settings = SQLiteStoreSettings(path: directory.path, readers: 1, longReads: 2, clock: FixedClock())
         settings.quickSteps = 500
@@ -100,8 +174,8 @@ import Testing
                 return rows
             }
         }
-        async let first = read()
-        async let second = read()
+        async let first = CallerIdentity.$current.withValue(.account("alice")) { try await read() }
+        async let second = CallerIdentity.$current.withValue(.account("bob")) { try await read() }
         #expect(try await [first, second] == [200, 200])
         #expect(meeting.isComplete)
         await store.close()

@@ -7,13 +7,19 @@ final class ODataAdapter: Adapter {
     private let configurations: [ServiceConfiguration]
     private let doors = Mutex<[OperationName: ServiceDoor]>([:])
     private let context = Mutex<AdapterContext?>(nil)
+    private let limits: ServiceLimits
+    /// Of all services together.
+    private let later = Mutex<LaterAnswers?>(nil)
 
-    init(services: [ServiceConfiguration]) {
+    init(services: [ServiceConfiguration], limits: ServiceLimits) {
+        self.limits = limits
         configurations = services
     }
 
     func start(_ context: AdapterContext) async throws {
         self.context.withLock { $0 = context }
+        let later = LaterAnswers(limits: limits.async, files: context.scratch)
+        self.later.withLock { $0 = later }
         let operations = ServiceOperationTable(context.serviceOperations)
         for configuration in configurations {
             let seed = ServiceSeed(configuration, records: context.records, now: context.clock.now())
@@ -21,7 +27,7 @@ final class ODataAdapter: Adapter {
             let service = ODataService(
                 configuration: configuration,
                 documents: ServiceDocuments(configuration.model, isSearched: !configuration.searched.isEmpty),
-                operations: operations, clock: context.clock, gate: ReseedGate(), later: LaterAnswers(),
+                operations: operations, clock: context.clock, gate: ReseedGate(), later: later,
                 known: KnownQuestions(most: configuration.limits.knownQuestions), own: context.records)
             doors.withLock { doors in
                 for root in configuration.roots { doors[root.name] = ServiceDoor(root, of: service) }
@@ -48,7 +54,7 @@ final class ODataAdapter: Adapter {
     }
 
     func stop() async {
-        for door in doors.withLock({ Array($0.values) }) { await door.service.later.stop() }
+        await later.withLock { $0 }?.stop()
     }
 
     /// With a status or header fields that the gateway would not know of.

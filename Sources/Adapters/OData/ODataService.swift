@@ -40,18 +40,17 @@ final class ODataService: Sendable {
     func respond(to request: DoorRequest) async throws -> DoorAnswer {
         let version = try ProtocolVersion(request.headers, hasBody: !request.body.isEmpty).answered
         let monitor = StatusMonitor(
-            answers: later, root: "\(request.origin)\(rootPath)/", request: request, version: version)
+            answers: later, owner: LaterAnswers.Owner(request.caller, at: configuration.name),
+            root: "\(request.origin)\(rootPath)/", request: request, version: version)
         if let id = StatusMonitor.id(in: relative(request)) { return try await monitor.answer(id) }
         guard Preferences(request.headers["Prefer"]).respondsAsynchronously else {
             return try await betweenReseeds { try await answer(request) }
         }
         try configuration.access.admit(request.caller, effect: request.method == "GET" ? .reads : .writes)
-        let id = try await later.start(for: request.caller) { [self] in
-            do {
-                return try await betweenReseeds { try await answer(request) }.gathered()
-            } catch {
-                return failure(error, of: request)
-            }
+        let id = try await later.start(for: monitor.owner) { [self] in
+            try await betweenReseeds { try await answer(request) }
+        } failure: { [self] error in
+            failure(error, of: request)
         }
         return monitor.accepted(id)
     }

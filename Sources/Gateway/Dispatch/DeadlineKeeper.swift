@@ -20,11 +20,13 @@ final class DeadlineKeeper: Sendable {
     var count: Int { state.withLock { $0.underWay.count } }
 
     /// The result of `body`, or `late` once the deadline has passed. The work is cancelled then, and when the caller is.
+    /// `began` gets the work for whoever may cancel it too.
     func run<Success: Sendable>(
         until deadline: ContinuousClock.Instant, late: PorticoError,
-        _ body: @escaping @Sendable () async throws -> Success
+        began: (any CancellableWork) -> Void = { _ in }, _ body: @escaping @Sendable () async throws -> Success
     ) async throws -> Success {
         let work = Work<Success>(deadline: deadline, late: late)
+        began(work)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 begin(work, body) { continuation.resume(with: $0) }
@@ -34,13 +36,16 @@ final class DeadlineKeeper: Sendable {
         }
     }
 
-    /// The same for a caller that cannot wait: `whenDone` is called once, from any thread.
+    /// The same for a caller that cannot wait: `whenDone` is called once, from any thread. The result cancels the work.
+    @discardableResult
     func start<Success: Sendable>(
         until deadline: ContinuousClock.Instant, late: PorticoError,
         _ body: @escaping @Sendable () async throws -> Success,
         whenDone: @escaping @Sendable (Result<Success, any Error>) -> Void
-    ) {
-        begin(Work<Success>(deadline: deadline, late: late), body, whenDone)
+    ) -> any CancellableWork {
+        let work = Work<Success>(deadline: deadline, late: late)
+        begin(work, body, whenDone)
+        return work
     }
 
     /// Looks for passed deadlines until it is cancelled.
@@ -69,7 +74,13 @@ final class DeadlineKeeper: Sendable {
     }
 }
 
-private protocol SupervisedWork: Sendable {
+/// Work under way whose result may not be wanted any more.
+protocol CancellableWork: AnyObject, Sendable {
+    /// It goes on to its end all the same where it ignores that.
+    func cancel()
+}
+
+private protocol SupervisedWork: CancellableWork {
     var deadline: ContinuousClock.Instant { get }
     func giveUp()
 }

@@ -77,7 +77,11 @@ final class GatewayConnection: Sendable {
             if request.head.path == "*" { return (wholeServer(id: id), RequestTrace(endpoint: "options")) }
             let inner = try gatewayRequest(request, id: id, intake: intake, channel, deadline: deadline)
             let late = PorticoError(.deadlineExceeded, "The request took too long.")
-            return try await gateway.services.deadlines.run(until: deadline, late: late) {
+            // A stream's channel carries one request: where it has gone nobody waits.
+            let cancelWithStream = { [carriesStreams] (work: any CancellableWork) in
+                if carriesStreams { channel.closeFuture.whenComplete { _ in work.cancel() } }
+            }
+            return try await gateway.services.deadlines.run(until: deadline, late: late, began: cancelWithStream) {
                 await gateway.respond(to: inner)
             }
         } catch {

@@ -67,8 +67,10 @@ package struct StoreFile {
     }
 
     /// Throws `store.unavailable` where the path does not lead to the store any more: it would be another file.
-    func openSlowReader(checking health: StoreHealth) throws -> DatabaseQueue {
-        let connection = try openSlowReader()
+    func openSlowReader(
+        cacheKilobytes: Int = cacheKilobytes, checking health: StoreHealth
+    ) throws -> DatabaseQueue {
+        let connection = try openSlowReader(cacheKilobytes: cacheKilobytes)
         do {
             try health.checkPlaces()
             return connection

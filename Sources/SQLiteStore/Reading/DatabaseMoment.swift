@@ -6,12 +6,14 @@ import SyncEngine
 struct DatabaseMoment: DatabaseReads {
     let database: Database
     let catalogue: LayoutCatalogue
+    let control: any ReadControl
     let position: Revision
     let floor: Revision
 
-    init(_ database: Database, _ catalogue: LayoutCatalogue) throws {
+    init(_ database: Database, _ catalogue: LayoutCatalogue, _ control: any ReadControl) throws {
         self.database = database
         self.catalogue = catalogue
+        self.control = control
         position = Revision(try StoredPositions.last(on: database))
         floor = try LogFloor.read(database)
     }
@@ -21,34 +23,42 @@ struct DatabaseMoment: DatabaseReads {
 protocol DatabaseReads: StoreMoment {
     var database: Database { get }
     var catalogue: LayoutCatalogue { get }
+    var control: any ReadControl { get }
 }
 
 extension DatabaseReads {
+    func checkCancellation() throws { try control.check() }
+
     func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) throws -> Record? {
-        try reader.record(id, in: try catalogue.layout(collection), visible: visible)
+        try control.check()
+        return try reader.record(id, in: try catalogue.layout(collection), visible: visible)
     }
 
     func query(_ query: Query, in collection: CollectionID) throws -> RecordPage {
+        try control.check()
         try query.checkSize()
         return try reader.page(query, in: try catalogue.layout(collection))
     }
 
     func count(_ filter: Filter?, in collection: CollectionID) throws -> Int {
-        try reader.count(filter, in: try catalogue.layout(collection))
+        try control.check()
+        return try reader.count(filter, in: try catalogue.layout(collection))
     }
 
     func rows(
         _ relation: Relation, seen visible: VisibleRows, _ receive: (any RowValues) throws -> Void
     ) throws {
-        try RelationReader(database: database, catalogue: catalogue).rows(relation, visible, receive)
+        try RelationReader(database: database, catalogue: catalogue, control: control).rows(relation, visible, receive)
     }
 
     func changes(after position: Revision, limit: Int) throws -> [LogEntry] {
-        try OperationLog.entries(after: position, limit: limit, on: database)
+        try control.check()
+        return try OperationLog.entries(after: position, limit: limit, on: database)
     }
 
     func history(of id: RecordID, in collection: CollectionID, limit: Int) throws -> [LogEntry] {
-        try OperationLog.history(of: id, in: try catalogue.layout(collection), limit: limit, on: database)
+        try control.check()
+        return try OperationLog.history(of: id, in: try catalogue.layout(collection), limit: limit, on: database)
     }
 
     func client(_ id: ClientID) throws -> PushClient? { try StoredClients(database: database).client(id) }

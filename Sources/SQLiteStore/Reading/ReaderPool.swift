@@ -25,8 +25,16 @@ final class ReaderPool: Sendable {
 
     /// The body may run twice. Throws ``PorticoError``, or `CancellationError` where a long read's task is cancelled.
     func read<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
+        try await read { database, _ in try body(database) }
+    }
+
+    /// The body asks the control where it does much between two statements.
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (Database, any ReadControl) throws -> Result
+    ) async throws -> Result {
         do {
-            return try quickly(body)
+            try Task.checkCancellation()
+            return try quickly { try body($0, TaskReadControl()) }
         } catch let failure as SQLiteFailure where failure.primary == SQLITE_INTERRUPT {
             return try await slowLanes.read(body)
         } catch {

@@ -7,10 +7,12 @@ import SyncEngine
 struct RelationReader {
     let database: Database
     let catalogue: LayoutCatalogue
+    let control: any ReadControl
 
     func rows(
         _ relation: Relation, _ visible: VisibleRows, _ receive: (any RowValues) throws -> Void
     ) throws {
+        try control.check()
         let compiled = try RelationCompiler.statement(relation, catalogue, visible)
         try catalogue.longReads.check(compiled.question, on: database)
         let statement = try prepare(compiled.fragment.sql)
@@ -22,8 +24,15 @@ struct RelationReader {
         if let groups = compiled.groups {
             return try rows(of: groups, execution, compiled) { try receive(row) }
         }
-        while try step(execution, of: compiled) { try receive(row) }
+        var count = 0
+        while try step(execution, of: compiled) {
+            count += 1
+            if count.isMultiple(of: Self.rowsBetweenChecks) { try control.check() }
+            try receive(row)
+        }
     }
+
+    private static let rowsBetweenChecks = 64
 
     private func rows(
         of groups: SoughtGroups, _ execution: borrowing Execution, _ compiled: RelationCompiler.Compiled,
@@ -31,6 +40,7 @@ struct RelationReader {
     ) throws {
         var left = groups.limit
         for key in groups.keys where left > 0 {
+            try control.check()
             try execution.restart(groups.parameter, key)
             while left > 0, try step(execution, of: compiled) {
                 try receive()

@@ -3,7 +3,7 @@ import Dispatch
 import Synchronization
 
 /// Between a read on its thread and the task that takes its pieces: one piece waits, and then the read does.
-final class PieceExchange: PieceOutput {
+final class PieceExchange: PieceOutput, ReadControl {
     private typealias Taker = CheckedContinuation<[UInt8]?, any Error>
 
     private struct State {
@@ -19,22 +19,29 @@ final class PieceExchange: PieceOutput {
     private let state = Mutex(State())
     private let room = DispatchSemaphore(value: 0)
     private let deadline: DispatchTime
+    private let isTurnOver: @Sendable () -> Bool
 
-    init(until deadline: DispatchTime) {
+    /// `isTurnOver`: whether another caller waits for too long for what this read has.
+    init(until deadline: DispatchTime, isTurnOver: @escaping @Sendable () -> Bool = { false }) {
         self.deadline = deadline
+        self.isTurnOver = isTurnOver
     }
+
+    private static let longestWait = DispatchTimeInterval.seconds(1)
 
     static let tooLong = PorticoError(.deadlineExceeded, "The answer took too long to be taken.")
 
-    /// Nil while the read may go on. Cheap enough to be asked every few thousand steps.
-    var reasonToEnd: (any Error)? {
-        if let stop = state.withLock({ $0.stop }) { return stop }
-        return DispatchTime.now() > deadline ? Self.tooLong : nil
+    func check() throws {
+        if let stop = state.withLock({ $0.stop }) { throw stop }
+        if DispatchTime.now() > deadline { throw Self.tooLong }
+        if isTurnOver() { throw ReadPlaces.turnIsOver }
     }
 
     func send(_ piece: [UInt8]) throws {
         while try !offer(piece) {
-            if room.wait(timeout: deadline) == .timedOut { throw Self.tooLong }
+            // Looked after now and then: another caller may begin to wait meanwhile.
+            _ = room.wait(timeout: min(deadline, .now() + Self.longestWait))
+            try check()
         }
     }
 

@@ -14,6 +14,7 @@ struct DatabaseTransaction: DatabaseReads, StoreTransaction {
 
     var database: Database { run.database }
     var catalogue: LayoutCatalogue { run.catalogue }
+    var control: any ReadControl { UncontrolledRead() }
     var position: Revision { Revision(run.revision) }
 
     var now: WireDate { run.now }

@@ -10,6 +10,8 @@ struct AdapterMoment: RecordMoment {
 
     var position: Revision { moment.position }
 
+    func checkCancellation() throws { try moment.checkCancellation() }
+
     func record(_ id: RecordID, in entity: EntityName) throws -> Record? {
         let scope = try EntityScope(reading: entity, of: declaration, for: principal)
         return try moment.record(id, in: scope.collection, visible: scope.visible)

@@ -32,6 +32,8 @@ public final class RememberingMoment: StoreMoment {
     public var position: Revision { moment.position }
     public var floor: Revision { moment.floor }
 
+    public func checkCancellation() throws { try moment.checkCancellation() }
+
     public func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) throws -> Record? {
         guard visible == nil else { return try moment.record(id, in: collection, visible: visible) }
         let row = Row(collection: collection, id: id, limit: nil)

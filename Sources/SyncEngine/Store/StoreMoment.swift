@@ -11,6 +11,10 @@ public protocol StoreMoment {
     /// The log holds every entry after this operation id, and none up to it.
     var floor: Revision { get }
 
+    /// Throws where nobody waits for the read any more: for bodies that do much between two of its other calls, which ask
+    /// by themselves.
+    func checkCancellation() throws
+
     /// The record, where it is there and `visible` (nil: always) holds for it.
     func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) throws -> Record?
 
@@ -45,6 +49,8 @@ public protocol StoreMoment {
 }
 
 extension StoreMoment {
+    public func checkCancellation() throws { try Task.checkCancellation() }
+
     public func rows(
         _ relation: Relation, seen visible: VisibleRows, _ receive: (any RowValues) throws -> Void
     ) throws {

@@ -13,14 +13,15 @@ struct AdapterStart: Sendable {
     let serviceOperations: [any ServiceOperations]
     let portals: [AdapterName: ProviderName?]
     let samples: SampleLoading
+    let scratch: ScratchDirectory
 
     func run(_ served: ServedAdapter) async throws {
         let name = served.declaration.name
         try await samples.load(served, in: store)
         try await served.start(
             in: store, accounts: identity.accounts, clock: SystemClock(), live: feeds.signals(of: name), push: push,
-            portal: (portals[name] ?? nil).flatMap { identity.callerUpstream($0) }, serviceOperations: serviceOperations
-        )
+            portal: (portals[name] ?? nil).flatMap { identity.callerUpstream($0) }, serviceOperations: serviceOperations,
+            scratch: scratch)
     }
 }
 

@@ -24,6 +24,7 @@ struct Host {
     let watch: StoreWatch
     private let upstreams: [HTTPUpstream]
     private let push: PushWiring
+    private let scratch: ScratchDirectory
 
     init(_ plan: HostPlan, acceptsStore: Bool, logger: Logger) async throws {
         let settings = plan.settings
@@ -40,6 +41,7 @@ struct Host {
             store: store, configuration: settings.identity, clock: SystemClock(),
             providers: zip(settings.providers, upstreams).map { $0.setup($1) }, log: Log(logger, label: "identity"))
         adapters = try plan.adapters.map { try ServedAdapter($0, limits: settings.adapters, logger: logger) }
+        scratch = try ScratchDirectory(settings.dataDirectory.appending(path: ScratchDirectory.folderName))
         let attachments = try AttachmentFiles(
             in: attachmentFolder,
             limits: AttachmentLimits(settings.gateway.sync), clock: SystemClock())
@@ -70,7 +72,7 @@ struct Host {
             serviceOperations: adapters.flatMap(\.adapter.serviceOperations),
             portals: Dictionary(
                 plan.adapters.map { ($0.declaration.name, $0.portal) }, uniquingKeysWith: { first, _ in first }),
-            samples: SampleLoading(isWanted: settings.loadsSampleData))
+            samples: SampleLoading(isWanted: settings.loadsSampleData), scratch: scratch)
         supervisor = AdapterSupervisor(adapters, limits: settings.adapters, clock: SystemClock()) {
             try await start.run($0)
         }
@@ -82,8 +84,8 @@ struct Host {
         _ settings: HostSettings, _ attachments: URL, acceptsStore: Bool
     ) -> SQLiteStoreSettings {
         var store = SQLiteStoreSettings(
-            path: settings.storePath.path, longReads: settings.storeLongReads, streams: settings.storeStreams,
-            clock: SystemClock())
+            path: settings.storePath.path, longReads: settings.storeLongReads,
+            longReadTurn: settings.storeLongReadTurn, streams: settings.storeStreams, clock: SystemClock())
         // In the data directory even where the store is elsewhere: on a disk that may not be mounted.
         store.markerPath = settings.dataDirectory.appendingPathComponent("store.marker").path
         store.companions = AttachmentFiles.areKept(in: attachments) ? "attachments in the data directory" : nil

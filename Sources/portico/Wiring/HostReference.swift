@@ -156,7 +156,11 @@ enum HostReference {
         ConfigurationKey("store.path", .text, default: "portico.sqlite", "The database file, in the data directory."),
         ConfigurationKey(
             "store.longReads", .integer(0...64), default: "0",
-            "Searches through much at once, with a connection and a thread each; 0: one for each processor but one."),
+            "Searches through much at once, with a connection and a thread each, at least two; one caller has all but one at most. 0: one for each processor."
+        ),
+        ConfigurationKey(
+            "store.longReadTurn", .duration, default: "10s",
+            "How long such a search goes on while another caller waits who has none; then it is answered 503."),
         ConfigurationKey(
             "store.streams", .integer(1...256), default: "8",
             "Long answers that are read while they are sent, at once, with a connection and a thread each."),

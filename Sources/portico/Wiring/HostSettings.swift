@@ -18,6 +18,7 @@ struct HostSettings {
     let dataDirectory: URL
     let storePath: URL
     let storeLongReads: Int
+    let storeLongReadTurn: Duration
     let storeStreams: Int
     let storeProbe: Duration
     let loadsSampleData: Bool
@@ -34,9 +35,9 @@ struct HostSettings {
     private let request: Duration
     let door: FrontDoorSettings
 
-    /// One processor stays for everybody else, whatever is searched for.
+    /// A caller has all but one at most, so one processor stays for the others.
     private static func longReads(_ configured: Int) -> Int {
-        configured > 0 ? configured : max(1, Processors.allowed - 1)
+        configured > 0 ? configured : max(2, Processors.allowed)
     }
 
     init(_ resolved: ResolvedConfiguration, data: String) throws {
@@ -46,6 +47,7 @@ struct HostSettings {
         dataDirectory = URL(fileURLWithPath: data, isDirectory: true)
         storePath = URL(fileURLWithPath: values.text("store.path"), relativeTo: dataDirectory).absoluteURL
         storeLongReads = Self.longReads(values.integer("store.longReads"))
+        storeLongReadTurn = values.duration("store.longReadTurn")
         storeStreams = values.integer("store.streams")
         storeProbe = values.duration("store.probe")
         loadsSampleData = values.flag("store.sampleData")

@@ -70,12 +70,14 @@ public struct AdapterContext: Sendable {
     /// What all adapters together add to services.
     public let serviceOperations: [any ServiceOperations]
     public let changes: any RecordChanges
+    /// For what it makes and keeps for a while.
+    public let scratch: any ScratchStorage
 
     public init(
         records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock,
         live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender(),
         portal: (any CallerUpstream)? = nil, serviceOperations: [any ServiceOperations] = [],
-        changes: any RecordChanges = NoRecordChanges()
+        changes: any RecordChanges = NoRecordChanges(), scratch: any ScratchStorage = NoScratchStorage()
     ) {
         self.records = records
         self.accounts = accounts
@@ -86,6 +88,7 @@ public struct AdapterContext: Sendable {
         self.portal = portal
         self.serviceOperations = serviceOperations
         self.changes = changes
+        self.scratch = scratch
     }
 }
 

@@ -6,6 +6,10 @@ public protocol RecordMoment {
     /// The last operation id that is visible.
     var position: Revision { get }
 
+    /// Throws where nobody waits for the read any more: for bodies that do much between two of its other calls, which ask
+    /// by themselves.
+    func checkCancellation() throws
+
     /// Nil where there is none that may be seen.
     func record(_ id: RecordID, in entity: EntityName) throws -> Record?
 
@@ -40,6 +44,8 @@ public protocol RowValues {
 }
 
 extension RecordMoment {
+    public func checkCancellation() throws { try Task.checkCancellation() }
+
     public func mark(of entities: [EntityName]) throws -> HistoryMark { throw Self.withoutHistory }
 
     public func news(of entities: [EntityName], since mark: HistoryMark, limit: Int) throws -> NewsPage {

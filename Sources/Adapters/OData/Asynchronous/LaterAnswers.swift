@@ -1,48 +1,119 @@
 import AdapterKit
 
-/// Requests that are answered later (Protocol 4.01, section 11.6): runs them and keeps their answers for a while.
+/// Requests that are answered later (Protocol 4.01, section 11.6): runs them and keeps their answers in files for a while.
 ///
-/// It owns their tasks: ``stop()`` ends them.
+/// It owns their tasks, each until its answer is not kept any more: ``stop()`` ends them.
 actor LaterAnswers {
-    private var book: JobBook
+    typealias Owner = JobBook<KeptLater>.Owner
+
+    private let limits: AsyncLimits
+    private let files: any ScratchStorage
+    private var book: JobBook<KeptLater>
     private var tasks: [String: Task<Void, Never>] = [:]
 
-    init(limits: JobBook.Limits = JobBook.Limits()) {
+    init(limits: AsyncLimits, files: any ScratchStorage) {
+        self.limits = limits
+        self.files = files
         book = JobBook(limits: limits)
     }
 
-    /// Starts the work and gives the name under which its answer is asked for; nobody can guess it.
-    func start(for caller: Principal, _ work: @escaping @Sendable () async -> DoorAnswer) throws -> String {
+    /// Starts the work and gives the name under which its answer is asked for; nobody can guess it. `failure`: what is
+    /// answered where the work throws, or its answer is too large.
+    func start(
+        for owner: Owner, _ work: @escaping @Sendable () async throws -> DoorAnswer,
+        failure: @escaping @Sendable (any Error) -> DoorAnswer
+    ) throws -> String {
         let id = RandomGUID.next()
-        try book.begin(id, for: caller)
+        try book.begin(id, for: owner, by: .current)
         tasks[id] = Task {
-            let answer = await work()
-            finish(id, answer)
+            let answer: KeptLater
+            do {
+                answer = try await TimeLimit.run(.seconds(limits.seconds), late: Self.late) { [self] in
+                    try await keep(try await work(), of: id)
+                }
+            } catch {
+                answer = KeptLater(failure(error))
+            }
+            if book.finish(id, with: answer) { try? await Task.sleep(for: .seconds(limits.keptSeconds)) }
+            book.remove(id)
+            tasks[id] = nil
         }
         return id
     }
 
-    private func finish(_ id: String, _ answer: DoorAnswer) {
-        tasks[id] = nil
-        book.finish(id, with: answer, at: .now)
+    private static let late = PorticoError(.deadlineExceeded, "The request took too long.")
+
+    /// In a file, but for what is small.
+    private nonisolated func keep(_ answer: DoorAnswer, of id: String) async throws -> KeptLater {
+        switch answer.body {
+        case .bytes(let bytes):
+            try await reserve(bytes.count, for: id)
+            guard bytes.count > KeptLater.small else { return KeptLater(answer) }
+            let file = try files.create()
+            try file.append(bytes)
+            return KeptLater(answer, in: file, size: bytes.count)
+        case .pieces(let pieces):
+            defer { pieces.end() }
+            let file = try files.create()
+            var size = 0
+            try await withTaskCancellationHandler {
+                while let piece = try await pieces.next() {
+                    try Task.checkCancellation()
+                    try await reserve(piece.count, for: id)
+                    try file.append(piece)
+                    size += piece.count
+                }
+            } onCancel: {
+                pieces.end()
+            }
+            return KeptLater(answer, in: file, size: size)
+        }
     }
 
-    func standing(_ id: String, for caller: Principal) -> JobBook.Standing? {
-        book.standing(id, for: caller, at: .now)
+    private func reserve(_ bytes: Int, for id: String) throws { try book.reserve(bytes, for: id) }
+
+    func progress(of id: String, for owner: Owner) -> JobBook<KeptLater>.Progress? {
+        book.progress(of: id, for: owner)
     }
 
     /// Ends the work, as far as it has not ended, and forgets its answer. False: there is none of that name.
-    func cancel(_ id: String, for caller: Principal) -> Bool {
-        guard book.remove(id, for: caller) else { return false }
+    func cancel(_ id: String, for owner: Owner) -> Bool {
+        guard book.remove(id, for: owner) else { return false }
         tasks.removeValue(forKey: id)?.cancel()
         return true
     }
 
-    func forgetAnswers() { book.forgetAnswers() }
+    func forgetAnswers(of service: String) { book.removeAnswers(of: service) }
 
     func stop() async {
         let running = Array(tasks.values)
         for task in running { task.cancel() }
         for task in running { await task.value }
+    }
+}
+
+/// An answer that is fetched later.
+struct KeptLater: Sendable {
+    /// Bytes of a body that is kept in memory.
+    static let small = 4 << 10
+
+    private let head: DoorAnswer
+    private let file: (any ScratchFile)?
+    /// Bytes of the body.
+    let size: Int
+
+    init(_ answer: DoorAnswer) {
+        (head, file, size) = (answer, nil, answer.wholeBody.count)
+    }
+
+    init(_ answer: DoorAnswer, in file: any ScratchFile, size: Int) {
+        head = DoorAnswer(answer.status, headers: answer.headers)
+        (self.file, self.size) = (file, size)
+    }
+
+    /// Read from its file as it is taken.
+    func answer() throws -> DoorAnswer {
+        guard let file else { return head }
+        return DoorAnswer(head.status, headers: head.headers, body: .pieces(try file.pieces()))
     }
 }

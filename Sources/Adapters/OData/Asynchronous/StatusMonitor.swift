@@ -6,6 +6,7 @@ struct StatusMonitor: Sendable {
     private static let segment = "$async/"
 
     let answers: LaterAnswers
+    let owner: LaterAnswers.Owner
     /// `https://host/odata/v4/service/`
     let root: String
     let request: DoorRequest
@@ -30,13 +31,14 @@ struct StatusMonitor: Sendable {
     func answer(_ id: String) async throws -> DoorAnswer {
         switch request.method {
         case "GET":
-            guard let standing = await answers.standing(id, for: request.caller) else { throw Self.unknown }
-            switch standing {
+            guard let progress = await answers.progress(of: id, for: owner) else { throw Self.unknown }
+            switch progress {
             case .running: return accepted(id)
-            case .done(let answer): return wantsWhole ? whole(answer) : plain(answer)
+            case .done(let kept):
+                return wantsWhole ? whole(try kept.answer(), size: kept.size) : plain(try kept.answer())
             }
         case "DELETE":
-            guard await answers.cancel(id, for: request.caller) else { throw Self.unknown }
+            guard await answers.cancel(id, for: owner) else { throw Self.unknown }
             return DoorAnswer(204, headers: ["OData-Version": version])
         default:
             throw ODataError.methodNotAllowed(
@@ -59,11 +61,17 @@ struct StatusMonitor: Sendable {
         return plain
     }
 
-    private func whole(_ answer: DoorAnswer) -> DoorAnswer {
-        DoorAnswer(
+    private func whole(_ answer: DoorAnswer, size: Int) -> DoorAnswer {
+        let head = MultipartWriter.head(of: answer, size: size)
+        let body: DoorAnswer.Body =
+            switch answer.body {
+            case .bytes(let bytes): .bytes(head + bytes)
+            case .pieces(let pieces): .pieces(BegunPieces(head, pieces))
+            }
+        return DoorAnswer(
             200,
             headers: [
                 "Content-Type": "application/http", "Content-Transfer-Encoding": "binary", "OData-Version": version,
-            ], body: MultipartWriter.message(answer))
+            ], body: body)
     }
 }

@@ -8,14 +8,16 @@ struct BatchAnswer {
     var status = 200
     /// Bytes of an answer that is made whole.
     let most: Int
+    /// For how long answers are read while they are sent.
+    let time: Duration
 
     func made(of walk: BatchWalk, _ writer: any BatchWriter) async throws -> DoorAnswer {
         var (walk, writer) = (walk, writer)
         var first = writer.beginning()
-        while !walk.onlyReads, let outcome = await walk.next() {
+        while !walk.onlyReads, let outcome = try await walk.next() {
             first += writer.whole(await walk.run.gathered(outcome))
         }
-        let pieces = BatchPieces(walk, writer)
+        let pieces = BatchPieces(walk, writer, until: .now + time)
         let headers = writer.headers
         while first.count <= most {
             guard let piece = try await pieces.next() else {

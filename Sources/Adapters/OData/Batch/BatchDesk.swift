@@ -36,9 +36,9 @@ struct BatchDesk: Sendable {
             of: BatchWalk(steps, run, goesOn: continues ?? true, fillsUp: true), JSONBatchWriter())
     }
 
-    private var answer: BatchAnswer { BatchAnswer(most: limits.wholeBytes) }
+    private var answer: BatchAnswer { BatchAnswer(most: limits.wholeBytes, time: .seconds(limits.streamSeconds)) }
 
-    private var run: BatchRun { BatchRun(door: service, request: request, root: root) }
+    private var run: BatchRun { BatchRun(door: service, request: request, root: root, most: limits.heldBytes) }
     /// Unless told otherwise, a batch in JSON goes on after a failure (JSON Format 4.01, section 19.5), one of parts ends
     /// with it (Protocol 4.01, section 11.7.7.2).
     private var continues: Bool? { Preferences(request.headers["Prefer"]).continuesOnError }

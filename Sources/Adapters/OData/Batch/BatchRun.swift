@@ -22,6 +22,8 @@ struct BatchRun: Sendable {
     let door: any BatchedDoor
     let request: DoorRequest
     let root: String
+    /// Bytes of an answer that is held in memory.
+    let most: Int
 
     func outcome(of step: BatchStep, _ run: inout BatchProgress) async -> BatchOutcome {
         switch step {
@@ -79,7 +81,7 @@ struct BatchRun: Sendable {
 
     /// What fails while its body is gathered is a failure.
     private func gathered(_ answer: DoorAnswer) async -> DoorAnswer {
-        do { return try await answer.gathered() } catch { return door.failure(error, of: request) }
+        do { return try await answer.gathered(upTo: most) } catch { return door.failure(error, of: request) }
     }
 
     /// The same with the whole bodies at hand; only a call by itself may have one that is not.
@@ -100,11 +102,18 @@ struct BatchRun: Sendable {
 
 extension DoorAnswer {
     /// The same with the whole body at hand.
-    func gathered() async throws -> DoorAnswer {
+    /// Throws `request.limitExceeded` for a larger one.
+    func gathered(upTo most: Int) async throws -> DoorAnswer {
         guard case .pieces(let pieces) = body else { return self }
         defer { pieces.end() }
         var bytes: [UInt8] = []
-        while let piece = try await pieces.next() { bytes += piece }
+        while let piece = try await pieces.next() {
+            bytes += piece
+            guard bytes.count <= most else {
+                throw PorticoError(
+                    .requestLimitExceeded, "An answer that is held as a whole has at most \(most) bytes.")
+            }
+        }
         return DoorAnswer(status, headers: headers, body: bytes)
     }
 }

@@ -23,7 +23,9 @@ struct BatchWalk: Sendable {
     var onlyReads: Bool { steps.startIndex >= readsFrom }
 
     /// What the next step answers; nil at the end. A body may be one of pieces.
-    mutating func next() async -> BatchOutcome? {
+    /// Throws `CancellationError` where nobody waits for the answer any more.
+    mutating func next() async throws -> BatchOutcome? {
+        try Task.checkCancellation()
         guard let step = steps.popFirst() else { return nil }
         guard progress.hasFailed, !goesOn else { return await run.outcome(of: step, &progress) }
         return fillsUp ? BatchProgress.skipped(step) : nil

@@ -3,50 +3,59 @@ import AdapterKit
 /// A batch's answers as JSON (JSON Format 4.01, section 19.5).
 struct JSONBatchWriter: BatchWriter {
     let headers: DoorHeaders = ["Content-Type": "application/json", "OData-Version": "4.01"]
-    private var output = JSONOutput()
+    private var needsComma = false
 
     mutating func beginning() -> [UInt8] {
-        output.beginObject()
-        output.key("responses")
-        output.beginArray()
-        return output.take()
+        written { output in
+            output.beginObject()
+            output.key("responses")
+            output.beginArray()
+        }
     }
 
     mutating func whole(_ outcome: BatchOutcome) -> [UInt8] {
-        switch outcome {
-        case .reply(let reply): write(reply)
-        case .changeSet(let replies), .failedSet(let replies, _): for reply in replies { write(reply) }
+        written { [self] output in
+            switch outcome {
+            case .reply(let reply): write(reply, to: &output)
+            case .changeSet(let replies), .failedSet(let replies, _):
+                for reply in replies { write(reply, to: &output) }
+            }
         }
-        return output.take()
     }
 
     /// JSON alone stands in it as it is.
     mutating func opening(_ reply: BatchReply) -> [UInt8]? {
         guard reply.answer.isJSON else { return nil }
-        writeHead(of: reply)
-        output.key("body")
-        output.raw("")
-        return output.take()
+        return written { [self] output in
+            writeHead(of: reply, to: &output)
+            output.key("body")
+            output.raw("")
+        }
     }
 
-    mutating func closing() -> [UInt8] {
-        output.endObject()
-        return output.take()
-    }
+    mutating func closing() -> [UInt8] { written { $0.endObject() } }
 
     mutating func ending() -> [UInt8] {
-        output.endArray()
-        output.endObject()
-        return output.take()
+        written { output in
+            output.endArray()
+            output.endObject()
+        }
     }
 
-    private mutating func write(_ reply: BatchReply) {
-        writeHead(of: reply)
-        writeBody(of: reply.answer)
+    private mutating func written(_ write: (inout JSONOutput) -> Void) -> [UInt8] {
+        var output = JSONOutput(after: needsComma)
+        write(&output)
+        needsComma = output.needsComma
+        return output.bytes
+    }
+
+    private func write(_ reply: BatchReply, to output: inout JSONOutput) {
+        writeHead(of: reply, to: &output)
+        writeBody(of: reply.answer, to: &output)
         output.endObject()
     }
 
-    private mutating func writeHead(of reply: BatchReply) {
+    private func writeHead(of reply: BatchReply, to output: inout JSONOutput) {
         output.beginObject()
         if let id = reply.id { output.member("id", id) }
         if let group = reply.group { output.member("atomicityGroup", group) }
@@ -60,7 +69,7 @@ struct JSONBatchWriter: BatchWriter {
     }
 
     /// JSON as it is, a text as a text, anything else as base64url.
-    private mutating func writeBody(of answer: DoorAnswer) {
+    private func writeBody(of answer: DoorAnswer, to output: inout JSONOutput) {
         let body = answer.wholeBody
         guard !body.isEmpty else { return }
         output.key("body")

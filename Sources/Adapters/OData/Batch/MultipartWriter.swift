@@ -69,11 +69,16 @@ struct MultipartWriter: BatchWriter {
 
     /// One answer as HTTP writes it.
     static func message(_ answer: DoorAnswer) -> [UInt8] {
+        let body = answer.wholeBody
+        return head(of: answer, size: body.count) + body
+    }
+
+    /// Its status and fields; `size` are the body's bytes.
+    static func head(of answer: DoorAnswer, size: Int) -> [UInt8] {
         var lines = ["HTTP/1.1 \(answer.status) \(StatusPhrase.of(answer.status))"]
         lines += answer.headers.fields.map { "\($0.name): \($0.value)" }
-        let body = answer.wholeBody
-        if !body.isEmpty { lines.append("Content-Length: \(body.count)") }
-        return Array((lines + ["", ""]).joined(separator: "\r\n").utf8) + body
+        if size > 0 { lines.append("Content-Length: \(size)") }
+        return Array((lines + ["", ""]).joined(separator: "\r\n").utf8)
     }
 
     private mutating func line(_ text: String) { bytes += Array(text.utf8) + [0x0D, 0x0A] }

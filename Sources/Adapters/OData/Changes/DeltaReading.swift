@@ -37,7 +37,7 @@ struct DeltaReading: Sendable {
         var format = request.format
         format.omitted = nil
         let writer = ResultWriter(tables: desk.tables, format: format, root: request.root)
-        let body = DeltaWriter(writer).document(
+        let body = try DeltaWriter(writer, most: desk.limits.heldBytes).document(
             answer.page, count: answer.count, context: "\(context.collection(place))/$delta",
             link: link(answer.token))
         return Answers(format: format).json(

@@ -10,13 +10,26 @@ import ODataRecords
 /// links tell what belongs together.
 struct DeltaWriter {
     private let writer: ResultWriter
+    /// Bytes of the document: what is told of many entities is written for each.
+    private let most: Int
 
-    init(_ writer: ResultWriter) {
+    init(_ writer: ResultWriter, most: Int) {
         self.writer = writer
+        self.most = most
     }
 
-    func document(_ page: ChangesPage, count: Int?, context: String, link: String) -> [UInt8] {
-        var output = JSONOutput(capacity: 256 + page.changes.count * 256)
+    /// Throws `request.limitExceeded`, and `CancellationError` where the task is cancelled.
+    func document(_ page: ChangesPage, count: Int?, context: String, link: String) throws -> [UInt8] {
+        var document: [UInt8] = []
+        let sink = DocumentSink { part in
+            try Task.checkCancellation()
+            document += part
+            guard document.count <= most else {
+                throw PorticoError(
+                    .requestLimitExceeded, "Changes of one page have at most \(most) bytes; ask for fewer.")
+            }
+        }
+        var output = JSONOutput(capacity: 256 + page.changes.count * 256, to: sink)
         output.beginObject()
         writer.context(context, to: &output)
         if let count { writer.count("@odata.count", count, to: &output) }
@@ -24,15 +37,18 @@ struct DeltaWriter {
         output.beginArray()
         if writer.format.version == "4.0" {
             var list = FlatDelta(writer, output)
-            for change in page.changes { list.add(change, page.shape) }
+            for change in page.changes where list.output.goesOn() { list.add(change, page.shape) }
             output = list.output
         } else {
-            for change in page.changes { NestedDelta(writer).write(change, page.shape, to: &output) }
+            for change in page.changes where output.goesOn() {
+                NestedDelta(writer).write(change, page.shape, to: &output)
+            }
         }
         output.endArray()
         output.member(page.isComplete ? "@odata.deltaLink" : "@odata.nextLink", link)
         output.endObject()
-        return output.bytes
+        try output.flush()
+        return document
     }
 }
 
@@ -75,7 +91,10 @@ struct NestedDelta {
         }
         output.key("\(expansion.property)@delta")
         output.beginArray()
-        for change in changes { write(change, expansion.shape, to: &output) }
+        for change in changes {
+            guard output.goesOn() else { return }
+            write(change, expansion.shape, to: &output)
+        }
         output.endArray()
     }
 

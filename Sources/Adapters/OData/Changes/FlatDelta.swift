@@ -1,11 +1,12 @@
 import AdapterKit
+import ODataModel
 import ODataQueries
 import ODataRecords
 
 /// Changes one after the other (4.0): entities of every set, what is deleted, links that are there and links that are
 /// not.
 struct FlatDelta {
-    private(set) var output: JSONOutput
+    var output: JSONOutput
     private let writer: ResultWriter
     /// An entity that belongs to several is told once.
     private var told: Set<String> = []
@@ -33,6 +34,7 @@ struct FlatDelta {
         }
         for (expansion, expanded) in zip(shape.expansions, row.expanded) {
             for inner in expanded.rows {
+                guard output.goesOn() else { return }
                 entity(inner, expansion.shape)
                 link("$link", path, expansion, self.path(inner, expansion.shape))
             }
@@ -42,7 +44,10 @@ struct FlatDelta {
     private mutating func within(_ row: ResultRow, _ parts: [[ResultChange]], _ shape: ResultShape) {
         guard let path = path(row, shape) else { return }
         for (expansion, changes) in zip(shape.expansions, parts) {
-            for change in changes { related(change, path, expansion) }
+            for change in changes {
+                guard output.goesOn() else { return }
+                related(change, path, expansion)
+            }
         }
     }
 

@@ -50,6 +50,8 @@ public enum ODataModule: AdapterModule {
     }
 
     public static func make(_ configuration: AdapterConfiguration) throws -> any Adapter {
-        ODataAdapter(services: try ServiceConfiguration.all(configuration))
+        ODataAdapter(
+            services: try ServiceConfiguration.all(configuration),
+            limits: ServiceLimits(configuration["limits"]?.dictionaryValue ?? [:]))
     }
 }

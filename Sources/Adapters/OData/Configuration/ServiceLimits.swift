@@ -7,6 +7,7 @@ struct ServiceLimits: Sendable {
     var language = LanguageLimits()
     var query = QueryLimits.standard
     var batch = BatchLimits()
+    var async = AsyncLimits()
     /// How deep entities may be nested in each other when they are created.
     var insertDepth = 16
     /// Entities that one request creates.
@@ -18,6 +19,10 @@ struct ServiceLimits: Sendable {
 
     /// Bytes of an answer that is read as a whole before it is sent.
     var wholeBytes = 256 << 10
+    /// Bytes of an answer that is read while it is sent.
+    var answerBytes = 512 << 20
+    /// Bytes of an answer that is held in memory as a whole however long it is: a page of changes, one of a JSON batch.
+    var heldBytes = 64 << 20
     /// Seconds for which a longer answer is read while it is sent.
     var streamSeconds = 300
 
@@ -60,7 +65,10 @@ struct ServiceLimits: Sendable {
         Key("expansions", \.query.expansions, to: 10_000, "Navigation properties that one request expands."),
         Key(
             "expandedRows", \.query.expandedRows, to: 10_000_000,
-            "Entities that one expanded level brings to a row, or to several that are asked for together."),
+            "Entities that the expansions of one row bring, all levels together; a whole page's where it is no list."),
+        Key(
+            "writtenRows", \.query.writtenRows, to: 100_000_000,
+            "Entities that one page of a list writes, expanded ones as often as they are written."),
         Key("orderCriteria", \.query.orderCriteria, to: 100, "Criteria of $orderby."),
         Key("skip", \.query.skip, to: 1 << 40, "The largest $skip."),
         Key("batchRequests", \.batch.requests, to: 100_000, "Requests of one batch."),
@@ -75,11 +83,30 @@ struct ServiceLimits: Sendable {
             "wholeBytes", \.wholeBytes, to: 1 << 26,
             "Bytes of an answer that is made before it is sent; what is longer is read while it is sent."),
         Key(
+            "answerBytes", \.answerBytes, to: 1 << 40,
+            "Bytes of an answer that is read while it is sent; then its connection ends."),
+        Key(
+            "heldBytes", \.heldBytes, to: 1 << 30,
+            "Bytes of a page of changes, and of one answer of a batch in JSON or a change set: both are held in memory."
+        ),
+        Key(
             "streamSeconds", \.streamSeconds, to: 86_400,
             "Seconds for which a longer answer is read and sent; then its connection ends."),
         Key(
             "knownQuestions", \.knownQuestions, to: 100_000,
             "Different addresses of a service that are remembered as they were read; up to 2 KiB each."),
+        Key("asyncRunning", \.async.running, to: 10_000, "Requests with `respond-async` that are worked on at once."),
+        Key("asyncRunningPerCaller", \.async.runningPerCaller, to: 10_000, "The same of one caller."),
+        Key("asyncKept", \.async.kept, to: 100_000, "Answers that are kept until they are fetched later."),
+        Key("asyncKeptPerCaller", \.async.keptPerCaller, to: 100_000, "The same of one caller; the oldest goes first."),
+        Key(
+            "asyncAnswerBytes", \.async.answerBytes, to: 1 << 40, "Bytes of one answer that is fetched later, on disk."),
+        Key("asyncCallerBytes", \.async.callerBytes, to: 1 << 40, "The same of all answers of one caller."),
+        Key("asyncBytes", \.async.bytes, to: 1 << 40, "The same of all answers of all callers."),
+        Key(
+            "asyncSeconds", \.async.seconds, to: 86_400,
+            "Seconds for which a request with `respond-async` is worked on."),
+        Key("asyncKeptSeconds", \.async.keptSeconds, to: 86_400, "Seconds for which its answer can be fetched."),
         Key("importRows", \.importRows, to: 10_000_000, "Rows of one import, which stand in memory."),
     ]
 

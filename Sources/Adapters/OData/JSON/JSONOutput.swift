@@ -2,13 +2,24 @@ import AdapterKit
 import ODataModel
 
 /// JSON text written straight into bytes: commas are put by themselves.
-struct JSONOutput {
+struct JSONOutput: DocumentOutput {
+    let sink: DocumentSink?
     private(set) var bytes: [UInt8] = []
-    private var needsComma = false
+    /// Whether another item or member has a comma before it.
+    private(set) var needsComma = false
 
-    init(capacity: Int = 1024) {
+    init(capacity: Int = 1024, to sink: DocumentSink? = nil) {
+        self.sink = sink
         bytes.reserveCapacity(capacity)
     }
+
+    /// A document that goes on after another output.
+    init(after needsComma: Bool) {
+        sink = nil
+        self.needsComma = needsComma
+    }
+
+    var size: Int { bytes.count }
 
     /// What was written since it was asked last; the document goes on.
     mutating func take() -> [UInt8] {

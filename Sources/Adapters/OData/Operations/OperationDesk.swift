@@ -86,7 +86,7 @@ struct ServiceHandle: ServiceRecords {
         let service = desk.service
         try await service.gate.alone {
             try await ServiceSeed(service.configuration, records: service.own, now: service.clock.now()).reload()
-            await service.later.forgetAnswers()
+            await service.later.forgetAnswers(of: service.configuration.name)
         }
     }
 }

@@ -21,21 +21,21 @@ struct CollectionReading: Sendable {
         let plan = try desk.runner.plan(query, request.question)
         let tracked = deltas.isAskedToTrack ? try desk.runner.tracked(query, plan, request.question) : nil
         let (form, writer) = (form(plan.shape, place), desk.writer)
-        let body = try await desk.documents.body { moment, put in
-            var output = JSONOutput()
+        let body = try await desk.documents.body { moment, sink in
+            var output = JSONOutput(to: sink)
             writer.begin(form.context, count: try plan.total(at: moment), to: &output)
             let next =
                 form.rows.takesFlatRows && plan.isFlat
                 ? try plan.rows(
                     at: moment, each: { try form.rows.write(FlatRow(values: $0), with: writer, to: &output) },
-                    thenSome: { try put(output.take()) })
+                    thenSome: { try output.flush() })
                 : try plan.rows(at: moment) { rows in
                     form.rows.write(rows, with: writer, to: &output)
-                    try put(output.take())
+                    try output.flush()
                 }
             let token = try tracked.map { try deltas.token(try $0.mark(at: moment)) }
             writer.end(self.next(next, token), delta: next == nil ? token.map { deltas.link($0) } : nil, to: &output)
-            try put(output.take())
+            try output.flush()
         }
         return desk.answers.json(body, headers: applied(tracked: tracked != nil))
     }
@@ -63,15 +63,15 @@ struct CollectionReading: Sendable {
         _ context: String, _ plan: some PagePlan, _ write: @escaping @Sendable (ResultRow, inout JSONOutput) -> Void
     ) async throws -> DoorAnswer {
         let writer = desk.writer
-        let body = try await desk.documents.body { moment, put in
-            var output = JSONOutput()
+        let body = try await desk.documents.body { moment, sink in
+            var output = JSONOutput(to: sink)
             writer.begin(context, count: try plan.total(at: moment), to: &output)
             let next = try plan.rows(at: moment) { rows in
-                for row in rows { write(row, &output) }
-                try put(output.take())
+                for row in rows where output.goesOn() { write(row, &output) }
+                try output.flush()
             }
             writer.end(self.next(next), to: &output)
-            try put(output.take())
+            try output.flush()
         }
         return desk.answers.json(body, headers: applied())
     }

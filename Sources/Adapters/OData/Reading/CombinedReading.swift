@@ -42,15 +42,17 @@ struct CombinedReading: Sendable {
         let reading = CollectionReading(desk)
         let walk = try SetWalk(sets, options: request.target.options, pageSize: reading.pageSize, desk.runner)
         let writer = desk.writer
-        let body = try await desk.documents.body { moment, put in
-            var output = JSONOutput()
+        let body = try await desk.documents.body { moment, sink in
+            var output = JSONOutput(to: sink)
             writer.begin("Collection(Edm.EntityType)", count: try walk.total(at: moment), to: &output)
             let next = try walk.rows(at: moment) { rows, shape, source in
-                for row in rows { writer.write(row, shape, context: "\(source)/$entity", to: &output) }
-                try put(output.take())
+                for row in rows where output.goesOn() {
+                    writer.write(row, shape, context: "\(source)/$entity", to: &output)
+                }
+                try output.flush()
             }
             writer.end(reading.next(next), to: &output)
-            try put(output.take())
+            try output.flush()
         }
         return desk.answers.json(body, headers: reading.applied())
     }

@@ -1,4 +1,5 @@
 import AdapterKit
+import ODataModel
 
 /// Documents that are written while their rows are read: whole where they are small, otherwise piece by piece, as fast as
 /// the caller takes them.
@@ -6,8 +7,8 @@ import AdapterKit
 /// What is small is read as any question is; what turns out to be large is begun again in a read that may last, and next
 /// time there at once.
 struct DocumentReading: Sendable {
-    /// Reads and writes; each part of the document is put when it is there.
-    typealias Write = @Sendable (any RecordMoment, (_ part: [UInt8]) throws -> Void) throws -> Void
+    /// Reads and writes, and flushes what it has written at the end.
+    typealias Write = @Sendable (any RecordMoment, DocumentSink) throws -> Void
 
     let records: any RecordStore
     let limits: ServiceLimits
@@ -23,16 +24,24 @@ struct DocumentReading: Sendable {
             long.note(address)
         }
         return try await begun(
-            try await records.pieces(within: .seconds(limits.streamSeconds)) { moment, output in
-                var part: [UInt8] = []
-                try write(moment) { more in
+            try await records.pieces(within: .seconds(limits.streamSeconds)) { [limits] moment, output in
+                var (part, sent): ([UInt8], Int) = ([], 0)
+                let sink = DocumentSink { more in
+                    try moment.checkCancellation()
                     part += more
                     guard part.count >= Self.piece else { return }
+                    sent += part.count
+                    guard sent <= limits.answerBytes else { throw Self.tooLong(limits.answerBytes) }
                     try output.send(part)
                     part = []
                 }
+                try write(moment, sink)
                 if !part.isEmpty { try output.send(part) }
             })
+    }
+
+    private static func tooLong(_ most: Int) -> PorticoError {
+        PorticoError(.requestLimitExceeded, "An answer has at most \(most) bytes; ask for less of it.")
     }
 
     /// Bytes that leave at a time.
@@ -43,12 +52,14 @@ struct DocumentReading: Sendable {
     /// Nil where there is more.
     private static func whole(upTo most: Int, at moment: any RecordMoment, _ write: Write) throws -> [UInt8]? {
         var document: [UInt8] = []
+        let sink = DocumentSink { part in
+            try moment.checkCancellation()
+            guard document.count + part.count <= most else { throw TooLarge() }
+            // Most answers are one part and an end.
+            if document.isEmpty { document = part } else { document += part }
+        }
         do {
-            try write(moment) { part in
-                guard document.count + part.count <= most else { throw TooLarge() }
-                // Most answers are one part and an end.
-                if document.isEmpty { document = part } else { document += part }
-            }
+            try write(moment, sink)
         } catch is TooLarge {
             return nil
         }

@@ -1,3 +1,4 @@
+import ODataModel
 import ODataQueries
 import ODataRecords
 
@@ -27,6 +28,7 @@ struct RowWriter: Sendable {
 
     func write(_ rows: [ResultRow], with writer: ResultWriter, to output: inout JSONOutput) {
         for row in rows {
+            guard output.goesOn() else { return }
             if let template { template.write(row, writer, to: &output) } else { writer.write(row, shape, to: &output) }
         }
     }

@@ -132,7 +132,10 @@ struct ResultWriter: Sendable {
             return one(row, expansion, to: &output)
         }
         output.beginArray()
-        for row in expanded.rows { one(row, expansion, to: &output) }
+        for row in expanded.rows {
+            guard output.goesOn() else { return }
+            one(row, expansion, to: &output)
+        }
         output.endArray()
     }
 

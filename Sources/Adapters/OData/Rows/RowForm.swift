@@ -21,7 +21,7 @@ protocol RowForm: Sendable {
 }
 
 /// A document that rows are written to.
-protocol RowOutput {
+protocol RowOutput: DocumentOutput {
     /// Bytes that stand ready.
     mutating func ready(_ bytes: UnsafeBufferPointer<UInt8>)
     mutating func digits(_ number: Int64)

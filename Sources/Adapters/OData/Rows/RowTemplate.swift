@@ -1,4 +1,5 @@
 import AdapterKit
+import ODataModel
 import ODataQueries
 
 /// How every row of one level is written, found out once: bytes that stand ready, and what goes between them.
@@ -87,7 +88,10 @@ final class RowTemplate<Form: RowForm>: Sendable {
         }
         guard part.isCollection || !expanded.rows.isEmpty else { return output.ready(bytes, part.null) }
         output.ready(bytes, part.before)
-        for inner in expanded.rows { levels[part.level].write(inner, answer, to: &output) }
+        for inner in expanded.rows {
+            guard output.goesOn() else { return }
+            levels[part.level].write(inner, answer, to: &output)
+        }
         output.ready(bytes, part.after)
     }
 }

@@ -64,6 +64,12 @@ final class Admission: Sendable {
         shares.leave(place)
     }
 
+    /// Whose share the request's work uses.
+    static func identity(_ caller: Caller, _ request: GatewayRequest) -> CallerIdentity {
+        caller.principal.isAnonymous
+            ? .address(AddressRange.network(of: request.peer)) : .account(caller.principal.name)
+    }
+
     private static func key(_ caller: Caller, _ request: GatewayRequest) -> String {
         caller.principal.isAnonymous ? AddressRange.network(of: request.peer) : caller.principal.name
     }

@@ -67,16 +67,18 @@ extension GatewayConnection {
         return WireResponse(answer, date: dates.field(), id: request.id)
     }
 
-    /// Answers in a task that the deadlines' keeper owns, away from the event loop: adapters may block.
-    func answer(_ whole: WholeRequest, on channel: WholeRequestChannel) {
+    /// Answers in a task that the deadlines' keeper owns, away from the event loop: adapters may block. The result is
+    /// cancelled where nobody waits for the answer any more; nil where it is there already.
+    func answer(_ whole: WholeRequest, on channel: WholeRequestChannel) -> (any CancellableWork)? {
         let (request, gateway) = (whole.request, gateway)
         do {
             try places.take(for: request.target.path)
         } catch {
-            return send(.failure(error), to: whole, on: channel)
+            send(.failure(error), to: whole, on: channel)
+            return nil
         }
         let late = PorticoError(.deadlineExceeded, "The request took too long.")
-        gateway.services.deadlines.start(until: request.deadline, late: late) {
+        return gateway.services.deadlines.start(until: request.deadline, late: late) {
             await gateway.respond(to: request, from: whole.caller, at: whole.match)
         } whenDone: { [self] result in
             places.leave()

@@ -27,6 +27,7 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var hasHeard = false
     /// Whether a task answers a request.
     private var isAnswering = false
+    private var work: AnswerWork?
     /// Writes the answer's pieces, where it has no end yet. It ends with the connection.
     private var writing: Task<Void, Never>?
     private var arrivals = Arrivals()
@@ -167,7 +168,7 @@ extension WholeRequestHandler {
             write(response)
         } else {
             isAnswering = true
-            connection.answer(request, on: WholeRequestChannel(self, context))
+            work = connection.answer(request, on: WholeRequestChannel(self, context)).map(AnswerWork.init)
         }
         return true
     }
@@ -202,7 +203,7 @@ extension WholeRequestHandler {
             return context.close(promise: nil)
         }
         isAnswering = false
-        writing = nil
+        (work, writing) = (nil, nil)
         deliverArrivals(context)
         flush()
     }
@@ -260,15 +261,19 @@ extension WholeRequestHandler {
     private func end() {
         isAnswering = false
         arrivals = Arrivals()
+        work?.cancel()
         writing?.cancel()
-        writing = nil
+        (work, writing) = (nil, nil)
     }
 
     /// What ends a connection (a stop, the peer's last byte) waits for the answer that is under way. A stream may have
     /// no end, and who follows one does not close half a connection: it ends at once, as ``HangUpHandler`` has it.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if writing != nil, case .some(.inputClosed) = event as? ChannelEvent { return context.close(promise: nil) }
-        if isAnswering { return arrivals.keep(.event(event)) }
+        if isAnswering {
+            if case .some(.inputClosed) = event as? ChannelEvent { work?.cancelSoon(on: context.eventLoop) }
+            return arrivals.keep(.event(event))
+        }
         release(context)
         context.fireUserInboundEventTriggered(event)
     }

@@ -1,16 +1,21 @@
 /// An XML 1.0 document in UTF-8, written straight into bytes: elements are closed in the order in which they were
 /// opened, texts are escaped. Names are taken as they come.
-public struct XMLOutput: Sendable {
+public struct XMLOutput: DocumentOutput {
     public private(set) var bytes: [UInt8] = []
     /// False once a text had a character that XML 1.0 cannot carry (section 2.2).
     public private(set) var isRepresentable = true
     private var open: [String] = []
     private var tagIsOpen = false
 
-    public init(capacity: Int = 1024) {
+    public let sink: DocumentSink?
+
+    public init(capacity: Int = 1024, to sink: DocumentSink? = nil) {
+        self.sink = sink
         bytes.reserveCapacity(capacity)
         bytes += Array("<?xml version=\"1.0\" encoding=\"utf-8\"?>".utf8)
     }
+
+    public var size: Int { bytes.count }
 
     /// What was written since it was asked last; the document goes on.
     public mutating func take() -> [UInt8] {

@@ -39,8 +39,12 @@ struct ChangesRun {
         except found: Set<Belonging>
     ) throws -> [OwnedChange] {
         var seen = found
+        var written = 0
         var changes: [OwnedChange] = []
-        let groups = beneath.map { Dictionary(grouping: $0) { RowKey($0.owner) } }
+        // Rows that have the same changes share them.
+        let groups = beneath.map { changes in
+            Dictionary(grouping: changes) { RowKey($0.owner) }.mapValues { $0.map(\.change) }
+        }
         for (position, inner) in level.expansions.enumerated() where !beneath[position].isEmpty {
             let values = beneath[position].compactMap(\.owner.first)
             let column = level.relation.columns[inner.near[0]]
@@ -49,11 +53,14 @@ struct ChangesRun {
                 guard let id = RecordID(key: row.values[keyColumn]) else { continue }
                 guard !seen.contains(Belonging(owner: RowKey(owner), id: id)) else { continue }
                 let parts = level.expansions.enumerated().map { place, plan in
-                    (groups[place][RowKey(row, at: plan.near)] ?? []).map(\.change)
+                    groups[place][RowKey(row, at: plan.near)] ?? []
                 }
                 guard parts.contains(where: { !$0.isEmpty }) else { continue }
                 seen.insert(Belonging(owner: RowKey(owner), id: id))
-                changes.append(OwnedChange(change: try told(row, parts, of: level), owner: owner))
+                let change = try told(row, parts, of: level)
+                if case .whole(let row) = change { written += row.entities }
+                guard written <= limits.writtenRows else { throw limits.tooManyWritten }
+                changes.append(OwnedChange(change: change, owner: owner))
             }
         }
         return changes

@@ -41,7 +41,7 @@ public struct TrackedQuery: Sendable {
         since mark: HistoryMark, limit: Int, isWhole: Bool = false, at moment: any RecordMoment
     ) throws -> ChangesPage {
         let news = try moment.news(of: entities, since: mark, limit: limit)
-        let run = ChangesRun(moment: moment, limits: limits, news: NewsIndex(news.records), isWhole: isWhole)
+        let run = ChangesRun(moment: moment, limits: limits.held, news: NewsIndex(news.records), isWhole: isWhole)
         return ChangesPage(
             shape: shape, changes: try run.changes(of: level).map(\.change), mark: news.mark,
             isComplete: news.isComplete)

@@ -8,36 +8,61 @@ struct ExpansionRun {
 
     /// How many rows one question is about.
     private static let batch = 8192
+    private static let rowsBetweenChecks = 1_024
 
+    /// Throws `request.limitExceeded`.
     func expand(_ rows: inout [ResultRow], _ expansions: [ExpansionPlan]) throws {
-        for expansion in expansions { try expand(&rows, expansion) }
-    }
-
-    private func expand(_ rows: inout [ResultRow], _ expansion: ExpansionPlan) throws {
-        var found = try entities(of: rows, expansion)
-        let counts = try expansion.level.count.map { try self.counts($0, of: rows, expansion) }
-        let owners = RowsByOwner(found, at: expansion.farColumns)
-        try expand(&found, expansion.level.expansions)
-        for position in rows.indices {
-            let key = RowKey(rows[position], at: expansion.near)
-            let own = owners.rows(of: key, among: found)
-            let count = counts.map { key.hasNull ? 0 : $0[key] ?? 0 }
-            rows[position].expanded.append(ExpandedRows(rows: own, count: count))
+        guard try expandWithinLimit(&rows, expansions) else {
+            throw PorticoError(
+                .requestLimitExceeded,
+                "An expansion brings at most \(limits.expandedRows) entities; ask for fewer with $top.")
         }
     }
 
-    private func entities(of rows: [ResultRow], _ expansion: ExpansionPlan) throws -> [ResultRow] {
+    /// False where the rows together bring more entities than ``QueryLimits/expandedRows``: fewer rows may not.
+    func expandWithinLimit(_ rows: inout [ResultRow], _ expansions: [ExpansionPlan]) throws -> Bool {
+        var room = limits.expandedRows
+        do {
+            for expansion in expansions { try expand(&rows, expansion, &room) }
+            return true
+        } catch is TooManyEntities {
+            return false
+        }
+    }
+
+    private struct TooManyEntities: Error {}
+
+    private func expand(_ rows: inout [ResultRow], _ expansion: ExpansionPlan, _ room: inout Int) throws {
+        var found = try entities(of: rows, expansion, &room)
+        let counts = try expansion.level.count.map { try self.counts($0, of: rows, expansion) }
+        let owners = RowsByOwner(found, at: expansion.farColumns)
+        for inner in expansion.level.expansions { try expand(&found, inner, &room) }
+        var written = 0
+        for position in rows.indices {
+            if position.isMultiple(of: Self.rowsBetweenChecks) { try moment.checkCancellation() }
+            let key = RowKey(rows[position], at: expansion.near)
+            let own = owners.rows(of: key, among: found)
+            let count = counts.map { key.hasNull ? 0 : $0[key] ?? 0 }
+            let expanded = ExpandedRows(rows: own, count: count)
+            // Every level stays below the limit, so the next one's numbers are sums of few small ones.
+            written += expanded.entities
+            guard written <= limits.writtenRows else { throw limits.tooManyWritten }
+            rows[position].expanded.append(expanded)
+        }
+    }
+
+    private func entities(
+        of rows: [ResultRow], _ expansion: ExpansionPlan, _ room: inout Int
+    ) throws -> [ResultRow] {
         if expansion.content == .count { return [] }
         var found: [ResultRow] = []
         for values in batches(of: rows, expansion) {
             var relation = narrowed(expansion.level.relation, expansion, values)
-            relation.limit = limits.expandedRows + 1 - found.count
+            relation.limit = room + 1
+            let before = found.count
             try moment.rows(relation) { found.append(try ResultRow(reading: $0)) }
-            guard found.count <= limits.expandedRows else {
-                throw PorticoError(
-                    .requestLimitExceeded,
-                    "An expansion brings at most \(limits.expandedRows) entities; ask for fewer with $top.")
-            }
+            room -= found.count - before
+            guard room >= 0 else { throw TooManyEntities() }
         }
         return found
     }

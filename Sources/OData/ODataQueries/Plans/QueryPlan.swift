@@ -19,7 +19,7 @@ public struct QueryPlan: Sendable {
     public func page(at moment: any RecordMoment) throws -> ResultPage {
         let count = try total(at: moment)
         var rows: [ResultRow] = []
-        let next = try self.rows(at: moment) { rows += $0 }
+        let next = try self.rows(at: moment, limits.held) { rows += $0 }
         return ResultPage(shape: shape, rows: rows, count: count, next: next, position: moment.position)
     }
 
@@ -31,6 +31,12 @@ public struct QueryPlan: Sendable {
     /// Gives the page's rows in their order, some at a time, with what was expanded of them: no more than those are in
     /// memory. Returns the `$skiptoken` of the next page; nil on the last.
     public func rows(at moment: any RecordMoment, _ receive: ([ResultRow]) throws -> Void) throws -> String? {
+        try rows(at: moment, limits, receive)
+    }
+
+    private func rows(
+        at moment: any RecordMoment, _ limits: QueryLimits, _ receive: ([ResultRow]) throws -> Void
+    ) throws -> String? {
         guard pageLimit > 0 else { return nil }
         var run = RowRun(ExpansionRun(moment: moment, limits: limits), level.expansions)
         guard try run.read(level.relation, upTo: pageLimit, at: moment, receive), let last = run.last else {

@@ -7,6 +7,8 @@ import AdapterKit
 struct RowRun {
     private let expander: ExpansionRun
     private let expansions: [ExpansionPlan]
+    /// Entities that were given on, expanded ones included.
+    private var written = 0
     private var rows: [ResultRow] = []
     private var size: Int
     /// How many rows there were.
@@ -56,22 +58,19 @@ struct RowRun {
     }
 
     /// Returns how many entities there were. Rows that together bring more than may be are asked for apart.
-    private func give(_ part: ArraySlice<ResultRow>, _ receive: ([ResultRow]) throws -> Void) throws -> Int {
+    private mutating func give(_ part: ArraySlice<ResultRow>, _ receive: ([ResultRow]) throws -> Void) throws -> Int {
         var expanded = Array(part)
-        do {
+        if part.count == 1 {
             try expander.expand(&expanded, expansions)
-        } catch let error as PorticoError where error.code == .requestLimitExceeded && part.count > 1 {
+        } else if try !expander.expandWithinLimit(&expanded, expansions) {
             let middle = part.startIndex + part.count / 2
-            return try give(part[..<middle], receive) + give(part[middle...], receive)
+            let before = try give(part[..<middle], receive)
+            return try before + give(part[middle...], receive)
         }
+        let entities = expanded.reduce(0) { $0 + $1.entities }
+        written += entities
+        guard written <= expander.limits.writtenRows else { throw expander.limits.tooManyWritten }
         try receive(expanded)
-        return expanded.reduce(0) { $0 + $1.entities }
-    }
-}
-
-extension ResultRow {
-    /// With all that were expanded of it.
-    fileprivate var entities: Int {
-        expanded.reduce(1) { $0 + $1.rows.reduce(0) { $0 + $1.entities } }
+        return entities
     }
 }

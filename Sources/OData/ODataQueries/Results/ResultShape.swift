@@ -100,6 +100,9 @@ public struct ResultRow: Sendable {
     /// One for each of the shape's expansions.
     public var expanded: [ExpandedRows]
 
+    /// It and all that were expanded of it, each as often as it is written.
+    public var entities: Int { expanded.reduce(1) { $0 + $1.entities } }
+
     public init(values: [WireValue], expanded: [ExpandedRows] = []) {
         self.values = values
         self.expanded = expanded
@@ -108,13 +111,16 @@ public struct ResultRow: Sendable {
 
 public struct ExpandedRows: Sendable {
     /// At most one where the property is no collection.
-    public var rows: [ResultRow]
+    public let rows: [ResultRow]
+    /// They and all that were expanded of them, each as often as it is written.
+    public let entities: Int
     /// With `$count`, without regard to `$top` and `$skip`.
     public var count: Int?
 
     public init(rows: [ResultRow] = [], count: Int? = nil) {
         self.rows = rows
         self.count = count
+        entities = rows.reduce(0) { $0 + $1.entities }
     }
 }
 

@@ -40,8 +40,8 @@ protocol Version2FeedWriter {
     mutating func write(_ row: FlatRow) throws
     /// Addresses, as a ``Version2Feed`` has them.
     mutating func end(next: String?, delta: String?)
-    /// What was written since it was asked last. Throws `format.notRepresentable` where a text cannot be carried.
-    mutating func take() throws(PorticoError) -> [UInt8]
+    /// Gives on what was written. Throws `format.notRepresentable` where a text cannot be carried, and what the sink does.
+    mutating func flush() throws
 }
 
 struct Version2Document: Sendable {

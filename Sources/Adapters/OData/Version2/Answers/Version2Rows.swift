@@ -1,9 +1,10 @@
 import AdapterKit
+import ODataModel
 import ODataQueries
 
 /// What the rows of one level have in common when they are written in one format, found out once.
 protocol Version2Rows: Sendable {
-    func feed(in scope: Version2Scope) -> any Version2FeedWriter
+    func feed(in scope: Version2Scope, to sink: DocumentSink) -> any Version2FeedWriter
 }
 
 extension Version2Level.Kind {

@@ -7,9 +7,10 @@ struct AtomFeed: Version2FeedWriter {
     private let writer: AtomWriter
     private let rows: AtomRows
     private let answer: AtomRows.Answer
-    private var output = XMLOutput(capacity: 4_096)
+    private var output: XMLOutput
 
-    init(_ rows: AtomRows, in scope: Version2Scope) {
+    init(_ rows: AtomRows, in scope: Version2Scope, to sink: DocumentSink) {
+        output = XMLOutput(capacity: 4_096, to: sink)
         writer = AtomWriter(scope)
         answer = AtomRows.Answer(scope)
         self.rows = rows
@@ -17,13 +18,17 @@ struct AtomFeed: Version2FeedWriter {
 
     mutating func begin(count: Int?) { writer.begin(rows.source, count: count, to: &output) }
 
-    mutating func write(_ row: ResultRow) { rows.level.write(row, answer, to: &output) }
+    mutating func write(_ row: ResultRow) {
+        guard output.goesOn() else { return }
+        rows.level.write(row, answer, to: &output)
+    }
+
     mutating func write(_ row: FlatRow) throws { try rows.level.write(row, answer, to: &output) }
 
     mutating func end(next: String?, delta: String?) { writer.end(next: next, delta: delta, to: &output) }
 
-    mutating func take() throws(PorticoError) -> [UInt8] {
+    mutating func flush() throws {
         guard output.isRepresentable else { throw Atom.notRepresentable }
-        return output.take()
+        try output.flush()
     }
 }

@@ -26,7 +26,9 @@ struct AtomRows: Version2Rows {
         self.level = AtomTemplate(level, model).rows
     }
 
-    func feed(in scope: Version2Scope) -> any Version2FeedWriter { AtomFeed(self, in: scope) }
+    func feed(in scope: Version2Scope, to sink: DocumentSink) -> any Version2FeedWriter {
+        AtomFeed(self, in: scope, to: sink)
+    }
 
     /// Entries have their tags in their first tag.
     struct Form: RowForm {

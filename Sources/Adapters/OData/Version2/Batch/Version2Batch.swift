@@ -20,10 +20,12 @@ struct Version2Batch: Sendable {
         guard type.lowercased().hasPrefix("multipart/mixed") else {
             throw PorticoError(.unsupportedMediaType, "A batch is multipart/mixed.")
         }
-        let steps = try MultipartReader(request.body, limits: door.service.configuration.limits.batch).steps(
-            contentType: type)
-        let run = BatchRun(door: door, request: request, root: root)
-        return try await BatchAnswer(status: 202, most: door.service.configuration.limits.wholeBytes).made(
+        let limits = door.service.configuration.limits
+        let steps = try MultipartReader(request.body, limits: limits.batch).steps(contentType: type)
+        let run = BatchRun(door: door, request: request, root: root, most: limits.heldBytes)
+        return try await BatchAnswer(
+            status: 202, most: limits.wholeBytes, time: .seconds(limits.streamSeconds)
+        ).made(
             of: BatchWalk(steps, run, goesOn: true, fillsUp: false),
             MultipartWriter(headers: ["DataServiceVersion": Version2Protocol.version]))
     }

@@ -1,4 +1,5 @@
 import AdapterKit
+import ODataModel
 import ODataQueries
 
 /// A feed in version 2's JSON.
@@ -6,9 +7,10 @@ struct Version2JSONFeed: Version2FeedWriter {
     private let writer: Version2JSONWriter
     private let level: RowLevel<Version2JSONRows.Form>
     private let answer: Version2JSONRows.Answer
-    private var output = JSONOutput()
+    private var output: JSONOutput
 
-    init(_ level: RowLevel<Version2JSONRows.Form>, in scope: Version2Scope) {
+    init(_ level: RowLevel<Version2JSONRows.Form>, in scope: Version2Scope, to sink: DocumentSink) {
+        output = JSONOutput(to: sink)
         writer = Version2JSONWriter(scope: scope)
         answer = Version2JSONRows.Answer(root: scope.root)
         self.level = level
@@ -20,7 +22,11 @@ struct Version2JSONFeed: Version2FeedWriter {
         writer.begin(count: count, to: &output)
     }
 
-    mutating func write(_ row: ResultRow) { level.write(row, answer, to: &output) }
+    mutating func write(_ row: ResultRow) {
+        guard output.goesOn() else { return }
+        level.write(row, answer, to: &output)
+    }
+
     mutating func write(_ row: FlatRow) throws { try level.write(row, answer, to: &output) }
 
     mutating func end(next: String?, delta: String?) {
@@ -28,5 +34,5 @@ struct Version2JSONFeed: Version2FeedWriter {
         output.endObject()
     }
 
-    mutating func take() -> [UInt8] { output.take() }
+    mutating func flush() throws { try output.flush() }
 }

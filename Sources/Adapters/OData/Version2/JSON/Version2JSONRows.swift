@@ -19,7 +19,9 @@ struct Version2JSONRows: Version2Rows {
         self.level = Self.rows(level, model)
     }
 
-    func feed(in scope: Version2Scope) -> any Version2FeedWriter { Version2JSONFeed(level, in: scope) }
+    func feed(in scope: Version2Scope, to sink: DocumentSink) -> any Version2FeedWriter {
+        Version2JSONFeed(level, in: scope, to: sink)
+    }
 
     struct Form: RowForm {
         fileprivate let level: Version2Level

@@ -28,6 +28,11 @@ struct Version2Changes: Sendable {
             case .gone(let id, _): removed.append(request.root + path(of: id, place.table))
             }
         }
+        let most = own.desk.limits.query.expandedRows
+        guard rows.reduce(0, { $0 + $1.entities }) <= max(most, rows.count) else {
+            throw PorticoError(
+                .requestLimitExceeded, "A page of changes has at most \(most) entities, expanded ones included.")
+        }
         let level = try own.level(answer.page.shape, request.target.options)
         return Version2Answer(
             content: .feed(

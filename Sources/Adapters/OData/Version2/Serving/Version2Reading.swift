@@ -42,20 +42,20 @@ struct Version2Reading: Sendable {
         // Who can follow changes is told where, as SAP's services do.
         let tracked = try desk.runner.tracked(query, plan, request.question)
         let (rows, scope) = (try rows(plan.shape), own.request.scope)
-        let body = try await desk.documents.body { moment, put in
-            var feed = rows.feed(in: scope)
+        let body = try await desk.documents.body { moment, sink in
+            var feed = rows.feed(in: scope, to: sink)
             feed.begin(count: try plan.total(at: moment))
             let page =
                 plan.isFlat
                 ? try plan.rows(
-                    at: moment, each: { try feed.write(FlatRow(values: $0)) }, thenSome: { try put(try feed.take()) })
+                    at: moment, each: { try feed.write(FlatRow(values: $0)) }, thenSome: { try feed.flush() })
                 : try plan.rows(at: moment) { rows in
                     for row in rows { feed.write(row) }
-                    try put(try feed.take())
+                    try feed.flush()
                 }
             let token = try tracked.map { try deltas.token(try $0.mark(at: moment)) }
             feed.end(next: reading.next(page, token), delta: page == nil ? token.map { deltas.link($0) } : nil)
-            try put(try feed.take())
+            try feed.flush()
         }
         return Version2Answer(content: .written(body, type: own.request.format.feedType))
     }
