@@ -22,6 +22,7 @@ public final class SQLiteStore: BackupStore {
     private let file: StoreFile
     private let health: StoreHealth
     private let marker: StoreMarker
+    private let replaced = Mutex<[CollectionID: Int]>([:])
 
     /// Opens the file, or makes it; checks it where it was left open. Throws ``PorticoError`` where another process has
     /// it, where it is damaged, or where it is no store of this version.
@@ -98,7 +99,12 @@ extension SQLiteStore {
             return result
         }
         catalogue.add(result.layouts)
+        replaced.withLock { $0.merge(result.replaced) { $0 + $1 } }
     }
+
+    /// In how many records ``install(_:)`` has replaced values that some wire format cannot carry, since the store was
+    /// opened. For the operator's log.
+    public var replacedValues: [CollectionID: Int] { replaced.withLock { $0 } }
 
     public func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) async throws -> AdapterKit.Record?
     {

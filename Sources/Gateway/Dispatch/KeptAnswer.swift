@@ -1,3 +1,4 @@
+import AdapterKit
 import HTTPTypes
 import NIOCore
 
@@ -32,6 +33,10 @@ extension GatewayResponse {
 
     mutating func frame() {
         headers.put(.xContentTypeOptions, "nosniff")
+        // What is no page of ours never acts on our origin, whoever wrote what is in it. An endpoint cannot forget it.
+        if headers.text(.contentSecurityPolicy) == nil {
+            headers.append(HTTPField(name: .contentSecurityPolicy, value: StoredContent.securityPolicy))
+        }
         let hasLength = stream == nil && status != .noContent && status != .notModified
         if hasLength, headers.text(.contentLength) == nil {
             headers.append(HTTPField(name: .contentLength, value: String(buffer.readableBytes)))
@@ -41,7 +46,12 @@ extension GatewayResponse {
     /// The 304 that stands for this response (RFC 9110, section 15.4.5).
     func unchanged() -> GatewayResponse {
         var unchanged = GatewayResponse(.notModified)
-        for name in [HTTPField.Name.eTag, .lastModified, .cacheControl, .vary] {
+        // A 304's fields take the place of those that the caller has kept, a page's policy too.
+        let names: [HTTPField.Name] = [
+            .eTag, .lastModified, .cacheControl, .vary, .contentSecurityPolicy, .contentDisposition,
+            .crossOriginResourcePolicy,
+        ]
+        for name in names {
             unchanged.headers[name] = headers[name]
         }
         return unchanged

@@ -79,7 +79,7 @@ struct AnswerWriter: Sendable {
                 return try shaped.write(value)
             }
             let nulls: WritingOptions.NullPolicy = presentation.omitsNull && !format.traits.null ? .omitMember : .error
-            return try format.write(value, options: WritingOptions(nulls: nulls, dateFractions: .truncate))
+            return try format.write(value, options: WritingOptions.answer(nulls: nulls))
         } catch {
             throw PorticoError(error)
         }
@@ -138,5 +138,12 @@ extension AnswerWriter {
             let modified = response.headers[.lastModified].flatMap(HTTPDate.date)
         else { return false }
         return modified <= since
+    }
+}
+
+extension WritingOptions {
+    /// As answers are written: nothing that a record may hold makes one unsendable in any format.
+    static func answer(nulls: NullPolicy) -> WritingOptions {
+        WritingOptions(nulls: nulls, dateFractions: .truncate, largeIntegers: .text)
     }
 }

@@ -10,7 +10,7 @@ struct ErrorWriter: Sendable {
     func write(_ error: PorticoError, for request: GatewayRequest, presentation: Presentation) -> GatewayResponse {
         let variant = variant(for: request, presentation: presentation)
         let value = Self.value(error, requestID: request.id, presentation.errors)
-        // Texts and dictionaries are written by every format; what could fail is a message with a control character.
+        // Texts that every format carries, in dictionaries: no format fails.
         let body = (try? variant.format.write(value)) ?? []
         var response = GatewayResponse(
             error.code.status,
@@ -21,16 +21,18 @@ struct ErrorWriter: Sendable {
 
     static func value(_ error: PorticoError, requestID: String, _ presentation: ErrorPresentation) -> WireValue {
         var members: WireDictionary
+        // Message and target may name what a caller sent.
+        let message = WireValue.string(error.message.carriedByEveryFormat)
         switch presentation {
         case .standard:
-            members = ["code": .string(error.code.rawValue), "message": .string(error.message)]
-        case .flat(let code, let message):
+            members = ["code": .string(error.code.rawValue), "message": message]
+        case .flat(let code, let messageName):
             members = [:]
             members[code] = .string(error.code.rawValue)
-            members[message] = .string(error.message)
+            members[messageName] = message
         }
         members["requestId"] = .string(requestID)
-        if let target = error.target, !target.isEmpty { members["target"] = .string(target) }
+        if let target = error.target, !target.isEmpty { members["target"] = .string(target.carriedByEveryFormat) }
         return presentation == .standard ? ["error": .dictionary(members)] : .dictionary(members)
     }
 

@@ -21,6 +21,7 @@ struct Coercion: Sendable {
         case (.list(let item), .array(let items)): .array(items.map { coerce($0, to: item) })
         case (.list(let item), _) where textSpellsEverything && !value.isNull: .array([coerce(value, to: item)])
         case (.double, .int64(let number)): Double(exactly: number).map(WireValue.double) ?? value
+        case (.double, .decimal(let number)): number.exactDouble.map(WireValue.double) ?? value
         case (.decimal, _): Self.decimal(value) ?? value
         case (_, .string(let text)): coerce(text, to: shape)
         default: value

@@ -61,6 +61,7 @@ struct FieldMigration {
     private func show(_ column: Column, _ touches: inout RecordTouches) throws {
         try touches.touch(layout, where: "\(column.name) IS NOT NULL")
         try SchemaRegistry(database: database).set(column, of: layout.number)
+        try CarriedValueMigration(layout: layout, database: database).forget()
     }
 
     private func checkIsEmpty(_ column: Column, was kind: String) throws {

@@ -13,6 +13,8 @@ struct Installer {
     struct Result {
         let layouts: [CollectionLayout]
         let position: Int64
+        /// How many records had values that some wire format cannot carry.
+        let replaced: [CollectionID: Int]
         /// The last operation id of each adapter whose records were migrated.
         let touched: [AdapterName: Int64]
     }
@@ -32,14 +34,18 @@ struct Installer {
 
     private func installAll(_ collections: [CollectionDeclaration]) throws -> Result {
         var layouts: [CollectionLayout] = []
+        var replaced: [CollectionID: Int] = [:]
         var touches = RecordTouches(database: database, position: position, time: time)
         for declaration in collections {
             let layout = try self.layout(declaration, collections.scopeFields(of: declaration.id))
             try CollectionMigration(layout: layout, database: database).run(&touches)
+            let count = try CarriedValueMigration(layout: layout, database: database).run(&touches)
+            if count > 0 { replaced[declaration.id] = count }
             layouts.append(layout)
         }
         try touches.finish()
-        return Result(layouts: layouts, position: touches.position, touched: touches.touched)
+        return Result(
+            layouts: layouts, position: touches.position, replaced: replaced, touched: touches.touched)
     }
 
     private func layout(

@@ -35,6 +35,18 @@ struct RecordTouches {
         touched[layout.id.adapter] = position
     }
 
+    /// The revision that the record has which ``log(_:_:in:)`` is called for next.
+    func next(in layout: CollectionLayout) -> Revision { Revision(position + 1) }
+
+    /// One record was changed, created or, with nil for what it is afterwards, removed.
+    mutating func log(_ before: Record?, _ after: Record?, in layout: CollectionLayout) throws {
+        guard let id = after?.id ?? before?.id else { return }
+        position += 1
+        touched[layout.id.adapter] = position
+        let effect = StepChange.Effect(id: id, before: before, after: after)
+        try OperationLog.append(effect, at: position, time, in: layout, on: database)
+    }
+
     func finish() throws {
         for (adapter, last) in touched { try StoredPositions.set(last, of: adapter, on: database) }
     }

@@ -17,8 +17,10 @@ struct BinaryPropertyListEmitter: ValueEmitter {
     private var innermost = 0
     private var containers = ContainerList()
     private var start = 0
+    private let largeIntegers: WritingOptions.LargeIntegerPolicy
 
     init(options: WritingOptions) {
+        largeIntegers = options.largeIntegers
         pending.reserveCapacity(32)
     }
 
@@ -94,12 +96,14 @@ extension BinaryPropertyListEmitter {
     }
 
     mutating func decimal(_ number: WireDecimal, to output: inout OutputBuffer) throws(WireFormatError) {
-        switch number.narrowed {
+        switch try PropertyListNumber(number, largeIntegers: largeIntegers) {
         case .int64(let number): int64(number, to: &output)
         case .uint64(let number): uint64(number, to: &output)
         case .double(let number): double(number, to: &output)
-        default:
-            throw WireFormatError(.notRepresentable, "a property list cannot carry a number beyond 64 bits or a double")
+        case .text(let digits):
+            let position = output.count
+            digits.utf8.withContiguousStorageIfAvailable { output.appendBinaryString($0) }
+            scalar(from: position, &output)
         }
     }
 

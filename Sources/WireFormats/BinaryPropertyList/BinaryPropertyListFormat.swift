@@ -23,7 +23,9 @@ import ValueTree
 /// sets (there is no value that would keep what they mean). Objects that nothing refers to are not looked at.
 ///
 /// The writer stores equal scalars once, uses the narrowest offsets and references, and puts containers behind the
-/// scalars. Null is an error unless ``WritingOptions/nulls`` omits it; a decimal is written where it narrows.
+/// scalars. Null is an error unless ``WritingOptions/nulls`` omits it. A decimal is an integer or a real where one is
+/// the same number, otherwise the string of its digits; an integer beyond 64 bits is an error unless
+/// ``WritingOptions/largeIntegers`` says otherwise.
 public struct BinaryPropertyListFormat: WireFormat {
     public init() {}
 
@@ -32,7 +34,7 @@ public struct BinaryPropertyListFormat: WireFormat {
     public let mediaTypeWritten = MediaType.binaryPlist
     public let signature: [UInt8]? = BinaryPropertyListFormat.magic
     public let traits = FormatTraits(
-        null: false, decimal: false, nonFinite: true, data: true, date: .exact, uid: true, allScalars: true)
+        null: false, decimal: .text, nonFinite: true, data: true, date: .exact, uid: true, allScalars: true)
 
     static let magic = [UInt8]("bplist00".utf8)
 

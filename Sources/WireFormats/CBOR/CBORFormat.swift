@@ -24,7 +24,7 @@ public struct CBORFormat: WireFormat {
     public let structuredSuffix: String? = "cbor"
     public let mediaTypeWritten = MediaType.cbor
     public let traits = FormatTraits(
-        null: true, decimal: true, nonFinite: true, data: true, date: .exact, uid: false, allScalars: true)
+        null: true, decimal: .exact, nonFinite: true, data: true, date: .exact, uid: false, allScalars: true)
 
     public func readTape(_ input: [UInt8], limits: ReadingLimits) throws(WireFormatError) -> Tape {
         var reader = CBORReader(input, limits: limits)

@@ -92,12 +92,14 @@ extension WireDate: WireScalar {
 extension WireDecimal: WireScalar {
     var wireValue: WireValue? { .decimal(self) }
 
+    /// Any finite number, or its digits as text, as property lists have them.
     init?(wireValue: WireValue) {
         switch wireValue {
         case .decimal(let number): self = number
         case .int64(let number): self.init(number)
         case .uint64(let number): self.init(number)
         case .double(let number): self.init(number.description)
+        case .string(let digits): self.init(digits)
         default: return nil
         }
     }

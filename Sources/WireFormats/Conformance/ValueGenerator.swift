@@ -55,7 +55,7 @@ public struct ValueGenerator {
     private mutating func rare() -> WireValue {
         switch Int.random(in: 0..<3, using: &random) {
         case 0 where traits.null: .null
-        case 1 where traits.decimal: decimal()
+        case 1 where traits.decimal != .none: decimal()
         case 2 where traits.uid: .uid(random.next() >> UInt64.random(in: 0..<64, using: &random))
         default: .string("$null")
         }
@@ -91,7 +91,8 @@ extension ValueGenerator {
     private mutating func decimal() -> WireValue {
         let digits = (0..<Int.random(in: 25...60, using: &random)).map { _ in Int.random(in: 1...9, using: &random) }
         let text = digits.map(String.init).joined()
-        let point = Bool.random(using: &random) ? text : "\(text.prefix(7)).\(text.dropFirst(7))"
+        let isInteger = traits.decimal == .exact && Bool.random(using: &random)
+        let point = isInteger ? text : "\(text.prefix(7)).\(text.dropFirst(7))"
         return .decimal(WireDecimal(Bool.random(using: &random) ? point : "-\(point)")!)
     }
 

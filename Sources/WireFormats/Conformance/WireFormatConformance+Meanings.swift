@@ -8,7 +8,7 @@ extension WireFormatConformance {
             check("integers are exact over all 64 bits", integersAreExact),
             check("reals keep their kind and their bits", realsKeepTheirBits),
             check("numbers that are not finite are carried or refused", nonFiniteNumbers),
-            check("larger numbers are carried digit by digit or refused", decimals),
+            check("larger numbers are carried digit by digit, as text, or refused", decimals),
             check("text keeps every character or is refused", textIsKept),
             check("keys compare by bytes and keep their order", keysAreBytes),
             check("equal keys are refused, or the last one wins", equalKeys),
@@ -67,8 +67,16 @@ extension WireFormatConformance {
     }
 
     private func decimals() throws {
-        for text in ["18446744073709551616", "-9223372036854775809", "0.1234567890123456789012"] {
-            try requireCarried(.decimal(WireDecimal(text)!), format.traits.decimal)
+        for text in ["0.1234567890123456789012", "1234567890123456.7", "-1.00000000000000001", "1234567890123456789.5"]
+        {
+            try requireCarried(.decimal(WireDecimal(text)!), format.traits.decimal != .none)
+        }
+        for text in ["18446744073709551616", "-9223372036854775809"] {
+            let number = WireValue.decimal(WireDecimal(text)!)
+            try requireCarried(number, format.traits.decimal == .exact)
+            guard format.traits.decimal == .text else { continue }
+            let bytes = try format.write(number, options: WritingOptions(largeIntegers: .text))
+            try require(try format.read(bytes) == .string(text), "\(text) does not come back as text")
         }
     }
 

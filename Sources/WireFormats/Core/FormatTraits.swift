@@ -3,7 +3,7 @@
 public struct FormatTraits: Sendable, Equatable {
     public var null: Bool
     /// Numbers beyond 64-bit integers and doubles.
-    public var decimal: Bool
+    public var decimal: DecimalSupport
     /// NaN and infinities.
     public var nonFinite: Bool
     /// Byte strings as a type of their own; otherwise they are written as base64 text and read back as a string.
@@ -12,6 +12,14 @@ public struct FormatTraits: Sendable, Equatable {
     public var uid: Bool
     /// Every Unicode scalar in strings and keys, U+0000 and other controls included.
     public var allScalars: Bool
+
+    public enum DecimalSupport: Sendable, Equatable {
+        /// As a type of its own.
+        case exact
+        /// As an integer or a real where one is the same number, otherwise as the string of its digits.
+        case text
+        case none
+    }
 
     public enum DateSupport: Sendable, Equatable {
         /// A double's full precision, as a type of its own.
@@ -23,7 +31,7 @@ public struct FormatTraits: Sendable, Equatable {
     }
 
     public init(
-        null: Bool, decimal: Bool, nonFinite: Bool, data: Bool, date: DateSupport, uid: Bool, allScalars: Bool
+        null: Bool, decimal: DecimalSupport, nonFinite: Bool, data: Bool, date: DateSupport, uid: Bool, allScalars: Bool
     ) {
         self.null = null
         self.decimal = decimal

@@ -14,6 +14,13 @@ public struct WritingOptions: Sendable, Equatable {
         case truncate
     }
 
+    /// An integer beyond 64 bits in a format without decimals.
+    public enum LargeIntegerPolicy: Sendable, Equatable {
+        case error
+        /// Its digits as a string, as other decimals are written that no double carries.
+        case text
+    }
+
     public enum Layout: Sendable, Equatable {
         case compact
         /// Lines and indentation, for people. Formats without white space ignore it.
@@ -22,6 +29,7 @@ public struct WritingOptions: Sendable, Equatable {
 
     public var nulls: NullPolicy
     public var dateFractions: DateFractionPolicy
+    public var largeIntegers: LargeIntegerPolicy
     public var layout: Layout
     /// The deepest nesting that is written.
     public var depth: Int
@@ -31,11 +39,13 @@ public struct WritingOptions: Sendable, Equatable {
     public var xml: XMLWritingOptions
 
     public init(
-        nulls: NullPolicy = .error, dateFractions: DateFractionPolicy = .error, layout: Layout = .compact,
-        depth: Int = 512, bufferedBytes: Int = 256 << 20, xml: XMLWritingOptions = XMLWritingOptions()
+        nulls: NullPolicy = .error, dateFractions: DateFractionPolicy = .error,
+        largeIntegers: LargeIntegerPolicy = .error, layout: Layout = .compact, depth: Int = 512,
+        bufferedBytes: Int = 256 << 20, xml: XMLWritingOptions = XMLWritingOptions()
     ) {
         self.nulls = nulls
         self.dateFractions = dateFractions
+        self.largeIntegers = largeIntegers
         self.layout = layout
         self.depth = depth
         self.bufferedBytes = bufferedBytes

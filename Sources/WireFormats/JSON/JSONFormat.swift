@@ -18,7 +18,7 @@ public struct JSONFormat: WireFormat {
     public let structuredSuffix: String? = "json"
     public let mediaTypeWritten = MediaType.json
     public let traits = FormatTraits(
-        null: true, decimal: true, nonFinite: false, data: false, date: .text, uid: false, allScalars: true)
+        null: true, decimal: .exact, nonFinite: false, data: false, date: .text, uid: false, allScalars: true)
 
     public func readTape(_ input: [UInt8], limits: ReadingLimits) throws(WireFormatError) -> Tape {
         var reader = JSONReader(input, limits: limits)

@@ -42,7 +42,10 @@ extension JSONReader {
             guard fractionDigits > 0 else { throw malformedNumber(start) }
         }
         let exponent = try takeExponent(text, start) - fractionDigits
-        if wholeDigits + fractionDigits <= 18, let number = ExactPowers.scale(mantissa, by: exponent) {
+        if wholeDigits + fractionDigits <= 18, let number = ExactPowers.scale(mantissa, by: exponent),
+            // 15 digits survive every double; with more, the double's shortest digits must be these.
+            mantissa < 1_000_000_000_000_000 || ShortestDigits(number).are(mantissa, exponent)
+        {
             let bits = (isNegative ? -number : number).bitPattern
             return try builder.scalar(TapeToken(.double, bits: bits), at: start)
         }
@@ -77,5 +80,41 @@ private enum ExactPowers {
     static func scale(_ mantissa: UInt64, by exponent: Int) -> Double? {
         guard mantissa <= 1 << 53, exponent >= -22, exponent <= 22 else { return nil }
         return exponent < 0 ? Double(mantissa) / powers[-exponent] : Double(mantissa) * powers[exponent]
+    }
+}
+
+/// The shortest decimal digits that read back as a double, without zeros at their end.
+struct ShortestDigits {
+    private let digits: UInt64
+    private let exponent: Int
+
+    /// A finite number, whose sign is not looked at.
+    init(_ number: Double) {
+        var (digits, exponent, places, isFraction) = (0 as UInt64, 0, 0, false)
+        var text = Substring(number.magnitude.description).utf8
+        while let byte = text.popFirst() {
+            if byte == UInt8(ascii: ".") {
+                isFraction = true
+            } else if byte == UInt8(ascii: "e") {
+                exponent = Int(Substring(text)) ?? 0
+                break
+            } else {
+                // At most 17 digits and a zero behind the point.
+                digits = digits &* 10 &+ UInt64(byte &- 0x30)
+                if isFraction { places += 1 }
+            }
+        }
+        (self.digits, self.exponent) = Self.withoutZeros(digits, exponent - places)
+    }
+
+    func are(_ digits: UInt64, _ exponent: Int) -> Bool {
+        let other = Self.withoutZeros(digits, exponent)
+        return other.digits == self.digits && (other.exponent == self.exponent || digits == 0)
+    }
+
+    private static func withoutZeros(_ digits: UInt64, _ exponent: Int) -> (digits: UInt64, exponent: Int) {
+        var (digits, exponent) = (digits, exponent)
+        while digits != 0, digits % 10 == 0 { (digits, exponent) = (digits / 10, exponent + 1) }
+        return (digits, exponent)
     }
 }

@@ -2,8 +2,10 @@ import ValueTree
 
 /// Numbers that need more than the fast paths.
 extension JSONReader {
-    /// The most significant digits that a double can tell apart.
-    private static let doubleDigits = 17
+    /// So many significant digits survive every double that is not subnormal.
+    private static let safeDigits = 15
+    /// No double has more in its shortest form.
+    private static let mostDigits = 17
 
     /// An integer of 19 digits or more.
     mutating func readLargeInteger(_ text: Span<UInt8>, _ start: Int) throws(WireFormatError) {
@@ -17,7 +19,7 @@ extension JSONReader {
         }
     }
 
-    /// A number with a fraction or an exponent: a double, or a decimal where it has more digits.
+    /// A number with a fraction or an exponent: a double where its shortest digits are these, otherwise a decimal.
     mutating func readWideReal(_ text: Span<UInt8>, _ start: Int) throws(WireFormatError) {
         let number = string(text, start)
         guard let double = Double(number) else { throw malformedNumber(start) }
@@ -25,10 +27,14 @@ extension JSONReader {
         guard double.isFinite, double != 0 || significant == 0 else {
             throw builder.failure(.refused, "a number is beyond the range of a double", at: start)
         }
-        guard significant > Self.doubleDigits else {
-            return try builder.scalar(TapeToken(.double, bits: double.bitPattern), at: start)
-        }
-        try appendDecimal(number, start)
+        guard isShortest(double, number, significant) else { return try appendDecimal(number, start) }
+        try builder.scalar(TapeToken(.double, bits: double.bitPattern), at: start)
+    }
+
+    private func isShortest(_ double: Double, _ number: String, _ significant: Int) -> Bool {
+        if significant == 0 || (significant <= Self.safeDigits && double.isNormal) { return true }
+        guard significant <= Self.mostDigits, let exact = WireDecimal(number) else { return false }
+        return exact == WireDecimal(double.description)
     }
 
     private mutating func appendDecimal(_ number: String, _ start: Int) throws(WireFormatError) {

@@ -4,6 +4,7 @@ import ValueTree
 struct XMLPropertyListEmitter: ValueEmitter {
     static let carriesNull = false
     let truncatesFractions: Bool
+    private let largeIntegers: WritingOptions.LargeIntegerPolicy
     private var depth = 0
     var indentation: Int { depth }
     /// A start tag waits for its first member: an empty container is one tag.
@@ -18,6 +19,7 @@ struct XMLPropertyListEmitter: ValueEmitter {
 
     init(options: WritingOptions) {
         truncatesFractions = options.dateFractions == .truncate
+        largeIntegers = options.largeIntegers
     }
 
     mutating func start(_ output: inout OutputBuffer) {
@@ -107,7 +109,16 @@ extension XMLPropertyListEmitter {
     }
 
     mutating func decimal(_ number: WireDecimal, to output: inout OutputBuffer) throws(WireFormatError) {
-        throw WireFormatError(.notRepresentable, "a property list cannot carry a number beyond 64 bits or a double")
+        switch try PropertyListNumber(number, largeIntegers: largeIntegers) {
+        case .int64(let number): int64(number, to: &output)
+        case .uint64(let number): uint64(number, to: &output)
+        case .double(let number): double(number, to: &output)
+        case .text(let digits):
+            enter(&output)
+            output.append("<string>")
+            output.append(utf8: digits)
+            output.append("</string>\n")
+        }
     }
 
     mutating func string(_ text: UnsafeBufferPointer<UInt8>, to output: inout OutputBuffer) throws(WireFormatError) {

@@ -14,8 +14,9 @@ import ValueTree
 /// | `data` | strict base64, white space skipped |
 /// | `dict` with the one key `CF$UID` and an integer | a keyed archiver's uid, as Apple's tools write it |
 ///
-/// Writing: Apple's own layout, tabs included, UTF-8. Null and decimals cannot be carried, nor can a dictionary that would
-/// read as a uid.
+/// Writing: Apple's own layout, tabs included, UTF-8. Null cannot be carried, nor can a dictionary that would read as a
+/// uid. A decimal is an integer or a real where one is the same number, otherwise the string of its digits; an integer
+/// beyond 64 bits is an error unless ``WritingOptions/largeIntegers`` says otherwise.
 public struct XMLPropertyListFormat: WireFormat {
     public init() {}
 
@@ -26,7 +27,7 @@ public struct XMLPropertyListFormat: WireFormat {
     public let mediaTypeWritten = MediaType.plist
     public let charsets: Set<String> = XMLEncoding.charsets
     public let traits = FormatTraits(
-        null: false, decimal: false, nonFinite: true, data: true, date: .wholeSeconds, uid: true, allScalars: false)
+        null: false, decimal: .text, nonFinite: true, data: true, date: .wholeSeconds, uid: true, allScalars: false)
 
     public func readTape(_ input: [UInt8], limits: ReadingLimits) throws(WireFormatError) -> Tape {
         try readTape(input, charset: nil, limits: limits)

@@ -35,6 +35,11 @@ struct Host {
         let store = try SQLiteStore(Self.storeSettings(settings, attachmentFolder, acceptsStore: acceptsStore))
         self.store = store
         try await store.install(plan.collections)
+        for (collection, records) in store.replacedValues.sorted(by: { $0.key < $1.key }) {
+            log.warning(
+                "Stored values that some wire format cannot carry were replaced.",
+                ["collection": "\(collection)", "records": "\(records)"])
+        }
         push = try PushWiring(settings.push, logger: logger)
         upstreams = settings.providers.map { HTTPUpstream($0.upstream, log: Log(logger, label: "upstream")) }
         identity = try await Identity(

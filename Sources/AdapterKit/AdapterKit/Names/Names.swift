@@ -35,7 +35,7 @@ public struct RoleName: ValidatedName {
     public static func isValid(_ text: String) -> Bool { text.isIdentifier(maximumLength: 64, others: "_-.") }
 }
 
-/// Identifies a record within its entity: 1 to 255 bytes of UTF-8 without control characters.
+/// Identifies a record within its entity: 1 to 255 bytes of UTF-8 without control characters, U+FFFE and U+FFFF.
 ///
 /// For an entity whose key is an integer it is the number's decimal text.
 public struct RecordID: ValidatedName {
@@ -43,6 +43,7 @@ public struct RecordID: ValidatedName {
     public init(unchecked text: String) { self.text = text }
     public static func isValid(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 255 && !text.utf8.contains { $0 < 0x20 || $0 == 0x7f }
+            && text.isCarriedByEveryFormat
     }
 }
 

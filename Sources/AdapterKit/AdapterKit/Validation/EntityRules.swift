@@ -28,7 +28,8 @@ public struct EntityRules: Sendable {
         let text = value.int64Value.map { String($0) } ?? value.stringValue ?? ""
         guard let id = RecordID(text) else {
             throw PorticoError(
-                .requestInvalid, "\(key.name) must have 1 to 255 bytes and no control characters.",
+                .requestInvalid,
+                "\(key.name) must have 1 to 255 bytes, no control characters, and neither U+FFFE nor U+FFFF.",
                 target: key.name.text)
         }
         return id
@@ -64,8 +65,8 @@ extension EntityRules {
 
     func checkKnown(_ fields: WireDictionary) throws(PorticoError) {
         for entry in fields where !entity.fields.contains(where: { $0.name.text.hasSameBytes(as: entry.key) }) {
-            throw PorticoError(
-                .requestInvalid, "\(entity.name) has no field `\(entry.key)`.", target: entry.key)
+            let name = entry.key.carriedByEveryFormat
+            throw PorticoError(.requestInvalid, "\(entity.name) has no field `\(name)`.", target: name)
         }
     }
 

@@ -7,6 +7,7 @@ extension IntegerRange {
 extension TextLimits {
     func examine(_ text: String) throws(Violation) {
         if !allow(text) { throw Violation("must be \(words)") }
+        try text.examineCarried()
     }
 }
 
@@ -14,8 +15,8 @@ extension Shape {
     static func examineDouble(_ value: WireValue) throws(Violation) {
         switch value {
         case .double(let number):
-            // SQLite and PostgreSQL disagree on what a NaN is, and JSON has none.
-            if number.isNaN { throw Violation("must be a number") }
+            // SQLite and PostgreSQL disagree on what a NaN is, and JSON has neither that nor infinities.
+            if !number.isFinite { throw Violation("must be a finite number") }
         case .int64, .uint64, .decimal:
             if value.exactDouble == nil { throw Violation("has more digits than a double carries") }
         default: throw Violation("must be a number")
@@ -24,6 +25,7 @@ extension Shape {
 
     static func examineDecimal(_ value: WireValue, scale: Int?) throws(Violation) {
         guard let number = value.exactDecimal else { throw Violation("must be a finite number") }
+        try number.examineCarried()
         if let scale, -number.exponent > scale { throw Violation("must have at most \(scale) digits after the point") }
     }
 }
@@ -31,9 +33,7 @@ extension Shape {
 extension WireValue {
     /// The number as a double, where a double carries it exactly.
     var exactDouble: Double? {
-        guard case .decimal(let number) = self else { return doubleValue }
-        guard let double = Double(number.description), double.isFinite else { return nil }
-        return WireDecimal(double.description) == number ? double : nil
+        if case .decimal(let number) = self { number.exactDouble } else { doubleValue }
     }
 
     /// Any finite number as a decimal; a double as the shortest decimal that reads back as it.

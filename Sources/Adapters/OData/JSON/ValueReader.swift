@@ -99,8 +99,10 @@ struct ValueReader: Sendable {
             if let text = json.stringValue {
                 return ["INF", "-INF", "NaN"].contains(text) ? StoredForm.value(text: text, type) : nil
             }
-            guard let number = json.decimalValue.flatMap({ Double($0.description) }) else { return nil }
-            return .double(type == .single ? Double(Float(number)) : number)
+            guard let exact = json.decimalValue else { return nil }
+            // A single is rounded by its type; a double that would lose digits of the number is none.
+            guard type == .single else { return exact.exactDouble.map(WireValue.double) }
+            return Double(exact.description).map { .double(Double(Float($0))) }
         case .stream: return nil
         default:
             if type.isSpatial { return isGeoJSON(json, type) ? json : nil }

@@ -22,6 +22,13 @@ struct Answers: Sendable {
         return DoorAnswer(status, headers: headers, body: body)
     }
 
+    /// Bytes that a caller stored.
+    func stored(_ bytes: [UInt8], _ content: StoredContent, headers: DoorHeaders = [:]) -> DoorAnswer {
+        var answer = DoorAnswer(stored: bytes, as: content, headers: headers)
+        answer.headers["OData-Version"] = format.version
+        return answer
+    }
+
     func nothing(_ status: Int = 204, headers: DoorHeaders = [:]) -> DoorAnswer {
         var headers = headers
         headers["OData-Version"] = format.version

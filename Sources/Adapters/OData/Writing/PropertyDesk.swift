@@ -54,7 +54,7 @@ struct PropertyDesk: Sendable {
 
     private func raw(_ value: WireValue, _ property: PropertyPlace, _ headers: DoorHeaders) -> DoorAnswer {
         if let bytes = value.dataValue {
-            return desk.answers.text(bytes, type: property.mediaType(in: tables), headers: headers)
+            return desk.answers.stored(bytes, StoredContent(property.mediaType(in: tables)), headers: headers)
         }
         let text = StoredForm(model: tables.model).text(of: value, type: property.type)
         guard let text else {

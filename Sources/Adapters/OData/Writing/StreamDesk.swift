@@ -5,7 +5,7 @@ import ODataRecords
 /// Streams: of media entities (`$value`) and of stream properties (Protocol 4.01, sections 11.4.7 and 11.4.8).
 struct StreamDesk: Sendable {
     /// Of bytes of which nobody said what they are.
-    static let standardType = "application/octet-stream"
+    static let standardType = StoredContent.unknownType
 
     private let desk: ResourceDesk
     private var request: ServiceRequest { desk.request }
@@ -34,11 +34,12 @@ struct StreamDesk: Sendable {
     private func read(_ record: Record, _ fields: StreamFields, _ name: String) -> DoorAnswer {
         let tag = EntityTag.text(record.revision)
         guard let bytes = record[fields.content].dataValue else { return desk.answers.nothing(headers: ["ETag": tag]) }
+        let content = StoredContent(record[fields.mediaType].stringValue)
+        let headers: DoorHeaders = ["ETag": tag]
         if let field = request.headers["If-None-Match"], EntityReading.matches(field, tag) {
-            return desk.answers.nothing(304, headers: ["ETag": tag])
+            return desk.answers.nothing(304, headers: headers.replacing(content.protection))
         }
-        let type = record[fields.mediaType].stringValue ?? Self.standardType
-        return desk.answers.text(bytes, type: type, headers: ["ETag": tag])
+        return desk.answers.stored(bytes, content, headers: headers)
     }
 
     private func write(

@@ -30,11 +30,10 @@ struct AttachmentReadEndpoint: Endpoint {
     }
 
     private func answer(_ digest: AttachmentDigest, _ size: Int64, _ range: ByteRange.Finding) -> GatewayResponse {
-        var headers: HTTPFields = [
-            .contentType: "application/octet-stream", .acceptRanges: "bytes", .eTag: "\"\(digest)\"",
-            .cacheControl: "private, no-cache", .contentDisposition: "attachment",
-            .contentSecurityPolicy: "sandbox; default-src 'none'",
-        ]
+        var headers = HTTPFields(stored: StoredContent(nil))
+        headers[.acceptRanges] = "bytes"
+        headers[.eTag] = "\"\(digest)\""
+        headers[.cacheControl] = "private, no-cache"
         let part: ByteRange
         switch range {
         case .whole: part = ByteRange(first: 0, last: size - 1)
@@ -113,6 +112,17 @@ extension AuthenticatedRequest {
     }
 }
 
+extension HTTPFields {
+    /// What an answer with bytes that a caller stored says about them.
+    init(stored content: StoredContent) {
+        self.init(
+            content.headers.fields.compactMap { field in
+                HTTPField.Name(field.name).map { HTTPField(name: $0, value: field.value) }
+            })
+    }
+}
+
 extension HTTPField.Name {
     static let contentSecurityPolicy = HTTPField.Name("Content-Security-Policy")!
+    static let crossOriginResourcePolicy = HTTPField.Name("Cross-Origin-Resource-Policy")!
 }

@@ -18,7 +18,7 @@ enum EventText {
 
     /// An event with data in JSON.
     static func event(_ name: String, id: String?, data: WireValue) throws -> ByteBuffer {
-        let options = WritingOptions(dateFractions: .truncate)
+        let options = WritingOptions.answer(nulls: .error)
         return event(name, id: id, try JSONFormat().write(data, options: options), isText: true)
     }
 
@@ -28,7 +28,7 @@ enum EventText {
 
     /// Formats that are not text stand in base64.
     static func page(_ page: PullPage, id: String, as format: any WireFormat) throws -> ByteBuffer {
-        let options = WritingOptions(nulls: format.traits.null ? .error : .omitMember, dateFractions: .truncate)
+        let options = WritingOptions.answer(nulls: format.traits.null ? .error : .omitMember)
         let bytes = try format.write(page.wireValue, options: options)
         return event("page", id: id, bytes, isText: format.name != .bplist && format.name != .cbor)
     }
@@ -45,7 +45,8 @@ enum EventText {
         if name != "page" { buffer.writeString("event: \(name)\n") }
         if let id { buffer.writeString("id: \(id)\n") }
         let text = isText ? data : Base64.encode(data)
-        for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true) {
+        // Empty lines too: a text within a document may have them.
+        for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             buffer.writeString("data: ")
             buffer.writeBytes(line)
             buffer.writeString("\n")

@@ -28,7 +28,9 @@ struct ExternalAccounts: Sendable {
     }
 
     private func displayName(_ identity: ExternalIdentity, _ name: AccountName) -> String {
-        let given = identity.displayName.map { String($0.unicodeScalars.prefix(AccountRecord.maximumDisplayName)) }
+        let given = identity.displayName.map {
+            String($0.carriedByEveryFormat.unicodeScalars.prefix(AccountRecord.maximumDisplayName))
+        }
         return given.flatMap { $0.isEmpty ? nil : $0 } ?? name.text
     }
 

@@ -98,13 +98,14 @@ extension StoreConformance {
     /// A value of every kind, at the ends of what they hold.
     static var everything: WireDictionary {
         [
-            "id": "ключ/1", "name": "Ünïcode \u{0} é \u{1F600}", "note": "", "rank": .int64(.min),
+            "id": "ключ/1", "name": "Ünïcode \r\n\t é \u{1F600}", "note": "", "rank": .int64(.min),
             "ratio": .double(.leastNonzeroMagnitude),
             "price": .decimal(WireDecimal("-0.10000000000000000000000000000000000001")!),
             "active": true, "at": .date(WireDate(secondsSinceReferenceDate: 1.0 / 3)), "bytes": .data([0, 255, 0]),
             "tags": ["b", "a", "b", ""], "marks": [.int64(.max), 0], "group": "g",
             "extra": [
-                "nested": [1, .null, .data([]), .uint64(.max), .double(-0.0)], "d": .decimal(WireDecimal("1e400")!),
+                "nested": [1, ["none": .null], .data([]), .uint64(.max), .double(-0.0)],
+                "d": .decimal(WireDecimal("1e400")!),
                 "at": .date(WireDate(secondsSinceReferenceDate: 0.1)),
             ],
             "serial": "s",

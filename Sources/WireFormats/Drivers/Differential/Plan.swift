@@ -18,10 +18,10 @@ struct Plan {
         documents = (values + Self.valuesPerDocument - 1) / Self.valuesPerDocument
     }
 
-    /// What the peers carry too: they round fractions of a second to microseconds, and some have no decimals.
+    /// What the peers carry too: they round fractions of a second to microseconds, and JSON's have no decimals.
     private var traits: FormatTraits {
         var traits = format.traits
-        traits.decimal = false
+        if traits.decimal == .exact { traits.decimal = .none }
         traits.uid = traits.uid && hasUIDs
         traits.date = .wholeSeconds
         return traits

@@ -10,6 +10,8 @@ import WireFormats
         (4_294_967_296, [0x13, 0, 0, 0, 1, 0, 0, 0, 0]), (-1, [0x13] + [UInt8](repeating: 0xFF, count: 8)),
         (.uint64(.max), [0x14] + [UInt8](repeating: 0, count: 8) + [UInt8](repeating: 0xFF, count: 8)),
         (.double(-0.0), [0x23, 0x80, 0, 0, 0, 0, 0, 0, 0]), (.decimal(WireDecimal("5.00")!), [0x10, 5]),
+        (.decimal(WireDecimal("12.50")!), [0x23, 0x40, 0x29, 0, 0, 0, 0, 0, 0]),
+        (.decimal(WireDecimal("-1.00000000000000001")!), [0x5F, 0x10, 20] + [UInt8]("-1.00000000000000001".utf8)),
         (.date(WireDate(secondsSinceReferenceDate: 0.5)), [0x33, 0x3F, 0xE0, 0, 0, 0, 0, 0, 0]),
         (.data([1]), [0x41, 1]), ("ab", [0x52, 0x61, 0x62]), ("é😀", [0x63, 0, 0xE9, 0xD8, 0x3D, 0xDE, 0]),
         (.string(String(repeating: "a", count: 15)), [0x5F, 0x10, 15] + [UInt8](repeating: 0x61, count: 15)),

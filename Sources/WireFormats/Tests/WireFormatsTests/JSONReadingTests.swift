@@ -1,5 +1,6 @@
 import AdapterKit
 import Testing
+import WireFormatTesting
 import WireFormats
 
 @Suite struct JSONReadingTests {
@@ -15,7 +16,16 @@ import WireFormats
         ("18446744073709551616", .decimal(WireDecimal("18446744073709551616")!)),
         ("0.1234567890123456789", .decimal(WireDecimal("0.1234567890123456789")!)),
         ("1.00000000000000000000000", .double(1)), ("1231231231231231.5e-10", .double(123123.12312312315)),
-        ("4.9e-324", .double(.leastNonzeroMagnitude)), ("0e999999999999", .double(0)),
+        ("5e-324", .double(.leastNonzeroMagnitude)), ("0e999999999999", .double(0)),
+        ("4.9e-324", .decimal(WireDecimal("4.9e-324")!)),
+        ("1234567890123456.7", .decimal(WireDecimal("1234567890123456.7")!)),
+        ("1234567890123456.8", .double(1234567890123456.8)), ("8.500000000000002", .double(8.500000000000002)),
+        ("8.500000000000001", .decimal(WireDecimal("8.500000000000001")!)),
+        ("0.10000000000000001", .decimal(WireDecimal("0.10000000000000001")!)),
+        ("-0.10000000000000001", .decimal(WireDecimal("-0.10000000000000001")!)),
+        ("-0.3000000000000000000", .double(-0.3)), ("9007199254740993.0", .decimal(WireDecimal("9007199254740993.0")!)),
+        ("9007199254740992.0", .double(9_007_199_254_740_992)),
+        ("0.00000000000000000000012345678901234568", .double(1.2345678901234568e-22)),
         ("1.7976931348623157e308", .double(1.7976931348623157e308)),
         ("\"\\u00e9\\ud83d\\ude00\\n\\/\\\"\"", "é😀\n/\""), ("\"é😀\u{10FFFF}\u{7F}\"", "é😀\u{10FFFF}\u{7F}"),
         ("\"\\u0000\"", "\0"), ("{\"\":1,\"\\u00e9\":2,\"e\u{301}\":3}", ["": 1, "é": 2, "e\u{301}": 3]),
@@ -100,6 +110,66 @@ import WireFormats
     private func expectLimit(_ input: [UInt8], _ limits: ReadingLimits) {
         #expect { try JSONFormat().read(input, limits: limits) } throws: {
             ($0 as? WireFormatError)?.kind == .limitExceeded
+        }
+    }
+}
+
+@Suite struct JSONNumberTests {
+    /// Numbers of 1 to 21 digits with points and exponents, many of them near doubles' own digits.
+    private func numbers(_ count: Int) -> [String] {
+        var random = SeededRandom(seed: 7)
+        return (0..<count).map { _ in
+            let length = Int.random(in: 1...21, using: &random)
+            var digits = (0..<length).map { _ in String(Int.random(in: 0...9, using: &random)) }.joined()
+            if Bool.random(using: &random) {
+                let shown = Double.random(in: 0..<1e6, using: &random).description.filter {
+                    $0 != "." && $0 != "e" && $0 != "-"
+                }
+                digits = String(shown.prefix(length)) + (Bool.random(using: &random) ? "1" : "")
+            }
+            digits = String(digits.drop { $0 == "0" })
+            if digits.isEmpty { digits = "1" }
+            let split = Int.random(in: 0...digits.utf8.count, using: &random)
+            let whole = split == 0 ? "0" : String(digits.prefix(split))
+            let fraction = split == digits.utf8.count ? "0" : String(digits.dropFirst(split))
+            let exponent =
+                Int.random(in: 0..<3, using: &random) == 0 ? "e\(Int.random(in: -300...280, using: &random))" : ""
+            return "\(Bool.random(using: &random) ? "-" : "")\(whole).\(fraction)\(exponent)"
+        }
+    }
+
+    @Test func `a number comes back as it was, from the tree and from the tape`() throws {
+        for text in numbers(20_000) {
+            let bytes = Array("[\(text)]".utf8)
+            let expected = try #require(WireDecimal(text))
+            for written in [
+                try JSONFormat().write(JSONFormat().read(bytes)),
+                try JSONFormat().write(JSONFormat().readTape(bytes, limits: ReadingLimits())),
+            ] {
+                let back = String(decoding: written.dropFirst().dropLast(), as: UTF8.self)
+                #expect(WireDecimal(back) == expected, "\(text) became \(back)")
+            }
+        }
+    }
+
+    @Test func `a number goes through every format, as digits in text where it has to`() throws {
+        for text in numbers(2000) {
+            let value = try JSONFormat().read(Array("[\(text)]".utf8))
+            let expected = try #require(WireDecimal(text))
+            for format in FormatCatalogue.standard.formats {
+                let options = WritingOptions(largeIntegers: .text)
+                let back = try format.read(format.write(value, options: options)).arrayValue?.first
+                let number: WireDecimal? =
+                    switch back {
+                    case .decimal(let number): number
+                    case .double(let number): WireDecimal(number.description)
+                    case .int64(let number): WireDecimal(number)
+                    case .uint64(let number): WireDecimal(number)
+                    case .string(let digits): WireDecimal(digits)
+                    default: nil
+                    }
+                #expect(number == expected, "\(text) became \(String(describing: back)) in \(format.name)")
+            }
         }
     }
 }

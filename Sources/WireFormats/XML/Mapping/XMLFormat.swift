@@ -39,7 +39,7 @@ public struct XMLFormat: WireFormat {
     public let mediaTypeWritten = MediaType.xml
     public let charsets: Set<String> = XMLEncoding.charsets
     public let traits = FormatTraits(
-        null: true, decimal: true, nonFinite: true, data: true, date: .exact, uid: true, allScalars: false)
+        null: true, decimal: .exact, nonFinite: true, data: true, date: .exact, uid: true, allScalars: false)
 
     public func readTape(_ input: [UInt8], limits: ReadingLimits) throws(WireFormatError) -> Tape {
         try readTape(input, charset: nil, limits: limits)

@@ -20,8 +20,10 @@ struct Version2Answer: Sendable {
 
 enum Version2Content: Sendable {
     case nothing
-    /// The same in every format: `$count`, `$value`, streams, `$metadata`.
+    /// The same in every format: `$count`, `$value` of what is no bytes, `$metadata`.
     case raw([UInt8], type: String)
+    /// Bytes that a caller stored.
+    case stored([UInt8], StoredContent)
     /// Written already, in the format that was asked for.
     case written(DoorAnswer.Body, type: String)
     /// The names of the sets.

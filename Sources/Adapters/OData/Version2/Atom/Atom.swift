@@ -53,7 +53,7 @@ struct Atom: Version2Format {
     /// The media type.
     private func write(_ content: Version2Content, _ scope: Version2Scope, to output: inout XMLOutput) -> String {
         switch content {
-        case .nothing, .raw, .written: return AtomType.xml
+        case .nothing, .raw, .stored, .written: return AtomType.xml
         case .service(let sets):
             AtomDocuments.service(sets, scope, to: &output)
             return AtomType.service

@@ -39,7 +39,7 @@ struct Version2JSONWriter: Sendable {
             rows.level.write(entry.row, answer, to: &output)
         case .property(let property): write(property, to: &output)
         case .links(let links): write(links, to: &output)
-        case .nothing, .raw, .written: output.null()
+        case .nothing, .raw, .stored, .written: output.null()
         }
     }
 

@@ -134,7 +134,8 @@ struct Version2Reading: Sendable {
     /// `$value`. A null has none.
     private func raw(_ value: WireValue, _ property: PropertyPlace, _ headers: DoorHeaders) throws -> Version2Answer {
         if let bytes = value.dataValue {
-            return Version2Answer(headers: headers, content: .raw(bytes, type: property.mediaType(in: own.tables)))
+            return Version2Answer(
+                headers: headers, content: .stored(bytes, StoredContent(property.mediaType(in: own.tables))))
         }
         let form = Version2Form(model: own.tables.model)
         guard !value.isNull, let text = form.text(of: value, property.type) ?? form.document(value, property.type)

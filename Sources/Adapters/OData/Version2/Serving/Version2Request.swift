@@ -17,6 +17,8 @@ struct Version2Request: Sendable {
         case .raw(let bytes, let type):
             headers["Content-Type"] = type
             return DoorAnswer(answer.status, headers: headers, body: bytes)
+        case .stored(let bytes, let content):
+            return DoorAnswer(answer.status, stored: bytes, as: content, headers: headers)
         case .written(let body, let type):
             headers["Content-Type"] = type
             return DoorAnswer(answer.status, headers: headers, body: body)
