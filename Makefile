@@ -14,22 +14,29 @@ FUZZ_SECONDS ?= 600
 SOAK_SECONDS ?= 1800
 # The plugins that are built with the host, folders of Plugins/.
 export PLUGINS := Notes
-.PHONY: help run test build check check-deploy bench instructions kills power-loss sync-model store-speed fuzz simulate soak scan docs install clean
+# A regular expression for the names of the tests that `make test` runs: unit tests as Target.Suite/test, end-to-end tests
+# as module.Class.test. One that begins with test_ takes end-to-end tests alone.
+export FILTER ?=
+.PHONY: help run test test-all build build-host check check-deploy bench instructions kills power-loss sync-model store-speed fuzz simulate soak scan docs install clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
 
-run: build ## build release and serve the demo on http://127.0.0.1:8080, its data in .portico/
+run: build-host ## build release and serve the demo on http://127.0.0.1:8080, its data in .portico/
 	@.ci/demo
 
-test: need-build need-test ## every test of every package, the end-to-end tests, then the mass checks of .ci/test-drivers
-	@.ci/test-packages
-	@.ci/test-consumer
-	@.ci/test-end-to-end
-	@.ci/test-drivers
+test: need-build need-quick ## unit tests and one end-to-end pass of every adapter; FILTER=EXPRESSION for some of all tests
+	@.ci/test quick
 
-build: need-build ## release build; binaries in .build/release/, plugins in .build/release/plugins/
-	@swift build -c release -j $(JOBS)
+test-all: need-build need-test ## every test of every package, every end-to-end test, the mass checks of .ci/test-drivers
+	@.ci/test all
+
+build: build-host ## release build; binaries in .build/release/, plugins in .build/release/plugins/
+	@swift build -c release -j $(JOBS) --product porticoctl
+
+# What serves, without the tests, drivers and demonstrations of the package.
+build-host: need-build
+	@swift build -c release -j $(JOBS) --product portico
 	@.ci/build-plugins release $(PLUGINS)
 
 check: need-build need-check check-deploy ## format, strictness, imports, arrows, texts; each check proved by sabotage
@@ -40,6 +47,7 @@ check-deploy: need-check
 	@Deploy/verify
 
 bench: need-formats need-servers build .build/bench-venv/done ## the gateway, the formats and the client against their peers; Benchmarks/RESULTS.md
+	@swift build -c release --product store-speed -j $(JOBS)
 	@swift build -c release --package-path Benchmarks/Formats -j $(JOBS)
 	@swift build -c release --package-path Benchmarks/Replica -j $(JOBS)
 	@Benchmarks/run
@@ -57,10 +65,9 @@ soak: need-build need-test simulate kills ## long fault tests: half an hour of m
 # is begun, and how many there were is told.
 SEEDS ?= 100000
 SIMULATE_SECONDS ?= 3600
-SIMULATOR := Sources/SyncSimulator
 simulate: need-build ## SEEDS runs of devices, network and server with faults of every kind: no promise may break
-	@swift build -c release --package-path $(SIMULATOR) --product sync-simulator -j $(JOBS)
-	@.ci/simulate $(SIMULATOR)/.build/release/sync-simulator $(SEEDS) $(SIMULATE_SECONDS) $(JOBS)
+	@swift build -c release --product sync-simulator -j $(JOBS)
+	@.ci/simulate .build/release/sync-simulator $(SEEDS) $(SIMULATE_SECONDS) $(JOBS)
 
 kills: need-build ## the store, killed a hundred times while it writes: nothing acknowledged may be lost
 	@swift build --product store-kill-driver -j $(JOBS)
@@ -89,7 +96,7 @@ install: need-install build ## PREFIX=… gets bin/ lib/ plugins/ that run witho
 	@Deploy/install-tree "$(PREFIX)"
 
 clean: ## remove what was built
-	rm -rf .build Benchmarks/Formats/.build Benchmarks/Replica/.build $(patsubst %,%/.build,$(shell grep -v '^\#' .ci/packages))
+	rm -rf .build Benchmarks/*/.build Sources/*/.build Plugins/*/.build
 
 .build/bench-venv/done: Benchmarks/Gateway/fastapi_peer/requirements.txt
 	@python3 -m venv .build/bench-venv

@@ -13,6 +13,7 @@ let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "Adapter
 let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireFormats")
 let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
 let client = Target.Dependency.product(name: "Client", package: "Client")
+func sync(_ name: String) -> Target.Dependency { .product(name: name, package: "SyncEngine") }
 func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
@@ -38,6 +39,17 @@ func driver(_ name: String, path: String, _ dependencies: [Target.Dependency]) -
     .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: strict)
 }
 
+/// The tests of a package below `Sources`, built and run with the host's, so that one build serves all tests. The package's
+/// own manifest has them as well, for working on it alone. They are compiled under its name: declarations with `package`
+/// access are visible to them in both builds.
+func packageTests(_ name: String, of package: String, path: String? = nil, _ dependencies: [Target.Dependency])
+    -> Target
+{
+    .testTarget(
+        name: name, dependencies: dependencies, path: path ?? "Sources/\(package)/Tests/\(name)", packageAccess: false,
+        swiftSettings: strict + [.unsafeFlags(["-package-name", package.lowercased()])])
+}
+
 let package = Package(
     name: "Portico",
     platforms: [.macOS(.v15)],
@@ -53,6 +65,7 @@ let package = Package(
         .package(path: "Sources/OData"),
         .package(path: "Sources/WireFormats"),
         .package(path: "Sources/SyncEngine"),
+        .package(path: "Sources/SyncSimulator"),
         // Exact versions, because Package.resolved is not committed.
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
@@ -233,6 +246,42 @@ let package = Package(
             [
                 "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", adapterKit,
                 .product(name: "AdapterTesting", package: "AdapterTesting"),
+            ]),
+        packageTests("ValueTreeTests", of: "AdapterKit", [adapterKit]),
+        packageTests("AdapterKitTests", of: "AdapterKit", [adapterKit]),
+        packageTests(
+            "WireFormatsTests", of: "WireFormats",
+            [wireFormats, .product(name: "WireFormatTesting", package: "WireFormats"), adapterKit]),
+        packageTests(
+            "ODataAddressesTests", of: "OData",
+            [
+                odata("ODataAddresses"), odata("ODataQueries"), odata("ODataLanguage"), odata("ODataRecords"),
+                odata("ODataModel"), adapterKit,
+            ]),
+        packageTests(
+            "ODataQueriesTests", of: "OData",
+            [odata("ODataQueries"), odata("ODataLanguage"), odata("ODataRecords"), odata("ODataModel"), adapterKit]),
+        packageTests("ODataRecordsTests", of: "OData", [odata("ODataRecords"), odata("ODataModel"), adapterKit]),
+        packageTests("ODataModelTests", of: "OData", [odata("ODataModel"), adapterKit, wireFormats]),
+        packageTests("ODataLanguageTests", of: "OData", [odata("ODataLanguage"), odata("ODataModel"), adapterKit]),
+        packageTests(
+            "SyncEngineTests", of: "SyncEngine",
+            [
+                syncEngine, sync("SyncMessages"), sync("MemoryStore"), sync("StoreConformance"), adapterKit,
+            ]),
+        packageTests("SyncDeviceTests", of: "SyncEngine", [sync("SyncDevice"), sync("SyncMessages"), adapterKit]),
+        packageTests(
+            "SyncSimulatorTests", of: "SyncSimulator", path: "Sources/SyncSimulator/Tests",
+            [.product(name: "SyncSimulator", package: "SyncSimulator")]),
+        packageTests(
+            "AdapterTestingTests", of: "AdapterTesting",
+            [.product(name: "AdapterTesting", package: "AdapterTesting"), adapterKit]),
+        packageTests(
+            "ClientTests", of: "Client",
+            [
+                client, .product(name: "ReplicaStorage", package: "Client"), adapterKit, wireFormats,
+                sync("SyncMessages"), sync("SyncDevice"), .product(name: "GRDB", package: "GRDB.swift"), syncEngine,
+                sync("MemoryStore"),
             ]),
     ],
     swiftLanguageModes: [.v6]

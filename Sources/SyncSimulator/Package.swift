@@ -15,7 +15,8 @@ let package = Package(
     name: "SyncSimulator",
     platforms: [.macOS(.v15)],
     products: [
-        .library(name: "SyncSimulator", targets: ["SyncSimulator"])
+        .library(name: "SyncSimulator", targets: ["SyncSimulator"]),
+        .executable(name: "sync-simulator", targets: ["sync-simulator"]),
     ],
     dependencies: [
         .package(path: "../AdapterKit"),

@@ -16,6 +16,8 @@ let package = Package(
         // The conformance suite and the generator of values, for whoever adds a format.
         .library(name: "WireFormatTesting", targets: ["WireFormatTesting"]),
         .library(name: "WireFormatFuzzing", type: .static, targets: ["WireFormatFuzzing"]),
+        .executable(name: "wire-differential", targets: ["wire-differential"]),
+        .executable(name: "wire-verdict", targets: ["wire-verdict"]),
     ],
     dependencies: [
         .package(path: "../AdapterKit")

@@ -22,9 +22,19 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("PORTICO_BUILD", ROOT / ".build" / "debug"))
 START_SECONDS = 60
+# Taken out of the environment: to a gateway, what begins like this is configuration.
+# Set: each gateway that a test starts waits for the Return key before the first request.
+PAUSE = os.environ.pop("PORTICO_TEST_PAUSE", None)
+# A folder that gets the log of each gateway; the runner names one for each module.
+LOGS = os.environ.pop("PORTICO_TEST_LOGS", None)
+# What `started_data` returns; the runner makes it once for all modules.
+STARTED = os.environ.pop("PORTICO_TEST_DATA", None)
 DEMO = "Config/demo.yaml"
 # The demo has a hundred thousand; a debug build would write them for a minute.
 STUDENTS = 400
+SAMPLES = ("--set", f"adapters.odata.services.admissions.samples={STUDENTS}")
+# A debug build takes seconds for a hash of the default cost.
+CHEAP_PASSWORDS = ("--set", "identity.passwords.cost=10")
 
 JSON = "application/json"
 PLIST = "application/x-plist"
@@ -55,15 +65,20 @@ class Gateway:
     def __init__(self, *settings, config=DEMO, data=None, environment=None):
         self.owns_data = data is None
         self.data = pathlib.Path(data or tempfile.mkdtemp(prefix="portico-"))
-        if data is None and config == DEMO and not environment and not any("store." in str(part) for part in settings):
+        text = (ROOT / config).read_text()
+        is_demo = (ROOT / DEMO).read_text() in text
+        overrides = [*map(str, settings), *(environment or {})]
+        if data is None and is_demo and not any("store." in part or part.startswith("PORTICO_") for part in overrides):
             shutil.copytree(started_data(), self.data, ignore=shutil.ignore_patterns("*.sock", "*.log"), dirs_exist_ok=True)
         self.log_path = self.data / "test.log"
         arguments = [BUILD / "portico", "serve", "--config", config, "--data", self.data, "--set", "http.port=0",
             # Debug builds on a busy machine hash passwords for longer than the usual deadline.
             "--set", "http.deadlines.request=120s",
         ]
-        if config == DEMO:
-            arguments += ["--set", f"adapters.odata.services.admissions.samples={STUDENTS}"]
+        if is_demo:
+            arguments += SAMPLES
+        if "demoAccounts:" in text:
+            arguments += CHEAP_PASSWORDS
         log = open(self.log_path, "ab")
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PORTICO_")}
         self.process = subprocess.Popen(
@@ -76,6 +91,8 @@ class Gateway:
         )
         log.close()
         self.port = self._wait_for_port()
+        if PAUSE:
+            input(f"\nportico serves at http://127.0.0.1:{self.port}; lldb -p {self.process.pid} attaches. Return goes on. ")
 
     def _wait_for_port(self):
         for line in self.process.stdout:
@@ -109,6 +126,8 @@ class Gateway:
     def remove(self):
         if self.process.poll() is None:
             self.kill()
+        if LOGS and self.log_path.exists():
+            shutil.copy(self.log_path, pathlib.Path(LOGS, f"gateway-{self.process.pid}.log"))
         if self.owns_data:
             shutil.rmtree(self.data, ignore_errors=True)
 
@@ -161,7 +180,9 @@ class Gateway:
 @functools.cache
 def started_data():
     """A data directory as the demo's first start leaves it. That start takes a debug build longer than most tests take:
-    it hashes passwords and loads the samples."""
+    it loads the samples."""
+    if STARTED:
+        return STARTED
     folder = tempfile.mkdtemp(prefix="portico-started-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     status = Gateway(data=folder).stop()

@@ -9,6 +9,8 @@ import unittest
 
 from harness import Gateway, run_portico
 
+QUICK = True
+
 
 class ChangedBehindItsBack(unittest.TestCase):
     @classmethod

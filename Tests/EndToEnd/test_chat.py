@@ -8,6 +8,8 @@ import uuid
 
 from harness import BPLIST, JSON, PLIST, XML, Gateway, GatewayTest
 
+QUICK = True
+
 FORM = "application/x-www-form-urlencoded"
 COMPLAINT = "Problems parsing request-string as JSON"
 

@@ -6,6 +6,8 @@ import unittest
 
 from harness import GatewayTest
 
+QUICK = True
+
 CANARY = "/canary"
 SMUGGLED = f"GET {CANARY} HTTP/1.1\r\nHost: a\r\n\r\n"
 LOGIN = "POST /auth/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"

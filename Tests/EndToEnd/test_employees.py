@@ -6,6 +6,8 @@ import xml.etree.ElementTree as ElementTree
 
 from harness import BPLIST, JSON, PLIST, XML, GatewayTest
 
+QUICK = True
+
 PATH = "/OrganizationInterfaceImplMobile/employeeSearch"
 KEYS = {"firstName", "lastName", "division", "email", "phoneNumber"}
 

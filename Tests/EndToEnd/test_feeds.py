@@ -9,6 +9,8 @@ import unittest
 
 from harness import BPLIST, BUILD, JSON, PLIST, ROOT, XML, GatewayTest, has_tool, run_tool
 
+QUICK = True
+
 FEED = "/plists/sonnets"
 DTD = """<!ENTITY % plistObject "(array | data | date | dict | real | integer | string | true | false )" >
 <!ELEMENT plist %plistObject;><!ATTLIST plist version CDATA "1.0">

@@ -10,6 +10,8 @@ import zlib
 
 from harness import BPLIST, JSON, PLIST, XML, GatewayTest
 
+QUICK = True
+
 NOTES = "/api/v1/notes/notes"
 
 

@@ -9,6 +9,8 @@ import urllib.parse
 
 from harness import JSON, PLIST, GatewayTest
 
+QUICK = True
+
 NOTES = "/api/v1/notes/notes"
 
 

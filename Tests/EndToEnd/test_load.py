@@ -10,6 +10,8 @@ import unittest
 
 from harness import Gateway, GatewayTest
 
+ALONE = True
+
 REQUEST = b"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n"
 
 

@@ -8,6 +8,8 @@ import uuid
 
 from harness import BPLIST, JSON, PLIST, XML, GatewayTest
 
+QUICK = True
+
 NOTES = "/api/v1/notes/notes"
 
 

@@ -7,6 +7,8 @@ import xml.etree.ElementTree as ElementTree
 
 from harness import GatewayTest, run_portico
 
+QUICK = True
+
 ROOT = "/odata/v4/admissions/"
 
 

@@ -5,6 +5,8 @@ import unittest
 
 from harness import GatewayTest
 
+QUICK = True
+
 ROOT = "/odata/v4/reference/"
 
 

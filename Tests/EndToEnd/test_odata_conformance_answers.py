@@ -4,6 +4,8 @@ import unittest
 
 from odata_reference import ReferenceTest
 
+QUICK = True
+
 
 class Answers(ReferenceTest):
     def first(self, *names):

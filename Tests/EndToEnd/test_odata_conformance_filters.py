@@ -4,6 +4,8 @@ import unittest
 
 from odata_reference import ReferenceTest
 
+QUICK = True
+
 LAPTOPS = ["Laptop", "Premium Laptop Pro"]
 DEAR = ["Laptop", "Premium Laptop Pro", "Smartphone"]
 

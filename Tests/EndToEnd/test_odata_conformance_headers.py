@@ -4,6 +4,8 @@ import unittest
 
 from odata_reference import ReferenceTest
 
+QUICK = True
+
 
 class HeaderFields(ReferenceTest):
     def test_what_an_answer_varies_with_is_told(self):

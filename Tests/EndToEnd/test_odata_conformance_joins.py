@@ -4,6 +4,8 @@ import unittest
 
 from odata_reference import ReferenceTest
 
+QUICK = True
+
 BOTH = "$crossjoin(Products,Categories)"
 MATCH = "$filter=Products/CategoryID eq Categories/ID"
 

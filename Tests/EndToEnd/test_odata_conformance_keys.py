@@ -4,6 +4,8 @@ import unittest
 
 from odata_reference import ReferenceTest
 
+QUICK = True
+
 NOBODY = "00000000-0000-0000-0000-0000000000ff"
 
 

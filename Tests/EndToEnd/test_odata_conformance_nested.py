@@ -4,6 +4,8 @@ import unittest
 
 from odata_reference import ReferenceTest
 
+QUICK = True
+
 
 class Nested(ReferenceTest):
     def descriptions(self, path):

@@ -4,6 +4,8 @@ import unittest
 
 from odata_reference import ReferenceTest
 
+QUICK = True
+
 
 class Versions(ReferenceTest):
     def test_the_version_that_is_spoken_is_told(self):

@@ -6,6 +6,8 @@ import urllib.parse
 
 from harness import GatewayTest, run_portico
 
+QUICK = True
+
 ROOT = "/odata/v4/reference/"
 VERSION_2 = "/odata/v2/reference/"
 LIMITS = {

@@ -7,6 +7,8 @@ import uuid
 
 from harness import ROOT, GatewayTest
 
+QUICK = True
+
 MODEL = ROOT / "Tests/EndToEnd/models/rules.csdl.xml"
 SERVICE = "/odata/v4/rules/"
 RECORDS = "/api/v1/odata/rules-"

@@ -6,6 +6,8 @@ import xml.etree.ElementTree as ElementTree
 
 from harness import JSON, ROOT, GatewayTest
 
+QUICK = True
+
 MODEL = ROOT / "Tests/EndToEnd/models/orders.edmx.xml"
 OLD, NEW = "/sap/opu/odata/sap/ORDERS/", "/odata/v4/orders/"
 SAP = "{http://www.sap.com/Protocols/SAPData}"

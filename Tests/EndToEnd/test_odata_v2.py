@@ -8,6 +8,8 @@ import xml.etree.ElementTree as ElementTree
 
 from harness import JSON, GatewayTest
 
+QUICK = True
+
 ROOT = "/odata/v2/admissions/"
 REFERENCE = "/odata/v2/reference/"
 SAP = "/sap/opu/odata/sap/ADMISSIONSCOUNSELOR/"

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import BUILD, ROOT, Gateway
+from harness import BUILD, CHEAP_PASSWORDS, ROOT, SAMPLES, Gateway
 
 
 class HandingOver(unittest.TestCase):
@@ -97,7 +97,8 @@ class Activation(unittest.TestCase):
 
     def start(self):
         """As systemd does: the socket is descriptor 3, and the variables name the process itself."""
-        command = [str(BUILD / "portico"), "serve", "--config", "Config/demo.yaml", "--data", str(self.data)]
+        command = [str(BUILD / "portico"), "serve", "--config", "Config/demo.yaml", "--data", str(self.data), *SAMPLES,
+            *CHEAP_PASSWORDS]
         script = 'export LISTEN_FDS=1 LISTEN_PID=$$; exec "$@"'
         kept = os.dup(self.listener.fileno())
         try:

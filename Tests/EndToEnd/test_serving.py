@@ -74,6 +74,15 @@ class Configuration(unittest.TestCase):
         self.refused(DEMO_ACCOUNT, "loopback", arguments=["--set", "http.host=0.0.0.0"])
         self.refused(DEMO_ACCOUNT, "loopback", environment={"PORTICO_HTTP_HOST": "0.0.0.0"})
 
+    def test_only_a_configuration_with_demo_accounts_makes_password_hashes_cheaper(self):
+        cheap = ["--set", "identity.passwords.cost=10"]
+        for command in ["check", "serve"]:
+            self.refused("", "identity.passwords.cost", "demo accounts", arguments=cheap, command=command)
+        self.refused("identity:\n  passwords:\n    cost: 14\n", "identity.passwords.cost")
+        self.refused(DEMO_ACCOUNT, "identity.passwords.cost", arguments=["--set", "identity.passwords.cost=9"])
+        allowed = self.run_with(DEMO_ACCOUNT, *cheap)
+        self.assertEqual(allowed.returncode, 0, allowed)
+
     def test_a_plain_secret_is_never_printed(self):
         done = self.run_with("http:\n  prot: 1\n" + DEMO_ACCOUNT)
         self.assertNotIn("portico-demo", done.stderr + done.stdout)
@@ -155,7 +164,8 @@ class Stopping(unittest.TestCase):
         with socket.create_server(("127.0.0.1", 0)) as taken, tempfile.TemporaryDirectory() as data:
             port = taken.getsockname()[1]
             done = run_portico(
-                "serve", "--config", "Config/demo.yaml", "--data", data, "--set", f"http.port={port}", timeout=60)
+                "serve", "--config", "Config/demo.yaml", "--data", data, "--set", f"http.port={port}",
+                "--set", "store.sampleData=false", timeout=60)
         self.assertEqual(done.returncode, 1, done)
         self.assertIn(f"127.0.0.1:{port} cannot be listened at", done.stderr)
 

@@ -13,6 +13,8 @@ import unittest
 
 from harness import JSON, GatewayTest
 
+ALONE = True
+
 SECONDS = float(os.environ.get("PORTICO_SOAK", "6"))
 CALLERS = 8
 SEED = 20261122

@@ -6,6 +6,8 @@ import uuid
 from device import CODECS, JSON, Device, Refused
 from harness import XML, GatewayTest
 
+QUICK = True
+
 
 class Pulling(GatewayTest):
     settings = ("--set", "store.sampleData=false")

@@ -6,6 +6,8 @@ import uuid
 from device import Device
 from harness import GatewayTest, run_portico
 
+QUICK = True
+
 
 class Explaining(GatewayTest):
     def run_tool(self, *arguments):

@@ -12,6 +12,8 @@ from device import Device
 from events import Stream
 from harness import Gateway, GatewayTest
 
+QUICK = True
+
 
 class Live(GatewayTest):
     settings = ("--set", "limits.streamsPerPrincipal=3", "--set", "sync.live.heartbeat=1s")

@@ -13,6 +13,8 @@ import unittest
 from harness import Gateway, run_portico
 from streams import trusting_nobody
 
+QUICK = True
+
 
 def make_certificate(folder, name="localhost"):
     files = folder / "certificate.pem", folder / "key.pem"

@@ -15,6 +15,8 @@ import unittest
 import es256
 from harness import JSON, GatewayTest
 
+QUICK = True
+
 GONE = object()
 CLIENTS = 50
 

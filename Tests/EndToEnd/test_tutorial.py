@@ -3,14 +3,14 @@
 import subprocess
 import unittest
 
-from harness import ROOT
+from harness import BUILD, ROOT
 
 CLIENT = ROOT / "Sources" / "Client"
 STEPS = CLIENT / "Client.docc" / "Resources"
-MODULES = CLIENT / ".build" / "debug" / "Modules"
+MODULES = BUILD / "Modules"
 
 
-@unittest.skipUnless(MODULES.exists(), "the client library is not built")
+@unittest.skipUnless((MODULES / "Client.swiftmodule").exists(), "the client library is not built")
 class Tutorial(unittest.TestCase):
     def test_every_step_compiles(self):
         programs = sorted(path for path in STEPS.glob("*.swift") if "package" not in path.name)
@@ -24,7 +24,7 @@ class Tutorial(unittest.TestCase):
 
 def includes():
     """Where the modules are, and the maps of the C libraries that they name."""
-    checkouts = CLIENT / ".build" / "checkouts"
+    checkouts = ROOT / ".build" / "checkouts"
     maps = [path.parent for depth in ("*", "*/include") for path in sorted(checkouts.glob(f"*/Sources/{depth}/module.modulemap"))]
     return [part for path in [MODULES, ROOT / "Sources" / "AdapterKit" / "CAdapterKitStamp", *maps] for part in ("-I", str(path))]
 

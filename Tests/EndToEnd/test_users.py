@@ -8,6 +8,8 @@ import xml.etree.ElementTree as ElementTree
 
 from harness import BPLIST, JSON, PLIST, XML, GatewayTest, has_tool, run_tool
 
+QUICK = True
+
 NAMESPACE = "{http://captechventures.com/schema}"
 
 

@@ -6,6 +6,8 @@ import unittest
 
 from harness import JSON, GatewayTest
 
+QUICK = True
+
 NOTES = "/api/v1/notes/notes"
 
 

@@ -1,5 +1,6 @@
 import AdapterKit
 import HostConfiguration
+import Identity
 
 /// The configuration reference: the host's own keys, and those of the adapters that it knows.
 enum HostReference {
@@ -189,6 +190,11 @@ enum HostReference {
         ConfigurationKey(
             "identity.login.backoff", .duration, default: "1s",
             "The first wait after too many failed sign-ins; it doubles."),
+        ConfigurationKey(
+            "identity.passwords.cost",
+            .integer(ScryptParameters.leastLogRounds...ScryptParameters.recommended.logRounds), default: "15",
+            "The cost of a new password hash, as the base-2 logarithm of scrypt's N. Less than 15 is for tests: it needs "
+                + "demo accounts."),
         ConfigurationKey(
             "identity.demoAccounts", .list(of: .mapping(accountKeys)), default: "[]",
             "Accounts made at the first start, for trying out; they forbid listening beyond loopback."),

@@ -64,6 +64,7 @@ struct HostSettings {
         providers = try ProviderPlan.all(resolved)
         push = try PushPlan(resolved)
         try refuseDemoBeyondLoopback()
+        try refuseCheapPasswordHashes()
         try refuseLongSocketPath()
     }
 
@@ -104,5 +105,13 @@ struct HostSettings {
     private func refuseDemoBeyondLoopback() throws {
         guard !demoAccounts.isEmpty, host != "localhost", host != "::1", !isLoopbackIPv4 else { return }
         throw Refusal("A configuration with demo accounts listens on the loopback interface only, not at \(host).")
+    }
+
+    /// Cheap hashes are for test configurations, which have demo accounts and therefore listen on loopback only.
+    private func refuseCheapPasswordHashes() throws {
+        let cost = identity.passwords.scrypt.logRounds
+        let least = ScryptParameters.recommended.logRounds
+        guard demoAccounts.isEmpty, cost < least else { return }
+        throw Refusal("identity.passwords.cost: less than \(least) needs demo accounts, not \(cost).")
     }
 }

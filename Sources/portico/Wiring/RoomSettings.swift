@@ -117,6 +117,8 @@ extension IdentityConfiguration {
         tokens.accessLifetime = values.duration("identity.tokens.accessLifetime")
         tokens.refreshLifetime = values.duration("identity.tokens.refreshLifetime")
         basic.enabled = values.flag("identity.basic.enabled")
+        let cost = values.integer("identity.passwords.cost")
+        if let scrypt = ScryptParameters.recommended.with(logRounds: cost) { passwords.scrypt = scrypt }
         auditRetention = values.optionalDuration("identity.audit.retention")
         let first = values.duration("identity.login.backoff")
         backoff.pair.first = first

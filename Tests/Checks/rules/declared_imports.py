@@ -20,13 +20,19 @@ _REFUSED = {
 
 def check(repository):
     modules = Modules(repository)
-    owners = {path: target for package in repository.packages for target in package.targets for path in target.sources}
+    # A package's tests are in its own manifest and in the host's; each has to declare what they import.
+    owners = {}
+    for package in repository.packages:
+        for target in package.targets:
+            for path in target.sources:
+                owners.setdefault(path, []).append(target)
     for path in repository.swift_files():
         imports = imports_of(repository.text(path) or "")
         if path.endswith("Package.swift"):
             yield from _undeclared(path, imports, {"PackageDescription"}, "a manifest")
         elif path in owners:
-            yield from _in_target(path, imports, owners[path], modules)
+            found = [finding for target in owners[path] for finding in _in_target(path, imports, target, modules)]
+            yield from dict.fromkeys(found)
         elif ".docc/" in path:
             pass  # A tutorial's step is a whole program, which Tests/EndToEnd/test_tutorial.py compiles.
         else:

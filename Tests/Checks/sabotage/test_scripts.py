@@ -18,14 +18,34 @@ class Scripts(unittest.TestCase):
 class TestPackages(Scripts):
     def run_with(self, tests="Test run with 3 tests in 1 suite passed", code=0, build="true", **environment):
         (self.shop.root / ".ci/packages").write_text(".\nPlugins/Coming\n")
+        (self.shop.root / "tally").unlink(missing_ok=True)
         (self.shop.root / "Package.swift").touch()
         self.shop.stand_in("swift", SWIFT.format(tests=tests, code=code, build=build))
-        return self.shop.run(".ci/test-packages", **environment)
+        return self.shop.run(".ci/test-packages", **{"CI_TALLY": str(self.shop.root / "tally"), **environment})
+
+    def counted(self):
+        return (self.shop.root / "tally").read_text()
 
     def test_tests_that_pass_are_counted(self):
         code, said = self.run_with()
         self.assertEqual(0, code, said)
         self.assertIn("3 tests ran in all", said)
+        self.assertEqual("3 0\n", self.counted())
+
+    def test_tests_that_fail_are_counted(self):
+        failing = "✘ Test a failed after 0.1 seconds with 1 issue.\n✘ Suite S failed after 0.1 seconds with 1 issue.\n"
+        code, said = self.run_with(tests=f"{failing}✘ Test run with 3 tests in 1 suite failed after 1 second", code=1)
+        self.assertEqual(1, code)
+        self.assertEqual("2 1\n", self.counted())
+
+    def test_a_crash_counts_as_a_failure(self):
+        code, said = self.run_with(tests="error: Exited with unexpected signal code 4", code=1)
+        self.assertEqual(1, code)
+        self.assertEqual("0 1\n", self.counted())
+
+    def test_a_filter_that_matches_nothing_passes(self):
+        code, said = self.run_with(tests="Test run with 0 tests in 0 suites passed", FILTER="Nothing")
+        self.assertEqual(0, code, said)
 
     def test_a_package_without_a_test_fails(self):
         code, said = self.run_with(tests="Test run with 0 tests in 0 suites passed")
@@ -55,13 +75,52 @@ class Run(Scripts):
         code, said = self.shop.run(".ci/run")
         self.assertEqual(1, code)
         self.assertIn("made check", said)
-        self.assertNotIn("made test", said)
+        self.assertNotIn("made test-all", said)
+
+    def test_the_last_line_says_how_many_tests_passed_and_failed(self):
+        total = 'mkdir -p .build/logs; echo "7 passed, 1 failed" >.build/logs/total; [ "$1" = check ]'
+        self.shop.stand_in("make", total)
+        code, said = self.shop.run(".ci/run")
+        self.assertEqual(1, code)
+        self.assertEqual("7 passed, 1 failed", said.splitlines()[-1])
 
     def test_every_step_tells_its_duration_under_one_deadline(self):
         self.shop.stand_in("make", '[ -n "$CI_DEADLINE" ] && [ "$CI" = true ]')
         code, said = self.shop.run(".ci/run")
         self.assertEqual(0, code, said)
-        self.assertRegex(said, r"make check: \d+ s\n── make test: \d+ s")
+        self.assertRegex(said, r"make check: \d+ s\n── make test-all: \d+ s")
+
+
+class Test(Scripts):
+    def run_with(self, *arguments, **environment):
+        for script in ["test-packages", "test-end-to-end", "test-consumer", "test-drivers"]:
+            (self.shop.root / ".ci" / script).write_text(
+                f'#!/bin/sh\necho {script} "$@"\necho 2 0 >>"$CI_TALLY"\n[ "$FAILING" != {script} ]\n')
+        self.shop.stand_in("python3", "echo test_notes")
+        return self.shop.run(".ci/test", *arguments, **environment)
+
+    def test_the_quick_loop_runs_unit_tests_and_the_modules_that_say_so(self):
+        code, said = self.run_with("quick")
+        self.assertEqual(0, code, said)
+        self.assertRegex(said, r"test-packages\ntest-end-to-end --quick\n── all tests: \d+ s\n4 passed, 0 failed\n$")
+
+    def test_everything_includes_the_mass_checks(self):
+        code, said = self.run_with("all")
+        self.assertEqual(0, code, said)
+        self.assertIn("test-end-to-end\ntest-consumer\ntest-drivers\n", said)
+
+    def test_unit_tests_that_fail_do_not_hide_the_end_to_end_tests(self):
+        code, said = self.run_with("all", FAILING="test-packages")
+        self.assertEqual(1, code)
+        self.assertIn("test-end-to-end", said)
+        self.assertNotIn("test-drivers", said)
+
+    def test_a_filter_asks_both_kinds_of_tests_or_the_end_to_end_tests_alone(self):
+        code, said = self.run_with("quick", FILTER="Notes")
+        self.assertIn("test-packages\ntest-end-to-end --filter Notes\n", said)
+        code, said = self.run_with("quick", FILTER="test_notes")
+        self.assertNotIn("test-packages", said)
+        self.assertIn("test-end-to-end --filter test_notes\n", said)
 
 
 class Need(Scripts):

@@ -2,6 +2,19 @@ import subprocess
 
 from case import SabotageCase
 
+ATTIC = """\
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "Attic",
+    targets: [
+        .target(name: "Attic", path: "Attic"),
+        .testTarget(name: "AtticTests", dependencies: ["Attic"], path: "Tests/AtticTests"),
+    ]
+)
+"""
+
 
 class Strict(SabotageCase):
     rule = "strict"
@@ -42,4 +55,21 @@ class Packages(SabotageCase):
         for path in ["Sources/Cellar/Jar", "Sources/Parlour/Guest", "Tests/ParlourTests/GuestTests"]:
             self.house.write(f"Plugins/New/{path}.swift", "")
         self.assert_refused(
-            "Plugins/New/Package.swift: [packages] add `Plugins/New` to .ci/packages, or nothing tests it")
+            "Plugins/New/Package.swift: [packages] add `Plugins/New` to .ci/packages, or its tests to the host's "
+            "Package.swift by `packageTests`; else nothing runs them")
+
+    def test_a_package_whose_tests_the_host_does_not_run_is_refused(self):
+        self.house.write("Sources/Attic/Package.swift", ATTIC)
+        self.house.write("Sources/Attic/Attic/Box.swift", "")
+        self.house.write("Sources/Attic/Tests/AtticTests/BoxTests.swift", "")
+        missing = (
+            "Sources/Attic/Package.swift: [packages] add `Sources/Attic` to .ci/packages, or its tests to the host's "
+            "Package.swift by `packageTests`; else nothing runs them")
+        self.assert_refused(missing)
+        last = '.testTarget(name: "ParlourTests", dependencies: ["Parlour"], swiftSettings: strict),'
+        twin = '.testTarget(name: "AtticTests", path: "Sources/Attic/Tests/AtticTests", swiftSettings: strict),'
+        self.house.edit("Package.swift", last, last + twin)
+        self.assertEqual((0, []), self.house.findings(self.rule))
+        self.house.write("Sources/Attic/Tests/MoreTests/MoreTests.swift", "")
+        self.house.edit("Package.swift", "Sources/Attic/Tests/AtticTests", "Sources/Attic/Tests/MoreTests")
+        self.assert_refused(missing)
