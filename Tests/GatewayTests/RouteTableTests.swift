@@ -72,7 +72,7 @@ extension RouteTable {
     }
 
     @Test func `two routes of one method and path are a conflict`() {
-        #expect(throws: RouteTable.Conflict(method: "GET", path: "/a/{y}")) {
+        #expect(throws: RouteTable.Conflict(method: "GET", path: "/a/{y}", claimants: ["GET /a/{x}", "GET /a/{y}"])) {
             try table((.get, "/a/{x}"), (.get, "/a/{y}"))
         }
     }

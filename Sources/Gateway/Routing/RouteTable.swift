@@ -8,9 +8,13 @@ import HTTPTypes
 struct RouteTable: Sendable {
     private(set) var nodes: [Node] = [Node()]
 
-    struct Conflict: Error, Equatable {
+    struct Conflict: Error, Equatable, CustomStringConvertible {
         let method: String
         let path: String
+        /// The endpoints, whose names begin with their adapters'.
+        let claimants: [String]
+
+        var description: String { "Two endpoints claim \(method) \(path): \(claimants.joined(separator: " and "))." }
     }
 
     /// Throws where two routes have one method and one path.
@@ -66,8 +70,10 @@ extension RouteTable {
 
     private mutating func add(_ route: Route) throws {
         let place = route.path.parts.reduce(0) { node, part in child(of: node, for: part) }
-        guard nodes[place].entries[route.method] == nil else {
-            throw Conflict(method: route.method.rawValue, path: route.path.description)
+        if let taken = nodes[place].entries[route.method] {
+            throw Conflict(
+                method: route.method.rawValue, path: route.path.description,
+                claimants: [taken.endpoint.properties.name, route.endpoint.properties.name])
         }
         nodes[place].entries[route.method] = Entry(endpoint: route.endpoint, parameters: route.path.parameters)
     }
