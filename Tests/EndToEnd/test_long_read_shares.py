@@ -98,9 +98,16 @@ class Shares(SignedIn):
         self.expect(self.ask("bob", LONG), 200)
 
     def test_requests_that_are_answered_later_leave_room_too(self):
-        monitors = [self.started("alice", ENDLESS) for _ in range(8)]
-        refused = self.expect(self.ask("alice", ENDLESS, Prefer="respond-async"), 503, "server.overloaded")
-        self.assertIn("retry-after", refused.headers)
+        # Those before may still be ended for what others asked in another test.
+        monitors, answers = [], []
+        while not answers or answers[-1].status == 202:
+            answers.append(self.ask("alice", ENDLESS, Prefer="respond-async"))
+            self.assertLess(len(answers), 64)
+            if answers[-1].status == 202:
+                monitors.append(urllib.parse.urlsplit(answers[-1].headers["location"]).path)
+        self.assertGreaterEqual(len(monitors), 8)
+        self.expect(answers[-1], 503, "server.overloaded")
+        self.assertIn("retry-after", answers[-1].headers)
         self.expect(self.ask("bob", LONG), 200)
         bobs = self.started("bob", "Schools?$top=1")
         for monitor in monitors:
@@ -142,13 +149,13 @@ class Later(SignedIn):
         return sorted(path for path in (self.gateway.data / "scratch").iterdir())
 
     def test_an_answer_is_a_file_of_its_owner_until_it_is_forgotten(self):
-        direct = self.ask("alice", self.LARGE).json()
+        direct, before = self.ask("alice", self.LARGE).json(), self.files()
         monitor = self.started("alice", self.LARGE)
         for _ in range(2):
             answer = self.expect(self.finished("alice", monitor), 200)
             self.assertEqual(answer.headers["asyncresult"], "200")
             self.assertEqual(answer.json(), direct)
-        [file] = self.files()
+        [file] = [file for file in self.files() if file not in before]
         self.assertEqual(file.stat().st_mode & 0o777, 0o600)
         self.assertEqual(file.parent.stat().st_mode & 0o777, 0o700)
         self.assertEqual(json.loads(file.read_bytes()), direct)
@@ -157,7 +164,7 @@ class Later(SignedIn):
             self.expect(self.gateway.request(method, monitor, token=self.tokens["bob"]), 404)
         self.forget("alice", monitor)
         self.expect(self.gateway.request("GET", monitor, token=self.tokens["alice"]), 404)
-        self.assertEqual(self.files(), [])
+        self.assertNotIn(file, self.files())
 
     def test_an_answer_as_an_http_message_has_its_length(self):
         monitor = self.started("alice", self.LARGE)
@@ -176,11 +183,12 @@ class Later(SignedIn):
         self.forget("alice", monitor)
 
     def test_an_answer_is_not_larger_than_it_may_be(self):
-        monitor = self.started("alice", escaped("Students?$expand=Visits,School"))
+        before = self.files()
+        monitor = self.started("alice", escaped("Students?$expand=School($expand=Students($top=8))"))
         answer = self.expect(self.finished("alice", monitor), 200)
         self.assertEqual(answer.headers["asyncresult"], "400")
         self.assertEqual(answer.json()["error"]["code"], "request.limitExceeded")
-        self.assertEqual(self.files(), [])
+        self.assertEqual([file for file in self.files() if file not in before], [])
         self.forget("alice", monitor)
 
     def test_a_callers_oldest_answers_go_first_and_nobody_elses(self):

@@ -14,7 +14,7 @@ LIMITS = {
     "urlLength": 2_000, "depth": 12, "nodes": 40, "listMembers": 3, "expandDepth": 2, "expansions": 3, "expandedRows": 5,
     "orderCriteria": 2, "skip": 10, "batchRequests": 2, "insertDepth": 2, "insertEntities": 3, "deletedWith": 2,
     "importRows": 2, "batchPart": 2_000, "batchPartHead": 400, "batchPartFields": 4, "batchBoundary": 20,
-    "wholeBytes": 2_000,
+    "wholeBytes": 2_000, "writtenRows": 22,
 }
 
 
@@ -70,6 +70,16 @@ class Limits(GatewayTest):
             self.expect(self.send("POST", "Products", {"Name": f"Full {number}", "Price": 1, "CategoryID": full}), 201)
         self.check(f"Categories({full})?$expand=Products($top=5)", f"Categories({full})?$expand=Products")
         self.check(f"Categories?$filter=ID ne {full}&$expand=Products", "Categories?$expand=Products")
+
+    def test_what_expansions_multiply_to(self):
+        one = self.send("POST", "Categories", {"Name": "Multiplied"}).json()["ID"]
+        for number in range(4):
+            self.expect(self.send("POST", "Products", {"Name": f"M {number}", "Price": 1, "CategoryID": one}), 201)
+        few = f"Categories?$filter=ID eq {one}&$expand=Products($top=4;$select=Name)"
+        self.assertEqual(self.get(few).status, 200)
+        # Five entities in memory at each level, and five times as many in the text.
+        products = f"Products?$filter=CategoryID eq {one}&$select=Name&$expand=Category($select=Name;$expand=Products"
+        self.check(f"{products}($top=3;$select=Name))", f"{products}($top=4;$select=Name))&$top=100&$count=true&$orderby=Name")
 
     def test_how_many_criteria_an_order_has(self):
         self.check("Products?$orderby=Price,Name", "Products?$orderby=Price,Name,Version")

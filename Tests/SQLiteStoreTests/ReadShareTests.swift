@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test func `a caller has all places but one at most`() {
-        var shares = ReadShares(ReadShares.Limits(places: 3))
+        let shares = Shared(ReadShares.Limits(places: 3))
         #expect(shares.enter(alice) == .admitted(1))
         #expect(shares.enter(alice) == .admitted(2))
         #expect(shares.enter(alice) == .waits(3, evicting: nil))
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func `whoever has the fewest places is next, however many others came before`() {
-        var shares = ReadShares(ReadShares.Limits(places: 2))
+        let shares = Shared(ReadShares.Limits(places: 2))
         let (first, second) = (number(shares.enter(alice)), number(shares.enter(bob)))
         for _ in 0..<10 { _ = shares.enter(alice) }
         let carols = number(shares.enter(carol))
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `a full queue takes a caller with fewer reads in it, and refuses one with many`() {
-        var shares = ReadShares(ReadShares.Limits(places: 2, waiting: 4))
+        let shares = Shared(ReadShares.Limits(places: 2, waiting: 4))
         for caller in [alice, bob] { _ = shares.enter(caller) }
         let waiting = (0..<2).map { _ in number(shares.enter(alice)) }
         #expect(shares.enter(alice) == .refused)
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func `as many turns end as there are callers without a place`() {
-        var shares = ReadShares(ReadShares.Limits(places: 2))
+        let shares = Shared(ReadShares.Limits(places: 2))
         let (first, second) = (number(shares.enter(alice)), number(shares.enter(bob)))
         #expect(!shares.endsTurn(of: first))
         _ = shares.enter(alice)
@@ -63,12 +63,12 @@ import Testing
     }
 
     @Test func `what a caller keeps is not taken from it`() {
-        var shares = ReadShares(ReadShares.Limits(places: 2, kept: 1))
+        let shares = Shared(ReadShares.Limits(places: 2, kept: 1))
         let first = number(shares.enter(alice))
         _ = shares.enter(bob)
         _ = shares.enter(carol)
         #expect(!shares.endsTurn(of: first))
-        var wide = ReadShares(ReadShares.Limits(places: 3, kept: 1))
+        let wide = Shared(ReadShares.Limits(places: 3, kept: 1))
         let alices = [number(wide.enter(alice)), number(wide.enter(alice))]
         _ = wide.enter(bob)
         _ = wide.enter(carol)
@@ -80,7 +80,7 @@ import Testing
     func `whatever comes and goes, places are never more than there are, and none is left unused`(seed: Int) {
         var random = Numbers(state: UInt64(seed) &+ 1)
         let limits = ReadShares.Limits(places: 2 + seed % 4, waiting: 8)
-        var shares = ReadShares(limits)
+        let shares = Shared(limits)
         let callers = (0..<4).map { CallerIdentity.account("\($0)") }
         var (running, waiting): ([UInt64: CallerIdentity], [UInt64: CallerIdentity]) = ([:], [:])
         for _ in 0..<300 {
@@ -113,6 +113,20 @@ import Testing
             }
         }
     }
+}
+
+/// The machine where expectations may change it.
+private final class Shared {
+    private var shares: ReadShares
+
+    init(_ limits: ReadShares.Limits) {
+        shares = ReadShares(limits)
+    }
+
+    func enter(_ caller: CallerIdentity) -> ReadShares.Admission { shares.enter(caller) }
+    func leave(_ number: UInt64) -> [UInt64] { shares.leave(number) }
+    func giveUp(_ number: UInt64) -> Bool { shares.giveUp(number) }
+    func endsTurn(of number: UInt64) -> Bool { shares.endsTurn(of: number) }
 }
 
 private struct Numbers {
