@@ -1,6 +1,7 @@
 """A small reader and writer of CBOR (RFC 8949), enough to check the gateway's from outside: definite lengths only."""
 
 import struct
+from decimal import Decimal
 
 _FLOATS = {25: (">e", 2), 26: (">f", 4), 27: (">d", 8)}
 _SIMPLE = {20: False, 21: True, 22: None, 23: None}
@@ -52,12 +53,25 @@ def _item(data, at):
             raise ValueError("ends too early")
         return (content if major == 2 else content.decode("utf-8")), at + number
     if major == 6:
-        return _item(data, at)
+        content, at = _item(data, at)
+        return _tagged(number, content), at
     items = []
     for _ in range(number * (major - 3)):
         item, at = _item(data, at)
         items.append(item)
     return (items if major == 4 else dict(zip(items[::2], items[1::2]))), at
+
+
+def _tagged(tag, content):
+    """Large integers and decimals; other tags say nothing that their content does not."""
+    if tag == 2:
+        return int.from_bytes(content, "big")
+    if tag == 3:
+        return -1 - int.from_bytes(content, "big")
+    if tag == 4:
+        exponent, digits = content
+        return Decimal((int(digits < 0), tuple(map(int, str(abs(digits)))), exponent))
+    return content
 
 
 def _simple(data, at, extra):

@@ -137,7 +137,7 @@ class OddText(CarriedValues):
             self.assertEqual(CODECS[accept][1](answer.body)["error"]["code"], "request.invalid")
 
     def test_imports_and_accounts_refuse_it_too(self):
-        user = {"UserId": "u1", "UserName": "a\x01b", "ShoeSize": 40}
+        user = {"UserId": 7, "UserName": "a\x01b", "ShoeSize": 40}
         employee = {"firstName": "A\x01", "lastName": "B", "division": "c", "email": "a@b.example", "phoneNumber": "1"}
         cases = [(["users", "import"], [user], "UserName"), (["employees", "import"], [employee], "firstName"),
                  (["feeds", "publish", "sonnets"], {"verses": [["a", "b\x01"]]}, "verses")]
@@ -216,7 +216,7 @@ class Decimals(CarriedValues):
     ]
 
     def number(self, value):
-        return Decimal(value) if isinstance(value, (str, int)) else Decimal(repr(value))
+        return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
 
     def read(self, accept, body):
         if accept == JSON:
