@@ -40,17 +40,24 @@ class WholeRequests(GatewayTest):
             answer += received
         return answer
 
+    @staticmethod
+    def more(connection):
+        """A connection that ends within an answer fails the test; it would be read for ever."""
+        received = connection.recv(65_536)
+        assert received, "the connection ended within an answer"
+        return received
+
     def ask(self, connection, request):
         """One answer: its status and its JSON."""
         connection.sendall(request)
         answer = b""
         while b"\r\n\r\n" not in answer:
-            answer += connection.recv(65_536)
+            answer += self.more(connection)
         head, body = answer.split(b"\r\n\r\n", 1)
         length = next(
             (int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0)
         while len(body) < length:
-            body += connection.recv(65_536)
+            body += self.more(connection)
         return int(head[9:12]), json.loads(body) if body else None
 
     def test_answers_keep_the_order_of_their_requests(self):

@@ -18,6 +18,12 @@ final class Connections: Sendable {
         table = Mutex(ServerTable(limit: settings.limits.servers))
     }
 
+    /// A client that is not shut down traps when it goes. After ``close()`` none is left; an owner that ended early, such as
+    /// a test that failed, must not take the process along.
+    deinit {
+        for client in table.withLock({ $0.removeAll() }) { client.shutdown { _ in } }
+    }
+
     func with<Result: Sendable>(
         _ host: String, at address: IPAddress, _ body: (HTTPClient) async throws -> Result
     ) async throws -> Result {
