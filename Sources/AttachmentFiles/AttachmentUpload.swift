@@ -6,8 +6,11 @@ import SyncEngine
 struct AttachmentUpload {
     let place: URL
     let goal: URL
+    /// There once the owner has uploaded the whole.
+    let mark: URL
     let digest: AttachmentDigest
     let total: Int64
+    let now: Date
 
     /// What it takes now, whole or in part.
     var taken: AttachmentRoom {
@@ -16,7 +19,7 @@ struct AttachmentUpload {
     }
 
     func append(_ bytes: [UInt8], at offset: Int64) throws -> AttachmentProgress {
-        guard goal.fileSize == nil else { return .complete }
+        guard goal.fileSize == nil || mark.fileSize == nil else { return .complete }
         let received = place.fileSize ?? 0
         guard offset <= received else {
             throw PorticoError(.recordConflict, "The first \(received) bytes are here; go on from there.")
@@ -46,9 +49,23 @@ struct AttachmentUpload {
             try FileManager.default.removeItem(at: place)
             throw PorticoError(.requestInvalid, "The bytes are not what the digest says.", target: "sha256")
         }
-        let folder = goal.deletingLastPathComponent()
+        if goal.fileSize == nil {
+            try makeFolder(of: goal)
+            try DurableNames.move(place, to: goal)
+        } else {
+            // Somebody else's upload of the same bytes: one copy is enough, and it is in use now.
+            try FileManager.default.setAttributes([.modificationDate: now], ofItemAtPath: goal.path)
+            try FileManager.default.removeItem(at: place)
+        }
+        try makeFolder(of: mark)
+        guard FileManager.default.createFile(atPath: mark.path, contents: nil, attributes: [.posixPermissions: 0o600])
+        else { throw CocoaError(.fileWriteUnknown) }
+        try DurableNames.flush(mark.deletingLastPathComponent())
+    }
+
+    private func makeFolder(of file: URL) throws {
+        let folder = file.deletingLastPathComponent()
         try folder.makeDirectory()
         try DurableNames.flush(folder.deletingLastPathComponent())
-        try DurableNames.move(place, to: goal)
     }
 }
