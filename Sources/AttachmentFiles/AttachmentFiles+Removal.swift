@@ -24,6 +24,7 @@ extension AttachmentFiles {
             guard turn.holds == 0 else { return removal }
             for found in layout.complete() where digests.contains(found.digest) && found.used < latest {
                 try turn.remove(found)
+                try? FileManager.default.removeItem(at: layout.marks(of: found.digest))
                 removal.attachments += 1
                 removal.bytes += found.size
             }

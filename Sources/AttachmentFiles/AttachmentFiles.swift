@@ -2,7 +2,8 @@ import AdapterKit
 import Foundation
 import SyncEngine
 
-/// Attachments as files: `complete/ab/abcd…`, and `partial/OWNER-abcd…` while they are uploaded.
+/// Attachments as files: `complete/ab/abcd…`, `partial/OWNER-abcd…` while they are uploaded, and `uploaders/ab/abcd…/OWNER`
+/// for whoever has uploaded the whole. A backup leaves the last out: who has not named an upload yet uploads again.
 ///
 /// A file gets its final name only when its bytes are on the disk and are what the name says, so a crash leaves a partial
 /// upload, which goes on, and never a wrong attachment. A file's time of modification is when it was last in use. What
@@ -35,10 +36,18 @@ public final class AttachmentFiles: AttachmentStore {
 
     public func size(of digest: AttachmentDigest) async throws -> Int64? { layout.place(of: digest).fileSize }
 
+    public func hasUploaded(_ digest: AttachmentDigest, by owner: String) async throws -> Bool {
+        isComplete(digest, from: owner)
+    }
+
+    private func isComplete(_ digest: AttachmentDigest, from owner: String) -> Bool {
+        layout.place(of: digest).fileSize != nil && layout.mark(of: digest, by: owner).fileSize != nil
+    }
+
     public func progress(of digest: AttachmentDigest, from owner: String) async throws -> AttachmentProgress {
         let (place, partial) = (layout.place(of: digest), layout.place(of: digest, from: owner))
         return try await turns.take { turn in
-            guard place.fileSize != nil else { return .received(partial.fileSize ?? 0) }
+            guard self.isComplete(digest, from: owner) else { return .received(partial.fileSize ?? 0) }
             try turn.touch(place)
             return .complete
         }
@@ -50,10 +59,11 @@ public final class AttachmentFiles: AttachmentStore {
         guard (0...limits.each).contains(total), offset >= 0, offset + Int64(bytes.count) <= total else {
             throw PorticoError(.requestTooLarge, "An attachment has at most \(limits.each) bytes.")
         }
-        let upload = AttachmentUpload(
-            place: layout.place(of: digest, from: owner), goal: layout.place(of: digest), digest: digest, total: total)
-        let limits = limits
+        let (layout, limits) = (layout, limits)
         return try await turns.take { turn in
+            let upload = AttachmentUpload(
+                place: layout.place(of: digest, from: owner), goal: layout.place(of: digest),
+                mark: layout.mark(of: digest, by: owner), digest: digest, total: total, now: turn.now)
             try turn.admit(Int64(bytes.count), isNew: upload.place.fileSize == nil, within: limits)
             let before = upload.taken
             defer { turn.note(before, upload.taken) }

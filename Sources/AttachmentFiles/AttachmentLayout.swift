@@ -15,8 +15,10 @@ struct AttachmentLayout: Sendable {
 
     private let whole: URL
     private let parts: URL
+    private let uploaders: URL
 
     init(_ directory: URL) {
+        uploaders = directory.appending(path: "uploaders")
         whole = directory.appending(path: "complete")
         parts = directory.appending(path: "partial")
     }
@@ -25,13 +27,14 @@ struct AttachmentLayout: Sendable {
     init(complete: URL) {
         whole = complete
         parts = complete.appending(path: "partial")
+        uploaders = complete.appending(path: "uploaders")
     }
 
     /// The folders that have to stay where they are.
     var folders: [String] { [whole.path, parts.path] }
 
     func make() throws {
-        for folder in [whole, parts] { try folder.makeDirectory() }
+        for folder in [whole, parts, uploaders] { try folder.makeDirectory() }
     }
 
     func place(of digest: AttachmentDigest) -> URL {
@@ -40,8 +43,21 @@ struct AttachmentLayout: Sendable {
 
     /// An owner's id may be anything, its digest is a file name.
     func place(of digest: AttachmentDigest, from owner: String) -> URL {
-        let name = Hexadecimal.text(SHA256.hash(data: Array(owner.utf8)).prefix(16))
-        return parts.appending(path: "\(name)-\(digest.text)")
+        parts.appending(path: "\(name(of: owner))-\(digest.text)")
+    }
+
+    /// An empty file for each owner who has uploaded the whole.
+    func mark(of digest: AttachmentDigest, by owner: String) -> URL {
+        marks(of: digest).appending(path: name(of: owner))
+    }
+
+    /// The folder of those files.
+    func marks(of digest: AttachmentDigest) -> URL {
+        uploaders.appending(path: String(digest.text.prefix(2))).appending(path: digest.text)
+    }
+
+    private func name(of owner: String) -> String {
+        Hexadecimal.text(SHA256.hash(data: Array(owner.utf8)).prefix(16))
     }
 
     func complete() -> [Found] {

@@ -7,8 +7,11 @@ import SyncEngine
 struct AttachmentUpload {
     let place: URL
     let goal: URL
+    /// There once the owner has uploaded the whole.
+    let mark: URL
     let digest: AttachmentDigest
     let total: Int64
+    let now: Date
 
     /// What it takes now, whole or in part.
     var taken: AttachmentRoom {
@@ -17,7 +20,7 @@ struct AttachmentUpload {
     }
 
     func append(_ bytes: [UInt8], at offset: Int64) throws -> AttachmentProgress {
-        guard goal.fileSize == nil else { return .complete }
+        guard goal.fileSize == nil || mark.fileSize == nil else { return .complete }
         let received = place.fileSize ?? 0
         guard offset <= received else {
             throw PorticoError(.recordConflict, "The first \(received) bytes are here; go on from there.")
@@ -47,9 +50,23 @@ struct AttachmentUpload {
             try FileManager.default.removeItem(at: place)
             throw PorticoError(.requestInvalid, "The bytes are not what the digest says.", target: "sha256")
         }
-        let folder = goal.deletingLastPathComponent()
+        if goal.fileSize == nil {
+            try makeFolder(of: goal)
+            try DurableFiles.move(place.path, to: goal.path)
+        } else {
+            // Somebody else's upload of the same bytes: one copy is enough, and it is in use now.
+            try FileManager.default.setAttributes([.modificationDate: now], ofItemAtPath: goal.path)
+            try FileManager.default.removeItem(at: place)
+        }
+        try makeFolder(of: mark)
+        guard FileManager.default.createFile(atPath: mark.path, contents: nil, attributes: [.posixPermissions: 0o600])
+        else { throw CocoaError(.fileWriteUnknown) }
+        try DurableFiles.flush(mark.deletingLastPathComponent().path)
+    }
+
+    private func makeFolder(of file: URL) throws {
+        let folder = file.deletingLastPathComponent()
         try folder.makeDirectory()
         try DurableFiles.flush(folder.deletingLastPathComponent().path)
-        try DurableFiles.move(place.path, to: goal.path)
     }
 }

@@ -61,7 +61,7 @@ extension Identity {
             throw IdentityContext.refusal
         }
         let proven = PasswordProof.Proven(account: account, provider: name)
-        let signIn = try await signIns.begin(proven, from: address, replacing: old.flatMap { SessionCookie($0) })
+        let signIn = try await begin(proven, from: address, replacing: old)
         return (signIn, pending.returnPath)
     }
 

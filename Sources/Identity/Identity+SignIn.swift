@@ -9,7 +9,28 @@ extension Identity {
         _ username: String, _ password: Secret, from address: ClientAddress, replacing cookie: Secret? = nil
     ) async throws -> SignIn {
         let proven = try await proof.prove(username, password, from: address)
-        return try await signIns.begin(proven, from: address, replacing: cookie.flatMap { SessionCookie($0) })
+        return try await begin(proven, from: address, replacing: cookie)
+    }
+
+    /// Begins a session and ends the one whose cookie came with the sign-in, whoever's it was: a browser that changes
+    /// hands leaves no session behind.
+    func begin(
+        _ proven: PasswordProof.Proven, from address: ClientAddress, replacing cookie: Secret?
+    ) async throws -> SignIn {
+        let old = cookie.flatMap { SessionCookie($0) }
+        if let old { try await endSession(of: old, otherThan: proven.account.id) }
+        return try await signIns.begin(proven, from: address, replacing: old)
+    }
+
+    /// A session of the same account ends in the transaction in which the new one begins.
+    private func endSession(of cookie: SessionCookie, otherThan account: AccountID) async throws {
+        guard let session = try await sessions.session(cookie.id), session.cookie.matches(cookie.secret),
+            session.account != account
+        else { return }
+        try await sessions.end(of: session.account, as: .signedOut, by: .system, detail: "another account signed in") {
+            $0.id == session.id
+        }
+        try await departures.check(session.account)
     }
 
     /// Exchanges a refresh token for the next pair. Each is good for one exchange; a second one ends the sign-in.

@@ -163,8 +163,16 @@ extension SQLiteStore {
 
     public func compact(_ bound: CompactionBound, dryRun: Bool) async throws -> Compaction {
         _ = try openCatalogue()
+        if !dryRun { try await finishRemovals() }
         return try await LogCompaction(readers: readers, writer: writer, positions: positions).run(
             bound, dryRun: dryRun)
+    }
+
+    /// Deletes what is left of deletions that were too large for one transaction, between other writers' commits.
+    private func finishRemovals() async throws {
+        while try await writer.write(weight: CascadingRemoval.recordsAtOnce, { try $0.continueRemovals() }) {
+            try Task.checkCancellation()
+        }
     }
 
     public func forgetCopies(keptBefore instant: WireDate, dryRun: Bool) async throws -> Int {

@@ -1,7 +1,10 @@
 """What an operator ends has ended when the command returns: the next call and streams that are open, by every credential."""
 
 import json
+import threading
+import time
 import unittest
+import urllib.parse
 
 from harness import GatewayTest, run_portico
 from test_sync_live import Stream
@@ -74,6 +77,52 @@ class Revocation(GatewayTest):
     def test_a_role_that_is_taken_away(self):
         self.control("roles", "revoke", self.name, "member")
         self.assertEqual(self.gateway.get("/auth/me", headers=self.credentials["key"]).json()["roles"], [])
+
+
+class Expiry(GatewayTest):
+    """A stream ends when its token does, also where nothing happens and its heartbeat is far away."""
+
+    lifetime = 6
+    settings = ("--set", f"identity.tokens.accessLifetime={lifetime}s", "--set", "sync.live.heartbeat=10m")
+
+    def test_streams_and_long_polls_end_with_their_token(self):
+        room = self.gateway.send("POST", "/chat/v1/rooms", {"name": "r"}, user="alice").json()["room"]["id"]
+        login = self.gateway.login("alice").json()
+        begun, token = time.monotonic(), login["accessToken"]
+        streams = {
+            path: Stream(self.gateway, token=token, path=path)
+            for path in ("/chat/v1/live", "/sync/v1/live?collections=notes", "/sync/v1/live?collections=messages")}
+        for stream in streams.values():
+            self.addCleanup(stream.close)
+            self.assertIsNotNone(stream.event())
+        said, ended, poll = [], {}, {}
+
+        def read(path, stream):
+            while event := stream.event():
+                said.append((path, time.monotonic() - begun, event))
+            ended[path] = time.monotonic() - begun
+
+        def wait():
+            pull = self.gateway.send("POST", "/sync/v1/pull", {"collections": ["notes"]}, token=token).json()
+            checkpoint = urllib.parse.quote(pull["complete"]["checkpoint"])
+            answer = self.gateway.get(f"/sync/v1/live?wait=50&collections=notes&checkpoint={checkpoint}", token=token)
+            poll.update(answer=answer, after=time.monotonic() - begun)
+
+        threads = [threading.Thread(target=read, args=pair) for pair in streams.items()] + [threading.Thread(target=wait)]
+        for thread in threads:
+            thread.start()
+        message = {"text": "x"}
+        while time.monotonic() < begun + self.lifetime + 3:
+            self.gateway.send("POST", f"/chat/v1/rooms/{room}/messages", message, user="alice")
+            time.sleep(0.2)
+        for thread in threads:
+            thread.join(timeout=30)
+        # Ends are looked for once a second; the token's own instants are whole seconds.
+        self.assertEqual(ended.keys(), streams.keys())
+        self.expect(poll["answer"], 401, "auth.invalid")
+        late = [(path, after) for path, after, _ in said if after > self.lifetime + 0.5]
+        self.assertEqual(late, [])
+        self.assertTrue(any(path == "/chat/v1/live" for path, _, _ in said))
 
 
 if __name__ == "__main__":

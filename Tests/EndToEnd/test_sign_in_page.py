@@ -124,6 +124,59 @@ class SignInPage(GatewayTest):
             headers["Origin"] = APP
             self.expect(self.gateway.request("POST", path, body, headers), 200)
 
+    def test_a_browser_without_fetch_metadata_says_whose_page_it_was_by_its_origin(self):
+        own = f"http://127.0.0.1:{self.gateway.port}"
+        login = self.gateway.login("alice")
+        cookie = login.headers["set-cookie"].split(";")[0]
+        bodies = {
+            "/auth/login": lambda: {"username": "alice", "password": "portico-demo"},
+            "/irj/portal": lambda: {"j_user": "alice", "j_password": "portico-demo"},
+            "/auth/refresh": lambda: {"refreshToken": self.gateway.login("alice").json()["refreshToken"]},
+            "/auth/password": lambda: {"old": "portico-demo", "new": "portico-demo"},
+        }
+        for path, body in bodies.items():
+            def status(**headers):
+                sent = {"Cookie": cookie, "X-Requested-With": "x"} if path == "/auth/password" else {}
+                return self.gateway.send("POST", path, body(), headers={**sent, **{k.replace("_", "-"): v for k, v in headers.items()}})
+
+            for origin in ("https://evil.example", "null", own.replace("127.0.0.1", "localhost"), own + "0", "", "http://", "evil"):
+                self.expect(status(Origin=origin), 403, "access.csrfRequired")
+            for headers in ({"Origin": own}, {"Origin": own.replace("http", "https")}, {"Origin": APP}, {},
+                            {"Origin": "null", "Sec_Fetch_Site": "same-origin"}):
+                self.assertNotEqual(status(**headers).status, 403, (path, headers))
+        logout = self.gateway.send(
+            "POST", "/auth/logout", {}, headers={"Cookie": cookie, "X-Requested-With": "x", "Origin": "https://evil.example"})
+        self.expect(logout, 403, "access.csrfRequired")
+
+    def test_a_sign_in_ends_the_session_of_whoever_was_signed_in_before(self):
+        def named(cookie):
+            answer = self.gateway.get("/auth/me", headers={"Cookie": cookie})
+            return answer.json()["name"] if answer.status == 200 else None
+
+        def form(old):
+            page, cookie, _ = self.open()
+            return self.send(page, f"{cookie}; {old}", username="carol", password="portico-demo")
+
+        login, portal = {"username": "carol", "password": "portico-demo"}, {"j_user": "carol", "j_password": "portico-demo"}
+        stranger = {"Authorization": f"Bearer {self.gateway.login('bob').json()['accessToken']}"}
+        ways = {
+            "login": lambda old: self.gateway.send("POST", "/auth/login", login, headers={"Cookie": old}),
+            "portal": lambda old: self.gateway.send("POST", "/irj/portal", portal, headers={"Cookie": old}),
+            "form": form,
+            "with another credential": lambda old: self.gateway.send(
+                "POST", "/auth/login", login, headers={"Cookie": old, **stranger}),
+        }
+        for way, sign_in in ways.items():
+            with self.subTest(way):
+                first = self.gateway.login("alice")
+                old = first.headers["set-cookie"].split(";")[0]
+                new = sign_in(old).headers["set-cookie"].split(";")[0]
+                self.assertEqual((named(old), named(new)), (None, "carol"))
+                token = {"Authorization": f"Bearer {first.json()['accessToken']}"}
+                self.expect(self.gateway.get("/auth/me", headers=token), 401, "auth.invalid")
+                refreshed = self.gateway.send("POST", "/auth/refresh", {"refreshToken": first.json()["refreshToken"]})
+                self.expect(refreshed, 401, "auth.invalid")
+
     def test_after_signing_in_nobody_is_sent_to_another_server(self):
         foreign = [
             "https://evil.example/", "//evil.example", "/\\evil.example", "\\\\evil.example", "javascript:alert(1)", "",

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import unittest
 import uuid
 
@@ -9,6 +10,7 @@ from device import Device
 from harness import GatewayTest
 
 QUICK = True
+NOTES = "/api/v1/notes/notes"
 
 
 def path(data):
@@ -78,6 +80,113 @@ class Attachments(GatewayTest):
             self.put(data, data, field, status=400)
         self.assertEqual(self.gateway.request("PUT", "/sync/v1/attachments/abc", body=b"x", user="alice").status, 404)
         self.assertEqual(self.gateway.request("PUT", path(data).upper(), body=data, user="alice").status, 404)
+
+
+class OthersDigests(GatewayTest):
+    """Who knows a digest has neither the bytes nor the knowledge whether they are here: every way to write a record that
+    names it, and every way to ask, answers one that somebody else uploaded as one that nobody did."""
+
+    def setUp(self):
+        self.data = os.urandom(600)
+        self.digest, self.absent = hashlib.sha256(self.data).hexdigest(), os.urandom(32).hex()
+        self.expect(self.gateway.request("PUT", path(self.data), body=self.data, user="alice"), 201)
+        note = {"title": "hers", "attachments": [self.digest]}
+        self.note = self.expect(self.gateway.send("POST", NOTES, note, user="alice"), 201).json()["id"]
+        room = {"name": "a room", "id": str(uuid.uuid4())}
+        self.room = self.expect(self.gateway.send("POST", "/chat/v1/rooms", room, user="carol"), 200).json()["room"]["id"]
+
+    @staticmethod
+    def told(answer):
+        return answer.status, re.sub(rb'"requestId":"[^"]*"', b"", answer.body), {
+            name: value for name, value in answer.headers.items() if name not in ("date", "x-request-id", "server-timing")}
+
+    def writes(self):
+        """Each takes a digest and the user, and gives what the gateway said."""
+        send = self.gateway.send
+
+        def own(user):
+            return self.expect(send("POST", NOTES, {"title": "own"}, user=user), 201).json()["id"]
+
+        def pushed(operation):
+            def push(digest, user):
+                device = Device(self.gateway, user)
+                name = own(user) if operation == "update" else str(uuid.uuid4())
+                outcome = device.change(operation, name, {"title": "t", "attachments": [digest]})
+                return outcome["outcome"] == "applied", {name: outcome.get(name) for name in ("outcome", "reason", "message")}
+            return push
+
+        def posted(method, place, wrap=lambda fields: fields):
+            def post(digest, user):
+                answer = send(method, place(user), wrap({"title": "t", "attachments": [digest]}), user=user)
+                return answer.status < 300, self.told(answer)[:2]
+            return post
+
+        def batched(digest, user):
+            call = {"id": "1", "method": "POST", "path": NOTES, "body": {"title": "t", "attachments": [digest]}}
+            answer = send("POST", "/batch", {"calls": [call]}, user=user).json()["answers"][0]
+            return answer["status"] < 300, re.sub("'requestId': '[^']*'", "", str((answer["status"], answer["body"])))
+
+        def message(fields):
+            return {"text": "x", "attachments": fields["attachments"]}
+
+        return {
+            "resource POST": posted("POST", lambda user: NOTES),
+            "resource PUT": posted("PUT", lambda user: f"{NOTES}/{uuid.uuid4()}"),
+            "resource PUT over": posted("PUT", lambda user: f"{NOTES}/{own(user)}"),
+            "resource PATCH": posted("PATCH", lambda user: f"{NOTES}/{own(user)}"),
+            "push create": pushed("create"), "push update": pushed("update"), "batch": batched,
+            "message resource": posted(
+                "POST", lambda user: "/api/v1/chat/messages", lambda fields: {"room": self.room, **message(fields)}),
+            "chat": posted("POST", lambda user: f"/chat/v1/rooms/{self.room}/messages", message),
+            "Twaddle": posted(
+                "POST", lambda user: "/chat",
+                lambda fields: {"function": "postmessage", "room": self.room, **message(fields)}),
+        }
+
+    def probes(self, digest, size):
+        place, request = f"/sync/v1/attachments/{digest}", self.gateway.request
+        for headers in ({}, {"Range": "bytes=0-1"}, {"Range": f"bytes={size}-"}, {"If-None-Match": f'"{digest}"'},
+                        {"If-None-Match": "*"}, {"If-Match": f'"{digest}"'}, {"If-Range": f'"{digest}"', "Range": "bytes=0-1"}):
+            for method in ("GET", "HEAD"):
+                yield request(method, place, headers=headers, user="carol")
+        for total in (1, size, size + 1):
+            yield request("PUT", place, body=b"", headers={"Content-Range": f"bytes */{total}"}, user="carol")
+        yield request("PUT", place, body=b"x" * 10, headers={"Content-Range": f"bytes 0-9/{size}"}, user="carol")
+        yield request("PUT", place, body=b"", headers={"Content-Range": f"bytes */{size}"}, user="carol")
+        yield request("PUT", place, body=b"x", headers={"Content-Range": f"bytes {size - 1}-{size - 1}/{size}"}, user="carol")
+        yield request("PUT", place, body=b"y" * (size - 10), headers={"Content-Range": f"bytes 10-{size - 1}/{size}"}, user="carol")
+        yield request("PUT", place, body=b"z" * 3, user="carol")
+
+    def test_naming_a_digest_gives_nothing(self):
+        for name, write in self.writes().items():
+            with self.subTest(name):
+                (took, existing), (_, absent) = write(self.digest, "carol"), write(self.absent, "carol")
+                self.assertEqual(existing, absent)
+                self.assertFalse(took, existing)
+                self.expect(self.gateway.get(path(self.data), user="carol"), 404, "record.notFound")
+
+    def test_asking_tells_nothing(self):
+        pairs = zip(self.probes(self.digest, 600), self.probes(self.absent, 600), strict=True)
+        for number, (existing, absent) in enumerate(pairs):
+            with self.subTest(number):
+                self.assertEqual(self.told(existing), self.told(absent))
+                self.assertIn(existing.status, (202, 400, 404, 409))
+
+    def test_sending_the_bytes_gives_the_right_and_so_does_a_readable_record(self):
+        for name, write in self.writes().items():
+            with self.subTest(name):
+                self.setUp()
+                self.assertFalse(write(self.digest, "carol")[0])
+                self.expect(self.gateway.request("PUT", path(self.data), body=self.data, user="carol"), 201)
+                self.assertEqual(write(self.digest, "carol")[0], True)
+                self.assertEqual(self.gateway.get(path(self.data), user="carol").body, self.data)
+                self.setUp()
+                shared = {"id": self.note, "with": ["carol"]}
+                self.expect(self.gateway.send("POST", "/api/v1/notes/operations/share", shared, user="alice"), 200)
+                asked = self.gateway.request(
+                    "PUT", path(self.data), body=b"", headers={"Content-Range": "bytes */600"}, user="carol")
+                self.assertEqual(self.expect(asked, 201).json(), {"complete": True, "received": 600})
+                self.assertTrue(write(self.digest, "carol")[0])
 
 
 class AttachmentRoom(GatewayTest):

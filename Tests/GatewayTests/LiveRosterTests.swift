@@ -52,4 +52,17 @@ import Testing
         #expect(!roster.isOpen(1))
         #expect(roster.wait(1, "a", seen: Revision(2), until: due) == .stopping)
     }
+
+    @Test func `a stream is cut when its credential ends, whether it waits or not`() {
+        let end = WireDate(secondsSince1970: 1_000)
+        var roster = roster(1)
+        for _ in 0..<2 { _ = roster.admit("bob", following: ["notes"], until: end) }
+        #expect(roster.wait(1, "a", seen: Revision(1), until: due) == nil)
+        #expect(roster.wait(2, "b", seen: Revision(1), until: due) == nil)
+        #expect(roster.expired(at: WireDate(secondsSince1970: 999.9)) == [])
+        #expect(roster.expired(at: end) == ["b"])
+        #expect([1, 2, 3].map { roster.isOpen($0) } == [true, false, false])
+        #expect(roster.wait(3, "c", seen: Revision(1), until: due) == .cut)
+        #expect(roster.expired(at: end) == [])
+    }
 }

@@ -39,6 +39,31 @@ import Testing
         #expect(try await house.identity.authentication(sessionCookie: old.cookie) == nil)
     }
 
+    @Test func `a sign-in as somebody else ends the session whose cookie came with it, its tokens too`() async throws {
+        let house = try await TestHouse()
+        try await house.identity.administration.addAccount(
+            NewAccount("carol", password: TestHouse.password), by: .system)
+        let (first, other) = (try await house.signIn(), try await house.signIn())
+        _ = try await house.identity.authentication(sessionCookie: first.cookie)
+        let carol = try await house.identity.signIn(
+            "carol", TestHouse.password, from: TestHouse.home, replacing: first.cookie)
+        await house.expectEnded(first)
+        for signIn in [other, carol] {
+            #expect(try await house.identity.authentication(sessionCookie: signIn.cookie) != nil)
+        }
+    }
+
+    @Test func `a cookie with a wrong secret ends nobody's session`() async throws {
+        let house = try await TestHouse()
+        try await house.identity.administration.addAccount(
+            NewAccount("carol", password: TestHouse.password), by: .system)
+        let first = try await house.signIn()
+        let parts = first.cookie.reveal().split(separator: ".")
+        let forged = Secret("\(parts[0]).\(String(parts[1].reversed()))")
+        _ = try await house.identity.signIn("carol", TestHouse.password, from: TestHouse.home, replacing: forged)
+        #expect(try await house.identity.authentication(sessionCookie: first.cookie) != nil)
+    }
+
     @Test func `nothing in the store opens anything`() async throws {
         let house = try await TestHouse()
         let signIn = try await house.signIn()

@@ -27,10 +27,15 @@ public enum ChatModule: AdapterModule {
     ]
 
     public static func declare(_ configuration: AdapterConfiguration) -> AdapterDeclaration {
-        AdapterDeclaration(
+        let settings = ChatSettings(configuration)
+        return AdapterDeclaration(
             name: name, title: "Chat", summary: "Rooms, their members and their messages.", version: "1.0",
-            entities: [Rooms.entity, Messages.entity, ReadMarks.entity, Devices.entity, PushProgress.entity],
-            operations: [Twaddle.operation] + ChatFunction.all.map(\.operation), feeds: [ChatFeed.declaration])
+            entities: [
+                Rooms.entity(maximumMembers: settings.maximumMembers), Messages.entity, ReadMarks.entity,
+                Devices.entity, PushProgress.entity,
+            ],
+            operations: [Twaddle.operation] + ChatFunction.all.map(\.operation), feeds: [ChatFeed.declaration],
+            rules: ChatRules(maximumRooms: settings.maximumRooms))
     }
 
     public static func make(_ configuration: AdapterConfiguration) -> any Adapter {

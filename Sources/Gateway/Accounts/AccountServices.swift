@@ -32,7 +32,12 @@ struct AccountServices: Sendable {
 
     func signIn(_ name: String, _ password: Secret, _ request: AuthenticatedRequest) async throws -> SignIn {
         try await identity.signIn(
-            name, password, from: ClientAddress(request.request.peer), replacing: request.caller.sessionCookie)
+            name, password, from: ClientAddress(request.request.peer), replacing: replaced(by: request))
+    }
+
+    /// The session cookie that came along, whatever else the request is authenticated by: a sign-in replaces it.
+    func replaced(by request: AuthenticatedRequest) -> Secret? {
+        request.request.headers[.cookie].flatMap { CookieField($0)[cookie.name] }.map { Secret($0) }
     }
 
     /// A foreign page that could sign its visitor in as somebody else would read what they then write.

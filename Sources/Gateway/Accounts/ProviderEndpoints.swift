@@ -53,7 +53,7 @@ struct ProviderCallbackEndpoint: Endpoint {
             code: Secret(target["code"] ?? ""), state: Secret(target["state"] ?? ""), issuer: target["iss"])
         let (signIn, path) = try await accounts.identity.finishSignIn(
             with: provider, back, cookie: pending.value(in: request.request) ?? Secret(""),
-            from: ClientAddress(request.request.peer), replacing: request.caller.sessionCookie)
+            from: ClientAddress(request.request.peer), replacing: accounts.replaced(by: request))
         var response = GatewayResponse(.seeOther, headers: [.location: path, .cacheControl: "no-store"])
         accounts.setCookie(signIn, on: &response)
         response.headers.append(HTTPField(name: .setCookie, value: pending.field(Secret(""), maxAge: 0)))

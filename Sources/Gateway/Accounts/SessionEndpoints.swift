@@ -15,9 +15,10 @@ struct RefreshEndpoint: Endpoint {
     let description = EndpointDescription(
         summary: "Exchanges a refresh token; each is good for one exchange.", tag: "Sign-in",
         body: RefreshEndpoint.input,
-        answers: [(.ok, .value(AccountShapes.tokens))])
+        answers: [(.ok, .value(AccountShapes.tokens))], errors: [.csrfRequired])
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        try accounts.refuseForeignPage(request.request)
         let input = try await accounts.input(request, Self.input)
         let pair = try await accounts.identity.refresh(input.secret("refreshToken"))
         return try accounts.answer(.dictionary(AccountServices.tokens(pair)), to: request)
@@ -41,6 +42,7 @@ struct LogoutEndpoint: Endpoint {
         answers: [(.noContent, .nothing), (.seeOther, .nothing)])
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        try accounts.refuseForeignPage(request.request)
         let authentication = try request.caller.person()
         let input = try await accounts.input(request, Self.input)
         if input["everywhere"]?.boolValue == true {
@@ -87,6 +89,7 @@ struct PasswordEndpoint: Endpoint {
         answers: [(.noContent, .nothing)])
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        try accounts.refuseForeignPage(request.request)
         let authentication = try request.caller.person()
         let input = try await accounts.input(request, Self.input)
         try await accounts.identity.changePassword(

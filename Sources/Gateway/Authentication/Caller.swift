@@ -16,6 +16,9 @@ final class Caller: Sendable {
         self.sessionCookie = sessionCookie
     }
 
+    /// When the credential ends by itself; nil: never.
+    var expires: WireDate? { authentication?.expires }
+
     static let anonymous = Caller(principal: .anonymous, authentication: nil, sessionCookie: nil)
 
     /// Throws `access.denied` where an API key does not reach that far. What belongs to no adapter is within reach of

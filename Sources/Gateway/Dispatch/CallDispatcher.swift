@@ -5,6 +5,7 @@ import ValueTree
 /// Makes the call: deadline, the caller's view of the records, errors that are not meant for callers kept back.
 struct CallDispatcher: Sendable {
     let store: any Store
+    let rights: AttachmentRights?
     let deadlines: DeadlineKeeper
 
     func answer(
@@ -36,7 +37,8 @@ struct CallDispatcher: Sendable {
         let own = operation.deadline.map { min(ContinuousClock.now + $0, whole) }
         return Call(
             operation: operation.name, input: input, caller: request.caller.principal, requestID: request.request.id,
-            deadline: own ?? whole, records: served.records(in: store, for: request.caller.principal), log: served.log)
+            deadline: own ?? whole, records: served.records(in: store, for: request.caller, naming: rights),
+            log: served.log)
     }
 }
 

@@ -47,7 +47,8 @@ struct DoorEndpoint: Endpoint {
                 door: door.name, method: inner.method == .head ? "GET" : inner.method.rawValue,
                 target: inner.target.text, origin: inner.origin, headers: DoorHeaders(inner.headers), body: body,
                 caller: request.caller.principal, requestID: inner.id, deadline: inner.deadline,
-                records: served.records(in: services.store, for: request.caller.principal), log: served.log))
+                records: served.records(in: services.store, for: request.caller, naming: services.rights),
+                log: served.log))
         return try response(answer, to: inner)
     }
 

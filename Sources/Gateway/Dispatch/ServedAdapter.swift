@@ -41,8 +41,8 @@ public final class ServedAdapter: Sendable {
                 changes: StoreChanges(store: store, adapter: declaration.name), scratch: scratch))
     }
 
-    /// The records as `principal` may see and change them.
-    func records(in store: any Store, for principal: Principal) -> any RecordStore {
-        AdapterRecords(store: store, declaration: declaration, principal: principal)
+    /// The records as the caller may see and change them; the only way in which a request reaches them.
+    func records(in store: any Store, for caller: Caller, naming rights: AttachmentRights?) -> any RecordStore {
+        AdapterRecords(store: store, declaration: declaration, caller: caller.syncing, naming: rights)
     }
 }

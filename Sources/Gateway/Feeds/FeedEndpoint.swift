@@ -36,7 +36,8 @@ struct FeedEndpoint: Endpoint {
         guard !request.caller.principal.isAnonymous else {
             throw PorticoError(.loginRequired, "This needs a login.")
         }
-        let ticket = try live.open(for: request.caller.principal, following: [])
+        let ticket = try live.open(
+            for: request.caller.principal, following: [], until: request.caller.expires)
         do {
             let watch = try await credentials.watch(request.caller.authentication) { ticket.cut() }
             var response = GatewayResponse(

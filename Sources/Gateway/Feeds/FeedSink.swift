@@ -17,10 +17,16 @@ final class FeedSink: Sendable {
     }
 
     private let state: Mutex<State>
+    /// Whether nothing may be delivered any more, although the stream has not ended yet.
+    private let isOver: @Sendable () -> Bool
     /// Called once for each time that the peer falls behind.
     private let fellBehind: @Sendable () -> Void
 
-    init(after position: Revision?, fellBehind: @escaping @Sendable () -> Void) {
+    init(
+        after position: Revision?, isOver: @escaping @Sendable () -> Bool,
+        fellBehind: @escaping @Sendable () -> Void
+    ) {
+        self.isOver = isOver
         state = Mutex(State(position: position))
         self.fellBehind = fellBehind
     }
@@ -73,6 +79,7 @@ final class FeedSink: Sendable {
     }
 
     private func write(_ choose: (inout State) -> [ByteBuffer]) {
+        guard !isOver() else { return }
         let (channel, pieces, isBehind) = state.withLock { state -> ((any BodyChannel)?, [ByteBuffer], Bool) in
             guard state.isAttached, let channel = state.channel else { return (nil, [], false) }
             guard channel.isWritable else {

@@ -35,10 +35,12 @@ final class FeedStream: ResponseStream {
         self.watch = watch
         self.requestID = requestID
         let known = last.map { FeedPosition.read($0, in: hub.reader.epoch) ?? Self.unknown }
-        sink = FeedSink(after: known) {
-            hub.detach(ticket.number)
-            ticket.wake()
-        }
+        sink = FeedSink(
+            after: known, isOver: { watch.isExpired },
+            fellBehind: {
+                hub.detach(ticket.number)
+                ticket.wake()
+            })
     }
 
     /// Stands for an id of another history.

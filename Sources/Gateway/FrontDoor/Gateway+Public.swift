@@ -13,7 +13,8 @@ extension Gateway {
         adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
         feeds: FeedServices, settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log
     ) throws {
-        let services = GatewayServices(store: store, limits: settings.limits, clock: clock)
+        let services = GatewayServices(
+            store: store, limits: settings.limits, clock: clock, rights: sync.rights)
         let accounts = AccountServices(
             identity: identity, cookie: settings.cookie, services: services, clock: clock,
             origins: settings.origins)

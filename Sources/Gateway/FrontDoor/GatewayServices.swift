@@ -14,8 +14,11 @@ struct GatewayServices: Sendable {
     let calls: CallDispatcher
     let admission: Admission
     let clock: any WallClock
+    /// Nil at the admin listener, where nobody writes an adapter's records as a caller.
+    let rights: AttachmentRights?
 
-    init(store: any Store, limits: GatewayLimits, clock: any WallClock) {
+    init(store: any Store, limits: GatewayLimits, clock: any WallClock, rights: AttachmentRights? = nil) {
+        self.rights = rights
         self.store = store
         self.limits = limits
         self.clock = clock
@@ -25,6 +28,6 @@ struct GatewayServices: Sendable {
         admission = Admission(limits)
         cache = AnswerCache(capacity: limits.answerCache)
         deadlines = DeadlineKeeper()
-        calls = CallDispatcher(store: store, deadlines: deadlines)
+        calls = CallDispatcher(store: store, rights: rights, deadlines: deadlines)
     }
 }

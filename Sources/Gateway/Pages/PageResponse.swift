@@ -24,9 +24,24 @@ extension GatewayRequest {
         return type == BodyReader.formType && headers[.accept]?.lowercased().contains("text/html") == true
     }
 
-    /// A browser says that a page of another server sent this (Fetch Metadata, section 2.3). Programs say nothing.
+    /// A browser says that a page of another server sent this: by Fetch Metadata (section 2.3), and where it does not
+    /// have that yet, by `Origin` (RFC 6454), of which the scheme is left out, since a proxy may have ended TLS. `null`
+    /// is foreign. Programs send neither.
     var isSentByForeignPage: Bool {
-        ["cross-site", "same-site"].contains(headers[.secFetchSite])
+        switch headers.text(.secFetchSite) {
+        case "cross-site", "same-site": return true
+        case "same-origin", "none": return false
+        default: break
+        }
+        guard let sender = headers[.origin] else { return false }
+        let (asked, sent) = (Self.authority(of: origin), Self.authority(of: sender))
+        return asked == nil || asked != sent
+    }
+
+    private static func authority(of origin: String) -> String? {
+        let (scheme, rest) = origin.splitOnce(at: ":")
+        guard !scheme.isEmpty, let rest, rest.hasPrefix("//") else { return nil }
+        return rest.dropFirst(2).lowercased()
     }
 }
 

@@ -15,7 +15,7 @@ struct EntityResource: Sendable {
     var position: Revision { services.store.position(of: served.declaration.name) }
 
     func records(for caller: Caller) -> any RecordStore {
-        served.records(in: services.store, for: caller.principal)
+        served.records(in: services.store, for: caller, naming: services.rights)
     }
 
     func properties(_ action: String, _ effect: Effect) -> EndpointProperties {

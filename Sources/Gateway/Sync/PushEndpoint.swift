@@ -17,7 +17,9 @@ struct PushEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let caller = request.caller.syncing
-        let plan = try sync.pushes.plan(try await message(request), for: caller)
+        var plan = try sync.pushes.plan(try await message(request), for: caller)
+        let named = sync.pushes.attachments(namedBy: plan)
+        plan.deniedAttachments = try await sync.rights.denied(among: named, for: caller)
         let answer = try await perform(plan, for: caller)
         return try services.answers.write(
             answer.wireValue, to: request.request, presentation: Presentation(), validators: nil)

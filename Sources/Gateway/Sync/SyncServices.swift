@@ -10,6 +10,7 @@ public struct SyncServices: Sendable {
     let judges: ConflictJudges
     let live: LiveHub
     let attachments: any AttachmentStore
+    let rights: AttachmentRights
     let settings: SyncSettings
 
     /// To be installed in the store beforehand.
@@ -17,18 +18,20 @@ public struct SyncServices: Sendable {
 
     /// Loads the key of the checkpoints, and makes it in an empty store.
     public init(
-        adapters: [ServedAdapter], store: any Store, attachments: any AttachmentStore, settings: SyncSettings
+        adapters: [ServedAdapter], store: any Store, attachments: any AttachmentStore, settings: SyncSettings,
+        clock: any WallClock
     ) async throws {
         self.attachments = attachments
         let key = try await CheckpointKey.load(from: store)
         catalogue = SyncCatalogue(adapters.map { (declaration: $0.declaration, access: $0.access) })
+        rights = AttachmentRights(catalogue, attachments, store: store)
         pulls = PullMachine(catalogue: catalogue, epoch: store.epoch, seal: key, limits: settings.pages)
         judges = ConflictJudges(adapters)
         pushes = PushMachine(catalogue: catalogue, epoch: store.epoch, seal: key)
         live = LiveHub(
             store: store, pulls: pulls,
             limits: LiveLimits(streams: settings.streams, perPrincipal: settings.streamsPerPrincipal),
-            heartbeat: settings.heartbeat)
+            heartbeat: settings.heartbeat, clock: clock)
         self.settings = settings
     }
 

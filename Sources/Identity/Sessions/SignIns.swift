@@ -19,8 +19,8 @@ struct SignIns: Sendable {
         }
     }
 
-    /// Begins a session for an account that has just been proven, and ends the one whose cookie came with the sign-in,
-    /// so that no session outlives a change of person. Throws `auth.invalid` where the account's credentials changed
+    /// Begins a session for an account that has just been proven, and ends the account's session whose cookie came with
+    /// the sign-in. Throws `auth.invalid` where the account's credentials changed
     /// since the proof.
     func begin(_ proven: PasswordProof.Proven, from address: ClientAddress, replacing old: SessionCookie?) async throws
         -> SignIn

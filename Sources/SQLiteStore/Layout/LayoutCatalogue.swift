@@ -2,13 +2,28 @@ import AdapterKit
 
 /// The collections that are installed.
 struct LayoutCatalogue: Sendable {
+    /// A field of other records that holds the id of a record.
+    struct Reference: Sendable {
+        let layout: CollectionLayout
+        let column: Column
+        /// Whether those records are deleted with it.
+        let isOwned: Bool
+    }
+
     private var layouts: [CollectionID: CollectionLayout] = [:]
+    private var references: [CollectionID: [Reference]] = [:]
     /// Of statements that read several of them.
     let admission = StatementAdmission()
     let longReads = LongReads()
 
     mutating func add(_ layout: CollectionLayout) {
         layouts[layout.id] = layout
+        for parent in references.keys { references[parent]?.removeAll { $0.layout.id == layout.id } }
+        for reference in layout.entity.references {
+            guard let column = try? layout.column(reference.field) else { continue }
+            references[CollectionID(layout.id.adapter, reference.entity), default: []].append(
+                Reference(layout: layout, column: column, isOwned: layout.entity.owners.contains(reference)))
+        }
     }
 
     /// Throws `server.internal`: who asks for a collection that was never declared has not read its own declaration.
@@ -18,6 +33,12 @@ struct LayoutCatalogue: Sendable {
         }
         return layout
     }
+
+    /// Which records may refer to a collection's.
+    func references(to collection: CollectionID) -> [Reference] { references[collection] ?? [] }
+
+    /// Of the collections that are installed.
+    var numbers: [Int64] { layouts.values.map(\.number) }
 
     func layout(number: Int64) -> CollectionLayout? {
         layouts.values.first { $0.number == number }

@@ -5,11 +5,11 @@ import SyncEngine
 /// The host's own tables: what is installed, the log, positions, the epoch.
 enum HostSchema {
     /// Grows with every change of these tables; kept in `user_version`.
-    static let version: Int64 = 2
+    static let version: Int64 = 3
     /// "Port", in `application_id`, so that a file of another program is not taken for a store.
     static let applicationID: Int64 = 0x506F_7274
 
-    private static let tables = original + HostUpgrade.toVersion2
+    private static let tables = original + HostUpgrade.toVersion2 + HostUpgrade.toVersion3
 
     /// As version 1 had them.
     private static let original = [
@@ -41,7 +41,7 @@ enum HostSchema {
         let found = try number("user_version", database)
         if application == 0, found == 0, try isEmpty(database) { return try create(database, epoch()) }
         guard application == applicationID else { throw foreign }
-        if found == 1 { try HostUpgrade.run(on: database) }
+        if (1..<version).contains(found) { try HostUpgrade.run(from: found, on: database) }
         try check(database)
         return try self.epoch(database)
     }

@@ -33,10 +33,32 @@ enum HostUpgrade {
         "CREATE INDEX portico_kept_record ON portico_kept (adapter, entity, record)",
     ]
 
-    static func run(on database: Database) throws {
+    /// Version 3: ids of deleted records stay theirs, and what belonged to a deleted record goes. The deletions that the
+    /// log still tells of are made up for; who made them it does not say.
+    static let toVersion3 = [
+        """
+        CREATE TABLE portico_retired (
+            collection INTEGER NOT NULL, record TEXT NOT NULL, author TEXT NOT NULL, PRIMARY KEY (collection, record)
+        ) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE portico_unfinished_removal (
+            collection INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (collection, record)
+        ) STRICT, WITHOUT ROWID
+        """,
+        "INSERT OR IGNORE INTO portico_retired SELECT collection, record, '' FROM portico_log WHERE kind = 1",
+        "INSERT INTO portico_unfinished_removal SELECT collection, record FROM portico_retired",
+    ]
+
+    private static let steps: [(version: Int64, statements: [String])] = [(2, toVersion2), (3, toVersion3)]
+
+    /// All steps that lead on from `version`, in one transaction.
+    static func run(from version: Int64, on database: Database) throws {
         try database.run("BEGIN IMMEDIATE")
-        for statement in toVersion2 { try database.run(statement) }
-        try database.run("PRAGMA user_version = 2")
+        for step in steps where step.version > version {
+            for statement in step.statements { try database.run(statement) }
+            try database.run("PRAGMA user_version = \(step.version)")
+        }
         try database.run("COMMIT")
     }
 }

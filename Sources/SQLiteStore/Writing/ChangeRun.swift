@@ -63,13 +63,29 @@ final class ChangeRun {
         let layout = try catalogue.layout(step.collection)
         let next = Revision(revision + 1)
         let change = StepChange(
-            step: step, layout: layout, database: database, filters: FilterCompiler(catalogue: catalogue), ids: ids,
+            step: step, layout: layout, database: database, catalogue: catalogue, ids: ids,
             authorship: Authorship(author: author, time: now, position: next), revision: next)
-        let effect = try change.perform()
-        revision += 1
-        touched[layout.id.adapter] = revision
-        try OperationLog.append(effect, at: revision, now, in: layout, on: database)
-        return effect.after
+        let effects = try change.perform()
+        try note(effects)
+        return effects.last?.after
+    }
+
+    private func note(_ effects: [StepChange.Effect]) throws {
+        for effect in effects {
+            revision += 1
+            touched[effect.layout.id.adapter] = revision
+            try OperationLog.append(effect, at: revision, now, in: effect.layout, on: database)
+        }
+    }
+
+    /// Goes on with deletions that were too large for one transaction. False where nothing is left of them.
+    func continueRemovals() throws -> Bool {
+        try undoing {
+            let removal = CascadingRemoval(database: database, catalogue: catalogue, author: "")
+            guard let effects = try removal.resume() else { return false }
+            try note(effects)
+            return true
+        }
     }
 
     /// To be called once, last, within the commit.

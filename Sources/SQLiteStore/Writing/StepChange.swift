@@ -7,7 +7,7 @@ struct StepChange {
     let step: WriteTransaction.Step
     let layout: CollectionLayout
     let database: Database
-    let filters: FilterCompiler
+    let catalogue: LayoutCatalogue
     let ids: any RecordIDSource
     let authorship: Authorship
     /// What the record gets.
@@ -15,18 +15,24 @@ struct StepChange {
 
     /// What became of a record.
     struct Effect {
+        let layout: CollectionLayout
         let id: RecordID
         let before: Record?
         let after: Record?
     }
 
-    func perform() throws -> Effect {
+    /// In the order in which the log tells them. The last one is the step's own; a deletion's are preceded by those of
+    /// the records that go with it.
+    func perform() throws -> [Effect] {
         switch step.change.action {
-        case .create(let id, let fields): try create(id, fields)
+        case .create(let id, let fields): [try create(id, fields)]
         case .update(let id, let fields):
-            try change(try existing(id)) { try layout.rules.update($0, fields, authorship) }
-        case .replace(let id, let fields, let orCreate): try replace(id, fields, orCreate: orCreate)
-        case .delete(let id): try delete(try existing(id))
+            [try change(try existing(id)) { try layout.rules.update($0, fields, authorship) }]
+        case .replace(let id, let fields, let orCreate): [try replace(id, fields, orCreate: orCreate)]
+        case .delete(let id):
+            try CascadingRemoval(
+                database: database, catalogue: catalogue, author: step.isForCaller ? authorship.author : ""
+            ).remove(try existing(id), in: layout)
         }
     }
 
@@ -34,20 +40,22 @@ struct StepChange {
         var draft = try layout.rules.create(id, fields, authorship)
         if draft.id == nil { draft = draft.assigning(try freshID(), by: layout.rules) }
         guard let id = draft.id else { throw Self.noKey }
-        if try stored(id) != nil {
+        try checkAbsent()
+        if try stored(id) != nil || isReserved(id) {
             if case .absent = step.change.condition { throw Self.unmet }
             throw PorticoError(.recordExists, "There is a record `\(id)` already.", target: layout.key.field.name.text)
         }
-        try checkAbsent()
         let record = Record(id: id, revision: revision, fields: draft.fields)
         let row = try RowWriter(layout: layout, database: database).insert(record)
         try checkResult(row)
-        return Effect(id: id, before: nil, after: record)
+        return Effect(layout: layout, id: id, before: nil, after: record)
     }
 
     private func replace(_ id: RecordID, _ fields: WireDictionary, orCreate: Bool) throws -> Effect {
         let canCreate = orCreate && layout.entity.key.chooser != .server
-        if canCreate, try stored(id) == nil { return try create(id, fields) }
+        if canCreate, try stored(id).map({ try !holds(step.visible, for: $0.row) }) ?? true {
+            return try create(id, fields)
+        }
         return try change(try existing(id)) { try layout.rules.replace($0, fields, authorship) }
     }
 
@@ -55,13 +63,9 @@ struct StepChange {
         let record = Record(id: found.record.id, revision: revision, fields: try draft(found.record).fields)
         try RowWriter(layout: layout, database: database).update(found, to: record)
         try checkResult(found.row)
-        return Effect(id: record.id, before: found.record, after: record)
+        return Effect(layout: layout, id: record.id, before: found.record, after: record)
     }
 
-    private func delete(_ found: StoredRow) throws -> Effect {
-        try RowWriter(layout: layout, database: database).delete(found)
-        return Effect(id: found.record.id, before: found.record, after: nil)
-    }
 }
 
 extension StepChange {
@@ -85,6 +89,15 @@ extension StepChange {
         }
     }
 
+    /// Whether a caller is told that the id is taken although no record has it: it was another's before, or records
+    /// refer to it still, which would become readable through the new one.
+    private func isReserved(_ id: RecordID) throws -> Bool {
+        guard step.isForCaller else { return false }
+        let retired = try RetiredIDs(database: database).author(of: id, in: layout)
+        if let retired, retired.isEmpty || !retired.hasSameBytes(as: authorship.author) { return true }
+        return try catalogue.references(to: layout.id).contains { try $0.isMade(to: id, of: layout, on: database) }
+    }
+
     private func checkAbsent() throws {
         switch step.change.condition {
         case .none, .absent: return
@@ -98,7 +111,7 @@ extension StepChange {
 
     private func holds(_ filter: Filter?, for row: Int64) throws -> Bool {
         guard let filter else { return true }
-        let condition = try filters.condition(filter, in: layout)
+        let condition = try FilterCompiler(catalogue: catalogue).condition(filter, in: layout)
         return try database.hasRow(
             SQLFragment(
                 "SELECT 1 FROM \(layout.table) WHERE \(layout.rowColumn) = ? AND \(condition.sql)",

@@ -9,12 +9,20 @@ public struct AdapterRecords: RecordStore {
     private let declaration: AdapterDeclaration
     /// Nil: the adapter itself.
     private let principal: Principal?
+    private let naming: AttachmentNaming?
+
+    /// Which attachments the caller may name.
+    private struct AttachmentNaming: Sendable {
+        let rights: AttachmentRights
+        let caller: SyncCaller
+    }
 
     /// All of the adapter's records; what it creates is the system's.
     public init(store: any Store, declaration: AdapterDeclaration) {
         self.store = store
         self.declaration = declaration
         self.principal = nil
+        naming = nil
     }
 
     /// The adapter's records as far as `principal` may see and change them.
@@ -22,6 +30,17 @@ public struct AdapterRecords: RecordStore {
         self.store = store
         self.declaration = declaration
         self.principal = principal
+        naming = nil
+    }
+
+    /// The adapter's records as far as `caller` may see and change them, with attachments named within `rights`.
+    public init(
+        store: any Store, declaration: AdapterDeclaration, caller: SyncCaller, naming rights: AttachmentRights?
+    ) {
+        self.store = store
+        self.declaration = declaration
+        self.principal = caller.principal
+        naming = rights.map { AttachmentNaming(rights: $0, caller: caller) }
     }
 
     public func record(_ id: RecordID, in entity: EntityName) async throws -> Record? {
@@ -44,6 +63,7 @@ public struct AdapterRecords: RecordStore {
 
     public func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
         let steps = try changes.map { try scope(of: $0.entity).step($0) }
+        if let naming { try await naming.rights.check(changes, of: declaration, for: naming.caller) }
         guard let principal, declaration.rules != nil else {
             return try await store.write(WriteTransaction(steps, author: (principal ?? .system).name))
         }

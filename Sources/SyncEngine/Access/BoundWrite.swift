@@ -83,7 +83,13 @@ private struct RuledRun {
     /// created but is there, or is to be changed but is not, is not theirs to speak of either.
     private func isWithinReach(_ step: WriteTransaction.Step, _ current: Record?) throws -> Bool {
         switch (step.change.action, current) {
-        case (.create, nil), (.replace(_, _, orCreate: true), nil): return true
+        case (.create, nil): return true
+        case (.replace(_, _, orCreate: true), nil):
+            // A record that is expected to be there is none to create, whether it is absent or out of reach.
+            switch step.change.condition {
+            case .none, .absent: return true
+            case .exists, .revision: return false
+            }
         case (.create, .some), (_, nil): return false
         case (_, let record?):
             let reach = Filter.both(step.visible, step.writableBefore)
@@ -102,6 +108,6 @@ extension WriteTransaction.Step {
     fileprivate func making(_ change: RecordChange) -> WriteTransaction.Step {
         WriteTransaction.Step(
             adapter: adapter, change: change, visible: visible, writableBefore: writableBefore,
-            writableAfter: writableAfter)
+            writableAfter: writableAfter, isForCaller: isForCaller)
     }
 }

@@ -45,7 +45,7 @@ struct EntityScope {
         try checkWriter()
         return WriteTransaction.Step(
             adapter: declaration.name, change: change, visible: visible, writableBefore: writable,
-            writableAfter: writable)
+            writableAfter: writable, isForCaller: principal != nil)
     }
 
     private func checkWriter() throws(PorticoError) {

@@ -17,7 +17,9 @@ struct AttachmentReferences: Sendable {
             var query = Query(.any(fields.map { .not(.isNull($0)) }), limit: Self.page)
             repeat {
                 let page = try await store.query(query, in: collection.id)
-                for record in page.records { digests.formUnion(fields.flatMap { Self.digests(in: record[$0]) }) }
+                for record in page.records {
+                    digests.formUnion(fields.flatMap { AttachmentDigest.named(by: record[$0]) })
+                }
                 guard let next = page.next else { break }
                 query.start = .after(next)
             } while true
@@ -32,10 +34,6 @@ struct AttachmentReferences: Sendable {
                 return try !moment.query(query, in: collection.id).records.isEmpty
             }
         }
-    }
-
-    private static func digests(in value: WireValue) -> [AttachmentDigest] {
-        (value.arrayValue ?? [value]).compactMap { $0.stringValue.flatMap { AttachmentDigest($0) } }
     }
 }
 

@@ -16,13 +16,17 @@ public enum AttachmentProgress: Sendable, Equatable {
     case received(Int64)
 }
 
-/// Keeps bytes by their digest. Whoever uploads the same bytes later uploads nothing. Every method throws
-/// ``PorticoError``; implementations are safe to use from any task.
+/// Keeps bytes by their digest, once. Nobody learns from it what others uploaded: to each owner, what that owner has not
+/// uploaded is not there, and is sent whole. Every method throws ``PorticoError``; implementations are safe to use from
+/// any task.
 public protocol AttachmentStore: Sendable {
     /// Nil where they are not there, or not whole.
     func size(of digest: AttachmentDigest) async throws -> Int64?
 
-    /// How far an owner's upload is. Where all are there already, the question counts as an upload: they are in use.
+    /// Whether that owner has uploaded all of the bytes, and they are here.
+    func hasUploaded(_ digest: AttachmentDigest, by owner: String) async throws -> Bool
+
+    /// How far an owner's upload is. Where it is complete, the question counts as an upload: the bytes are in use.
     func progress(of digest: AttachmentDigest, from owner: String) async throws -> AttachmentProgress
 
     /// Adds bytes to an owner's upload and returns when they are durable. What was received already is passed over, so

@@ -4,7 +4,9 @@ import SyncEngine
 /// The collections that the cases work with.
 enum Samples {
     static let adapter: AdapterName = "samples"
-    static let collections = [items, groups, tickets].map { CollectionDeclaration(adapter: adapter, entity: $0) }
+    static let collections = [items, groups, tickets, posts, marks].map {
+        CollectionDeclaration(adapter: adapter, entity: $0)
+    }
 
     static let itemsID = CollectionID(adapter, "items")
     static let ticketsID = CollectionID(adapter, "tickets")
@@ -57,8 +59,29 @@ enum Samples {
         ],
         indexes: [Index(["code"], isUnique: true)])
 
+    /// What only a group's members see.
+    static let posts = Entity(
+        "posts", summary: "What is said in a group.", key: EntityKey("id"),
+        fields: [
+            Field("id", .string(maximumLength: 64), isRequired: true), Field("group", .string(maximumLength: 64)),
+            Field("text", .string), Field("owner", .string, source: .creator),
+        ], indexes: [Index(["group"])],
+        rows: RowRules(
+            read: .memberOf("groups", through: "group", members: "members"),
+            write: .memberOf("groups", through: "group", members: "members")))
+
+    /// What belongs to a post, and to another mark.
+    static let marks = Entity(
+        "marks", summary: "Marks of posts.", key: EntityKey("number", chosenBy: .server),
+        fields: [
+            Field("number", .integer, isRequired: true), Field("post", .string(maximumLength: 64)),
+            Field("mark", .integer), Field("list", .list(of: .integer), maximumCount: 3),
+        ], indexes: [Index(["post"]), Index(["mark"])],
+        parents: [ParentReference("post", in: "posts"), ParentReference("mark", in: "marks")])
+
     static let declaration = AdapterDeclaration(
-        name: adapter, title: "Samples", summary: "For tests.", version: "1", entities: [items, groups, tickets])
+        name: adapter, title: "Samples", summary: "For tests.", version: "1",
+        entities: [items, groups, tickets, posts, marks])
 
     static func user(_ name: String, roles: Set<RoleName> = []) -> Principal {
         Principal(kind: .user, id: "id-\(name)", name: name, roles: roles)

@@ -11,7 +11,8 @@ import SyncEngine
 ///     }
 public enum StoreConformance {
     public static let cases: [ConformanceCase] =
-        recordCases + conditionCases + authorCases + accessCases + queryCases + pagingCases + searchCases + logCases
+        recordCases + conditionCases + authorCases + accessCases + deletionCases + queryCases + pagingCases
+        + searchCases + logCases
         + momentCases
         + pushCases + compactionCases + concurrencyCases + installCases
 

@@ -21,12 +21,14 @@ struct MemoryChange {
             let found = try existing(id, tables)
             return try change(found, try rules.update(found, fields, authorship), &tables)
         case .replace(let id, let fields, let orCreate):
-            let isThere = try tables.collection(step.collection).records[id] != nil
-            if orCreate, !isThere, rules.entity.key.chooser != .server { return try create(id, fields, &tables) }
+            let isSeen = try tables.record(id, in: step.collection, visible: step.visible) != nil
+            if orCreate, !isSeen, rules.entity.key.chooser != .server { return try create(id, fields, &tables) }
             let found = try existing(id, tables)
             return try change(found, try rules.replace(found, fields, authorship), &tables)
         case .delete(let id):
-            tables.put(nil, inPlaceOf: try existing(id, tables), in: step.collection, at: authorship.time)
+            tables.remove(
+                try existing(id, tables), in: step.collection, by: step.isForCaller ? authorship.author : "",
+                at: authorship.time)
             return nil
         }
     }
@@ -36,14 +38,15 @@ struct MemoryChange {
         var draft = try collection.rules.create(id, fields, authorship)
         if draft.id == nil { draft = draft.assigning(collection.freshID(ids), by: collection.rules) }
         guard let id = draft.id else { throw PorticoError(.serverInternal, "There is no key left.") }
-        if collection.records[id] != nil {
-            if case .absent = step.change.condition { throw Self.unmet }
-            throw PorticoError(
-                .recordExists, "There is a record `\(id)` already.", target: collection.entity.key.field.text)
-        }
         switch step.change.condition {
         case .none, .absent: break
         case .exists, .revision: throw Self.unmet
+        }
+        let isReserved = step.isForCaller && tables.isReserved(id, in: step.collection, for: authorship.author)
+        if collection.records[id] != nil || isReserved {
+            if case .absent = step.change.condition { throw Self.unmet }
+            throw PorticoError(
+                .recordExists, "There is a record `\(id)` already.", target: collection.entity.key.field.text)
         }
         return try finish(Record(id: id, revision: tables.next, fields: draft.fields), before: nil, &tables)
     }

@@ -21,6 +21,48 @@ extension MemoryTables {
     }
 }
 
+extension MemoryTables {
+    /// Deletes a record with everything that belongs to it, which goes first.
+    mutating func remove(_ record: Record, in id: CollectionID, by author: String, at time: WireDate) {
+        var doomed = [(collection: id, record: record)]
+        var known: [CollectionID: Set<RecordID>] = [id: [record.id]]
+        var next = 0
+        while next < doomed.count {
+            for (owned, field) in references(to: doomed[next].collection, owning: true) {
+                for found in referring(to: doomed[next].record.id, owned, field)
+                where known[owned, default: []].insert(found.id).inserted {
+                    doomed.append((owned, found))
+                }
+            }
+            next += 1
+        }
+        for (collection, record) in doomed.reversed() {
+            put(nil, inPlaceOf: record, in: collection, at: time)
+            if collections[collection]?.entity.hasPrivateRows == true {
+                retired[collection, default: [:]][record.id] = author
+            }
+        }
+    }
+
+    /// Whether a caller is told that the id is taken although no record has it.
+    func isReserved(_ id: RecordID, in collection: CollectionID, for author: String) -> Bool {
+        if let retired = retired[collection]?[id], retired.isEmpty || !retired.hasSameBytes(as: author) { return true }
+        return references(to: collection, owning: false).contains { !referring(to: id, $0, $1).isEmpty }
+    }
+
+    private func references(to id: CollectionID, owning: Bool) -> [(CollectionID, FieldName)] {
+        collections.filter { $0.key.adapter == id.adapter }.flatMap { other, collection in
+            (owning ? collection.entity.owners : collection.entity.references).filter { $0.entity == id.entity }
+                .map { (other, $0.field) }
+        }
+    }
+
+    private func referring(to id: RecordID, _ collection: CollectionID, _ field: FieldName) -> [Record] {
+        (collections[collection]?.records.values.filter { RecordID(key: $0[field]) == id } ?? [])
+            .sorted { $0.revision < $1.revision }
+    }
+}
+
 extension MemoryCollection {
     mutating func put(_ record: Record?, at id: RecordID) {
         records[id] = record

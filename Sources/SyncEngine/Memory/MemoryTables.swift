@@ -9,6 +9,8 @@ public struct MemoryTables: Sendable {
     var collections: [CollectionID: MemoryCollection] = [:]
     /// The fields whose values before a change the log keeps.
     var scopeFields: [CollectionID: [FieldName]] = [:]
+    /// The ids of deleted records that may have been private, and who deleted them; empty: nobody who could create them.
+    var retired: [CollectionID: [RecordID: String]] = [:]
     var log: [LogEntry] = []
     var clients: [ClientID: PushClient] = [:]
     var outcomes: [ClientID: [Int64: PushOutcome]] = [:]

@@ -33,10 +33,11 @@ struct MutationRun {
     }
 
     private func make(_ target: MutationTarget) throws -> MutationOutcome {
+        try target.collection.entity.checkAttachments(in: mutation.fields ?? [:], denied: plan.deniedAttachments)
         switch mutation.operation {
-        case .create: try create(target)
-        case .update: try update(target)
-        case .delete: try delete(target)
+        case .create: return try create(target)
+        case .update: return try update(target)
+        case .delete: return try delete(target)
         }
     }
 

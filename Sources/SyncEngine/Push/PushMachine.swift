@@ -15,6 +15,14 @@ public struct PushMachine: Sendable {
         tokens = CheckpointTokens(seal: seal, epoch: epoch)
     }
 
+    /// The attachments that the plan's mutations name.
+    public func attachments(namedBy plan: PushPlan) -> Set<AttachmentDigest> {
+        plan.mutations.reduce(into: []) { named, mutation in
+            guard let fields = mutation.fields, let entity = catalogue[mutation.collection]?.entity else { return }
+            named.formUnion(entity.attachments(in: fields))
+        }
+    }
+
     /// The request with what is decided outside the transaction. Throws `request.invalid`.
     public func plan(_ request: PushRequest, for caller: SyncCaller) throws(PorticoError) -> PushPlan {
         guard let client = ClientID(request.clientID) else {
@@ -55,6 +63,8 @@ public struct PushPlan: Sendable {
     let client: ClientID
     let caller: SyncCaller
     public internal(set) var mutations: [Mutation]
+    /// Attachments that the mutations name and the caller may not name (``AttachmentRights``).
+    public var deniedAttachments: Set<AttachmentDigest> = []
     /// Whether the base revisions are of the store's present history.
     let knowsHistory: Bool
     /// What adapters decided, by sequence numbers.

@@ -13,16 +13,20 @@ public struct WriteTransaction: Sendable, Equatable {
         public let writableBefore: Filter?
         /// The row as it will be must match, otherwise `access.denied`.
         public let writableAfter: Filter?
+        /// Whether a caller asks for it, and not the adapter on its own authority. A caller gets no id that was another's:
+        /// not that of a record that somebody else deleted, and none that records refer to (``Entity/references``).
+        public let isForCaller: Bool
 
         public init(
             adapter: AdapterName, change: RecordChange, visible: Filter? = nil, writableBefore: Filter? = nil,
-            writableAfter: Filter? = nil
+            writableAfter: Filter? = nil, isForCaller: Bool = false
         ) {
             self.adapter = adapter
             self.change = change
             self.visible = visible
             self.writableBefore = writableBefore
             self.writableAfter = writableAfter
+            self.isForCaller = isForCaller
         }
 
         public var collection: CollectionID { CollectionID(adapter, change.entity) }

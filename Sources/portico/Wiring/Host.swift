@@ -51,7 +51,8 @@ struct Host {
             in: attachmentFolder,
             limits: AttachmentLimits(settings.gateway.sync), clock: SystemClock())
         sync = try await SyncServices(
-            adapters: adapters, store: store, attachments: attachments, settings: settings.gateway.sync)
+            adapters: adapters, store: store, attachments: attachments, settings: settings.gateway.sync,
+            clock: SystemClock())
         upkeep = StoreUpkeep(
             store: store,
             attachments: AttachmentUpkeep(

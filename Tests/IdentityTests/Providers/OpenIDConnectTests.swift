@@ -129,6 +129,20 @@ import UpstreamStandIn
         }
     }
 
+    @Test func `an older token brings no roles back after a newer one that changed nothing`() async throws {
+        try await withProvider { stand, house in
+            let words: [(groups: [String], issued: Int, roles: Set<RoleName>)] = [
+                (["staff"], 0, ["member"]), (["staff"], 20, ["member"]), (["chiefs"], 10, ["member"]),
+                (["chiefs"], 30, ["member", "admin"]), (["staff"], 40, ["member"]), (["staff"], 50, ["member"]),
+                (["chiefs"], 45, ["member"]), (["chiefs"], 50, ["member"]),
+            ]
+            for word in words {
+                let found = try await roles(stand, house, word.groups, issued: word.issued)
+                #expect(found == word.roles, "issued \(word.issued)")
+            }
+        }
+    }
+
     @Test func `a provider's subject is an account of its own, whatever it calls itself`() async throws {
         try await withProvider { stand, house in
             let token = try stand.accessToken { $0["preferred_username"] = "Alice" }

@@ -19,7 +19,7 @@ enum Note {
             Field(Fields.text, .string(maximumLength: maximumTextLength), defaultValue: ""),
             Field(Fields.owner, .string, source: .creator, summary: "The account that created the note."),
             Field(
-                Fields.sharedWith, .list(of: accountName), defaultValue: [],
+                Fields.sharedWith, .list(of: accountName), defaultValue: [], maximumCount: Share.maximumReaders,
                 summary: "The accounts that may read it too."),
             Field(Fields.modified, .date, source: .modifiedAt),
             Field(

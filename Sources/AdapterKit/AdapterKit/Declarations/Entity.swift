@@ -17,6 +17,9 @@ public struct Entity: Sendable, Equatable {
     /// Fields whose values before each change the log keeps, beyond those that row rules look at: what tells to which
     /// record another belonged.
     public let historyFields: [FieldName]
+    /// The records that this one belongs to: it is deleted with any of them, as by SQL's `ON DELETE CASCADE`, in the same
+    /// transaction. An entity that is read by ``RowRule/memberOf(_:through:members:)`` alone needs not name that one.
+    public let parents: [ParentReference]
     public let rows: RowRules
     /// Who may read at all; nil: whoever the adapter's access lets read.
     public let readers: Access?
@@ -28,7 +31,7 @@ public struct Entity: Sendable, Equatable {
     public init(
         _ name: EntityName, summary: String, key: EntityKey, fields: [Field], indexes: [Index] = [],
         searchFields: [FieldName] = [], attachments: [FieldName] = [], historyFields: [FieldName] = [],
-        rows: RowRules = .everyone, readers: Access? = nil, writers: Access? = nil,
+        parents: [ParentReference] = [], rows: RowRules = .everyone, readers: Access? = nil, writers: Access? = nil,
         conflictPolicy: ConflictPolicy = .merge, exposure: Exposure = .resource
     ) {
         self.name = name
@@ -39,6 +42,7 @@ public struct Entity: Sendable, Equatable {
         self.searchFields = searchFields
         self.attachments = attachments
         self.historyFields = historyFields
+        self.parents = parents
         self.rows = rows
         self.readers = readers
         self.writers = writers
@@ -49,6 +53,28 @@ public struct Entity: Sendable, Equatable {
     public func field(_ name: FieldName) -> Field? {
         fields.first { $0.name == name }
     }
+}
+
+/// A field that holds the id of another record of the same adapter, to which the record belongs.
+public struct ParentReference: Sendable, Hashable {
+    public let field: FieldName
+    public let entity: EntityName
+
+    public init(_ field: FieldName, in entity: EntityName) {
+        self.field = field
+        self.entity = entity
+    }
+}
+
+extension Entity {
+    /// What the record is deleted with: the declared parents, and the groups without which nobody can read it.
+    public var owners: Set<ParentReference> { Set(parents).union(rows.read.requiredGroups) }
+
+    /// Every reference that decides who may read or change the record, and ``owners``.
+    public var references: Set<ParentReference> { owners.union(rows.read.anyGroups).union(rows.write.anyGroups) }
+
+    /// Whether the read rule tells one row from another, so that a record may be private to some callers.
+    public var hasPrivateRows: Bool { rows.read.looksAtRows }
 }
 
 /// The field that identifies a record, and who chooses its value.

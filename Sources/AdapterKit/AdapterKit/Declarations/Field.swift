@@ -6,11 +6,14 @@ public struct Field: Sendable, Equatable {
     public let isNullable: Bool
     public let defaultValue: WireValue?
     public let source: FieldSource
+    /// How many values a list has at most, whichever interface it is written through; nil: the body's limit.
+    public let maximumCount: Int?
     public let summary: String
 
     public init(
         _ name: FieldName, _ shape: Shape, isRequired: Bool = false, isNullable: Bool = false,
-        defaultValue: WireValue? = nil, source: FieldSource = .caller, summary: String = ""
+        defaultValue: WireValue? = nil, source: FieldSource = .caller, maximumCount: Int? = nil,
+        summary: String = ""
     ) {
         self.name = name
         self.shape = shape
@@ -18,6 +21,7 @@ public struct Field: Sendable, Equatable {
         self.isNullable = isNullable
         self.defaultValue = defaultValue
         self.source = source
+        self.maximumCount = maximumCount
         self.summary = summary
     }
 }

@@ -66,3 +66,33 @@ extension RowRule {
         return restricting.isEmpty ? nil : .all(restricting)
     }
 }
+
+extension RowRule {
+    /// The groups that the caller must be a member of, whatever else holds.
+    var requiredGroups: Set<ParentReference> {
+        switch self {
+        case .memberOf(let entity, let field, _): [ParentReference(field, in: entity)]
+        case .all(let rules): rules.reduce(into: []) { $0.formUnion($1.requiredGroups) }
+        default: []
+        }
+    }
+
+    /// The groups that the rule asks about anywhere.
+    var anyGroups: Set<ParentReference> {
+        switch self {
+        case .memberOf(let entity, let field, _): [ParentReference(field, in: entity)]
+        case .not(let rule): rule.anyGroups
+        case .any(let rules), .all(let rules): rules.reduce(into: []) { $0.formUnion($1.anyGroups) }
+        default: []
+        }
+    }
+
+    var looksAtRows: Bool {
+        switch self {
+        case .everyone, .nobody, .signedIn, .hasRole: false
+        case .owner, .sharedWith, .attributeEquals, .fieldIsOneOf, .memberOf: true
+        case .not(let rule): rule.looksAtRows
+        case .any(let rules), .all(let rules): rules.contains(where: \.looksAtRows)
+        }
+    }
+}

@@ -13,6 +13,7 @@ struct EntityDeclarationCheck {
         for index in entity.indexes { try check(index) }
         for name in entity.searchFields { try checkIsText(name, as: "search") }
         for name in entity.attachments { try checkIsTextOrList(name) }
+        for parent in entity.parents { try check(parent) }
         for name in entity.historyFields { _ = try field(name, as: "history") }
         try check(entity.rows.read)
         try check(entity.rows.write)
@@ -41,9 +42,21 @@ struct EntityDeclarationCheck {
             break
         default: throw fault("the server gives `\(field.name)` a value of another shape")
         }
+        if let most = field.maximumCount {
+            guard case .list = field.shape, most >= 0 else {
+                throw fault("`\(field.name)` has a largest count and must be a list")
+            }
+        }
         guard let value = field.defaultValue, !value.isNull else { return }
         do { try field.shape.check(value, at: field.name.text) } catch {
             throw fault("default value: \(error.message)")
+        }
+    }
+
+    private func check(_ parent: ParentReference) throws(PorticoError) {
+        switch try field(parent.field, as: "a parent").shape {
+        case .string, .choice, .integer: return
+        default: throw fault("`\(parent.field)` holds a parent's id and must be a text or an integer")
         }
     }
 

@@ -27,7 +27,7 @@ public struct Authorship: Sendable, Equatable {
     }
 }
 
-// All throw `request.invalid` naming the field at fault. A null for a field that is neither required nor nullable means
+// All throw `request.invalid`, and `request.limitExceeded` for a list that is too long, naming the field at fault. A null for a field that is neither required nor nullable means
 // that the field is not given, so that a record can be sent back as it was read.
 extension EntityRules {
     /// A new record.
@@ -57,7 +57,8 @@ extension EntityRules {
             case .creator, .createdAt, .createdPosition: existing[field.name]
             case .modifiedAt: .date(authorship.time)
             case .callerOnCreate: try unchanged(field, existing, fields)
-            case .caller, .rules: fields[field.name.text] == nil ? existing[field.name] : try set(field, fields)
+            case .caller, .rules:
+                fields[field.name.text] == nil ? existing[field.name] : try set(field, fields, over: existing)
             }
         }
     }
@@ -73,7 +74,7 @@ extension EntityRules {
             case .creator, .createdAt, .createdPosition: existing[field.name]
             case .modifiedAt: .date(authorship.time)
             case .callerOnCreate: try unchanged(field, existing, fields)
-            case .caller, .rules: try set(field, fields)
+            case .caller, .rules: try set(field, fields, over: existing)
             }
         }
     }
@@ -94,18 +95,32 @@ extension EntityRules {
     }
 
     /// What the caller sends for a field, checked; nil where that is nothing.
-    private func given(_ field: Field, _ fields: WireDictionary) throws(PorticoError) -> WireValue? {
+    private func given(
+        _ field: Field, _ fields: WireDictionary, over existing: Record? = nil
+    ) throws(PorticoError) -> WireValue? {
         guard let sent = fields[field.name.text] else { return nil }
         if sent.isNull {
             if field.isNullable { return .null }
             if !field.isRequired { return nil }
         }
         try field.shape.check(sent, at: field.name.text)
+        try checkCount(of: sent, field, over: existing)
         return field.shape.canonical(sent)
     }
 
-    private func set(_ field: Field, _ fields: WireDictionary) throws(PorticoError) -> WireValue {
-        if let value = try given(field, fields) { return value }
+    /// A list that was longer already, since the limit was another then, may become shorter.
+    private func checkCount(of value: WireValue, _ field: Field, over existing: Record?) throws(PorticoError) {
+        guard let most = field.maximumCount, let count = value.arrayValue?.count, count > most,
+            count >= existing?[field.name].arrayValue?.count ?? 0
+        else { return }
+        throw PorticoError(
+            .requestLimitExceeded, "\(field.name) has at most \(most) values.", target: field.name.text)
+    }
+
+    private func set(
+        _ field: Field, _ fields: WireDictionary, over existing: Record? = nil
+    ) throws(PorticoError) -> WireValue {
+        if let value = try given(field, fields, over: existing) { return value }
         return try initial(field)
     }
 

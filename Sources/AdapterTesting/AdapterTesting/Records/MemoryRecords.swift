@@ -94,6 +94,12 @@ enum Viewer: Sendable {
         }
     }
 
+    /// Nil: the adapter itself.
+    var callerName: String? {
+        guard case .principal(let principal) = self else { return nil }
+        return principal.name
+    }
+
     func filter(_ rule: RowRule) -> Filter? {
         switch self {
         case .adapter: nil

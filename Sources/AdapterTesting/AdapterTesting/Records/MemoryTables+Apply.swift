@@ -48,16 +48,16 @@ extension MemoryTables {
             let old = try existing(id, change, by: viewer)
             return try store(id, rules.update(old, fields, authorship), in: rules.entity, by: viewer)
         case .replace(let id, let fields, let orCreate):
-            guard orCreate, try table(change.entity).rows[id] == nil else {
+            let found = try table(change.entity).rows[id]
+            let isSeen = try found.map { try matches(viewer.filter(rules.entity.rows.read), $0, of: rules.entity) }
+            guard orCreate, isSeen != true else {
                 let old = try existing(id, change, by: viewer)
                 return try store(id, rules.replace(old, fields, authorship), in: rules.entity, by: viewer)
             }
             guard change.condition == .none || change.condition == .absent else { throw Self.preconditionFailed }
             return try create(rules.create(id, fields, authorship), rules, by: viewer)
         case .delete(let id):
-            _ = try existing(id, change, by: viewer)
-            position = Revision(position.number + 1)
-            tables[rules.entity.name]?.rows[id] = nil
+            remove(try existing(id, change, by: viewer), of: rules.entity, by: viewer)
             return nil
         }
     }
@@ -67,10 +67,38 @@ extension MemoryTables {
             let id = try table(rules.entity.name).nextID()
             return try store(id, draft.assigning(id, by: rules), in: rules.entity, by: viewer)
         }
-        guard try table(rules.entity.name).rows[id] == nil else {
+        guard try table(rules.entity.name).rows[id] == nil, !isReserved(id, of: rules.entity, for: viewer) else {
             throw PorticoError(.recordExists, "There is such a record already.", target: id.text)
         }
         return try store(id, draft, in: rules.entity, by: viewer)
+    }
+
+    /// Deletes a record with everything that belongs to it.
+    private mutating func remove(_ record: Record, of entity: Entity, by viewer: Viewer) {
+        var doomed = [(entity: entity, id: record.id)]
+        while let next = doomed.popLast() {
+            guard tables[next.entity.name]?.rows.removeValue(forKey: next.id) != nil else { continue }
+            position = Revision(position.number + 1)
+            if next.entity.hasPrivateRows { tables[next.entity.name]?.retired[next.id] = .some(viewer.callerName) }
+            for table in tables.values {
+                for owner in table.entity.owners where owner.entity == next.entity.name {
+                    let owned = table.rows.values.filter { RecordID(key: $0[owner.field]) == next.id }
+                    doomed += owned.map { (table.entity, $0.id) }
+                }
+            }
+        }
+    }
+
+    /// Whether a caller is told that the id is taken although no record has it: it was another's, or is referred to.
+    private func isReserved(_ id: RecordID, of entity: Entity, for viewer: Viewer) -> Bool {
+        guard let name = viewer.callerName else { return false }
+        if let author = tables[entity.name]?.retired[id], author != name { return true }
+        return tables.values.contains { table in
+            table.entity.references.contains { reference in
+                reference.entity == entity.name
+                    && table.rows.values.contains { RecordID(key: $0[reference.field]) == id }
+            }
+        }
     }
 
     private func admit(_ viewer: Viewer, to entity: Entity) throws {

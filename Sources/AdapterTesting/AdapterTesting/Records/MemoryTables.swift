@@ -6,6 +6,8 @@ struct MemoryTables {
         /// Held apart from the rows: who holds those while they change makes a copy of them all.
         let rules: EntityRules
         var rows: [RecordID: Record] = [:]
+        /// The ids of deleted records that may have been private, and who deleted them; nil: the adapter.
+        var retired: [RecordID: String?] = [:]
 
         var entity: Entity { rules.entity }
     }

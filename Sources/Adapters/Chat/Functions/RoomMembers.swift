@@ -47,9 +47,13 @@ enum RoomLimits {
 
     static func checkRooms(of name: String, _ call: ChatCall) async throws {
         let count = try await call.records.count(.listContains(Rooms.members, .string(name)), in: Rooms.entity.name)
-        guard count < call.settings.maximumRooms else {
-            throw PorticoError(
-                .requestLimitExceeded, "An account can be in at most \(call.settings.maximumRooms) rooms.")
+        try checkRooms(count, of: call.settings.maximumRooms)
+    }
+
+    /// Whether an account that is in `count` rooms may be in one more.
+    static func checkRooms(_ count: Int, of maximum: Int) throws(PorticoError) {
+        guard count < maximum else {
+            throw PorticoError(.requestLimitExceeded, "An account can be in at most \(maximum) rooms.")
         }
     }
 }

@@ -15,7 +15,7 @@ enum Messages {
             Field(user, .string, source: .creator),
             Field(text, Limits.text, isRequired: true),
             Field(
-                attachments, .list(of: Limits.digest), defaultValue: [],
+                attachments, .list(of: Limits.digest), defaultValue: [], maximumCount: Limits.attachments,
                 summary: "SHA-256 digests of attachments (docs/protocol/sync.md)."),
             Field(sent, .date, source: .createdAt),
             Field(
@@ -62,6 +62,8 @@ enum Limits {
     static let digest = Shape.string(TextLimits(minimumLength: 64, maximumLength: 64))
     /// Attachments of one message.
     static let attachments = 20
+    /// Accounts that one room keeps out.
+    static let banned = 10_000
     /// Seconds; a hundred years.
     static let longestRetention: Int64 = 3_155_760_000
     /// Characters of a message that a push carries.

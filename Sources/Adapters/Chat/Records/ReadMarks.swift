@@ -9,7 +9,8 @@ enum ReadMarks {
             Field(user, Limits.accountName, isRequired: true),
             Field(sequence, .integer, isRequired: true, summary: "The last message that was read."),
         ],
-        indexes: [Index([user, room], isUnique: true)], exposure: .adapterOnly)
+        indexes: [Index([user, room], isUnique: true), Index([room])],
+        parents: [ParentReference(room, in: Rooms.entity.name)], exposure: .adapterOnly)
 
     static let id: FieldName = "id"
     static let room: FieldName = "room"

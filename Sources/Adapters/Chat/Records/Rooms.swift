@@ -3,22 +3,30 @@ import AdapterKit
 /// A room and who is in it. Only its members know of it; what others may learn of a public room, the directory of public
 /// rooms tells (``ChatFunction/publicRooms``).
 enum Rooms {
-    static let entity = Entity(
-        "rooms", summary: "A room, as its members see it.", key: EntityKey(id),
-        fields: [
-            Field(id, .string(maximumLength: 255), source: .callerOnCreate),
-            Field(name, .string(TextLimits(minimumLength: 1, maximumLength: 200)), isRequired: true),
-            Field(owner, .string, source: .creator, summary: "Who created it, and may moderate it."),
-            Field(members, .list(of: Limits.accountName), defaultValue: [], summary: "Account names."),
-            Field(banned, .list(of: Limits.accountName), defaultValue: [], summary: "Who may not come back."),
-            Field(isPublic, .bool, defaultValue: false, summary: "Whether everybody may join."),
-            Field(
-                retention, .integer(IntegerRange(0...Limits.longestRetention)),
-                summary: "Seconds that messages are kept; nothing or 0: for ever."),
-            Field(created, .date, source: .createdAt),
-        ],
-        indexes: [Index([isPublic, name])],
-        rows: RowRules(read: .sharedWith(members), write: .all([.owner(owner), .sharedWith(members)])))
+    static let entity = entity(maximumMembers: 2000)
+
+    static func entity(maximumMembers: Int) -> Entity {
+        Entity(
+            "rooms", summary: "A room, as its members see it.", key: EntityKey(id),
+            fields: [
+                Field(id, .string(maximumLength: 255), source: .callerOnCreate),
+                Field(name, .string(TextLimits(minimumLength: 1, maximumLength: 200)), isRequired: true),
+                Field(owner, .string, source: .creator, summary: "Who created it, and may moderate it."),
+                Field(
+                    members, .list(of: Limits.accountName), defaultValue: [], maximumCount: maximumMembers,
+                    summary: "Account names."),
+                Field(
+                    banned, .list(of: Limits.accountName), defaultValue: [], maximumCount: Limits.banned,
+                    summary: "Who may not come back."),
+                Field(isPublic, .bool, defaultValue: false, summary: "Whether everybody may join."),
+                Field(
+                    retention, .integer(IntegerRange(0...Limits.longestRetention)),
+                    summary: "Seconds that messages are kept; nothing or 0: for ever."),
+                Field(created, .date, source: .createdAt),
+            ],
+            indexes: [Index([isPublic, name])],
+            rows: RowRules(read: .sharedWith(members), write: .all([.owner(owner), .sharedWith(members)])))
+    }
 
     static let id: FieldName = "id"
     static let name: FieldName = "name"

@@ -19,11 +19,9 @@ struct AttachmentReadEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let digest = try request.digest()
-        let (catalogue, caller) = (sync.catalogue, request.caller.syncing)
-        let isReferred = try await services.store.atOneMoment {
-            try catalogue.refers(to: digest, for: caller, at: $0)
-        }
-        guard isReferred, let size = try await sync.attachments.size(of: digest) else {
+        guard try await sync.rights.isReadable(digest, by: request.caller.syncing),
+            let size = try await sync.attachments.size(of: digest)
+        else {
             throw PorticoError(.recordNotFound, "There is no such attachment.")
         }
         return answer(digest, size, ByteRange.find(request.request.headers[.range], size: size))
@@ -85,11 +83,23 @@ struct AttachmentWriteEndpoint: Endpoint {
         let owner = request.caller.principal.id
         let bytes = try await services.bodies.bytes(of: request.request, limit: nil)
         let range = try SentRange(request.request.headers[.contentRange], count: bytes.count)
-        var progress = try await sync.attachments.progress(of: digest, from: owner)
+        var progress = try await progress(of: digest, from: owner, request.caller.syncing)
         if let first = range.first, progress != .complete {
             progress = try await sync.attachments.append(bytes, at: first, of: range.total, to: digest, from: owner)
         }
         return try answer(progress, total: range.total, to: request.request)
+    }
+
+    /// What the caller has uploaded, or may read anyhow. Bytes of others are not there for it, and are sent once more.
+    private func progress(
+        of digest: AttachmentDigest, from owner: String, _ caller: SyncCaller
+    ) async throws -> AttachmentProgress {
+        let own = try await sync.attachments.progress(of: digest, from: owner)
+        guard own != .complete, try await sync.rights.isReadable(digest, by: caller),
+            try await sync.attachments.size(of: digest) != nil
+        else { return own }
+        try await sync.attachments.keep([digest])
+        return .complete
     }
 
     private func answer(

@@ -11,6 +11,7 @@ final class LiveHub: Sendable {
     let store: any Store
     let pulls: PullMachine
     let heartbeat: Duration
+    private let clock: any WallClock
     let roster: Mutex<LiveRoster<LiveWaiter>>
     private let commits: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
@@ -18,7 +19,8 @@ final class LiveHub: Sendable {
     /// What the streams have been told of, as far as it is known.
     private let told: Mutex<Revision>
 
-    init(store: any Store, pulls: PullMachine, limits: LiveLimits, heartbeat: Duration) {
+    init(store: any Store, pulls: PullMachine, limits: LiveLimits, heartbeat: Duration, clock: any WallClock) {
+        self.clock = clock
         self.store = store
         self.pulls = pulls
         self.heartbeat = heartbeat
@@ -41,7 +43,10 @@ final class LiveHub: Sendable {
                 for await _ in self.commits { await self.wakeForChanges() }
             }
             group.addTask {
-                while (try? await Task.sleep(for: .seconds(1))) != nil { self.wakeForSilence() }
+                while (try? await Task.sleep(for: .seconds(1))) != nil {
+                    self.cutExpired()
+                    self.wakeForSilence()
+                }
             }
         }
     }
@@ -50,12 +55,14 @@ final class LiveHub: Sendable {
         for waiter in roster.withLock({ $0.stop() }) { waiter.resume(returning: .stopping) }
     }
 
-    /// Throws `access.rateLimited`, `server.overloaded` or `server.stopping`.
+    /// A stream whose credential ends at `expires` is cut within a second of it, by the clock that was passed in,
+    /// whether or not anything happens. Throws `access.rateLimited`, `server.overloaded` or `server.stopping`.
     func open(
-        for principal: Principal, following adapters: Set<AdapterName>, interest: SyncInterest? = nil
+        for principal: Principal, following adapters: Set<AdapterName>, interest: SyncInterest? = nil,
+        until expires: WireDate? = nil
     ) throws(PorticoError) -> LiveTicket {
         self.adapters.withLock { $0.formUnion(adapters) }
-        switch roster.withLock({ $0.admit(principal.id, following: adapters, interest: interest) }) {
+        switch roster.withLock({ $0.admit(principal.id, following: adapters, interest: interest, until: expires) }) {
         case .open(let number): return LiveTicket(number: number, hub: self)
         case .tooMany: throw PorticoError(.overloaded, "Too many live streams are open.", retryAfter: 5)
         case .tooManyOfPrincipal:
@@ -102,6 +109,10 @@ final class LiveHub: Sendable {
         let found = count > 0 ? try? await store.atOneMoment { try SyncNews(since: since, at: $0) } : nil
         told.withLock { $0 = found?.position ?? reached }
         return found
+    }
+
+    private func cutExpired() {
+        for waiter in roster.withLock({ $0.expired(at: clock.now()) }) { waiter.resume(returning: .cut) }
     }
 
     private func wakeForSilence() {

@@ -17,11 +17,16 @@ struct LiveRoster<Waiter> {
         let adapters: Set<AdapterName>
         /// What news has to be about; nil: any of the adapters' records.
         let interest: SyncInterest?
+        /// When the credential ends by itself; nil: never.
+        let expires: WireDate?
 
-        init(_ principal: String, following adapters: Set<AdapterName>, interest: SyncInterest?) {
+        init(
+            _ principal: String, following adapters: Set<AdapterName>, interest: SyncInterest?, expires: WireDate?
+        ) {
             self.principal = principal
             self.adapters = adapters
             self.interest = interest
+            self.expires = expires
         }
     }
 
@@ -55,7 +60,8 @@ struct LiveRoster<Waiter> {
     func isOpen(_ number: UInt64) -> Bool { !isStopping && streams[number].map { !$0.isCut } ?? false }
 
     mutating func admit(
-        _ principal: String, following adapters: Set<AdapterName>, interest: SyncInterest? = nil
+        _ principal: String, following adapters: Set<AdapterName>, interest: SyncInterest? = nil,
+        until expires: WireDate? = nil
     ) -> Admission {
         guard !isStopping else { return .stopping }
         guard streams.count < limits.streams else { return .tooMany }
@@ -63,7 +69,7 @@ struct LiveRoster<Waiter> {
         lastNumber += 1
         counts[principal, default: 0] += 1
         streams[lastNumber] = Stream(
-            place: Place(principal, following: adapters, interest: interest), due: .now)
+            place: Place(principal, following: adapters, interest: interest, expires: expires), due: .now)
         return .open(lastNumber)
     }
 
@@ -115,6 +121,12 @@ struct LiveRoster<Waiter> {
 
     /// Those whose silence has lasted long enough.
     mutating func due(at now: ContinuousClock.Instant) -> [Waiter] { take { $0.due <= now } }
+
+    /// Cuts the streams whose credentials have ended by then; those of them that wait.
+    mutating func expired(at now: WireDate) -> [Waiter] {
+        let ended = streams.filter { !$0.value.isCut && ($0.value.place.expires.map { $0 <= now } ?? false) }
+        return ended.keys.compactMap { cut($0) }
+    }
 
     /// Calls for one stream, whatever it follows.
     mutating func wake(_ number: UInt64) -> Waiter? {

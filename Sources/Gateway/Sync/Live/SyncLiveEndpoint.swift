@@ -57,10 +57,13 @@ struct SyncLiveEndpoint: Endpoint {
         return LiveSource(pulls: sync.pulls, store: services.store, format: format, requestID: request.id)
     }
 
-    private func ticket(_ asked: PullRequest, for caller: SyncCaller) throws(PorticoError) -> LiveTicket {
+    private func ticket(
+        _ asked: PullRequest, for caller: SyncCaller, _ request: AuthenticatedRequest
+    ) throws(PorticoError) -> LiveTicket {
         try sync.live.open(
             for: caller.principal, following: adapters(asked),
-            interest: SyncInterest(asked.collections, in: sync.catalogue, for: caller))
+            interest: SyncInterest(asked.collections, in: sync.catalogue, for: caller),
+            until: request.caller.expires)
     }
 
     private func adapters(_ asked: PullRequest) -> Set<AdapterName> {
@@ -77,7 +80,7 @@ struct SyncLiveEndpoint: Endpoint {
             throw PorticoError(.requestInvalid, "A batch cannot contain a stream.")
         }
         let source = try source(request.request)
-        let ticket = try ticket(asked, for: caller)
+        let ticket = try ticket(asked, for: caller, request)
         do {
             let (pulls, store) = (sync.pulls, services.store)
             try await store.atOneMoment { try pulls.check(asked, for: caller, at: $0) }
@@ -100,12 +103,13 @@ struct SyncLiveEndpoint: Endpoint {
         }
         let source = LiveSource(
             pulls: sync.pulls, store: services.store, format: services.catalogue.json, requestID: request.request.id)
-        let ticket = try ticket(asked, for: caller)
+        let ticket = try ticket(asked, for: caller, request)
         defer { ticket.close() }
         let watch = try await credentials.watch(request.caller.authentication) { ticket.cut() }
         defer { watch.end() }
         let longest = min(.seconds(number), sync.settings.longestPoll, request.request.patience)
-        let page = try await LongPoll(source: source, caller: caller, ticket: ticket).page(asked, within: longest)
+        let page = try await LongPoll(source: source, caller: caller, ticket: ticket, watch: watch)
+            .page(asked, within: longest)
         return try services.answers.write(
             page.wireValue, to: request.request, presentation: Presentation(), validators: nil)
     }
@@ -116,11 +120,13 @@ struct LongPoll: Sendable {
     let source: LiveSource
     let caller: SyncCaller
     let ticket: LiveTicket
+    let watch: CredentialWatch.Hold
 
     func page(_ asked: PullRequest, within time: Duration) async throws -> PullPage {
         let end = ContinuousClock.now + time
         var request = asked
         while true {
+            guard !watch.isExpired else { throw Self.ended }
             let (page, position) = try await source.page(request, for: caller)
             let left = end - .now
             if page.isNews || left <= .zero { return page }
@@ -128,10 +134,12 @@ struct LongPoll: Sendable {
             switch await ticket.wait(seen: position, for: left) {
             case .changed, .silence: continue
             case .stopping: throw PorticoError(.stopping, "The server is stopping.", retryAfter: 1)
-            case .cut: throw PorticoError(.credentialsInvalid, "The credential is not valid any more.")
+            case .cut: throw Self.ended
             }
         }
     }
+
+    private static let ended = PorticoError(.credentialsInvalid, "The credential is not valid any more.")
 }
 
 extension GatewayRequest {

@@ -4,6 +4,9 @@ import AdapterKit
 ///
 /// An account is never taken over by a name: a local `alice` and a portal's `alice` are two. docs/decisions/0092.
 struct ExternalAccounts: Sendable {
+    /// How often a link that others change at the same time is read again.
+    private static let maximumAttempts = 8
+
     let context: IdentityContext
 
     /// Nil where the account was disabled here, whatever the other system says.
@@ -12,10 +15,25 @@ struct ExternalAccounts: Sendable {
             return nil
         }
         let digest = IdentityLink.digest(identity.provider, identity.subject)
-        guard let link = try await link(digest) else { return try await create(identity, digest) }
-        guard let account = try await context.accounts.active(link.account) else { return nil }
-        guard identity.asOf > link.asOf, isChanged(account, identity) else { return account }
-        return try await update(link, identity)
+        for _ in 0..<Self.maximumAttempts {
+            guard let link = try await link(digest) else { return try await create(identity, digest) }
+            guard let account = try await context.accounts.active(link.account) else { return nil }
+            guard identity.asOf > link.asOf else { return account }
+            if isChanged(account, identity) { return try await update(link, identity) }
+            if try await advance(link, to: identity.asOf) { return account }
+        }
+        throw PorticoError(.overloaded, "Too many changes at once.", retryAfter: 1)
+    }
+
+    /// Records that the provider has confirmed the account as it is, so that an older token cannot bring back what it
+    /// said before that. No audit entry: nothing of the account changes. False where the link has changed meanwhile.
+    private func advance(_ link: IdentityLink, to asOf: WireDate) async throws -> Bool {
+        do {
+            try await context.records.write([IdentityLinkRecord.update(link, asOf: asOf)], author: "system")
+            return true
+        } catch let error as PorticoError where [.preconditionFailed, .recordNotFound].contains(error.code) {
+            return false
+        }
     }
 
     private func link(_ digest: String) async throws -> IdentityLink? {
