@@ -20,7 +20,7 @@ struct PushEndpoint: Endpoint {
         let plan = try sync.pushes.plan(try await message(request), for: caller)
         let answer = try await perform(plan, for: caller)
         return try services.answers.write(
-            answer.wireValue, to: request.request, presentation: Presentation(), validators: nil)
+            answer.wireValue, to: request.request, presentation: Presentation(), validators: nil, isDone: true)
     }
 
     private func message(_ request: AuthenticatedRequest) async throws -> PushRequest {
