@@ -14,6 +14,7 @@ struct CookieJar: Sendable, Equatable {
             cookies.removeAll { cookie.hasPlace(of: $0) }
             if cookie.isLive(now), !cookie.value.reveal().isEmpty { cookies.append(cookie) }
         }
+        // Cannot trap: no more than there are.
         cookies.removeFirst(max(0, cookies.count - Self.maximumCookies))
     }
 
