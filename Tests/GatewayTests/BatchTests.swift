@@ -81,6 +81,39 @@ private func carried(_ answer: BatchAnswer, _ format: any WireFormat) -> BatchAn
     }
 }
 
+@Suite struct AnswersAfterWritesTests {
+    private let answers = AnswerWriter(catalogue: .standard)
+
+    private func written(_ value: WireValue, _ accept: MediaType, isDone: Bool) throws -> GatewayResponse {
+        let request = GatewayRequest(
+            id: "1", method: .post, target: .root, headers: [.accept: accept.essence], peer: "", body: .bytes([]),
+            deadline: .now)
+        return try answers.write(
+            value, to: request, presentation: Presentation(), status: .created,
+            validators: Validators(version: "1"), isDone: isDone)
+    }
+
+    @Test(arguments: [MediaType.plist, .binaryPlist])
+    func `what a format cannot carry fails a read and is told in another format after a write`(accept: MediaType) throws
+    {
+        let value: WireValue = ["list": [.null]]
+        #expect(throws: PorticoError.self) { try written(value, accept, isDone: false) }
+        let response = try written(value, accept, isDone: true)
+        #expect(response.status == .created)
+        #expect(response.headers[.contentType] == "application/json")
+        #expect(response.headers[.eTag] == "\"1-json\"")
+        #expect(try JSONFormat().read(response.body) == value)
+    }
+
+    @Test func `what JSON cannot carry either is told as CBOR, and the rest without a body`() throws {
+        let response = try written(["list": [.null, .double(.nan)]], .plist, isDone: true)
+        #expect(response.headers[.contentType] == "application/cbor")
+        let last = try written(["list": [.null, .uid(1)]], .plist, isDone: true)
+        #expect(last.status == .created)
+        #expect(last.body.isEmpty)
+    }
+}
+
 @Suite struct HeaderFieldsTests {
     @Test(arguments: [1, 99, 100, 101, 1_000, 65_535, 65_536, 70_000])
     func `fields beyond the limit are refused, however many there are`(count: Int) {
