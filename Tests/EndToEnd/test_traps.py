@@ -129,6 +129,12 @@ class Traps(GatewayTest):
                 answer = self.gateway.request("POST", V4 + "/Students/$query", text, {"Content-Type": "text/plain"})
                 self.assertIn(answer.status, (200, 400), answer)
 
+    def test_many_parts_of_one_step(self):
+        for count in (100, 1_000, 4_000):
+            for text in (f"concat({','.join(['top(1)'] * count)})", "/".join(["top(1)"] * count), "/".join(["filter(GPA gt 1)"] * count)):
+                answer = self.gateway.request("POST", V4 + "/Students/$query", "$apply=" + text, {"Content-Type": "text/plain"})
+                self.assertIn(answer.status, (200, 400), answer)
+
     def test_documents_as_deep_as_they_get(self):
         for count in (127, 128, 129, 512, 100_000):
             documents = {

@@ -33,7 +33,7 @@ REMEMBERED = 40
 class Run:
     def __init__(self, options):
         self.options, self.number, self.findings, self.seen, self.statuses = options, 0, [], {}, {}
-        self.recent = []
+        self.recent, self.late = [], []
         self.plain = self.start(Gateway)
         self.secure = self.start(SecureGateway) if options.http2 else None
         self.seeds = corpus.seeds(self.plain)
@@ -78,6 +78,8 @@ class Run:
                 answer = None
         status = answer.status if answer else None
         self.statuses[status] = self.statuses.get(status, 0) + 1
+        if status == 504:
+            self.late.append(number)
         if gateway.process.poll() is not None:
             return self.died(gateway, number, data)
         if answer and (status == 500 or b'"status":500' in answer.body):
@@ -135,6 +137,8 @@ class Run:
             self.secure.remove()
         told = ", ".join(f"{status}: {count}" for status, count in sorted(self.statuses.items(), key=str))
         print(f"{self.number} requests, seed {self.options.seed}, {len(self.findings)} findings; statuses {told}")
+        # No findings: what takes long may do so. But somebody may want to know why.
+        print(f"not in time: {self.late[:50]}")
         return 1 if self.findings else 0
 
 

@@ -1,5 +1,6 @@
 """Real requests of every kind, as seeds of the fuzzer."""
 
+import datetime
 import hashlib
 import json
 import urllib.parse
@@ -19,7 +20,7 @@ FILTERS = [
     "School/State/Name eq 'Ohio'", "Visits/any(v:v/Interest gt 3 and v/Kind eq 'x')", "GPA mul 2 sub 1 div 3 gt 1",
     "substring(LastName,1,2) eq 'bc'", "indexof(LastName,'a') eq 1", "matchesPattern(LastName,'^A.*(b|c){1,3}$')",
     "Registered add duration'P1DT2H' gt now()", "cast(StudentID,Edm.String) eq '1'", "round(GPA) eq 3", "GPA mod 2 eq 1",
-    "totalseconds(duration'PT1M') gt 3", "date(Registered) eq 2024-01-01", "fractionalseconds(Registered) lt 0.5",
+    "totalseconds(duration'PT1M') gt 3", "Registered sub duration'P1D' lt 2024-01-01T00:00:00Z", "date(Registered) eq 2024-01-01", "fractionalseconds(Registered) lt 0.5",
 ]
 APPLIES = [
     "groupby((Status),aggregate(GPA with average as A,$count as N))", "filter(GPA gt 2)/aggregate(GPA with max as M)",
@@ -104,6 +105,10 @@ def seeds(gateway):
               for name in ("listRooms", "createRoom", "listMessages", "createMessage", "login")]
     calls += [Call("PUT", "/sync/v1/attachments/" + DIGEST, [("Content-Type", "application/octet-stream"), *more], b"abc")
               for more in ([], [("Content-Range", "bytes 0-2/3")], [("Content-Range", "bytes */3")])]
+    # Its second is what the damage to binary property lists looks for.
+    calls += [Call("POST", "/batch", kind=BPLIST, body={"calls": [
+        {"id": "1", "method": "POST", "path": path, "body": {"at": datetime.datetime(2001, 1, 1, 0, 0, 1)}}]})
+        for path in ("/auth/login", "/sync/v1/pull", V4 + "/Students")]
     calls.append(Call("POST", "/batch", kind=JSON, body={"calls": [
         {"id": "1", "method": "GET", "path": "/v2/101", "headers": {"Accept": PLIST}},
         {"id": "2", "method": "POST", "path": "/api/v1/notes/notes", "body": {"title": "b"}, "headers": {"If-None-Match": "*"}},

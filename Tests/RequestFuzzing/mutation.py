@@ -1,5 +1,6 @@
 """Damages requests: values, texts, numbers, header fields, bytes. Everything goes by one `random.Random`."""
 
+import copy
 import json
 import re
 import struct
@@ -24,7 +25,18 @@ TEXTS = [
     "a" * 300, "a" * 9_000, "a" * 70_000, "(" * 200, "((((", "[" * 600, "not " * 150 + "x", "{}", "[]", "<a/>", "&amp;", "<![CDATA[x]]>",
     "application/json;" + "a=b;" * 50, "x" * 64, "A.B", "Edm.String", "geography'SRID=0;Point(1 2)'", "binary'AA'", "duration'P1D'",
 ]
-_TOKEN = re.compile(r"-?\d+(?:\.\d+)?|'[^']*'|[A-Za-z_$@]\w*")
+# What keeps its kind gets further than what is refused at once.
+_KINDS = [
+    (re.compile(r"^'?-?P[\dDTHMS.]+'?$"), [
+        "P999999999999999D", "-P999999999999999D", "PT999999999999999H", "P106751991167300DT23H59M59.999999999999S", "PT0S",
+        "P0D", "PT1M60S", "P99999999D"]),
+    (re.compile(r"^/Date\("), [f"/Date({number}{offset})/" for number in (-2**63, 2**63 - 1, 2**63, 0, -1) for offset in ("", "+0060", "-9999")]),
+    (re.compile(r"^'?\d{4}-\d\d-\d\d"), [
+        "9999-12-31T23:59:59.999999999999Z", "0000-01-01T00:00:00Z", "-9999-01-01T00:00:00Z", "99999-01-01T00:00:00Z", "2024-02-30",
+        "9999-12-31", "0000-01-01", "2024-01-02T03:04:05+14:00", "2024-01-02T24:00:00Z"]),
+    (re.compile(r"^-?\d+(\.\d+)?$"), [str(number) for number in NUMBERS]),
+]
+_TOKEN = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?|'-?P[\dDTHMS.]+'|-?\d+(?:\.\d+)?|'[^']*'|[A-Za-z_$@]\w*")
 _EXPRESSIONS = [
     "1 add 1", "(1)", "null", "Status", "-9223372036854775808", "9223372036854775807 add 1", "-9223372036854775808 div -1",
     "-9223372036854775808 mod -1", "1 div 0", "1.0 divby 0", "1e308 mul 1e308", "now()", "duration'P999999999999999D'", "cast('x',Edm.Int32)",
@@ -80,12 +92,22 @@ class Mutator:
         if not tokens:
             return text + self.escaped(self.text())
         token = self.random.choice(tokens)
+        if (kept := self.of_kind(token.group())) and self.random.random() < 0.6:
+            return text[:token.start()] + self.escaped(kept) + text[token.end():]
         new = self.random.choice((
             lambda: str(self.random.choice(NUMBERS)), lambda: self.escaped(self.text()), lambda: "'" + self.escaped(self.text()) + "'",
             lambda: self.escaped(self.random.choice(_EXPRESSIONS)), lambda: "", lambda: token.group() * 2,
             lambda: "(" * self.random.choice((1, 50, 150, 2000)) + token.group(),
             lambda: self.random.choice(tokens).group()))()
         return text[:token.start()] + new + text[token.end():]
+
+    def of_kind(self, text):
+        """Another text of the same kind, quoted alike; None for one of no kind."""
+        for pattern, others in _KINDS:
+            if pattern.match(text):
+                other = self.random.choice(others)
+                return f"'{other}'" if text.startswith("'") else other
+        return None
 
     def header(self, call):
         name, value = self.random.choice(HEADERS)
@@ -114,15 +136,23 @@ class Mutator:
                 lambda: data.__setitem__(slice(at, at + 1), bytes([self.random.randrange(256)])), lambda: data.__delitem__(slice(at, end)),
                 lambda: data.__setitem__(slice(at, at), data[at:end] * self.random.choice((1, 2, 50))),
                 lambda: data.__setitem__(slice(at, at), self.text().encode("utf-8", "replace")),
+                lambda: self.date(data), lambda: self.date(data),
                 lambda: data.__setitem__(slice(at, at), struct.pack(">q", self.random.choice((-2**63, 2**63 - 1, -1))))))()
         body_type = next((value for name, value in call.headers if name.lower() == "content-type"), call.kind)
         call.body, call.kind = bytes(data[:200_000]), None
         if body_type and not any(name.lower() == "content-type" for name, _ in call.headers):
             call.headers.append(("Content-Type", body_type))
 
+    def date(self, data):
+        """Another double for a date of a binary property list."""
+        place = data.find(b"\x33\x3f\xf0")
+        if place >= 0:
+            seconds = self.random.choice((-2.0**63, 2.0**63, 1e300, float("nan"), float("inf"), 1e12, -2.0**53))
+            data[place + 1:place + 9] = struct.pack(">d", seconds)
+
     def value(self, call):
         if call.kind and not isinstance(call.body, bytes):
-            call.body = self.damaged(json.loads(json.dumps(call.body, default=str)))
+            call.body = self.damaged(copy.deepcopy(call.body))
         elif call.kind is None and call.body:
             self.bytes(call)
         else:
@@ -147,6 +177,10 @@ class Mutator:
                 return value * self.random.choice((0, 2, 50, 120))
             value[index] = self.damaged(value[index], depth + 1)
             return value
+        if isinstance(value, (int, float)) and self.random.random() < 0.5:
+            return self.random.choice(NUMBERS)
+        if isinstance(value, str) and (kept := self.of_kind(value)) and self.random.random() < 0.6:
+            return kept
         return self.random.choice((
             self.text, self.text, lambda: self.random.choice(NUMBERS), lambda: self.random.choice(NUMBERS), lambda: None, lambda: True, list, dict,
             lambda: [value, value], lambda: {"a": value}, self.nested, lambda: str(value), lambda: self.text() + str(value)))()
@@ -161,6 +195,8 @@ class Mutator:
         inner = []
         for number, call in enumerate(calls):
             headers = {name: value for name, value in call.headers}
+            if self.random.random() < 0.02:
+                headers |= {f"x{field}": "" for field in range(self.random.choice((101, 65_536, 66_000)))}
             body = call.body.decode("utf-8", "replace") if isinstance(call.body, bytes) else call.body
             inner.append({"id": str(number), "method": call.method, "path": call.target, "headers": headers, **({"body": body} if body is not None else {})})
         return Call("POST", "/batch", [("Accept", self.random.choice((JSON, PLIST, BPLIST, CBOR, XML)))], {"calls": inner},
@@ -187,4 +223,4 @@ def encoded(call):
     try:
         return wire.encode(call.kind, call.body)
     except Exception:  # each writer says otherwise what it cannot carry
-        return json.dumps(call.body).encode("utf-8", "replace")
+        return json.dumps(call.body, default=str).encode("utf-8", "replace")
