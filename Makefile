@@ -17,7 +17,7 @@ export PLUGINS := Notes
 # A regular expression for the names of the tests that `make test` runs: unit tests as Target.Suite/test, end-to-end tests
 # as module.Class.test. One that begins with test_ takes end-to-end tests alone.
 export FILTER ?=
-.PHONY: help run test test-all build build-host check check-deploy bench instructions kills power-loss sync-model store-speed fuzz simulate soak scan docs install clean
+.PHONY: help run test test-all build build-host check check-deploy bench instructions kills power-loss sync-model store-speed fuzz fuzz-requests simulate soak scan docs install clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
@@ -57,6 +57,9 @@ instructions: need-build need-test ## instructions a byte of the wire formats, h
 
 fuzz: need-build ## a fuzzer for every reader, transcoding and conversion, FUZZ_SECONDS each; the corpora stay in .build/fuzz/
 	@Sources/WireFormats/Drivers/Fuzz/fuzz.sh .build/fuzz $(FUZZ_SECONDS)
+
+fuzz-requests: need-build need-test build ## damaged requests of every kind against the release build for SECONDS (7200): no end, no silence, no 500
+	@PORTICO_BUILD=$(CURDIR)/.build/release nice -n 15 python3 -B Tests/RequestFuzzing --seconds $(or $(SECONDS),7200) $(if $(SEED),--seed $(SEED))
 
 soak: need-build need-test simulate kills ## long fault tests: half an hour of mixed load, kills of store and gateway, sync simulated
 	@PORTICO_KILLS=100 PORTICO_SOAK=$(SOAK_SECONDS) .ci/test-end-to-end test_crash test_soak

@@ -8,7 +8,8 @@ import ValueTree
 /// 1. ``RouteTable`` finds the endpoint, or says 404 or 405; `OPTIONS` is answered here.
 /// 2. An ``Authenticator`` makes a caller out of the credentials; an anonymous one is a caller too.
 /// 3. The endpoint's access is asked, then ``BrowserGuard`` about writes that a browser may have been tricked into, then
-///    whether the endpoint's adapter runs.
+///    whether the endpoint's adapter runs. The format of a write's answer is negotiated here: a 406 says that nothing
+///    was done.
 /// 4. The endpoint answers: an operation, a resource, an account, a description.
 /// 5. ``ErrorWriter`` writes what failed, in the caller's format; conditional requests and `HEAD` are settled last.
 public final class Gateway: Sendable {
@@ -19,6 +20,8 @@ public final class Gateway: Sendable {
     let services: GatewayServices
     let errors: ErrorWriter
     let log: Log
+    /// Names of the endpoints that change something and answer a value: for them the format is agreed upon first.
+    private let negotiatedFirst: Set<String>
 
     init(
         routes: RouteTable, authenticator: any Authenticator, guardian: BrowserGuard, cors: CrossOrigin,
@@ -31,6 +34,7 @@ public final class Gateway: Sendable {
         self.services = services
         self.errors = errors
         self.log = log
+        negotiatedFirst = Set(routes.endpoints.filter(\.isNegotiatedFirst).map(\.properties.name))
     }
 
     /// Answers for work that takes too long, until it is cancelled. Without it no deadline is kept.
@@ -80,6 +84,9 @@ public final class Gateway: Sendable {
             standing = services.admission.count(caller, of: request)
             if let standing, standing.isExceeded { throw PorticoError.tooMany(standing) }
             try admit(caller, request, properties, effect: endpoint.effect(of: request))
+            if properties.effect == .writes, negotiatedFirst.contains(properties.name) {
+                _ = try services.answers.choice(for: request, presentation: properties.presentation)
+            }
             let place = try await services.admission.take(caller, of: request, properties.adapter)
             defer { services.admission.leave(place) }
             let authenticated = AuthenticatedRequest(request: request, caller: caller, parameters: parameters)

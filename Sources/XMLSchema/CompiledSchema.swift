@@ -24,6 +24,7 @@ struct CompiledSchema: ~Copyable {
     deinit { xmlSchemaFree(schema) }
 
     func violations(in document: borrowing ParsedDocument) -> [XMLSchemaViolation] {
+        // Cannot trap: but where the memory is used up.
         guard let context = xmlSchemaNewValidCtxt(schema) else { preconditionFailure("out of memory") }
         defer { xmlSchemaFreeValidCtxt(context) }
         let collector = ViolationCollector()

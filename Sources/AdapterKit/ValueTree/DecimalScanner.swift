@@ -21,7 +21,7 @@ struct DecimalScanner {
         let digits = (whole + fraction).drop { $0 == UInt8(ascii: "0") }
         guard digits.count <= WireDecimal.maximumDigits else { return nil }
         let value = exponent - fraction.count
-        guard abs(value) <= WireDecimal.maximumExponent + WireDecimal.maximumDigits else { return nil }
+        guard value.magnitude <= WireDecimal.maximumExponent + WireDecimal.maximumDigits else { return nil }
         return WireDecimal(
             isNegative: negative, digits: digits.isEmpty ? "0" : String(decoding: digits, as: UTF8.self),
             exponent: value)

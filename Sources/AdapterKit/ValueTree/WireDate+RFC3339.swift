@@ -6,7 +6,7 @@ extension WireDate {
     /// The instant in UTC, with as many fraction digits as tell it apart from its neighbours; nil for years outside
     /// 0000…9999 and for what is not finite.
     public var rfc3339: String? {
-        guard secondsSinceReferenceDate.isFinite, abs(secondsSinceReferenceDate) < 1e12 else { return nil }
+        guard secondsSinceReferenceDate.isFinite, secondsSinceReferenceDate.magnitude < 1e12 else { return nil }
         let (whole, fraction) = DecimalSeconds.split(secondsSinceReferenceDate)
         guard let civil = CivilTime(secondsSinceReferenceDate: whole) else { return nil }
         return fraction.isEmpty ? "\(civil)Z" : "\(civil).\(fraction)Z"
@@ -26,12 +26,14 @@ enum DecimalSeconds {
     static func split(_ seconds: Double) -> (whole: Int, fraction: String) {
         // Most instants have no fraction.
         if let whole = Int(exactly: seconds) { return (whole, "") }
+        // Cannot trap: `rfc3339` asks only for what is finite and below 1e12.
         guard let decimal = WireDecimal(seconds.description) else { preconditionFailure("not finite") }
         let digits = [UInt8](decimal.digits.utf8)
         let places = -decimal.exponent
         guard places > 0 else { return (Int(seconds), "") }
         let padded = [UInt8](repeating: 0x30, count: max(0, places + 1 - digits.count)) + digits
         let fraction = trimmed(padded.suffix(places))
+        // Cannot trap: digits, at most twelve before the point.
         let magnitude = Int(String(decoding: padded.dropLast(places), as: UTF8.self))!
         guard decimal.isNegative else { return (magnitude, text(fraction)) }
         return fraction.isEmpty ? (-magnitude, "") : (-magnitude - 1, text(complement(fraction)))
@@ -40,7 +42,9 @@ enum DecimalSeconds {
     static func join(_ whole: Int, _ fraction: [UInt8]) -> Double {
         let fraction = trimmed(fraction[...])
         if fraction.isEmpty { return Double(whole) }
+        // Cannot trap: digits around a point.
         if whole >= 0 { return Double("\(whole).\(text(fraction))")! }
+        // Cannot trap: digits around a point.
         return Double("-\(-whole - 1).\(text(complement(fraction)))")!
     }
 

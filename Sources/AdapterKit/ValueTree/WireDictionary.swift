@@ -92,6 +92,7 @@ extension WireDictionary {
     private mutating func append(_ value: WireValue, forKey key: String) {
         entries.append(Entry(key: key, value: value))
         if index != nil {
+            // Cannot trap: the index was made just before.
             index![HashedKey(text: key)] = entries.count - 1
         } else if entries.count > Self.indexThreshold {
             rebuildIndex()
@@ -132,6 +133,7 @@ extension WireDictionary: ExpressibleByDictionaryLiteral {
     public init(dictionaryLiteral elements: (String, WireValue)...) {
         self.init()
         for (key, value) in elements {
+            // Cannot trap: literals in source code.
             precondition(insert(value, forKey: key), "duplicate key in a dictionary literal")
         }
     }

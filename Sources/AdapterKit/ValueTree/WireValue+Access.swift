@@ -68,6 +68,7 @@ extension WireValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Ex
     public init(dictionaryLiteral elements: (String, WireValue)...) {
         var members = WireDictionary()
         for (key, value) in elements {
+            // Cannot trap: literals in source code.
             precondition(members.insert(value, forKey: key), "duplicate key in a dictionary literal")
         }
         self = .dictionary(members)

@@ -20,12 +20,18 @@ struct AccountServices: Sendable {
         return members
     }
 
+    /// Before a sign-in, whose answer is a value: a 406 says that nobody was signed in.
+    func negotiate(_ request: AuthenticatedRequest) throws(PorticoError) {
+        _ = try services.answers.choice(for: request.request, presentation: Presentation())
+    }
+
     /// What is secret or one's own is kept by nobody on the way (RFC 9111, section 5.2.2.5).
     func answer(
         _ value: WireValue, to request: AuthenticatedRequest, status: HTTPResponse.Status = .ok
     ) throws -> GatewayResponse {
         var response = try services.answers.write(
-            value, to: request.request, presentation: Presentation(), status: status, validators: nil)
+            value, to: request.request, presentation: Presentation(), status: status, validators: nil,
+            isDone: request.request.method != .get)
         response.headers[.cacheControl] = "no-store"
         return response
     }

@@ -30,6 +30,7 @@ struct LoginEndpoint: Endpoint {
         try accounts.refuseForeignPage(request.request)
         let input = try await accounts.input(request, Self.input)
         guard !request.request.isSentByForm else { return try await page(input, request) }
+        try accounts.negotiate(request)
         let signIn = try await accounts.signIn(input.text("username"), input.secret("password"), request)
         var members = AccountServices.tokens(signIn.tokens)
         members["user"] = AccountServices.user(signIn.authentication.principal)
@@ -77,6 +78,7 @@ struct PortalLoginEndpoint: Endpoint {
         guard let name = (input["j_user"] ?? input["j_username"])?.stringValue else {
             throw PorticoError(.requestInvalid, "The user's name is missing.", target: "j_user")
         }
+        try accounts.negotiate(request)
         let signIn = try await accounts.signIn(name, input.secret("j_password"), request)
         var response = try accounts.answer(AccountServices.user(signIn.authentication.principal), to: request)
         accounts.setCookie(signIn, on: &response)

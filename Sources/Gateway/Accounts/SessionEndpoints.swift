@@ -20,6 +20,7 @@ struct RefreshEndpoint: Endpoint {
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         try accounts.refuseForeignPage(request.request)
         let input = try await accounts.input(request, Self.input)
+        try accounts.negotiate(request)
         let pair = try await accounts.identity.refresh(input.secret("refreshToken"))
         return try accounts.answer(.dictionary(AccountServices.tokens(pair)), to: request)
     }

@@ -31,7 +31,8 @@ struct AdministrationEndpoint: Endpoint {
         }
         guard let value = try await perform(request, members) else { return GatewayResponse(.noContent) }
         return try services.answers.write(
-            value, to: request.request, presentation: Presentation(omitsNull: false), validators: nil)
+            value, to: request.request, presentation: Presentation(omitsNull: false), validators: nil,
+            isDone: properties.effect == .writes)
     }
 }
 

@@ -1,11 +1,13 @@
 import AdapterKit
 import HTTPTypes
+import Synchronization
 import ValueTree
 
 /// `POST /batch`: several calls in one request, run side by side, each as if it had come alone.
 ///
 /// Every call is authenticated, authorised and logged by itself; one that fails does not touch the others. The batch's
-/// credentials are used for calls that bring none.
+/// credentials are used for calls that bring none. The format of the answer is negotiated before the first call is made:
+/// afterwards there is always an answer that says what became of each.
 struct BatchEndpoint: Endpoint {
     /// The gateway that this endpoint is a part of; nothing until it is built.
     let gateway: LateValue<Gateway>
@@ -26,11 +28,23 @@ struct BatchEndpoint: Endpoint {
                         ObjectShape(
                             "BatchCall",
                             members: [
-                                Member("id", .string(maximumLength: 256), isRequired: true),
+                                Member(
+                                    "id", .string(maximumLength: 256), isRequired: true,
+                                    summary: "Names the call; its answer has the same."),
                                 Member("method", .choice(HTTPMethod.allCases.map(\.rawValue)), isRequired: true),
-                                Member("path", .string(maximumLength: 8_192), isRequired: true),
-                                Member("headers", .object(ObjectShape("Headers", isOpen: true, members: []))),
-                                Member("body", .any),
+                                Member(
+                                    "path", .string, isRequired: true,
+                                    summary: "Path and query, percent-encoded, at most `http.limits.uri` bytes."),
+                                Member(
+                                    "headers", .object(ObjectShape("Headers", isOpen: true, members: [])),
+                                    summary:
+                                        "The call's own fields. `Accept` is JSON unless named; `Content-Type` is JSON, or CBOR where the body has dates or data."
+                                ),
+                                Member(
+                                    "body", .any, isNullable: true,
+                                    summary:
+                                        "A value where the type is a wire format, a string where it is text, otherwise data."
+                                ),
                             ]))), isRequired: true)
         ])
 
@@ -46,7 +60,23 @@ struct BatchEndpoint: Endpoint {
                             members: [
                                 Member("id", .string, isRequired: true), Member("status", .integer, isRequired: true),
                                 Member("headers", .object(ObjectShape("Headers", isOpen: true, members: []))),
-                                Member("body", .any),
+                                Member(
+                                    "body", .any, isNullable: true,
+                                    summary:
+                                        "A value where the type is JSON, CBOR or a property list, a string where it is text, otherwise data; null or absent where there is none."
+                                ),
+                                Member(
+                                    "error",
+                                    .object(
+                                        ObjectShape(
+                                            "BatchAnswerError",
+                                            members: [
+                                                Member("code", .string, isRequired: true),
+                                                Member("message", .string, isRequired: true),
+                                            ])),
+                                    summary:
+                                        "Why the body is not here although the call was made: the status is the call's."
+                                ),
                             ]))), isRequired: true)
         ])
 
@@ -54,11 +84,25 @@ struct BatchEndpoint: Endpoint {
         guard !request.request.isPartOfBatch else {
             throw PorticoError(.requestInvalid, "A batch cannot contain a batch.")
         }
+        _ = try services.answers.choice(for: request.request, presentation: properties.presentation)
         let calls = try await calls(of: request)
         guard let gateway = gateway.value else { throw PorticoError(.stopping, "The gateway is not ready yet.") }
+        // An id that the answer's format cannot carry is the caller's mistake, and nothing is done yet.
+        _ = try write(calls.map { BatchAnswer(id: $0.id, GatewayResponse(.ok)) }, to: request.request)
         let answers = await run(calls, by: gateway)
-        return try services.answers.write(
-            ["answers": .array(answers)], to: request.request, presentation: Presentation(omitsNull: false),
+        do {
+            return try write(answers, to: request.request)
+        } catch {
+            let carried = answers.map { answer in
+                answer.leavingOutWhatFails { part throws(PorticoError) in _ = try write([part], to: request.request) }
+            }
+            return try write(carried, to: request.request)
+        }
+    }
+
+    private func write(_ answers: [BatchAnswer], to request: GatewayRequest) throws(PorticoError) -> GatewayResponse {
+        try services.answers.write(
+            ["answers": .array(answers.map(\.value))], to: request, presentation: properties.presentation,
             validators: nil)
     }
 
@@ -70,20 +114,19 @@ struct BatchEndpoint: Endpoint {
         guard calls.count <= services.limits.batch else {
             throw PorticoError(.requestLimitExceeded, "A batch holds at most \(services.limits.batch) calls.")
         }
-        return try calls.enumerated().map { try BatchCall($1, number: $0, in: request.request) }
+        return try calls.enumerated().map { try BatchCall($1, number: $0, in: request.request, services) }
     }
 
     /// At most ``GatewayLimits/batchParallel`` at once; the answers in the order of the calls.
-    private func run(_ calls: [BatchCall], by gateway: Gateway) async -> [WireValue] {
-        await withTaskGroup(of: (Int, WireValue).self) { group in
-            var answers = [WireValue](repeating: .null, count: calls.count)
+    private func run(_ calls: [BatchCall], by gateway: Gateway) async -> [BatchAnswer] {
+        let budget = BatchBudget(bytes: services.limits.batchAnswer)
+        return await withTaskGroup(of: (Int, BatchAnswer).self) { group in
+            var answers = calls.map { BatchAnswer(id: $0.id, GatewayResponse(.internalServerError)) }
             var next = 0
             func start() {
                 let number = next
                 next += 1
-                group.addTask {
-                    (number, calls[number].answer(await gateway.respond(to: calls[number].request).response))
-                }
+                group.addTask { (number, await answer(calls[number], by: gateway, budget)) }
             }
             while next < min(services.limits.batchParallel, calls.count) { start() }
             for await (number, answer) in group {
@@ -92,5 +135,25 @@ struct BatchEndpoint: Endpoint {
             }
             return answers
         }
+    }
+
+    private func answer(_ call: BatchCall, by gateway: Gateway, _ budget: BatchBudget) async -> BatchAnswer {
+        var response: GatewayResponse
+        if let refusal = call.refusal {
+            response = gateway.fail(refusal, call.request, Presentation())
+            gateway.finish(&response, for: call.request)
+        } else {
+            response = await gateway.respond(to: call.request).response
+        }
+        var answer = BatchAnswer(id: call.id, response)
+        do throws(PorticoError) {
+            let bytes = try await response.wholeBody(within: budget)
+            if !bytes.isEmpty {
+                answer.body = BatchBody.value(bytes, contentType: response.headers[.contentType], services)
+            }
+        } catch {
+            answer.error = error
+        }
+        return answer
     }
 }

@@ -90,15 +90,16 @@ extension DoorHeaders {
 
     /// Throws `server.internal` for what cannot stand in a head.
     fileprivate func fields() throws(PorticoError) -> HTTPFields {
-        var fields = HTTPFields()
+        var collected = HeaderFields(.response)
         for field in self.fields {
-            guard let name = HTTPField.Name(field.name), HTTPField.isValidValue(field.value) else {
+            do {
+                try collected.append(field.name, field.value)
+            } catch {
                 throw PorticoError(
                     .serverInternal, "Something went wrong on the server.",
-                    logDetail: "the header field \(field.name) cannot be sent")
+                    logDetail: "the header field \(field.name.prefix(100)) cannot be sent: \(error)")
             }
-            fields.append(HTTPField(name: name, value: field.value))
         }
-        return fields
+        return collected.fields
     }
 }

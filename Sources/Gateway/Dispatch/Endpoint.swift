@@ -33,6 +33,11 @@ extension Endpoint {
     var mayAnswerAtHand: Bool { false }
 
     func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer? { nil }
+
+    var isNegotiatedFirst: Bool {
+        properties.effect == .writes
+            && description.answers.contains { if case .value = $0.answer { true } else { false } }
+    }
 }
 
 /// What the gateway decides and writes on an endpoint's behalf. Made once for each endpoint, and only referred to.

@@ -24,16 +24,28 @@ struct AnswerWriter: Sendable {
             return document(bytes, mediaType: mediaType, to: request, validators: validators)
         case .value(let value):
             return try write(
-                value, to: request, presentation: presentation, shape: operation.output, validators: validators)
+                value, to: request, presentation: presentation, shape: operation.output, validators: validators,
+                isDone: operation.effect == .writes)
         }
     }
 
+    /// `isDone`: the request has changed something. An answer that the negotiated format cannot carry is then written in
+    /// another one, since a failure would say that nothing was changed.
     func write(
         _ value: WireValue, to request: GatewayRequest, presentation: Presentation, shape: Shape = .any,
-        status: HTTPResponse.Status = .ok, validators: Validators?
+        status: HTTPResponse.Status = .ok, validators: Validators?, isDone: Bool = false
     ) throws(PorticoError) -> GatewayResponse {
-        let variant = try choice(for: request, presentation: presentation)
-        let bytes = try encode(value, as: variant.format, presentation: presentation, shape: shape)
+        var variant = try choice(for: request, presentation: presentation)
+        let bytes: [UInt8]
+        do {
+            bytes = try encode(value, as: variant.format, presentation: presentation, shape: shape)
+        } catch {
+            guard isDone else { throw error }
+            guard let other = encodedOtherwise(value) else { return GatewayResponse(status) }
+            variant = AnswerVariant(
+                format: other.format, mediaType: other.format.mediaTypeWritten.description, coding: variant.coding)
+            bytes = other.bytes
+        }
         var response = GatewayResponse(status, headers: [.contentType: variant.mediaType, .vary: Self.vary])
         compress(bytes, variant.coding, into: &response)
         label(&response, validators, variant: variant.name)
@@ -69,6 +81,13 @@ struct AnswerWriter: Sendable {
         let others = catalogue.formats.filter { $0.name.text != presentation.defaultFormat }
         let preferred = catalogue.formats.filter { $0.name.text == presentation.defaultFormat }
         return RouteFormats(preferred + others, textXMLMeansPlist: presentation.textXMLIsPropertyList)
+    }
+
+    private func encodedOtherwise(_ value: WireValue) -> (format: any WireFormat, bytes: [UInt8])? {
+        for format in [JSONFormat(), CBORFormat()] as [any WireFormat] {
+            if let bytes = try? format.write(value) { return (format, bytes) }
+        }
+        return nil
     }
 
     private func encode(

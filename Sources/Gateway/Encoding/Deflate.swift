@@ -25,6 +25,7 @@ enum Deflate {
         var output = [UInt8](repeating: 0, count: Int(deflateBound(&stream, UInt(bytes.count))))
         let status = run(&stream, bytes, &output) { deflate($0, Z_FINISH) }
         guard status == Z_STREAM_END else { return nil }
+        // Cannot trap: what is free of the output is no more than the output.
         output.removeLast(Int(stream.avail_out))
         return output
     }

@@ -92,12 +92,18 @@ final class GatewayConnection: Sendable {
     private func gatewayRequest(
         _ request: Request, id: String, intake: BodyIntake, _ channel: any Channel, deadline: ContinuousClock.Instant
     ) throws(PorticoError) -> GatewayRequest {
-        guard request.head.authority?.isEmpty == false else { throw .malformed("A request names its host, once.") }
+        // The rules for a head of HTTP/1 hold for HTTP/2 as well, which has a decoder of its own.
+        guard let authority = request.head.authority, !authority.isEmpty else {
+            throw .malformed("A request names its host, once.")
+        }
+        guard HeadRules.isHost(authority) else { throw .malformed("The host is not well-formed.") }
         let text = request.head.path ?? ""
         guard text.utf8.count <= gateway.services.limits.uri else {
-            throw PorticoError(.requestURITooLong, "The address is too long.")
+            throw .addressTooLong
         }
-        guard let target = RequestTarget(text) else {
+        // The decoder of HTTP/1 counted its fields; HTTP/2's counts bytes only.
+        guard request.headers.isWithin(gateway.services.limits.requestHead) else { throw .headTooLarge }
+        guard HeadRules.isPrintable(text), let target = RequestTarget(text) else {
             throw PorticoError(.requestMalformed, "The address is not well-formed.")
         }
         return GatewayRequest(

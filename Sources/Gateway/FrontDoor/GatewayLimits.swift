@@ -24,6 +24,8 @@ public struct GatewayLimits: Sendable, Equatable {
     public var batch = 100
     /// `http.limits.batchParallel`: calls of a batch under way at once.
     public var batchParallel = 8
+    /// `http.limits.batchAnswer`: bytes of the bodies that the calls of one batch answer.
+    public var batchAnswer = 32 << 20
     /// `http.limits.filter`: bytes of a filter expression.
     public var filter = 4 << 10
     /// `http.limits.answerCache`: bytes of cached answers.

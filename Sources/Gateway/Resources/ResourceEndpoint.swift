@@ -61,7 +61,7 @@ struct EntityResource: Sendable {
         let fields = WireValue.dictionary(record.fields.selecting(select))
         var response = try services.answers.write(
             fields, to: request.request, presentation: Presentation(), status: status,
-            validators: Validators(version: record.revision.description))
+            validators: Validators(version: record.revision.description), isDone: request.request.method != .get)
         if status == .created {
             response.headers[.location] = "\(collectionPath)/\(PercentEncoding.encode(record.id.text))"
         }

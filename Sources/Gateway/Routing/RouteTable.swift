@@ -30,11 +30,13 @@ struct RouteTable: Sendable {
             return .otherMethod(allowed: place.allowedMethods)
         }
         return .endpoint(
-            entry.endpoint, parameters: Dictionary(uniqueKeysWithValues: zip(entry.parameters, captured)))
+            entry.endpoint, parameters: Dictionary(zip(entry.parameters, captured), uniquingKeysWith: { $1 }))
     }
 }
 
 extension RouteTable {
+    var endpoints: [any Endpoint] { nodes.flatMap { $0.entries.values.map(\.endpoint) } }
+
     /// Any of the endpoints at a path, for what they have in common.
     func endpoint(_ segments: [String]) -> (any Endpoint)? {
         var captured: [String] = []

@@ -22,7 +22,7 @@ struct PushEndpoint: Endpoint {
         plan.deniedAttachments = try await sync.rights.denied(among: named, for: caller)
         let answer = try await perform(plan, for: caller)
         return try services.answers.write(
-            answer.wireValue, to: request.request, presentation: Presentation(), validators: nil)
+            answer.wireValue, to: request.request, presentation: Presentation(), validators: nil, isDone: true)
     }
 
     private func message(_ request: AuthenticatedRequest) async throws -> PushRequest {

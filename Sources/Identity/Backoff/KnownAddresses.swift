@@ -23,6 +23,7 @@ struct KnownAddresses: Sendable {
         order.append(name)
         guard order.count > Self.accounts else { return }
         for old in order.prefix(Self.accounts / 10) { addresses[old] = nil }
+        // Cannot trap: there are more accounts than that.
         order.removeFirst(Self.accounts / 10)
     }
 }

@@ -72,6 +72,7 @@ struct SignIns: Sendable {
     /// What ends so that the new session has room: the replaced one, and the oldest beyond the limit.
     private func surplus(of account: AccountID, replaced old: SessionCookie?) async throws -> [SessionID] {
         let open = try await sessions.sessions(of: account)
+        // Cannot trap: an equal id was found.
         let replaced = open.filter { $0.id == old?.id && $0.cookie.matches(old!.secret) }.map(\.id)
         let others = open.map(\.id).filter { !replaced.contains($0) }
         return replaced + others.prefix(max(0, others.count - context.configuration.sessions.perAccount + 1))

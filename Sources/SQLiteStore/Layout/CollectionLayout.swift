@@ -41,7 +41,8 @@ final class CollectionLayout: Sendable {
         table = names.main.quotedIdentifier
         columns = declaration.entity.fields.map { Column($0) }
         cells = columns.map { (name: $0.field.name.text, kind: $0.kind) }
-        positions = Dictionary(uniqueKeysWithValues: columns.enumerated().map { ($1.field.name, $0) })
+        positions = Dictionary(
+            columns.enumerated().map { ($1.field.name, $0) }, uniquingKeysWith: { first, _ in first })
         keyPosition = positions[declaration.entity.key.field] ?? 0
         key = columns[keyPosition]
         rowColumn = key.kind == .scalar(.integer) ? key.name : "\"_row\""

@@ -29,7 +29,7 @@ struct SchemaRegistry {
             SQLFragment("SELECT name, kind, hidden FROM portico_field WHERE collection = ?", [.integer(number)])
         ) { ($0.text(0), InstalledField(kind: $0.text(1), isHidden: $0.integer(2) != 0)) }
         return InstalledCollection(
-            number: number, key: key, search: search, fields: Dictionary(uniqueKeysWithValues: fields))
+            number: number, key: key, search: search, fields: Dictionary(fields, uniquingKeysWith: { $1 }))
     }
 
     /// The new collection's number.

@@ -16,6 +16,7 @@ package enum DecimalSortKey {
         let point = number.exponent + digits.count
         while digits.last == UInt8(ascii: "0") { digits.removeLast() }
         guard !digits.isEmpty else { return [1] }
+        // Cannot trap: an exponent and at most some thousand digits.
         let exponent = UInt32(bitPattern: Int32(point)) &+ 1 << 31
         var magnitude = (0..<4).map { UInt8(truncatingIfNeeded: exponent >> (24 - 8 * $0)) }
         magnitude += digits.map { $0 - UInt8(ascii: "0") + 1 } + [0]

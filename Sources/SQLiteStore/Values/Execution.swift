@@ -31,6 +31,7 @@ struct Execution: ~Copyable {
     /// Begins again with another value for one of the parameters, from 0. The steps go on counting: it is one question.
     func restart(_ parameter: Int, _ value: SQLValue) throws {
         sqlite3_reset(handle)
+        // Cannot trap: a statement has at most 32,766 parameters.
         let code = Self.bind(value, to: handle, at: Int32(parameter + 1))
         guard code == SQLITE_OK else { throw SQLiteFailure(handle: handle, code: code) }
     }
@@ -52,6 +53,7 @@ struct Execution: ~Copyable {
 
     private static func bind(_ values: [SQLValue], to handle: OpaquePointer) throws {
         for (position, value) in values.enumerated() {
+            // Cannot trap: a statement has at most 32,766 parameters.
             let code = bind(value, to: handle, at: Int32(position + 1))
             guard code == SQLITE_OK else { throw SQLiteFailure(handle: handle, code: code) }
         }

@@ -42,6 +42,7 @@ package struct CommitQueue<Job> {
             count += 1
         }
         let batch = waiting[..<count].map(\.job)
+        // Cannot trap: counted in the queue.
         waiting.removeFirst(count)
         waitingSteps -= steps
         isCommitting = !batch.isEmpty

@@ -26,6 +26,6 @@ enum StoredPositions {
         }
         return LogPositions(
             last: try last(on: database), floor: try LogFloor.read(database).number,
-            adapters: Dictionary(uniqueKeysWithValues: rows))
+            adapters: Dictionary(rows, uniquingKeysWith: { $1 }))
     }
 }

@@ -13,6 +13,7 @@ public struct AddressRange: Sendable, Hashable, ExpressibleByStringLiteral {
     }
 
     public init(stringLiteral value: String) {
+        // Cannot trap: literals in source code.
         guard let range = AddressRange(value) else { preconditionFailure("not a range of addresses: \(value)") }
         self = range
     }

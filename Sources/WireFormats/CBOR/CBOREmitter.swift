@@ -53,7 +53,7 @@ struct CBOREmitter: ValueEmitter {
 
     mutating func date(_ instant: WireDate, to output: inout OutputBuffer) throws(WireFormatError) {
         let seconds = instant.secondsSinceReferenceDate
-        if let whole = Int64(exactly: seconds), abs(whole) < 1 << 53 {
+        if let whole = Int64(exactly: seconds), whole.magnitude < 1 << 53 {
             output.appendHead(6, CBORTag.dateNumber)
             int64(whole + Int64(WireDate.unixEpochOffset), to: &output)
         } else if let text = instant.rfc3339 {

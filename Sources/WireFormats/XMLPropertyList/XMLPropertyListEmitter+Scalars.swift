@@ -26,7 +26,7 @@ extension XMLPropertyListEmitter {
         guard whole == seconds || truncatesFractions || !seconds.isFinite else {
             throw WireFormatError(.notRepresentable, "an XML property list carries dates in whole seconds only")
         }
-        guard abs(whole) < 1e12, let civil = CivilTime(secondsSinceReferenceDate: Int(whole)) else {
+        guard whole.magnitude < 1e12, let civil = CivilTime(secondsSinceReferenceDate: Int(whole)) else {
             throw WireFormatError(.notRepresentable, "a date outside of the years 0 to 9999 has no text form")
         }
         output.append("<date>")

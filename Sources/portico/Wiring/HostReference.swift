@@ -58,6 +58,8 @@ enum HostReference {
         ConfigurationKey("http.limits.page", .integer(1...10_000), default: "1000", "Records of a page."),
         ConfigurationKey("http.limits.batch", .integer(1...1_000), default: "100", "Calls in a batch."),
         ConfigurationKey("http.limits.batchParallel", .integer(1...100), default: "8", "Calls of a batch at once."),
+        ConfigurationKey(
+            "http.limits.batchAnswer", .size, default: "32MiB", "The bodies that a batch's calls answer, together."),
         ConfigurationKey("http.limits.filter", .size, default: "4KiB", "A filter expression."),
         ConfigurationKey("http.limits.answerCache", .size, default: "24MiB", "Answers kept in memory."),
         ConfigurationKey("http.limits.import", .size, default: "64MiB", "A file that an operator loads."),

@@ -90,6 +90,7 @@ extension GatewayLimits {
         page = values.integer("http.limits.page")
         batch = values.integer("http.limits.batch")
         batchParallel = values.integer("http.limits.batchParallel")
+        batchAnswer = values.size("http.limits.batchAnswer")
         filter = values.size("http.limits.filter")
         answerCache = values.size("http.limits.answerCache")
         importFile = values.size("http.limits.import")

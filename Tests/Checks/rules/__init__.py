@@ -2,7 +2,7 @@
 
 from rules import (
     declared_imports, forbidden_text, formatting, listed_packages, links, named_tests, sizes_and_names, room_arrows,
-    room_table, strict_targets)
+    room_table, strict_targets, traps)
 
 ALL = {
     "format": formatting,
@@ -12,6 +12,7 @@ ALL = {
     "arrows": room_arrows,
     "table": room_table,
     "text": forbidden_text,
+    "traps": traps,
     "size": sizes_and_names,
     "links": links,
     "tests": named_tests,

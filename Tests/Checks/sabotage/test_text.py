@@ -37,6 +37,51 @@ class Text(SabotageCase):
         self.assert_accepted()
 
 
+class Traps(SabotageCase):
+    rule = "traps"
+
+    def test_each_kind_is_refused_in_a_room_and_allowed_in_tests(self):
+        kinds = {
+            "let a = Dictionary(uniqueKeysWithValues: pairs)": "uniqueKeysWithValues:",
+            "let a = try! read()": "try!",
+            "let a = value as! Jar": "as!",
+            "guard let a else { fatalError() }": "fatalError(",
+            "precondition(a > 0)": "precondition(",
+            "let a = jars.first!.lid": "!",
+            "let a = jars[key]!": "!",
+            "let a = abs(number)": "abs(",
+            "let a = UInt8(number)": "UInt8(",
+            "let a = Int32(text.count)": "Int32(",
+            "jars.removeFirst(number)": ".removeFirst(",
+            "let a = HTTPField.Name(text)": "HTTPField.Name(",
+        }
+        for line, spelling in kinds.items():
+            with self.subTest(line):
+                self.house.write("Tests/ParlourTests/GuestTests.swift", line + "\n")
+                self.house.write("Sources/Cellar/Jar.swift", "\n")
+                self.assert_accepted()
+                self.house.write("Sources/Cellar/Jar.swift", "\n" + line + "\n")
+                code, found = self.house.findings(self.rule)
+                self.assertEqual((1, 1), (code, len(found)), found)
+                self.assertIn(f"Sources/Cellar/Jar.swift:2: [traps] `{spelling}`", found[0])
+                self.house.write("Sources/Cellar/Jar.swift", "// Cannot trap: a reason.\n" + line + "\n")
+                self.assert_accepted()
+
+    def test_an_excuse_without_a_reason_is_none(self):
+        self.house.write("Sources/Cellar/Jar.swift", "// Cannot trap:\nlet a = abs(number)\n")
+        self.assert_refused("Sources/Cellar/Jar.swift:2: [traps] `abs(` traps at the smallest integer; use `magnitude`")
+
+    def test_what_looks_alike_is_allowed(self):
+        self.house.write("Sources/Cellar/Jar.swift", """
+            if a != b, !c { d = number.magnitude }
+            let name = HTTPField.Name("X-Jar")!
+            let small = UInt8(truncatingIfNeeded: number) &+ UInt8(ascii: "a") &+ UInt8(7)
+            jars.removeFirst()  // abs(number) and try! stand in a comment, "fatalError()" in a text
+            let text = "precondition(a)"
+        """)
+        self.assert_accepted()
+
+
 class Size(SabotageCase):
     rule = "size"
 

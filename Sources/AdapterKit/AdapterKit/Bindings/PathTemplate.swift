@@ -24,6 +24,7 @@ public struct PathTemplate: Sendable, Hashable, CustomStringConvertible, Express
     }
 
     public init(stringLiteral value: String) {
+        // Cannot trap: literals in source code.
         guard let template = PathTemplate(value) else { preconditionFailure("not a path template: \(value)") }
         self = template
     }

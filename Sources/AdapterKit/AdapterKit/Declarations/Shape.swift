@@ -49,6 +49,7 @@ public struct ObjectShape: Sendable, Equatable {
     public let isOpen: Bool
 
     public init(_ name: String, isOpen: Bool = false, members: [Member]) {
+        // Cannot trap: declarations in source code.
         precondition(Set(members.map(\.name)).count == members.count, "two members of \(name) have one name")
         self.name = name
         self.members = members

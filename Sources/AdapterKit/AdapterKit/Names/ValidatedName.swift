@@ -14,6 +14,7 @@ extension ValidatedName {
     }
 
     public init(stringLiteral value: String) {
+        // Cannot trap: literals in source code.
         precondition(Self.isValid(value), "not a valid \(Self.self): \(value)")
         self.init(unchecked: value)
     }

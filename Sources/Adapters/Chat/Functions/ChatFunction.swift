@@ -26,8 +26,9 @@ struct ChatFunction: Sendable {
             registerDevice, unregisterDevice,
         ]
 
-    private static let byOperation = Dictionary(uniqueKeysWithValues: all.map { ($0.operation.name, $0) })
-    private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+    private static let byOperation = Dictionary(
+        all.map { ($0.operation.name, $0) }, uniquingKeysWith: { $1 })
+    private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
 
     static func by(_ operation: OperationName) -> ChatFunction? { byOperation[operation] }
     static func named(_ name: String) -> ChatFunction? { byName[name] }

@@ -42,6 +42,7 @@ struct DeltaToken: Equatable {
         let options = address.options.filter { !apart.contains(PlainAddress.name($0)) }
             .map { $0.removingPercentEncoding ?? $0 }.sorted()
         var path = address.path.removingPercentEncoding ?? address.path
+        // Cannot trap: it ends with that.
         if path.hasSuffix("/$count") { path.removeLast("/$count".count) }
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in ([path] + options).joined(separator: "\u{1F}").utf8 {

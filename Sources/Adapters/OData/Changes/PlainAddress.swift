@@ -23,6 +23,7 @@ struct PlainAddress: Sendable {
     /// Without its sign: `%24filter` and `filter` are `$filter`.
     static func name(_ option: String) -> String {
         var name = option.prefix { $0 != "=" }.lowercased()
+        // Cannot trap: it begins with that.
         for sign in ["$", "%24", "!", "%21"] where name.hasPrefix(sign) { name.removeFirst(sign.count) }
         return name
     }

@@ -87,8 +87,10 @@ struct ValueReader: Sendable {
         switch type {
         case .boolean: return json.boolValue.map(WireValue.bool)
         case .byte, .sByte, .int16, .int32, .int64:
+            // Cannot trap: integers have ranges.
             if let number = json.int64Value { return type.integerRange!.contains(number) ? .int64(number) : nil }
             if case .double(let number) = json, let whole = Int64(exactly: number) {
+                // Cannot trap: integers have ranges.
                 return type.integerRange!.contains(whole) ? .int64(whole) : nil
             }
             return type == .int64 ? json.stringValue.flatMap { StoredForm.value(text: $0, type) } : nil

@@ -29,6 +29,7 @@ struct Preferences: Sendable, Equatable {
             }
             guard var name = pair.first?.lowercased() else { continue }
             let hasPrefix = name.hasPrefix("odata.")
+            // Cannot trap: it begins with that.
             if hasPrefix { name.removeFirst("odata.".count) }
             let value = pair.count > 1 ? pair[1] : nil
             switch name {

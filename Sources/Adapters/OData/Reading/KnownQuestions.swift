@@ -69,7 +69,7 @@ extension KnownQuestions.State {
     /// Several at once, so that looking for the oldest is rare.
     fileprivate mutating func forget(leaving count: Int) {
         let latest = entries.sorted { $0.value.used > $1.value.used }.prefix(max(count, 0))
-        entries = Dictionary(uniqueKeysWithValues: latest.map { ($0.key, $0.value) })
+        entries = Dictionary(latest.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
     }
 }
 

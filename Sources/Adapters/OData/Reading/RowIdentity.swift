@@ -44,6 +44,7 @@ enum EntityTag {
         if field.filter({ $0 != " " }) == "*" { return nil }
         return field.split(separator: ",").compactMap { piece in
             var text = piece.filter { $0 != " " }
+            // Cannot trap: it begins with two characters.
             if text.hasPrefix("W/") { text.removeFirst(2) }
             guard text.hasPrefix("\""), text.hasSuffix("\""), text.count > 2 else { return nil }
             return Int64(text.dropFirst().dropLast()).map(Revision.init)

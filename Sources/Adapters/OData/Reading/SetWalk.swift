@@ -104,6 +104,7 @@ extension SetWalk {
             guard pieces.count == 3, let part = Int(pieces[0]), part >= 0 else { return nil }
             self.part = part
             remaining = Int(pieces[1])
+            guard pieces[1].isEmpty || (remaining ?? -1) >= 0 else { return nil }
             inner = pieces[2].isEmpty ? nil : String(pieces[2])
         }
 

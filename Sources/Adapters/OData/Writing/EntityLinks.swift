@@ -40,11 +40,11 @@ struct EntityLinks: Sendable {
     func place(at address: String) throws -> EntityPlace {
         var text = address
         if text.hasPrefix(root) {
-            text.removeFirst(root.utf8.count)
+            text = String(text.dropFirst(root.count))
         } else if let slash = root.dropFirst("https://".count).firstIndex(of: "/"),
             text.hasPrefix(String(root[slash...]))
         {
-            text.removeFirst(root[slash...].count)
+            text = String(text.dropFirst(root[slash...].count))
         }
         let request = try TargetReader.target(text, language: language, limits: limits)
         guard case .path(let segments) = request.resource,

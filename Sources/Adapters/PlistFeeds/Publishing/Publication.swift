@@ -16,6 +16,7 @@ struct Publication: Equatable {
         let title = title ?? current?.state.title ?? name.text
         if let state = current?.state, state.content == content.document {
             guard state.title != title else { return Publication(state: state, changes: []) }
+            // Cannot trap: looked at in the condition.
             return rename(current!, title)
         }
         let number = (current?.state.latestVersion ?? 0) + 1

@@ -31,7 +31,7 @@ struct HeadRules {
         }
         guard method != .CONNECT else { throw .malformed("Nothing is tunnelled here.") }
         let isOrigin = uri.utf8.first == UInt8(ascii: "/") || (method == .OPTIONS && uri == "*")
-        guard isOrigin, uri.allBytes({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else {
+        guard isOrigin, Self.isPrintable(uri) else {
             throw .malformed("The address is a path, in printable ASCII.")
         }
     }
@@ -85,8 +85,13 @@ struct HeadRules {
         return PorticoError(.transferCodingUnknown, "The only transfer coding here is chunked.")
     }
 
+    /// Printable ASCII, as an address is after percent-encoding.
+    static func isPrintable(_ uri: String) -> Bool {
+        uri.allBytes { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }
+    }
+
     /// The characters of `uri-host [":" port]` (RFC 3986, section 3.2), but no user and not nothing.
-    private static func isHost(_ text: String) -> Bool {
+    static func isHost(_ text: String) -> Bool {
         !text.isEmpty
             && text.allBytes { byte in
                 switch byte {

@@ -74,6 +74,7 @@ extension HTTPFields {
         self.init()
         reserveCapacity(headers.count)
         for (name, value) in headers where !name.isEqualCaseInsensitive("host") {
+            // Cannot trap: the decoder counts the fields.
             guard let name = HTTPField.Name(name) else { return nil }
             append(HTTPField(name: name, value: value))
         }

@@ -109,7 +109,7 @@ struct AttachmentWriteEndpoint: Endpoint {
         let received = if case .received(let count) = progress { count } else { total }
         return try services.answers.write(
             ["complete": .bool(isComplete), "received": .int64(received)], to: request, presentation: Presentation(),
-            status: isComplete ? .created : .accepted, validators: nil)
+            status: isComplete ? .created : .accepted, validators: nil, isDone: true)
     }
 }
 

@@ -50,8 +50,8 @@ struct SentRange: Equatable {
             return
         }
         let (from, to) = String(range).splitOnce(at: "-")
-        guard let from = Int64(from), let to = to.flatMap({ Int64($0) }), from >= 0, to < total,
-            to - from + 1 == Int64(count)
+        guard let from = Int64(from), let to = to.flatMap({ Int64($0) }), from >= 0, from <= to, to < total,
+            to - from == Int64(count) - 1
         else { throw Self.malformed }
         first = from
     }

@@ -98,7 +98,8 @@ final class LiveHub: Sendable {
         // Read first: what is committed meanwhile is in the news of now or of the next time, and never left out.
         let reached = store.position
         let followed = adapters.withLock { $0 }
-        let positions = Dictionary(uniqueKeysWithValues: followed.map { ($0, store.position(of: $0)) })
+        let positions = Dictionary(
+            followed.map { ($0, store.position(of: $0)) }, uniquingKeysWith: { $1 })
         let news = await news(whereUnknown: reached)
         await tell(roster.withLock { $0.moved(positions, news) })
     }

@@ -24,6 +24,7 @@ struct CookieJar: Sendable, Equatable {
             }
         }
         if cookies.count > Self.maximumCookies { cookies.removeAll { !$0.isLive(now) } }
+        // Cannot trap: no more than there are.
         cookies.removeFirst(max(0, cookies.count - Self.maximumCookies))
     }
 

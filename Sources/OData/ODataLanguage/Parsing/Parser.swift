@@ -25,7 +25,11 @@ struct Parser {
     var allowsBareType = false
     private(set) var failure = (at: 0, expected: "", kind: SyntaxError.Kind.syntax)
     private var depth = 0
+    /// The deepest level of the tree that is being made. Operators in a row make it deeper without nesting the rules.
+    private var deepest = 0
     private var nodes = 0
+    private var aliases = 0
+    static let maximumAliases = 100
 
     init(_ source: SourceText, limits: LanguageLimits = LanguageLimits()) {
         self.source = source
@@ -104,8 +108,30 @@ struct Parser {
     mutating func nested<T>(_ rule: (inout Parser) throws(Mismatch) -> T) throws(Mismatch) -> T {
         depth += 1
         defer { depth -= 1 }
+        deepest = max(deepest, depth)
         guard depth <= limits.depth else { throw exceeded("at most \(limits.depth) levels") }
         return try rule(&self)
+    }
+
+    /// Runs a rule that makes a row of operands into a tree which leans to the left: ``lean()`` with each operand.
+    ///
+    /// Such a tree is as deep as the row is long, and whatever reads or destroys it does so by recursion.
+    mutating func row<T>(_ rule: (inout Parser) throws(Mismatch) -> T) throws(Mismatch) -> T {
+        let around = deepest
+        deepest = depth
+        defer { deepest = max(around, deepest) }
+        return try rule(&self)
+    }
+
+    /// What was made so far in this ``row(_:)`` is one level deeper now.
+    mutating func lean() throws(Mismatch) {
+        deepest += 1
+        guard deepest <= limits.depth else { throw exceeded("at most \(limits.depth) levels") }
+    }
+
+    mutating func countAlias() throws(Mismatch) {
+        aliases += 1
+        guard aliases <= Self.maximumAliases else { throw exceeded("at most \(Self.maximumAliases) aliases") }
     }
 
     mutating func countNode() throws(Mismatch) {

@@ -35,6 +35,7 @@ struct SourceText {
             let isEncoded = encoding == .url && bytes[at] == UInt8(ascii: "%")
             let byte = isEncoded ? try Self.decoded(bytes, at) : bytes[at]
             let next = at + (isEncoded ? 3 : 1)
+            // Cannot trap: the length was checked.
             characters.append(Character(byte: byte, isEncoded: isEncoded, start: Int32(at), end: Int32(next)))
             at = next
         }

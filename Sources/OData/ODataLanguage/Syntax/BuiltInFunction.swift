@@ -28,6 +28,7 @@ public enum BuiltInFunction: String, Sendable, Hashable, CaseIterable {
 
     /// Those of version 2 (MS-ODATA, section 2.2.3.6.1.1), whose names are case-sensitive.
     static let inVersion2 = [String: Self](
+        // Cannot trap: names in source code.
         uniqueKeysWithValues: [
             concat, endswith, indexof, length, replace, startswith, substring, substringof, tolower, toupper, trim,
             year,
@@ -36,6 +37,7 @@ public enum BuiltInFunction: String, Sendable, Hashable, CaseIterable {
 
     /// Those of version 4 by their lower-case names: names of functions are case-insensitive.
     static let inVersion4 = [String: Self](
+        // Cannot trap: names in source code.
         uniqueKeysWithValues: allCases.filter { $0 != .substringof && $0 != .replace }.map {
             ($0.rawValue.lowercased(), $0)
         })

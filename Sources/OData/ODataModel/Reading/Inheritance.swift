@@ -4,7 +4,7 @@ struct Inheritance {
     private(set) var flattened: [QualifiedName: StructuredType] = [:]
 
     init(_ types: [StructuredType]) throws(CSDLProblem) {
-        declared = Dictionary(uniqueKeysWithValues: types.map { ($0.name, $0) })
+        declared = Dictionary(types.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         for type in types { _ = try flatten(type, below: []) }
     }
 

@@ -127,7 +127,9 @@ struct Applier {
         var result = try settled(rows)
         for item in items {
             try checkNew(item, in: result)
-            let meaning = try reader.read(item.expression, on: result.ground)
+            let meaning = try reader.numbering.naming(item.name) { () throws(QueryProblem) in
+                try reader.read(item.expression, on: result.ground)
+            }
             result.computed.append(AppliedRows.Column(path: [item.name], meaning: meaning))
         }
         return result

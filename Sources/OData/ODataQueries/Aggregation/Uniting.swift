@@ -5,7 +5,13 @@ import ODataRecords
 
 // `concat`: rows of several origins as one relation. Data Aggregation 4.0, section 3.2.4.
 extension Applier {
+    /// Uniting costs the square of the parts, before the statement's own limits are looked at.
+    private static let maximumBranches = 256
+
     func concatenated(_ rows: AppliedRows, _ branches: [[Transformation]]) throws(QueryProblem) -> AppliedRows {
+        guard branches.count <= Self.maximumBranches else {
+            throw QueryProblem("concat has at most \(Self.maximumBranches) parts.", kind: .limitExceeded)
+        }
         var results: [AppliedRows] = []
         for branch in branches {
             results.append(flattened(try settled(try apply(branch, to: rows))))

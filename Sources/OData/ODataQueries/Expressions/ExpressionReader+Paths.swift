@@ -21,10 +21,16 @@ extension ExpressionReader {
             if let place = ground.variables[name.name] {
                 return try follow(segments.dropFirst(), from: place, path.range, on: ground)
             }
-            if let computed = ground.computed[name.name], segments.count == 1 { return computed }
+            if let computed = ground.computed[name.name], segments.count == 1 {
+                try numbering.count(name.name, at: path.range)
+                return computed
+            }
         }
         return try follow(segments, from: ground.current, path.range, on: ground)
     }
+
+    /// Aliases within each other at most.
+    private static let maximumOpenAliases = 16
 
     private func alias(
         _ name: String, _ rest: ArraySlice<PathSegment>, _ range: SourceRange, on ground: Ground
@@ -33,6 +39,11 @@ extension ExpressionReader {
         guard let expression = aliases[name] else { return .null }
         guard rest.isEmpty, !openAliases.contains(name) else {
             throw QueryProblem("The alias @\(name) cannot be used here.", at: range)
+        }
+        numbering.aliasReads += 1
+        guard openAliases.count < Self.maximumOpenAliases, numbering.aliasReads <= SourceNumbering.maximumAliasReads
+        else {
+            throw QueryProblem("Aliases stand for too many others.", at: range, kind: .limitExceeded)
         }
         var inner = self
         inner.openAliases.insert(name)

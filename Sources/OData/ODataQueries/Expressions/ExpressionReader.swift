@@ -20,6 +20,7 @@ struct ExpressionReader {
     var model: EntityDataModel { tables.model }
 
     func read(_ expression: Expression, on ground: Ground) throws(QueryProblem) -> Meaning {
+        try numbering.count(at: expression.range)
         switch expression.form {
         case .literal(let literal): return try natural(literal, expression.range)
         case .path(let path): return try read(path, on: ground)

@@ -1,4 +1,5 @@
 import AdapterKit
+import ODataLanguage
 import ODataModel
 import ODataRecords
 
@@ -47,8 +48,33 @@ final class SourceNumbering {
     var expansions = 0
     /// How often `$these` was read so far.
     var theseReads = 0
+    /// How often an alias was read so far: aliases of aliases multiply.
+    var aliasReads = 0
+    /// Parts of all expressions so far. What a name stands for counts wherever the name is used, since it is put there:
+    /// columns that are made of columns multiply.
+    private(set) var parts = 0
+    private var partsOfNames: [String: Int] = [:]
     /// Whether the query asks for the time.
     var readsClock = false
+
+    static let maximumAliasReads = 200
+    static let maximumParts = 100_000
+
+    /// Counts one part, or those of what a name stands for. Throws where there are too many.
+    func count(_ name: String? = nil, at range: SourceRange) throws(QueryProblem) {
+        parts += name.flatMap { partsOfNames[$0] } ?? 1
+        guard parts <= Self.maximumParts else {
+            throw QueryProblem("The expressions have too many parts.", at: range, kind: .limitExceeded)
+        }
+    }
+
+    /// What is read by `read` is what the name stands for.
+    func naming(_ name: String, _ read: () throws(QueryProblem) -> Meaning) throws(QueryProblem) -> Meaning {
+        let before = parts
+        let meaning = try read()
+        partsOfNames[name] = max(parts - before, partsOfNames[name] ?? 1)
+        return meaning
+    }
 
     func next() -> SourceName {
         last += 1

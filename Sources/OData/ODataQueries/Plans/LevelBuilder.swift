@@ -27,7 +27,10 @@ struct LevelBuilder {
         for item in options.compute {
             guard ground.computed[item.name] == nil, reader.model.structured(place.type)?.property(item.name) == nil
             else { throw QueryProblem("There is a property \(item.name) already.", at: item.nameRange) }
-            ground.computed[item.name] = try reader.read(item.expression, on: ground)
+            let known = ground
+            ground.computed[item.name] = try reader.numbering.naming(item.name) { () throws(QueryProblem) in
+                try reader.read(item.expression, on: known)
+            }
         }
         let computed = Set(ground.computed.keys)
         if let items = options.select {

@@ -2,29 +2,29 @@ import AdapterKit
 
 /// `Edm.Duration`: days, hours, minutes and seconds (XML Schema 1.1, dayTimeDuration), as an exact number of seconds.
 public enum DurationText {
-    /// Nil for what is no duration, and beyond 10^15 days.
+    /// Nil for what is no duration, and beyond 64 bits of seconds.
     public static func seconds(_ text: String) -> WireDecimal? {
         var rest = text.utf8[...]
         let isNegative = rest.first == UInt8(ascii: "-")
         if isNegative || rest.first == UInt8(ascii: "+") { rest.removeFirst() }
         guard rest.popFirst() == UInt8(ascii: "P"), !rest.isEmpty else { return nil }
-        var whole: Int64 = 0
+        var whole = Total()
         var fraction = ""
-        if let days = take(UInt8(ascii: "D"), &rest) { whole += days * 86_400 }
+        if let days = take(UInt8(ascii: "D"), &rest) { whole.add(days, times: 86_400) }
         if rest.first == UInt8(ascii: "T") {
             rest.removeFirst()
             guard !rest.isEmpty else { return nil }
-            if let hours = take(UInt8(ascii: "H"), &rest) { whole += hours * 3600 }
-            if let minutes = take(UInt8(ascii: "M"), &rest) { whole += minutes * 60 }
+            if let hours = take(UInt8(ascii: "H"), &rest) { whole.add(hours, times: 3600) }
+            if let minutes = take(UInt8(ascii: "M"), &rest) { whole.add(minutes, times: 60) }
             if let last = rest.popLast() {
                 guard last == UInt8(ascii: "S"), let parts = secondParts(rest) else { return nil }
-                whole += parts.whole
+                whole.add(parts.whole, times: 1)
                 fraction = parts.fraction
                 rest = rest[rest.endIndex...]
             }
         }
-        guard rest.isEmpty else { return nil }
-        return WireDecimal("\(isNegative ? "-" : "")\(whole)\(fraction.isEmpty ? "" : ".\(fraction)")")
+        guard rest.isEmpty, let seconds = whole.seconds else { return nil }
+        return WireDecimal("\(isNegative ? "-" : "")\(seconds)\(fraction.isEmpty ? "" : ".\(fraction)")")
     }
 
     /// `P1DT2H3M4.5S`; `PT0S` for none.
@@ -42,6 +42,17 @@ public enum DurationText {
         if rest % 60 > 0 || !fraction.isEmpty { time += "\(rest % 60)\(fraction.isEmpty ? "" : ".\(fraction)")S" }
         guard days > 0 || !time.isEmpty else { return "PT0S" }
         return "\(isNegative ? "-" : "")P\(days > 0 ? "\(days)D" : "")\(time.isEmpty ? "" : "T\(time)")"
+    }
+
+    /// A sum whose parts come from outside; nil once it is beyond 64 bits.
+    private struct Total {
+        private(set) var seconds: Int64? = 0
+
+        mutating func add(_ count: Int64, times unit: Int64) {
+            let (product, isTooLarge) = count.multipliedReportingOverflow(by: unit)
+            let (sum, isBeyond) = (seconds ?? 0).addingReportingOverflow(product)
+            seconds = seconds == nil || isTooLarge || isBeyond ? nil : sum
+        }
     }
 
     /// The number before a mark, where the next number is one of that mark.

@@ -54,6 +54,7 @@ struct FieldShapes {
         case .string: facets.maximumLength.map { .string(maximumLength: $0) } ?? .string
         case .guid, .date, .timeOfDay: .string(maximumLength: 64)
         case .boolean: .bool
+        // Cannot trap: integers have ranges.
         case .byte, .sByte, .int16, .int32, .int64: .integer(IntegerRange(primitive.integerRange!))
         case .double, .single: .double
         case .decimal: .decimal(scale: facets.decimalPlaces)

@@ -26,6 +26,7 @@ public struct StoredForm: Sendable {
         case .guid: return guid(text).map(WireValue.string)
         case .boolean: return text == "true" ? true : text == "false" ? false : nil
         case .byte, .sByte, .int16, .int32, .int64:
+            // Cannot trap: integers have ranges.
             guard let number = Int64(text), type.integerRange!.contains(number) else { return nil }
             return .int64(number)
         case .double, .single: return double(text, type)
@@ -42,6 +43,7 @@ public struct StoredForm: Sendable {
     /// An integer where it is one, so that equal numbers are equal values.
     public static func decimal(_ number: WireDecimal) -> WireValue {
         number.exponent == 0 && number.digits.utf8.count < 18
+            // Cannot trap: fewer than 18 digits.
             ? .int64((number.isNegative ? -1 : 1) * Int64(number.digits)!) : .decimal(number)
     }
 

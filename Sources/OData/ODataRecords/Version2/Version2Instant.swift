@@ -24,7 +24,7 @@ enum Version2Instant {
 
     /// Milliseconds since 1970 within `/Date(…)/`; a millisecond's parts are left out.
     static func ticks(_ stored: WireValue) -> Int64? {
-        guard let instant = instant(stored), abs(instant.secondsSinceReferenceDate) < 1e12 else { return nil }
+        guard let instant = instant(stored), instant.secondsSinceReferenceDate.magnitude < 1e12 else { return nil }
         // To microseconds first: a double has 0.123 as a little less.
         let microseconds = (instant.secondsSinceReferenceDate * 1_000_000).rounded()
         return Int64((microseconds / 1_000).rounded(.down)) + Int64(WireDate.unixEpochOffset) * 1_000
@@ -38,7 +38,7 @@ enum Version2Instant {
         let number = String(first) + inner.dropFirst().prefix { $0 != "+" && $0 != "-" }
         let offset = inner.dropFirst(number.count)
         guard offset.isEmpty || Int(offset) != nil, let milliseconds = Int64(number),
-            abs(milliseconds) < 400_000_000_000_000
+            milliseconds.magnitude < 400_000_000_000_000
         else { return nil }
         return WireDate(
             secondsSinceReferenceDate: Double(milliseconds - Int64(WireDate.unixEpochOffset) * 1_000) / 1_000)

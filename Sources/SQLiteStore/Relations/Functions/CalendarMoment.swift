@@ -47,7 +47,7 @@ struct CalendarMoment {
 
     /// Nil where that leaves the calendar.
     func adding(days: Int64) -> String? {
-        guard let start = dayStart, abs(days) < 4_000_000 else { return nil }
+        guard let start = dayStart, days.magnitude < 4_000_000 else { return nil }
         let civil = CivilTime(secondsSinceReferenceDate: start + Int(days) * 86_400)
         return civil.map { String($0.description.prefix(10)) }
     }

@@ -54,6 +54,7 @@ final class DecimalAggregate {
     }
 
     private static func room(_ context: OpaquePointer?, _ size: Int) -> UnsafeMutablePointer<UnsafeRawPointer?>? {
+        // Cannot trap: the size of a pointer.
         sqlite3_aggregate_context(context, Int32(size))?.assumingMemoryBound(to: UnsafeRawPointer?.self)
     }
 }

@@ -32,6 +32,7 @@ struct SQLFunction: Sendable {
             { context, count, values in
                 let body = Unmanaged<FunctionBody>.fromOpaque(sqlite3_user_data(context)).takeUnretainedValue()
                 SQLResult(context: context).give { try body.run(SQLArguments(count: Int(count), values: values)) }
+                // Cannot trap: SQLite gives back what it was given.
             }, nil, nil, { Unmanaged<FunctionBody>.fromOpaque($0!).release() })
         guard code == SQLITE_OK else { throw SQLiteFailure(code: code, message: "cannot register \(name)") }
     }

@@ -129,6 +129,7 @@ private enum Digits {
             result[place - 1] += result[place] / 10
             result[place] %= 10
         }
+        // Cannot trap: digits below ten.
         return result.map { UInt8($0) }
     }
 

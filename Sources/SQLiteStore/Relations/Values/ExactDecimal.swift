@@ -12,6 +12,7 @@ struct ExactDecimal: Equatable {
 
     /// Nil for what is too long, or beyond the exponents that ``WireDecimal`` takes.
     var withinLimits: ExactDecimal? {
+        // Cannot trap: exponents are far from the ends of 64 bits.
         digits.count <= Self.maximumDigits && abs(exponent) + digits.count <= WireDecimal.maximumExponent ? self : nil
     }
 

@@ -70,4 +70,14 @@ import WireFormats
             UInt8(hex.dropFirst(at).prefix(2), radix: 16)!
         }
     }
+
+    @Test(arguments: [-0x1p63, 0x1p63, -0x1p53, 0x1p53, 1e300, -1e300, -0.0])
+    func `a date at the ends of all numbers is written exactly or refused`(seconds: Double) {
+        let date = WireValue.date(WireDate(secondsSinceReferenceDate: seconds))
+        guard let bytes = try? CBORFormat().write(date) else { return }
+        #expect(throws: Never.self) {
+            let read = try CBORFormat().read(bytes)
+            #expect(read == date || seconds == 0)
+        }
+    }
 }

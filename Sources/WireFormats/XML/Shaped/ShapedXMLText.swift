@@ -30,7 +30,7 @@ enum ShapedXMLText {
 
     /// Without an exponent.
     private static func plain(_ number: WireDecimal?) -> String? {
-        guard let number, abs(number.exponent) <= WireDecimal.maximumDigits else { return nil }
+        guard let number, number.exponent.magnitude <= WireDecimal.maximumDigits else { return nil }
         guard number.exponent > 0 else {
             let digits = Array(number.digits)
             let padded = Array(repeating: "0", count: max(0, 1 - number.exponent - digits.count)) + digits

@@ -66,8 +66,8 @@ final class Version2Level: Sendable {
             return
         }
         self.kinds = Dictionary(
-            uniqueKeysWithValues: table.family.compactMap { model.structured($0) }
-                .map { ($0.name.description, kinds.kind($0)) })
+            table.family.compactMap { model.structured($0) }.map { ($0.name.description, kinds.kind($0)) },
+            uniquingKeysWith: { $1 })
     }
 
     /// The entry's address below the root, as it stands in a URL: `Students(1)`.

@@ -7,13 +7,10 @@ extension Parser {
     }
 
     private mutating func expression(atLeast precedence: Int) throws(Mismatch) -> Expression {
-        let start = at
-        var left = try unary()
-        while let found = try binaryOperator(atLeast: precedence) {
-            let right = try operand(of: found)
-            left = Expression(.binary(found, left, right), range(from: start))
+        try row { parser throws(Mismatch) in
+            let start = parser.at
+            return try parser.joined(try parser.unary(), atLeast: precedence, from: start)
         }
-        return left
     }
 
     private mutating func operand(of found: BinaryOperator) throws(Mismatch) -> Expression {
@@ -76,9 +73,17 @@ extension Parser {
     }
 
     private mutating func tight(_ first: Expression, from start: Int) throws(Mismatch) -> Expression {
+        try joined(first, atLeast: Self.tightest + 1, from: start)
+    }
+
+    /// Within a ``Parser/row(_:)``.
+    private mutating func joined(
+        _ first: Expression, atLeast precedence: Int, from start: Int
+    ) throws(Mismatch) -> Expression {
         var left = first
-        while let found = try binaryOperator(atLeast: Self.tightest + 1) {
+        while let found = try binaryOperator(atLeast: precedence) {
             let right = try operand(of: found)
+            try lean()
             left = Expression(.binary(found, left, right), range(from: start))
         }
         return left

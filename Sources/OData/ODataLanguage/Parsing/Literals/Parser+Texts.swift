@@ -33,6 +33,7 @@ extension Parser {
             bits += 6
             if bits >= 8 {
                 bits -= 8
+                // Cannot trap: eight bits.
                 bytes.append(UInt8(held >> bits & 0xFF))
             }
             held &= (1 << bits) - 1

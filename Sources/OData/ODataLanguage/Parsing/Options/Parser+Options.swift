@@ -109,6 +109,7 @@ extension Parser {
     /// `aliasAndValue`
     private mutating func aliasOption() throws(Mismatch) -> QueryOption {
         let start = at
+        try countAlias()
         at += 1
         let name = try identifier()
         let nameRange = range(from: start)

@@ -16,23 +16,31 @@ extension Parser {
     /// Alternatives joined by `OR`.
     mutating func searchExpression() throws(Mismatch) -> SearchExpression {
         try nested { parser throws(Mismatch) in
-            var left = try parser.searchConjunction()
-            while let right = try parser.attempt({ parser throws(Mismatch) in
-                try parser.expectSpace()
-                try parser.expect(word: "OR", ignoringCase: false)
-                try parser.expectSpace()
-                return try parser.searchConjunction()
-            }) {
-                left = .or(left, right)
-            }
-            return left
+            try parser.row { parser throws(Mismatch) in try parser.searchAlternatives() }
         }
+    }
+
+    private mutating func searchAlternatives() throws(Mismatch) -> SearchExpression {
+        var left = try searchConjunction()
+        while let right = try attempt({ parser throws(Mismatch) in
+            try parser.expectSpace()
+            try parser.expect(word: "OR", ignoringCase: false)
+            try parser.expectSpace()
+            return try parser.searchConjunction()
+        }) {
+            try lean()
+            left = .or(left, right)
+        }
+        return left
     }
 
     /// Operands joined by `AND` or by nothing.
     private mutating func searchConjunction() throws(Mismatch) -> SearchExpression {
         var left = try searchOperand()
-        while let right = try attempt({ parser throws(Mismatch) in try parser.conjunct() }) { left = .and(left, right) }
+        while let right = try attempt({ parser throws(Mismatch) in try parser.conjunct() }) {
+            try lean()
+            left = .and(left, right)
+        }
         return left
     }
 

@@ -96,6 +96,7 @@ private struct IPv6Text {
 
     private static func isDotted(_ text: Substring) -> Bool {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        // Cannot trap: a text, nil where it is no number.
         return parts.count == 4 && parts.allSatisfy { UInt8($0) != nil && ($0.count == 1 || !$0.hasPrefix("0")) }
     }
 }

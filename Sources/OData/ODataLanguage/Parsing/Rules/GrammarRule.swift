@@ -36,6 +36,7 @@ public struct GrammarRule: Sendable {
     }
 
     private static let table = Dictionary(
+        // Cannot trap: names in source code.
         uniqueKeysWithValues: (requests + options + expressions + names + literals + values + shapes + headers + steps)
             .map { ($0.name.lowercased(), $0) })
 }

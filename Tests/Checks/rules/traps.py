@@ -1,0 +1,53 @@
+"""What outside input must not reach: a precondition of Swift, which ends the process for everybody.
+
+Refused are the kinds that can be told by their spelling. Where one cannot be reached, a comment on its line or the one
+above says why: `// Cannot trap: …`. What cannot be told by spelling (arithmetic, ranges, subscripts, recursion) is what
+`make fuzz-requests` is for.
+"""
+
+import re
+
+from finding import Finding
+from swift_source import code_of
+
+_EXCUSE = re.compile(r"//.*\bCannot trap: \S")
+_KINDS = {
+    r"\buniqueKeysWithValues\s*:": "traps where a key is there twice; use `uniquingKeysWith`",
+    r"\btry!|\bas!": "traps where it fails; handle the failure",
+    r"\b(?:fatalError|preconditionFailure|precondition|assertionFailure)\s*\(": "ends the process; throw an error",
+    r"(?<=[\w)\]}])(?<!\btry)(?<!\bas)!(?![=\w])": "traps where there is nothing; bind it",
+    r"(?<![.\w])abs\(": "traps at the smallest integer; use `magnitude`",
+    # Not of a number or a constant of C's, nor the widening of a byte.
+    r"(?<![.\w])(?:U?Int8|Int16|Int32)\((?!\s*(?:truncatingIfNeeded|exactly|clamping|bitPattern|ascii):|\s*\d|\s*[A-Z_]{4,}|UInt8\()":
+        "traps for what it does not hold; use `exactly`, `clamping` or `truncatingIfNeeded`",
+    r"\.remove(?:First|Last)\((?!\s*\))": "traps where there are fewer; use `dropFirst` or `dropLast`",
+    r"\bHTTPField\.Name\((?!\s*\))": "names a header field by input; collect it with `HeaderFields`, which has limits",
+}
+# Whoever works on numbers by their bits would say nothing else. The formats' own fuzzer takes them every document.
+_FUZZED = ("Sources/WireFormats/", "Sources/AdapterKit/ValueTree/Base64.swift", "Sources/AdapterKit/ValueTree/CivilTime.swift")
+_ALWAYS = ("uniqueKeys", "try!", "abs", "HTTPField")
+# A call with nothing but a literal, which the blanked code shows as an empty one: it fails at once or never.
+_LITERAL_CALL = re.compile(r"\(\s*\)$")
+# Not in a gateway's process, or only with what the operator wrote.
+_ELSEWHERE = re.compile(
+    r"^Sources/(?:SyncSimulator|Client|ClientGeneration|HostConfiguration|PluginHost|porticoctl|portico|portico-client-demo"
+    r"|AdapterTesting)/|/(?:Tests|Drivers|Conformance|Fuzzing|Memory|Device|Samples|Listening)/")
+
+
+def check(repository):
+    for path in repository.swift_files():
+        if path.startswith(("Sources/", "Plugins/")) and not _ELSEWHERE.search(path):
+            yield from _in_file(path, repository.text(path) or "")
+
+
+def _in_file(path, source):
+    code, lines = code_of(source), source.split("\n")
+    for pattern, reason in _KINDS.items():
+        if path.startswith(_FUZZED) and not any(kind in pattern for kind in _ALWAYS):
+            continue
+        for found in re.finditer(pattern, code):
+            if found.group() == "!" and _LITERAL_CALL.search(code[:found.start()]):
+                continue
+            number = code.count("\n", 0, found.start())
+            if not any(_EXCUSE.search(line) for line in lines[max(0, number - 1):number + 1]):
+                yield Finding(path, number + 1, "traps", f"`{found.group().strip()}` {reason}")
