@@ -109,7 +109,11 @@ extension IdentityConfiguration {
         tokens.accessLifetime = values.duration("identity.tokens.accessLifetime")
         tokens.refreshLifetime = values.duration("identity.tokens.refreshLifetime")
         basic.enabled = values.flag("identity.basic.enabled")
+        auditedRefusalsPerHour = values.integer("identity.audit.refusalsPerHour")
         auditRetention = values.optionalDuration("identity.audit.retention")
+        // Who waits longer than this is refused while there is still time to answer.
+        passwords.longestWait = min(
+            values.duration("identity.login.queueTimeout"), values.duration("http.deadlines.request") / 2)
         let first = values.duration("identity.login.backoff")
         backoff.pair.first = first
         backoff.account.first = first
