@@ -104,6 +104,7 @@ package struct RefusalLog: Sendable {
 extension AuditEvent {
     /// The same, so many times.
     fileprivate func repeated(_ count: Int) -> AuditEvent {
+        guard count > 1 else { return self }
         let words = [detail, "\(count) times"].filter { !$0.isEmpty }
         return AuditEvent(
             kind, actor: actor, subject: subject, address: address, detail: words.joined(separator: ", "))
