@@ -31,9 +31,7 @@ extension Identity {
     /// Begins a sign-in at a provider's page, which ends at `path` of this gateway. Throws `route.notFound` for a
     /// provider that is none, `request.invalid` for a path that leads elsewhere.
     public func beginSignIn(with name: ProviderName, returningTo path: String) async throws -> BrowserSignIn {
-        guard let provider = providers.openIDConnect(name) else {
-            throw PorticoError(.routeNotFound, "There is no such provider.")
-        }
+        guard let provider = providers.openIDConnect(name) else { throw Self.noProvider }
         guard Self.isOwnPath(path) else {
             throw PorticoError(.requestInvalid, "The address to return to is not one of this server.", target: "return")
         }
@@ -47,17 +45,20 @@ extension Identity {
 
     /// Ends it. `cookie` is what ``beginSignIn(with:returningTo:)`` gave this very browser. Gives the path to return to.
     ///
-    /// Throws `auth.invalid`, whatever is wrong with what was brought back.
+    /// Throws `auth.invalid`, whatever is wrong with what was brought back, and `route.notFound` for a provider that is
+    /// none. What ``beginSignIn(with:returningTo:)`` gave is good for one answer.
     public func finishSignIn(
         with name: ProviderName, _ back: BrowserReturn, cookie: Secret, from address: ClientAddress,
         replacing old: Secret? = nil
     ) async throws -> (signIn: SignIn, path: String) {
-        guard let provider = providers.openIDConnect(name),
-            let pending = try await answered(back, cookie, provider),
+        guard let provider = providers.openIDConnect(name) else { throw Self.noProvider }
+        guard let pending = try await answered(back, cookie, provider, from: address),
             case .accepted(let account) = try await provider.verify(
                 .authorizationCode(back.code, verifier: Secret(pending.verifier), nonce: Secret(pending.nonce)))
         else {
-            try await record(AuditEvent(.signInRefused, actor: "", address: address.description, detail: name.text))
+            try await context.refusals.record(
+                AuditEvent(.signInRefused, actor: "", address: address.description, detail: name.text), name: "",
+                from: address)
             throw IdentityContext.refusal
         }
         let proven = PasswordProof.Proven(account: account, provider: name)
@@ -65,18 +66,22 @@ extension Identity {
         return (signIn, pending.returnPath)
     }
 
-    /// Nil where the answer belongs to another browser, another provider or another time: forged, mixed up or late.
-    private func answered(_ back: BrowserReturn, _ cookie: Secret, _ provider: OpenIDConnectProvider) async throws
-        -> PendingSignIn?
-    {
+    /// Nil where the answer belongs to another browser, another provider or another time: forged, mixed up, late or
+    /// brought a second time.
+    private func answered(
+        _ back: BrowserReturn, _ cookie: Secret, _ provider: OpenIDConnectProvider, from address: ClientAddress
+    ) async throws -> PendingSignIn? {
         guard let pending = pendingSignIns.open(cookie), pending.provider == provider.name.text,
             context.clock.now().secondsSince1970 < pending.ends,
             SecretDigest(of: Secret(pending.state)).matches(back.state)
         else { return nil }
         let mustNameItself = try await provider.documents.configuration().namesItself
         let isRightIssuer = back.issuer.map { $0 == provider.settings.issuerText } ?? !mustNameItself
-        return isRightIssuer ? pending : nil
+        guard isRightIssuer, pendingSignIns.use(pending, from: address, now: context.clock.now()) else { return nil }
+        return pending
     }
+
+    private static let noProvider = PorticoError(.routeNotFound, "There is no such provider.")
 
     private func pendingSignIn(_ name: ProviderName, _ path: String) -> PendingSignIn {
         PendingSignIn(

@@ -46,7 +46,9 @@ public final class Identity: Sendable {
         departures = PortalDepartures(sessions: sessions, portals: providers.portals)
         proof = PasswordProof(
             context: context, providers: providers.takingPasswords,
-            backoff: BackoffGate(configuration.backoff, clock: clock))
+            backoff: BackoffGate(
+                configuration.backoff, clock: clock, waiting: configuration.passwords.waitingHashes,
+                longestWait: configuration.passwords.longestWait))
         let tokens = AccessTokens(settings: configuration.tokens, randomness: randomness)
         signIns = SignIns(context: context, sessions: sessions, tokens: tokens, keys: keys)
         tokenRefresh = TokenRefresh(context: context, sessions: sessions, tokens: tokens, keys: keys)

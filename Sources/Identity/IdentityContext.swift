@@ -6,6 +6,7 @@ struct IdentityContext: Sendable {
     let records: IdentityRecords
     let accounts: AccountDirectory
     let writes: AuditedWrites
+    let refusals: RefusalRecorder
     let cache: CredentialCache
     let hasher: PasswordHasher
     let clock: any WallClock
@@ -20,6 +21,7 @@ struct IdentityContext: Sendable {
         self.records = records
         accounts = AccountDirectory(records: records)
         writes = AuditedWrites(records, clock: clock, waiting: configuration.waitingChanges)
+        refusals = RefusalRecorder(perHour: configuration.auditedRefusalsPerHour, writes: writes, clock: clock)
         cache = CredentialCache(configuration, clock: clock, randomness: randomness)
         hasher = PasswordHasher(configuration.passwords, randomness: randomness)
         self.clock = clock

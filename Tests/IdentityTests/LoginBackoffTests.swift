@@ -17,6 +17,7 @@ import Testing
     ) -> Int {
         switch backoff.begin(name: name, from: address, now: at(seconds)) {
         case .wait(let wait): return wait
+        case .queue: return -1
         case .proceed(let pass):
             backoff.end(pass, outcome, now: at(seconds))
             return 0
@@ -97,10 +98,53 @@ import Testing
         #expect(attempt(&backoff, from: here, at: 10) == 0)
     }
 
-    @Test func `two hundred sign-ins at once that have not failed all go through`() {
+    @Test func `of attempts at once as many go through as may fail for free, and the others when those have succeeded`()
+        throws
+    {
         var backoff = LoginBackoff(.init())
-        let verdicts = (0..<200).map { _ in backoff.begin(name: "alice", from: here, now: start) }
-        #expect(verdicts.allSatisfy { if case .proceed = $0 { true } else { false } })
+        var underWay: [LoginBackoff.Attempt] = []
+        for number in 0..<200 {
+            switch backoff.begin(name: "alice", from: here, now: start) {
+            case .proceed(let pass): underWay.append(pass)
+            case .queue: #expect(number >= 5)
+            case .wait: Issue.record("nothing failed")
+            }
+        }
+        #expect(underWay.count == 5)
+        for _ in 5..<200 {
+            backoff.end(underWay.removeFirst(), .accepted, now: start)
+            guard case .proceed(let pass) = backoff.begin(name: "alice", from: here, now: start, hasWaited: true) else {
+                Issue.record("one has succeeded")
+                return
+            }
+            underWay.append(pass)
+        }
+    }
+
+    @Test func `who waited for guesses that all failed is refused`() {
+        var backoff = LoginBackoff(.init())
+        let underWay = (0..<5).compactMap { _ -> LoginBackoff.Attempt? in
+            if case .proceed(let pass) = backoff.begin(name: "alice", from: here, now: start) { pass } else { nil }
+        }
+        for pass in underWay { backoff.end(pass, .refused, now: start) }
+        guard case .wait(1) = backoff.begin(name: "alice", from: here, now: start, hasWaited: true) else {
+            Issue.record("five were free")
+            return
+        }
+    }
+
+    @Test func `a guess that one provider refused counts also where another was out of reach, for a minute at most`() {
+        var backoff = LoginBackoff(.init())
+        for _ in 0..<6 { #expect(attempt(&backoff, from: here, .undecided, at: 0) == 0) }
+        var now = 0.0
+        var longest = 0
+        for _ in 0..<20 {
+            let wait = attempt(&backoff, from: here, .undecided, at: now)
+            longest = max(longest, wait)
+            now += Double(wait)
+            #expect(attempt(&backoff, from: here, .undecided, at: now) == 0)
+        }
+        #expect(longest == 60)
     }
 
     @Test func `an hour without a failure and all is forgotten`() {

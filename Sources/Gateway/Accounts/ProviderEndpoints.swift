@@ -14,12 +14,12 @@ struct ProviderLoginEndpoint: Endpoint {
             .path("provider"),
             .query("return", .string(maximumLength: 1_024), "A path of this server to come back to; / without it."),
         ],
-        answers: [(.found, .nothing)], errors: ProviderCookie.errors)
+        answers: [(.found, .nothing)], errors: ProviderPath.errors)
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let begun = try await accounts.identity.beginSignIn(
-            with: try ProviderCookie.provider(of: request), returningTo: request.request.target["return"] ?? "/")
-        let cookie = ProviderCookie(isSecure: accounts.cookie.isSecure)
+            with: try ProviderPath.provider(of: request), returningTo: request.request.target["return"] ?? "/")
+        let cookie = accounts.cookie.pendingSignIn
         return GatewayResponse(
             .found,
             headers: [
@@ -43,40 +43,27 @@ struct ProviderCallbackEndpoint: Endpoint {
             .query("iss", .string(maximumLength: 1_024), "The provider's name."),
             .query("error", .string(maximumLength: 256), "Why there is no code."),
         ],
-        answers: [(.seeOther, .nothing)], errors: ProviderCookie.errors)
+        answers: [(.seeOther, .nothing)], errors: ProviderPath.errors)
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        let pending = ProviderCookie(isSecure: accounts.cookie.isSecure)
+        let pending = accounts.cookie.pendingSignIn
+        let cookie = request.request.headers[.cookie].flatMap { CookieField($0).only(pending.name) }
         let target = request.request.target
-        let provider = try ProviderCookie.provider(of: request)
+        let provider = try ProviderPath.provider(of: request)
         let back = BrowserReturn(
             code: Secret(target["code"] ?? ""), state: Secret(target["state"] ?? ""), issuer: target["iss"])
         let (signIn, path) = try await accounts.identity.finishSignIn(
-            with: provider, back, cookie: pending.value(in: request.request) ?? Secret(""),
+            with: provider, back, cookie: Secret(cookie ?? ""),
             from: ClientAddress(request.request.peer), replacing: accounts.replaced(by: request))
         var response = GatewayResponse(.seeOther, headers: [.location: path, .cacheControl: "no-store"])
         accounts.setCookie(signIn, on: &response)
-        response.headers.append(HTTPField(name: .setCookie, value: pending.field(Secret(""), maxAge: 0)))
+        response.headers.append(HTTPField(name: .setCookie, value: pending.removal))
         return response
     }
 }
 
-/// The cookie that a browser keeps while it is at a provider's page.
-struct ProviderCookie {
-    let isSecure: Bool
-
-    private var name: String { isSecure ? "__Secure-portico_pending" : "portico_pending" }
-
-    /// Comes along when the provider's page sends the browser back (`Lax`), and to no other path.
-    func field(_ value: Secret, maxAge: Int) -> String {
-        let secure = isSecure ? "; Secure" : ""
-        return "\(name)=\(value.reveal()); Path=/auth/oidc; Max-Age=\(maxAge); HttpOnly; SameSite=Lax\(secure)"
-    }
-
-    func value(in request: GatewayRequest) -> Secret? {
-        request.headers[.cookie].flatMap { CookieField($0)[name] }.map { Secret($0) }
-    }
-
+/// What the two endpoints of a provider share.
+enum ProviderPath {
     static func provider(of request: AuthenticatedRequest) throws(PorticoError) -> ProviderName {
         guard let name = request.parameters["provider"].flatMap({ ProviderName($0) }) else {
             throw PorticoError(.routeNotFound, "There is no such provider.")

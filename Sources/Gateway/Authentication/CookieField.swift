@@ -15,6 +15,12 @@ struct CookieField: Sendable {
         }
     }
 
+    /// The cookie of that name; nil where there is none, or several: a neighbour may have planted one of them.
+    func only(_ name: String) -> String? {
+        let found = cookies.filter { $0.name == name }
+        return found.count == 1 ? found.first.map { String($0.value) } : nil
+    }
+
     /// The first cookie of that name.
     subscript(name: String) -> String? {
         cookies.first { $0.name == name }.map { String($0.value) }

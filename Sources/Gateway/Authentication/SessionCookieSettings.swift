@@ -20,6 +20,12 @@ public struct SessionCookieSettings: Sendable, Equatable {
         SessionCookieSettings(exactly: isSecure ? "__Host-portico_sign_in" : "portico_sign_in", isSecure: isSecure)
     }
 
+    /// What a browser keeps while it is at a provider's page. It comes along when that page sends the browser back
+    /// (`Lax`); with TLS no other host of the domain can set it.
+    var pendingSignIn: SessionCookieSettings {
+        SessionCookieSettings(exactly: isSecure ? "__Host-portico_pending" : "portico_pending", isSecure: isSecure)
+    }
+
     private init(exactly name: String, isSecure: Bool) {
         self.name = name
         self.isSecure = isSecure

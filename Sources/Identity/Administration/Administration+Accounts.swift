@@ -89,7 +89,8 @@ extension Administration {
     private func hash(_ password: Secret?, for name: AccountName) async throws -> PasswordHash? {
         guard let password else { return nil }
         try PasswordPolicy(context).check(password, for: name)
-        return try await context.hasher.hash(password)
+        return try await context.hasher.hash(
+            password, for: PasswordShare(address: .unknown, name: name.text))
     }
 
     private func set(_ state: Account.State, _ id: AccountID, by actor: Principal) async throws {

@@ -3,8 +3,9 @@ import AdapterKit
 /// Who must wait before the next attempt to sign in.
 ///
 /// A state machine without effects: ``begin(name:from:now:)`` before a password is looked at, ``end(_:_:now:)`` after.
-/// Three counters apply to an attempt (``Limits``). While there are more failures than are free, one attempt at a time
-/// may try, so that guesses can't run side by side. It knows nothing of accounts, only of what was typed, so its answer
+/// Three counters apply to an attempt (``Limits``). An attempt under way counts like a failure, until it is known how it
+/// ended: at most as many run side by side as are free, further ones wait for them. While there are more failures than
+/// are free, one attempt at a time may try. It knows nothing of accounts, only of what was typed, so its answer
 /// cannot tell whether an account exists. An attempt that has to wait is not counted: the wait always ends.
 public struct LoginBackoff: Sendable {
     enum Key: Hashable {
@@ -31,11 +32,16 @@ public struct LoginBackoff: Sendable {
         case proceed(Attempt)
         /// In whole seconds, at least one.
         case wait(Int)
+        /// Those under way use up what is free: to be asked again when one of them has ended.
+        case queue
     }
 
     package enum Outcome {
         case accepted
         case refused
+        /// One provider refused, another could not be asked. A guess all the same, but it delays a minute at most: an
+        /// outage must not keep people out for long after it.
+        case undecided
         /// Nothing was learnt: overload, cancellation, a provider out of reach.
         case unknown
     }
@@ -51,11 +57,16 @@ public struct LoginBackoff: Sendable {
     /// How many accounts, addresses and pairs there are to remember.
     package var remembered: Int { counters.count }
 
-    package mutating func begin(name typed: String, from address: ClientAddress, now: WireDate) -> Verdict {
+    /// `hasWaited`: whether the verdict was ``Verdict/queue`` before.
+    package mutating func begin(
+        name typed: String, from address: ClientAddress, now: WireDate, hasWaited: Bool = false
+    ) -> Verdict {
         let name = Self.bounded(typed)
         let keys = keys(name, address)
         let longest = keys.map { wait($0, now: now) }.max() ?? 0
         if longest > 0 { return .wait(Int(longest.rounded(.up))) }
+        if hasWaited, keys.contains(where: { isUsedUp($0, now: now) }) { return .wait(1) }
+        if keys.contains(where: { isFull($0, now: now) }) { return .queue }
         for key in keys {
             counters[key, default: Counter(blockedUntil: now, lastFailure: now)].inFlight += 1
         }
@@ -94,6 +105,19 @@ extension LoginBackoff {
         return counter.failures > curve(key).free && counter.inFlight > 0 ? 1 : 0
     }
 
+    /// Whether those under way could fail as often as is free.
+    private func isFull(_ key: Key, now: WireDate) -> Bool {
+        guard let counter = counters[key], counter.inFlight > 0 else { return false }
+        let failures = isForgotten(counter, now: now) ? 0 : counter.failures
+        return counter.inFlight >= curve(key).free - failures
+    }
+
+    /// Whether as many failed as is free.
+    private func isUsedUp(_ key: Key, now: WireDate) -> Bool {
+        guard let counter = counters[key], !isForgotten(counter, now: now) else { return false }
+        return counter.failures > 0 && counter.failures >= curve(key).free
+    }
+
     /// A success clears what was counted for the account, not for the address: whoever has one account could otherwise
     /// clear the way for guessing others.
     private func count(_ outcome: Outcome, in counter: inout Counter, for key: Key, now: WireDate) {
@@ -106,9 +130,16 @@ extension LoginBackoff {
             counter.failures += 1
             counter.lastFailure = now
             counter.blockedUntil = now + .seconds(curve(key).delay(after: counter.failures))
+        case (.undecided, _):
+            counter.failures += 1
+            counter.lastFailure = now
+            let delay = min(curve(key).delay(after: counter.failures), Self.longestDelayUndecided)
+            counter.blockedUntil = max(counter.blockedUntil, now + .seconds(delay))
         case (.accepted, .address), (.unknown, _): break
         }
     }
+
+    private static let longestDelayUndecided = 60.0
 
     private func isForgotten(_ counter: Counter, now: WireDate) -> Bool {
         now - counter.lastFailure > limits.forgottenAfter.inSeconds
@@ -123,7 +154,7 @@ extension LoginBackoff {
     }
 
     /// What was typed may be anything; no account's name is longer.
-    private static func bounded(_ typed: String) -> String {
+    static func bounded(_ typed: String) -> String {
         AccountName.fold(String(decoding: typed.utf8.prefix(AccountName.maximumLength + 1), as: UTF8.self))
     }
 }

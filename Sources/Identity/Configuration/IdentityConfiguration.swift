@@ -13,6 +13,9 @@ public struct IdentityConfiguration: Sendable, Equatable {
     public var verifiedFor = Duration.seconds(5 * 60)
     /// How many audited changes may wait for their turn; more are refused with `server.overloaded`.
     public var waitingChanges = 1024
+    /// How many refused sign-ins an hour have an audit entry of their own; of further ones the number is written, once a
+    /// minute. Callers without an account cause no other entries.
+    public var auditedRefusalsPerHour = 600
     /// How long audit entries are kept; nil: for ever.
     public var auditRetention: Duration?
 
@@ -61,6 +64,9 @@ public struct IdentityConfiguration: Sendable, Equatable {
         public var hashingThreads: Int?
         /// How many may wait for a thread; more are refused with `server.overloaded`.
         public var waitingHashes = 128
+        /// How long one may wait for its turn; who would wait longer is refused at once with `server.overloaded`. Shorter
+        /// than a request's deadline.
+        public var longestWait = Duration.seconds(5)
 
         public init() {}
     }

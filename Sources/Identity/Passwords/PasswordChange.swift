@@ -10,7 +10,8 @@ struct PasswordChange: Sendable {
     func set(_ password: Secret, for id: AccountID, by actor: Principal, keeping kept: SessionID?) async throws {
         let account = try await existing(id)
         try PasswordPolicy(context).check(password, for: account.name)
-        let hash = try await context.hasher.hash(password)
+        let share = PasswordShare(address: .unknown, name: account.name.text)
+        let hash = try await context.hasher.hash(password, for: share)
         let fields: WireDictionary = ["password": .string(hash.text.reveal())]
         try await change(id, fields, as: .passwordChanged, by: actor, keeping: kept)
     }

@@ -22,21 +22,22 @@ package struct LocalAccounts: SignInProvider {
 
     /// One look-up and one hash, whether the account is there, is disabled, or has no password.
     package func verify(_ evidence: SignInEvidence) async throws -> SignInVerdict {
-        guard case .password(let username, let password) = evidence else { return .refused }
+        guard case .password(let username, let password, let address) = evidence else { return .refused }
         let name = AccountName(username)
         let found = try await accounts.account(named: name ?? Self.anyName)
         let account = name == nil ? nil : found
-        let matches = try await hasher.verify(password, against: account?.password)
+        let share = PasswordShare(address: address, name: username)
+        let matches = try await hasher.verify(password, against: account?.password, for: share)
         guard matches, let account, account.state == .active else { return .refused }
-        try await strengthen(account, with: password)
+        try await strengthen(account, with: password, for: share)
         return .accepted(ProvenAccount(account))
     }
 
     /// Hashes again where the setting has changed since the password was set. Who it is stays proven if that fails.
-    private func strengthen(_ account: Account, with password: Secret) async throws {
+    private func strengthen(_ account: Account, with password: Secret, for share: PasswordShare) async throws {
         guard let stored = account.password, stored.parameters != hasher.parameters else { return }
         do {
-            let hash = try await hasher.hash(password)
+            let hash = try await hasher.hash(password, for: share)
             let change = AccountRecord.update(account, ["password": .string(hash.text.reveal())])
             try await accounts.records.write([change], author: account.name.text)
         } catch let error as PorticoError {

@@ -13,35 +13,60 @@ struct PasswordProof: Sendable {
 
     /// Throws `auth.invalid`, the same whatever is wrong, `auth.throttled`, or what a provider throws.
     func prove(_ username: String, _ password: Secret, from address: ClientAddress) async throws -> Proven {
-        let proven = try await backoff.attempt(username, from: address) { try await ask(username, password) }
-        if let proven { return proven }
-        try await recordRefusal(of: username, from: address)
-        throw IdentityContext.refusal
+        let answer = try await backoff.attempt(username, from: address) {
+            let answer = try await ask(.password(username: username, password, from: address))
+            return (answer.outcome, answer)
+        }
+        switch answer {
+        case .accepted(let proven): return proven
+        case .undecided(let failure): throw failure
+        case .refused:
+            try await recordRefusal(of: username, from: address)
+            throw IdentityContext.refusal
+        }
+    }
+
+    private enum Answer {
+        case accepted(Proven)
+        case refused
+        /// Refused by some, and others could not be asked.
+        case undecided(PorticoError)
+
+        var outcome: LoginBackoff.Outcome {
+            switch self {
+            case .accepted: .accepted
+            case .refused: .refused
+            case .undecided: .undecided
+            }
+        }
     }
 
     /// What one provider cannot say for lack of its system, another may: its failure counts where nobody accepts.
-    private func ask(_ username: String, _ password: Secret) async throws -> Proven? {
+    private func ask(_ evidence: SignInEvidence) async throws -> Answer {
         var failure: PorticoError?
+        var isRefused = false
         for provider in providers {
             do {
-                if case .accepted(let account) = try await provider.verify(.password(username: username, password)) {
-                    return Proven(account: account, provider: provider.name)
+                if case .accepted(let account) = try await provider.verify(evidence) {
+                    return .accepted(Proven(account: account, provider: provider.name))
                 }
+                isRefused = true
             } catch let error as PorticoError {
                 failure = failure ?? error
             }
         }
-        if let failure { throw failure }
-        return nil
+        guard let failure else { return .refused }
+        guard isRefused else { throw failure }
+        return .undecided(failure)
     }
 
     /// Names the account only where there is one: otherwise what was typed may be a password.
     private func recordRefusal(of username: String, from address: ClientAddress) async throws {
         let name = AccountName(username)
         let account = try await context.accounts.account(named: name ?? "0")
-        try await context.writes.record(
+        try await context.refusals.record(
             AuditEvent(
                 .signInRefused, actor: "", subject: name == nil ? "" : account?.id.text ?? "",
-                address: address.description))
+                address: address.description), name: LoginBackoff.bounded(username), from: address)
     }
 }

@@ -9,7 +9,8 @@ public struct ProviderName: ValidatedName {
 
 /// By what somebody shows who he or she is. Each kind is for the providers that know it; the others refuse it.
 public enum SignInEvidence: Sendable {
-    case password(username: String, Secret)
+    /// From where decides only about whose turn it is.
+    case password(username: String, Secret, from: ClientAddress = .unknown)
     /// What a browser brought back from a provider's own sign-in page, with what was kept for that moment.
     case authorizationCode(Secret, verifier: Secret, nonce: Secret)
     /// A token that a provider issued to an app.

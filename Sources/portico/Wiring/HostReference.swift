@@ -190,8 +190,15 @@ enum HostReference {
         ConfigurationKey(
             "identity.audit.retention", .duration, "How long audit entries are kept; left out: for ever."),
         ConfigurationKey(
+            "identity.audit.refusalsPerHour", .integer(1...1_000_000), default: "600",
+            "Refused sign-ins with an audit entry of their own; of further ones the number is written, once a minute."),
+        ConfigurationKey(
             "identity.login.backoff", .duration, default: "1s",
             "The first wait after too many failed sign-ins; it doubles."),
+        ConfigurationKey(
+            "identity.login.queueTimeout", .duration, default: "5s",
+            "How long a sign-in may wait for its turn; who would wait longer is refused at once. At most half of `http.deadlines.request`."
+        ),
         ConfigurationKey(
             "identity.passwords.cost",
             .integer(ScryptParameters.leastLogRounds...ScryptParameters.recommended.logRounds), default: "15",

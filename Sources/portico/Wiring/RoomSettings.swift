@@ -120,7 +120,11 @@ extension IdentityConfiguration {
         basic.enabled = values.flag("identity.basic.enabled")
         let cost = values.integer("identity.passwords.cost")
         if let scrypt = ScryptParameters.recommended.with(logRounds: cost) { passwords.scrypt = scrypt }
+        auditedRefusalsPerHour = values.integer("identity.audit.refusalsPerHour")
         auditRetention = values.optionalDuration("identity.audit.retention")
+        // Who waits longer than this is refused while there is still time to answer.
+        passwords.longestWait = min(
+            values.duration("identity.login.queueTimeout"), values.duration("http.deadlines.request") / 2)
         let first = values.duration("identity.login.backoff")
         backoff.pair.first = first
         backoff.account.first = first

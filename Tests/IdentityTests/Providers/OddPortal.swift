@@ -67,6 +67,9 @@ final class OddPortal: Sendable {
         state.withLock { ($0.behaviour, $0.page, $0.proof) = (behaviour, page, proof) }
     }
 
+    /// As after its lifetime.
+    func endSignIns() { state.withLock { $0.users = $0.users.mapValues { _ in "" } } }
+
     func settings(_ page: Page, _ proof: Proof) throws -> PortalSettings {
         guard let form = UpstreamAddress(server.address + "/irj/login") else { throw StandError() }
         var settings = PortalSettings(name: "corp", form: form)
@@ -124,7 +127,8 @@ final class OddPortal: Sendable {
 
     /// By any of the tickets that came, in quotes or not.
     private func user(_ request: StandIn.Request) -> String? {
-        cookie("MYSAPSSO2", request).lazy.compactMap { ticket in self.state.withLock { $0.users[ticket] } }.first
+        cookie("MYSAPSSO2", request).lazy.compactMap { ticket in self.state.withLock { $0.users[ticket] } }
+            .first { !$0.isEmpty }
     }
 
     private func cookie(_ name: String, _ request: StandIn.Request) -> [String] {

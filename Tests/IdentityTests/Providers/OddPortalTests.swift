@@ -74,3 +74,45 @@ import UpstreamStandIn
         await portal.server.stop()
     }
 }
+
+/// Many people at one portal at the same time.
+@Suite struct PortalPeopleTests {
+    @Test func `calls side by side go out with their own caller's cookies, also while sign-ins end and are renewed`()
+        async throws
+    {
+        let portal = try await OddPortal.start()
+        let settings = try portal.settings(.session, .none)
+        let me = try #require(UpstreamAddress(portal.server.address + "/irj/me"))
+        portal.behave(OddPortal.plain, .session, .none)
+        var reached = UpstreamSettings(name: "portal", origins: [settings.form.origin])
+        reached.privateNetworks = ["127.0.0.0/8"]
+        let upstream = HTTPUpstream(reached, log: .discarding)
+        let house = try await TestHouse(providers: [.portal(settings, upstream)])
+        let calls = try #require(house.identity.portalCalls("corp"))
+        let answers = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for person in 0..<20 {
+                group.addTask {
+                    let name = "user\(person)"
+                    let address = ClientAddress("10.0.0.\(person)")
+                    let signIn = try await house.signIn(name, Secret("right \(name)"), from: address)
+                    let principal = signIn.authentication.principal
+                    return try await withThrowingTaskGroup(of: Bool.self) { group in
+                        for number in 0..<10 {
+                            group.addTask {
+                                if number == 5, person % 7 == 0 { portal.endSignIns() }
+                                let answer = try await calls.send(UpstreamRequest(.get, me), as: principal)
+                                // A sign-in may end again between its renewal and the call.
+                                return answer.status != 200 || String(decoding: answer.body, as: UTF8.self) == name
+                            }
+                        }
+                        return try await group.reduce(true) { $0 && $1 }
+                    }
+                }
+            }
+            return try await group.reduce(into: [Bool]()) { $0.append($1) }
+        }
+        #expect(answers.count == 20 && answers.allSatisfy { $0 })
+        await upstream.stop()
+        await portal.server.stop()
+    }
+}

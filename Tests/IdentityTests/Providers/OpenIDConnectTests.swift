@@ -54,6 +54,21 @@ import UpstreamStandIn
         }
     }
 
+    @Test func `an answer is good once, also where the provider would take its code again`() async throws {
+        try await withProvider { stand, house in
+            let begun = try await house.identity.beginSignIn(with: "idp", returningTo: "/")
+            let answer = try stand.authorize(begun.location)
+            let grants = stand.state.withLock { $0.grants }
+            _ = try await finish(house, begun, answer)
+            let asked = stand.server.requests.filter { $0.path == "/token" }.count
+            for _ in 0..<3 {
+                stand.state.withLock { $0.grants = grants }
+                #expect(await code { _ = try await finish(house, begun, answer) } == .credentialsInvalid)
+            }
+            #expect(stand.server.requests.filter { $0.path == "/token" }.count == asked)
+        }
+    }
+
     @Test func `a state that is another's or none is refused before the provider is asked`() async throws {
         try await withProvider { stand, house in
             let begun = try await house.identity.beginSignIn(with: "idp", returningTo: "/")

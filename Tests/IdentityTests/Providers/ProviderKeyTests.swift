@@ -91,6 +91,52 @@ import UpstreamStandIn
         }
     }
 
+    @Test func `while a fetch is slow, others go on with the keys that are known`()
+        async throws
+    {
+        try await withProvider { stand, house in
+            let tokens = try (0..<20).map { number in
+                try stand.accessToken {
+                    $0["sub"] = "u-\(number)"
+                    $0["exp"] = ProviderStand.now + 1_000_000
+                }
+            }
+            #expect(try await accepts(house, tokens[0]))
+            let before = stand.fetches
+            stand.state.withLock { $0.isSilent = true }
+            house.clock.advance(3601)
+            let slow = Task { try await accepts(house, tokens[1]) }
+            while stand.fetches == before { await Task.yield() }
+            for token in tokens.dropFirst(2) { #expect(try await accepts(house, token)) }
+            slow.cancel()
+            _ = try? await slow.value
+        }
+    }
+
+    @Test(arguments: [20_000, 100_000]) func `a key set that is huge is not read, and the known keys hold`(count: Int)
+        async throws
+    {
+        try await withProvider { stand, house in
+            let token = try stand.accessToken { $0["exp"] = ProviderStand.now + 1_000_000 }
+            #expect(try await accepts(house, token))
+            stand.state.withLock { $0.otherKeys = Array(repeating: ["a": "b"], count: count) }
+            house.clock.advance(3601)
+            #expect(try await accepts(house, token))
+        }
+        try await withProvider { stand, house in
+            stand.state.withLock { $0.otherKeys = Array(repeating: ["a": "b"], count: count) }
+            #expect(await code { _ = try await accepts(house, try stand.accessToken()) } == .upstreamFailed)
+        }
+    }
+
+    @Test func `keys of other kinds leave room for those that are used`() async throws {
+        try await withProvider { stand, house in
+            stand.state.withLock { $0.otherKeys = Array(repeating: ["kty": "oct", "k": "x"], count: 500) }
+            let token = try stand.accessToken()
+            #expect(try await accepts(house, token))
+        }
+    }
+
     private func accepts(_ house: TestHouse, _ token: Secret) async throws -> Bool {
         try await house.identity.authentication(bearer: token) != nil
     }

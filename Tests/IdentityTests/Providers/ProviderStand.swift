@@ -23,6 +23,8 @@ final class ProviderStand: Sendable {
         var configuration: [String: String] = [:]
         var namesItself = false
         var isDown = false
+        /// Whether its keys never come.
+        var isSilent = false
         var takesBasic = true
     }
 
@@ -71,6 +73,7 @@ final class ProviderStand: Sendable {
         if state.withLock({ $0.isDown }) { return .plain(503) }
         switch request.path {
         case "/realm/.well-known/openid-configuration": return Self.json(configuration())
+        case "/keys" where state.withLock { $0.isSilent }: return .silence
         case "/keys": return Self.json(["keys": keys()])
         case "/token": return token(request)
         default: return .plain(404)

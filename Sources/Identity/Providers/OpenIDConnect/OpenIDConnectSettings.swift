@@ -49,7 +49,12 @@ public struct OpenIDConnectSettings: Sendable {
 
     static let maximumToken = 16 << 10
     static let maximumCode = 4096
+    /// Usable keys of a provider; further ones are left out.
     static let maximumKeys = 100
+    /// The provider's configuration or its keys, in bytes.
+    static let maximumDocument = 256 << 10
+    /// Values in one of them, about.
+    static let maximumValues = 5000
     /// How long a browser may stay at the provider's page.
     static let maximumStay = Duration.seconds(600)
 }

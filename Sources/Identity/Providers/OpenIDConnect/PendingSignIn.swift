@@ -1,6 +1,7 @@
 import AdapterKit
 import Crypto
 import Foundation
+import Synchronization
 
 /// What is kept while a browser is at a provider's page.
 struct PendingSignIn: Codable, Sendable {
@@ -15,9 +16,10 @@ struct PendingSignIn: Codable, Sendable {
 }
 
 /// Keeps pending sign-ins in the browser itself, sealed (AES-GCM) under a key that this process drew: no table that
-/// strangers could fill, and nobody can finish a sign-in that another browser began.
-struct PendingSignIns: Sendable {
+/// strangers could fill, and nobody can finish a sign-in that another browser began. What was used is remembered.
+final class PendingSignIns: Sendable {
     private let key: SymmetricKey
+    private let used = Mutex(UsedSignIns())
 
     init(_ randomness: any Randomness) {
         key = SymmetricKey(data: randomness.bytes(32))
@@ -27,6 +29,13 @@ struct PendingSignIns: Sendable {
         let box = try AES.GCM.seal(try JSONEncoder().encode(pending), using: key)
         guard let bytes = box.combined else { throw PorticoError(.serverInternal, "The sign-in could not begin.") }
         return Secret(Base64URL.encode(Array(bytes)))
+    }
+
+    /// Whether this is the first time. To be asked once everything else about the answer is right.
+    func use(_ pending: PendingSignIn, from address: ClientAddress, now: WireDate) -> Bool {
+        used.withLock {
+            $0.use(pending.state, from: address, until: WireDate(secondsSince1970: pending.ends), now: now)
+        }
     }
 
     /// Nil for what this process did not seal.

@@ -12,6 +12,8 @@ struct ProviderKnowledge: Sendable {
 
     enum Answer: Sendable {
         case known(Documents)
+        /// Due to be fetched; whoever cannot wait may use them meanwhile.
+        case refresh(Documents)
         case fetch
         /// Nothing is known, and it was tried a moment ago.
         case unavailable(PorticoError)
@@ -43,7 +45,9 @@ struct ProviderKnowledge: Sendable {
         let mayTry = now - tried >= refetch
         let isFresh = now - fetched < refresh
         if isFresh, isEnough(documents) || !mayTry { return .known(documents) }
-        return mayTry ? .fetch : .known(documents)
+        guard mayTry else { return .known(documents) }
+        let isUsable = now - fetched <= refresh * Self.patience && isEnough(documents)
+        return isUsable ? .refresh(documents) : .fetch
     }
 
     mutating func note(_ documents: Documents, now: WireDate) {

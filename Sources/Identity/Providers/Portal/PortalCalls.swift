@@ -65,7 +65,7 @@ public struct PortalCalls: Sendable {
         let pair = try await kept.turn.pass { () -> PortalPair? in
             guard let current = provider.signIns.kept(for: account) else { return nil }
             guard current.pair.generation == generation else { return current.pair }
-            guard let cookies = try await provider.signIn(kept.username, kept.password) else {
+            guard let cookies = try await provider.signIn(kept.username, kept.password, from: .unknown) else {
                 provider.signIns.forget(account)
                 return nil
             }

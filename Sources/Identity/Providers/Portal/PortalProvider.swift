@@ -9,6 +9,7 @@ package struct PortalProvider: SignInProvider {
     let context: IdentityContext
     let accounts: ExternalAccounts
     let signIns: PortalSignIns
+    private let turns: FairTurns
 
     init(_ settings: PortalSettings, _ upstream: any UpstreamClient, _ context: IdentityContext) {
         self.settings = settings
@@ -16,13 +17,17 @@ package struct PortalProvider: SignInProvider {
         self.context = context
         accounts = ExternalAccounts(context: context)
         signIns = PortalSignIns(limit: settings.keptSignIns, clock: context.clock)
+        let passwords = context.configuration.passwords
+        turns = FairTurns(
+            FairQueue.Limits(
+                slots: settings.signInsAtOnce, waiting: passwords.waitingHashes, longestWait: passwords.longestWait))
     }
 
     /// A name that could be no account's is not sent: what one system trims or folds another does not.
     package func verify(_ evidence: SignInEvidence) async throws -> SignInVerdict {
-        guard case .password(let username, let password) = evidence, let name = AccountName(username),
+        guard case .password(let username, let password, let address) = evidence, let name = AccountName(username),
             Self.isPlausible(password), let roles = settings.roles.roles(of: []),
-            let jar = try await signIn(username, password)
+            let jar = try await signIn(username, password, from: address)
         else { return .refused }
         let identity = ExternalIdentity(
             provider: self.name, subject: name.folded, name: username, displayName: username, roles: roles,
@@ -32,8 +37,15 @@ package struct PortalProvider: SignInProvider {
         return .accepted(ProvenAccount(account))
     }
 
-    /// The cookies of a new sign-in; nil where the portal refuses. Throws where it says neither.
-    func signIn(_ username: String, _ password: Secret) async throws -> CookieJar? {
+    /// The cookies of a new sign-in; nil where the portal refuses. Throws where it says neither, and where the turn would
+    /// come too late.
+    func signIn(_ username: String, _ password: Secret, from address: ClientAddress) async throws -> CookieJar? {
+        try await turns.run(for: PasswordShare(address: address, name: username)) {
+            try await signIn(username, password)
+        }
+    }
+
+    private func signIn(_ username: String, _ password: Secret) async throws -> CookieJar? {
         var walk = PortalSignIn(settings, username, password)
         var step = walk.begin(now: context.clock.now())
         while true {

@@ -22,6 +22,8 @@ public struct PortalSettings: Sendable {
     public var roles = RoleMapping()
     /// Sign-ins that are kept for calls; at one more, the one used longest ago goes.
     public var keptSignIns = 10_000
+    /// How many passwords it is asked at once; further ones wait, in fair shares by address and by name.
+    public var signInsAtOnce = 8
 
     public init(name: ProviderName, form: UpstreamAddress) {
         self.name = name

@@ -39,6 +39,9 @@ enum ProviderReference {
             "How long it is not asked then; it doubles with every single try that fails after it."),
         ConfigurationKey("limits.longestRest", .duration, default: "2m", "The longest such rest."),
         ConfigurationKey(
+            "limits.signIns", .integer(1...1_000), default: "8",
+            "Portal: passwords that it is asked at once; further ones wait, in fair shares."),
+        ConfigurationKey(
             "limits.keptSignIns", .integer(1...1_000_000), default: "10000",
             "Portal: people whose sign-in there is kept for calls in their name."),
     ]

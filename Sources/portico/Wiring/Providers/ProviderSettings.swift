@@ -16,6 +16,7 @@ extension PortalSettings {
         userAgent = values["userAgent"]?.text ?? userAgent
         cookie = values["cookie"]?.text ?? cookie
         roles = try values.roles()
+        signInsAtOnce = values["limits.signIns"]?.integer ?? signInsAtOnce
         keptSignIns = values["limits.keptSignIns"]?.integer ?? keptSignIns
     }
 }

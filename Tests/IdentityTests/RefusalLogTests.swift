@@ -1,0 +1,140 @@
+import AdapterKit
+import Identity
+import Testing
+import UpstreamStandIn
+
+/// What callers without an account can make the audit log grow by.
+@Suite struct RefusalLogTests {
+    private func entries(_ house: TestHouse) async throws -> [AuditEntry] {
+        var all: [AuditEntry] = []
+        while true {
+            let page = try await house.identity.administration.auditEntries(before: all.last?.number, limit: 1000)
+            if page.isEmpty { return all.filter { $0.kind == "signIn.refused" }.reversed() }
+            all += page
+        }
+    }
+
+    private func expectIntact(_ house: TestHouse) async throws {
+        guard case .intact = try await house.identity.administration.verifyAudit() else {
+            Issue.record("the chain is broken")
+            return
+        }
+    }
+
+    private func callback(
+        _ house: TestHouse, _ provider: ProviderName = "idp", from address: ClientAddress = TestHouse.home
+    ) async -> ErrorCode? {
+        await code {
+            _ = try await house.identity.finishSignIn(
+                with: provider, BrowserReturn(code: Secret("x"), state: Secret("y"), issuer: nil), cookie: Secret(""),
+                from: address)
+        }
+    }
+
+    @Test func `a provider that is none is not found and leaves no entry`() async throws {
+        try await withProvider { _, house in
+            for name in ["nobody", "local", "corp"] as [ProviderName] {
+                #expect(await callback(house, name) == .routeNotFound)
+            }
+            let found = try await entries(house)
+            #expect(found.isEmpty)
+        }
+    }
+
+    @Test func `answers without a pending sign-in are one entry a minute and address, with their number`() async throws
+    {
+        try await withProvider { stand, house in
+            let elsewhere = ClientAddress("198.51.100.1")
+            for _ in 0..<1000 { #expect(await callback(house) == .credentialsInvalid) }
+            _ = await callback(house, from: elsewhere)
+            #expect(try await entries(house).map(\.detail) == ["idp", "idp"])
+            house.clock.advance(60)
+            try await house.identity.maintain()
+            #expect(try await entries(house).map(\.detail) == ["idp", "idp", "idp, 999 times"])
+            house.clock.advance(60)
+            try await house.identity.maintain()
+            #expect(try await entries(house).count == 3)
+            #expect(stand.server.requests.isEmpty)
+            try await expectIntact(house)
+        }
+    }
+
+    @Test func `wrong passwords of many names from many addresses fill no log`() async throws {
+        let house = try await TestHouse { $0.auditedRefusalsPerHour = 60 }
+        for minute in 0..<10 {
+            for number in 0..<50 {
+                let address = ClientAddress("10.\(minute).0.\(number)")
+                _ = await code { _ = try await house.signIn("n\(minute)x\(number)", Secret("wrong"), from: address) }
+                _ = try? await house.identity.authentication(basic: "alice", Secret("wrong"), from: address)
+            }
+            house.clock.advance(60)
+            try await house.identity.maintain()
+        }
+        let found = try await entries(house)
+        #expect(found.count <= 60 + 10 + 11)
+        // Every refusal is an entry or in a number.
+        let attempts = found.reduce(0) { sum, entry in
+            sum + (entry.detail.split(separator: " ").compactMap { Int($0) }.first ?? 1)
+        }
+        #expect(attempts > 500)
+        #expect(found.contains { $0.subject == house.alice.id.text })
+        try await expectIntact(house)
+    }
+
+    /// Generated: whatever callers do, the bound holds and no refusal is lost.
+    @Test(arguments: 0..<20) func `the bound holds for any sequence, and every refusal is counted`(seed: Int)
+        async throws
+    {
+        var random = SeededGenerator(UInt64(seed))
+        let perHour = Int.random(in: 1...50, using: &random)
+        let house = try await TestHouse {
+            $0.auditedRefusalsPerHour = perHour
+            $0.backoff.pair.free = .max
+            $0.backoff.account.free = .max
+            $0.backoff.address.free = .max
+        }
+        var asked = 0
+        var seconds = 0.0
+        for _ in 0..<400 {
+            let address = ClientAddress("10.0.0.\(Int.random(in: 0..<20, using: &random))")
+            let name = ["alice", "nobody", "x\(Int.random(in: 0..<1000, using: &random))"].randomElement(using: &random)
+            #expect(
+                await code { _ = try await house.signIn(name ?? "", Secret("wrong"), from: address) }
+                    == .credentialsInvalid)
+            asked += 1
+            if Int.random(in: 0..<4, using: &random) == 0 {
+                let pause = Double.random(in: 0...90, using: &random)
+                house.clock.advance(pause)
+                seconds += pause
+                try await house.identity.maintain()
+            }
+        }
+        for _ in 0..<3 {
+            house.clock.advance(3600)
+            try await house.identity.maintain()
+        }
+        let found = try await entries(house)
+        let minutes = Int(seconds / 60) + 4
+        #expect(found.count <= perHour + Int((seconds + 3 * 3600) / 3600 * Double(perHour)) + 1 + minutes)
+        let counted = found.reduce(0) { sum, entry in
+            sum + (entry.detail.split(separator: " ").compactMap { Int($0) }.first ?? 1)
+        }
+        #expect(counted == asked)
+        try await expectIntact(house)
+    }
+}
+
+/// SplitMix64.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}
