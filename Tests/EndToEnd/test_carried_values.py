@@ -129,6 +129,11 @@ class OddText(CarriedValues):
         self.lists_are_readable(NOTES, PRODUCTS, "/v2/list", "/chat/v1/rooms")
         self.pulls_are_readable("bob")
 
+    def test_one_call_of_a_batch_is_refused_and_the_others_are_made(self):
+        calls = [{"id": str(n), "method": "POST", "path": NOTES, "body": {"title": title}} for n, title in enumerate(["good", "b\x01"])]
+        answers = self.expect(self.api("POST", "/batch", {"calls": calls}), 200).json()["answers"]
+        self.assertEqual([part["status"] for part in answers], [201, 400])
+
     def test_a_refusal_is_an_error_in_every_format_though_it_names_what_was_sent(self):
         for accept in FORMATS:
             answer = self.gateway.request(

@@ -106,10 +106,22 @@ struct BatchEndpoint: Endpoint {
             validators: nil)
     }
 
+    private static func withoutBodies(_ input: WireValue) -> WireValue {
+        guard var members = input.dictionaryValue, let calls = members["calls"]?.arrayValue else { return input }
+        let bare = calls.map { call -> WireValue in
+            guard var parts = call.dictionaryValue else { return call }
+            parts["body"] = nil
+            return .dictionary(parts)
+        }
+        members["calls"] = .array(bare)
+        return .dictionary(members)
+    }
+
     private func calls(of request: AuthenticatedRequest) async throws -> [BatchCall] {
         let body = try await services.bodies.value(of: request.request, limit: nil)
         let input = body.coercion.coerce(body.value, to: .object(Self.shape))
-        try Shape.object(Self.shape).check(input, at: "")
+        // What a body holds is its call's business: that one is refused for it, and the others are made.
+        try Shape.object(Self.shape).check(Self.withoutBodies(input), at: "")
         let calls = input["calls"]?.arrayValue ?? []
         guard calls.count <= services.limits.batch else {
             throw PorticoError(.requestLimitExceeded, "A batch holds at most \(services.limits.batch) calls.")

@@ -30,7 +30,7 @@ import Testing
             (["verses": [["I", "text"], ["II", .null]]], "content.verses[1][1]"),
             (["a": ["b": .uid(1)]], "content.a.b"), (["a": .double(.nan)], "content.a"),
             (["a": .double(.infinity)], "content.a"), (["a": .decimal(WireDecimal("1e30")!)], "content.a"),
-            (["a": "bell\u{7}"], "content.a"), (["a": "\u{FFFF}"], "content.a"), (["\u{0}": 1], "content.\u{0}"),
+            (["a": "bell\u{7}"], "content.a"), (["a": "\u{FFFF}"], "content.a"), (["\u{0}": 1], "content.\u{FFFD}"),
             (["a": .date(WireDate(secondsSinceReferenceDate: .nan))], "content.a"),
         ] as [(WireValue, String)])
     func `and nothing else, named by its path`(content: WireValue, path: String) async throws {
