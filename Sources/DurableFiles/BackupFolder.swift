@@ -31,10 +31,10 @@ public struct BackupFolder: Sendable {
     public init(_ directory: String, tolerating tolerance: Tolerance = Tolerance()) throws(PorticoError) {
         tree = try FileTree(directory)
         self.tolerance = tolerance
-        let files = Set(try tree.files())
-        guard files.contains(Self.storeName) else {
+        guard tree.holds(Self.storeName) else {
             throw PorticoError(.recordNotFound, "There is no backup in this directory.", target: "directory")
         }
+        let files = Set(try tree.files())
         list = try Self.list(of: tree, files, tolerance)
         let foreign = files.subtracting([Self.storeName, BackupList.fileName]).filter { !Self.isAttachment($0) }
         if let file = foreign.min() { throw FileTree.refusal(file, "belongs to no backup") }

@@ -33,6 +33,9 @@ final class FileTree: Sendable {
         return found.sorted()
     }
 
+    /// Whether there is something of that name in the directory itself.
+    func holds(_ name: String) -> Bool { kind(name, in: root) != nil }
+
     func digest(of path: String) throws(PorticoError) -> String {
         try read(path) { _ throws(PorticoError) in }
     }

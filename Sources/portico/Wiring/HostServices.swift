@@ -81,16 +81,21 @@ struct StoreWatchService: Service {
             var known: String?
             while true {
                 try await Task.sleep(for: interval)
+                // Before too: what a probe ends at once has been a problem.
+                log(watch.problem, after: &known)
                 await watch.store.probe()
-                let problem = watch.problem
-                if let problem, problem != known {
-                    logger.critical("store cannot be written", metadata: ["problem": "\(problem)"])
-                } else if problem == nil, known != nil {
-                    logger.notice("store can be written again")
-                }
-                known = problem
+                log(watch.problem, after: &known)
             }
         }
+    }
+
+    private func log(_ problem: String?, after known: inout String?) {
+        if let problem, problem != known {
+            logger.critical("store cannot be written", metadata: ["problem": "\(problem)"])
+        } else if problem == nil, known != nil {
+            logger.notice("store can be written again")
+        }
+        known = problem
     }
 }
 
