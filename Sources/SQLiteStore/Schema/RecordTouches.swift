@@ -43,7 +43,7 @@ struct RecordTouches {
         guard let id = after?.id ?? before?.id else { return }
         position += 1
         touched[layout.id.adapter] = position
-        let effect = StepChange.Effect(id: id, before: before, after: after)
+        let effect = StepChange.Effect(layout: layout, id: id, before: before, after: after)
         try OperationLog.append(effect, at: position, time, in: layout, on: database)
     }
 
