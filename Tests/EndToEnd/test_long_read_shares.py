@@ -72,9 +72,13 @@ class SignedIn(GatewayTest):
 
 class Shares(SignedIn):
     def test_one_callers_searches_do_not_keep_anothers_waiting(self):
-        self.flood("alice", 40)
+        flood = self.flood("alice", 40)
         for _ in range(3):
             self.expect(self.ask("bob", LONG), 200)
+        # Not because hers had ended.
+        for connection in flood:
+            connection.setblocking(False)
+            self.assertRaises(BlockingIOError, connection.recv, 1)
 
     def test_two_callers_searches_end_when_a_third_ones_wait(self):
         self.flood("alice", 4)
