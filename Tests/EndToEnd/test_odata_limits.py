@@ -14,7 +14,7 @@ LIMITS = {
     "urlLength": 2_000, "depth": 12, "nodes": 40, "listMembers": 3, "expandDepth": 2, "expansions": 3, "expandedRows": 5,
     "orderCriteria": 2, "skip": 10, "batchRequests": 2, "insertDepth": 2, "insertEntities": 3, "deletedWith": 2,
     "importRows": 2, "batchPart": 2_000, "batchPartHead": 400, "batchPartFields": 4, "batchBoundary": 20,
-    "wholeBytes": 2_000, "writtenRows": 22,
+    "wholeBytes": 2_000, "writtenRows": 18,
 }
 
 

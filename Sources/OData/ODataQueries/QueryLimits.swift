@@ -8,7 +8,7 @@ public struct QueryLimits: Sendable, Equatable {
     public var expansions: Int
     /// Entities that the expansions of one row bring, all levels together.
     public var expandedRows: Int
-    /// Entities that one page writes, expanded ones as often as they are written.
+    /// Entities that the expansions of one page write, each as often as it is written.
     public var writtenRows: Int
     /// Criteria of `$orderby`.
     public var orderCriteria: Int
@@ -39,6 +39,6 @@ extension QueryLimits {
 
     var tooManyWritten: PorticoError {
         PorticoError(
-            .requestLimitExceeded, "A page has at most \(writtenRows) entities, expanded ones included; ask for fewer.")
+            .requestLimitExceeded, "The expansions of a page write at most \(writtenRows) entities; ask for fewer with $top.")
     }
 }

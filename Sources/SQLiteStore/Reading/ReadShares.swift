@@ -3,7 +3,7 @@ import AdapterKit
 /// Which reads have one of a few places and which wait, in fair shares among callers: a state machine.
 ///
 /// A caller has all places but one at most, so that there is one for others. Of those that wait, the caller with the
-/// fewest places is next, then the one that came first. Where the queue is full, the caller with the most reads in it
+/// fewest places is next, then the one that got its last place longest ago, then the one that came first. Where the queue is full, the caller with the most reads in it
 /// gives one up. A read whose turn is over ends where a caller without a place waits.
 struct ReadShares {
     struct Limits {
@@ -31,6 +31,9 @@ struct ReadShares {
     /// Those whose turn was ended, and which have not left yet.
     private var ending: Set<UInt64> = []
     private var lastNumber: UInt64 = 0
+    /// When those that have or want a place got their last one, in admissions.
+    private var served: [CallerIdentity: UInt64] = [:]
+    private var admissions: UInt64 = 0
 
     init(_ limits: Limits) {
         self.limits = limits
@@ -39,7 +42,7 @@ struct ReadShares {
     mutating func enter(_ caller: CallerIdentity) -> Admission {
         if running.count < limits.places, places(of: caller) < limits.placesPerCaller {
             let number = nextNumber()
-            running[number] = caller
+            admit(number, caller)
             return .admitted(number)
         }
         let own = waiting.count { $0.caller == caller }
@@ -58,14 +61,17 @@ struct ReadShares {
 
     /// Returns those that have a place now.
     mutating func leave(_ number: UInt64) -> [UInt64] {
-        guard running.removeValue(forKey: number) != nil else { return [] }
+        guard running[number] != nil else { return [] }
+        running[number] = nil
         ending.remove(number)
         var admitted: [UInt64] = []
         while running.count < limits.places, let next = nextWaiting() {
             let read = waiting.remove(at: next)
-            running[read.number] = read.caller
+            admit(read.number, read.caller)
             admitted.append(read.number)
         }
+        let known = Set(running.values).union(waiting.map(\.caller))
+        served = served.filter { known.contains($0.key) }
         return admitted
     }
 
@@ -91,6 +97,12 @@ struct ReadShares {
     /// Nobody waits: the usual case, to be asked first.
     var isQueueEmpty: Bool { waiting.isEmpty }
 
+    private mutating func admit(_ number: UInt64, _ caller: CallerIdentity) {
+        running[number] = caller
+        admissions += 1
+        served[caller] = admissions
+    }
+
     private mutating func nextNumber() -> UInt64 {
         lastNumber += 1
         return lastNumber
@@ -100,7 +112,11 @@ struct ReadShares {
 
     private func nextWaiting() -> Int? {
         waiting.indices.filter { places(of: waiting[$0].caller) < limits.placesPerCaller }
-            .min { places(of: waiting[$0].caller) < places(of: waiting[$1].caller) }
+            .min { standing(of: waiting[$0].caller) < standing(of: waiting[$1].caller) }
+    }
+
+    private func standing(of caller: CallerIdentity) -> (places: Int, served: UInt64) {
+        (places(of: caller), served[caller] ?? 0)
     }
 
     private func longestQueue() -> (caller: CallerIdentity, count: Int)? {

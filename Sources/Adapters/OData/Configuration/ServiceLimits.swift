@@ -68,7 +68,7 @@ struct ServiceLimits: Sendable {
             "Entities that the expansions of one row bring, all levels together; a whole page's where it is no list."),
         Key(
             "writtenRows", \.query.writtenRows, to: 100_000_000,
-            "Entities that one page of a list writes, expanded ones as often as they are written."),
+            "Entities that the expansions of one page write, each as often as it is written."),
         Key("orderCriteria", \.query.orderCriteria, to: 100, "Criteria of $orderby."),
         Key("skip", \.query.skip, to: 1 << 40, "The largest $skip."),
         Key("batchRequests", \.batch.requests, to: 100_000, "Requests of one batch."),

@@ -7,7 +7,7 @@ import AdapterKit
 struct RowRun {
     private let expander: ExpansionRun
     private let expansions: [ExpansionPlan]
-    /// Entities that were given on, expanded ones included.
+    /// Expanded entities that were given on, each as often as it is written.
     private var written = 0
     private var rows: [ResultRow] = []
     private var size: Int
@@ -68,7 +68,7 @@ struct RowRun {
             return try before + give(part[middle...], receive)
         }
         let entities = expanded.reduce(0) { $0 + $1.entities }
-        written += entities
+        written += entities - expanded.count
         guard written <= expander.limits.writtenRows else { throw expander.limits.tooManyWritten }
         try receive(expanded)
         return entities
