@@ -3,16 +3,16 @@ import Foundation
 import Gateway
 import Logging
 import ServiceLifecycle
-import UnixSignals
 
-/// `portico serve`: the gateway in the foreground, until SIGTERM or SIGINT.
+/// `portico serve`: the gateway in the foreground, until SIGTERM, SIGINT or SIGQUIT.
 struct Serve: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Serves the gateway in the foreground.")
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Serves the gateway in the foreground.")
 
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        let restart = await Restart()
+        let signals = ProcessSignals()
         DescriptorLimit.raise()
         let plan = try options.load()
         let output = LogOutput(.standardError)
@@ -23,16 +23,16 @@ struct Serve: AsyncParsableCommand {
         GatewayServer.limitEventLoops(to: Processors.allowed)
         let host = try await Host(plan, logger: logger)
         let listener = try Listener(plan.settings)
-        let configuration = services(host, plan.settings, listener, restart, output, logger)
-        let group = ServiceGroup(configuration: configuration)
-        try await restart.onSignal(stopping: group) { try await group.run() }
+        let configuration = services(host, plan.settings, listener, signals, output, logger)
+        signals.beginServing()
+        try await ServiceGroup(configuration: configuration).run()
         await host.stop()
         output.flush()
-        if restart.isAsked { listener.handOver() }
+        if signals.isRestartRequested { listener.handOver() }
     }
 
     private func services(
-        _ host: Host, _ settings: HostSettings, _ listener: Listener, _ restart: Restart, _ output: LogOutput,
+        _ host: Host, _ settings: HostSettings, _ listener: Listener, _ signals: ProcessSignals, _ output: LogOutput,
         _ logger: Logger
     ) -> ServiceGroupConfiguration {
         let socket = settings.adminSocket
@@ -49,18 +49,22 @@ struct Serve: AsyncParsableCommand {
             host.readiness.isReady = true
             Announcement.print("listening on \(scheme)://\(settings.host):\(port ?? settings.port)")
         }
-        let certificates = settings.door.certificate.map { [CertificateService(certificate: $0, logger: logger)] } ?? []
+        let certificate = settings.door.certificate.map { CertificateService(certificate: $0, logger: logger) }
+        let signalled = ServiceGroupConfiguration.ServiceConfiguration(
+            service: SignalService(signals: signals, certificate: certificate, logger: logger),
+            successTerminationBehavior: .gracefullyShutdownGroup,
+            failureTerminationBehavior: .gracefullyShutdownGroup, serviceName: "signals")
         var configuration = ServiceGroupConfiguration(
             services: [
+                signalled,
                 named("deadlines", DeadlineService(gateways: [host.gateway, host.administration])),
                 named("maintenance", MaintenanceService(host: host, logger: logger)),
                 named("compaction", CompactionService(upkeep: host.upkeep, logger: logger)),
                 named("administration", administration), named("front door", front),
                 named("live streams", LiveService(sync: host.sync, feeds: host.feeds)),
                 // The last to start is the first to stop.
-                named("listener", listener.releaseOnShutdown(unless: restart)),
-            ] + certificates.map { named("certificate", $0) }, gracefulShutdownSignals: [.sigterm, .sigint],
-            logger: logger)
+                named("listener", listener.releaseOnShutdown(unless: signals)),
+            ] + (certificate.map { [named("certificate", $0)] } ?? []), logger: logger)
         configuration.maximumGracefulShutdownDuration = settings.stopDeadline
         return configuration
     }
