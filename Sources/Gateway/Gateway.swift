@@ -136,7 +136,9 @@ public final class Gateway: Sendable {
         if error.code == .unsupportedMediaType { response.headers[.accept] = services.bodies.acceptedTypes }
         if error.code == .requestTooLarge { response.closesConnection = true }
         // The access log names whoever found no room; one line more for each would be work when there is too much.
-        if error.code.status.code >= 500, error.code != .overloaded {
+        // Nor is it the gateway's error that a caller has gone and its work is cancelled before the deadline.
+        let isAbandoned = error.code == .deadlineExceeded && Task.isCancelled && .now < request.deadline
+        if error.code.status.code >= 500, error.code != .overloaded, !isAbandoned {
             log.error(
                 "request failed",
                 [

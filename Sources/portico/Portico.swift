@@ -14,6 +14,7 @@ struct Portico: AsyncParsableCommand {
         subcommands: [Serve.self, Check.self, Convert.self, Reference.self, SelfSignedCertificate.self])
 
     static func main() async {
+        if CommandLine.arguments.dropFirst().first == Serve.configuration.commandName { ProcessSignals.prepare() }
         do {
             var command = try parseAsRoot()
             if var longRunning = command as? any AsyncParsableCommand {

@@ -1,16 +1,17 @@
 """HTTP/2 by hand (RFC 9113), since what is tested are frames that no library would send.
 
-Fields are written without compression; of the answer's only the status is read.
+Fields are written without compression; of the answer's only the status is looked at.
 """
 
 import socket
 import ssl
 import struct
 
+from hpack_reading import Table
+
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
 END_STREAM, END_HEADERS, ACK = 0x1, 0x4, 0x1
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-STATUS = {0x88: 200, 0x89: 204, 0x8A: 206, 0x8B: 304, 0x8C: 400, 0x8D: 404, 0x8E: 500}
 
 
 def trusting_nobody(protocols=("h2",)):
@@ -49,11 +50,14 @@ class Ended(Exception):
 
 
 class Connection:
-    def __init__(self, port, settings=()):
-        plain = socket.create_connection(("127.0.0.1", port), timeout=60)
-        self.socket = trusting_nobody().wrap_socket(plain)
+    def __init__(self, port, settings=(), over=None):
+        """`over` is a connection of TLS that is there already."""
+        self.socket = over or trusting_nobody().wrap_socket(
+            socket.create_connection(("127.0.0.1", port), timeout=60))
         assert self.socket.selected_alpn_protocol() == "h2"
-        self.buffer = b""
+        self.buffer, self.table = b"", Table()
+        # Of the responses so far, by their streams.
+        self.fields = {}
         self.send_bytes(PREFACE)
         self.send(SETTINGS, b"".join(struct.pack(">HI", name, value) for name, value in settings))
 
@@ -74,7 +78,10 @@ class Connection:
         """Kind, flags, stream and payload of the next frame."""
         header = self.take(9)
         payload = self.take(int.from_bytes(header[:3], "big"))
-        return header[3], header[4], int.from_bytes(header[5:], "big") & 0x7FFFFFFF, payload
+        stream = int.from_bytes(header[5:], "big") & 0x7FFFFFFF
+        if header[3] == HEADERS:
+            self.fields[stream] = dict(self.table.read(payload))
+        return header[3], header[4], stream, payload
 
     def take(self, count):
         while len(self.buffer) < count:
@@ -102,11 +109,14 @@ class Connection:
             if kind == RST_STREAM:
                 return int.from_bytes(payload, "big"), None
             if kind == HEADERS:
-                status = STATUS.get(payload[0], payload[0])
+                status = self.status(stream)
             if kind == DATA:
                 body += payload
             if kind in (HEADERS, DATA) and flags & END_STREAM:
                 return status, body
+
+    def status(self, stream):
+        return int(self.fields[stream][":status"])
 
     def statuses(self, count):
         """Of so many streams, by their number, in whatever order they are answered."""
@@ -114,7 +124,7 @@ class Connection:
         while len(found) < count:
             kind, _, stream, payload = self.receive()
             if kind == HEADERS:
-                found[stream] = STATUS.get(payload[0], payload[0])
+                found[stream] = self.status(stream)
         return found
 
     def until_ended(self):

@@ -1,6 +1,7 @@
 """HTTP/2: served like HTTP/1.1, and every way to make it work for nothing ends the connection and nothing else."""
 
 import struct
+import time
 import unittest
 
 import streams
@@ -12,6 +13,7 @@ from test_tls import SecureGateway
 MOST_MEMORY = 250 << 20
 WHOLE = END_HEADERS | END_STREAM
 FLOOD = 50_000
+PROTOCOL_ERROR, ENHANCE_YOUR_CALM = 1, 11
 
 
 class Streams(unittest.TestCase):
@@ -55,38 +57,173 @@ class Served(Streams):
         self.assertEqual(status, 200)
         self.assertIn(b"accessToken", body)
 
-    def test_a_malformed_request_costs_its_stream_or_its_connection(self):
-        for name, block in {
-            "no path": request(path=None),
-            "an empty path": request(path=""),
-            "an address of another form": request(path="https://a/health/live"),
-            "no authority": request(authority=None),
-            "a field in capitals": request(fields=[("X-Odd", "a")]),
-            "a connection's field": request(fields=[("connection", "close")]),
-            "a transfer coding": request(fields=[("transfer-encoding", "chunked")]),
-            "an unknown pseudo-field": request(fields=[(":odd", "a")]),
-            "a line end in a value": request(fields=[("x", "a\r\nb: c")]),
-            "a NUL in a value": request(fields=[("x", "a\0b")]),
-            "two paths": literal(":path", "/a") + request(),
-        }.items():
+    MALFORMED = {
+        "no path": request(path=None),
+        "an empty path": request(path=""),
+        "an address of another form": request(path="https://a/health/live"),
+        "no authority": request(authority=None),
+        "no method": request(method=None),
+        "no scheme": request(scheme=None),
+        "a field in capitals": request(fields=[("X-Odd", "a")]),
+        "a name that is no token": request(fields=[("x odd", "a")]),
+        "a connection's field": request(fields=[("connection", "close")]),
+        "a transfer coding": request(fields=[("transfer-encoding", "chunked")]),
+        "an unknown pseudo-field": request(fields=[(":odd", "a")]),
+        "an answer's pseudo-field": request(fields=[(":status", "200")]),
+        "a pseudo-field behind a field": request(fields=[("x", "a"), (":path", "/b")]),
+        "a line end in a value": request(fields=[("x", "a\r\nb: c")]),
+        "a NUL in a value": request(fields=[("x", "a\0b")]),
+        "two paths": literal(":path", "/a") + request(),
+        "two methods": literal(":method", "GET") + request(),
+        "a length that is no number": request(fields=[("content-length", "one")]),
+        "a length without a body": request(fields=[("content-length", "5")]),
+    }
+
+    def test_a_malformed_request_costs_its_stream_and_not_its_connection(self):
+        connection = self.connect()
+        for number, (name, block) in enumerate(self.MALFORMED.items()):
             with self.subTest(name):
-                connection = self.connect()
-                try:
-                    connection.send(HEADERS, block, WHOLE, 1)
-                    status, body = connection.answer(1)
-                except Ended:
-                    continue
-                self.assertTrue(body is None or status == 400, (status, body))
+                stream = 4 * number + 1
+                connection.send(HEADERS, block, WHOLE, stream)
+                status, body = connection.answer(stream)
+                self.assertIn(status, (400, PROTOCOL_ERROR) if body is None else (400,), body)
+                connection.send(HEADERS, request(), WHOLE, stream + 2)
+                self.assertEqual(connection.answer(stream + 2)[0], 200)
 
     def test_a_body_of_another_length_than_announced_is_refused(self):
-        connection = self.connect()
-        fields = [("content-type", "application/json"), ("content-length", "5")]
-        try:
+        for length, body in [("5", b"{}"), ("1", b"{}")]:
+            connection = self.connect()
+            fields = [("content-type", "application/json"), ("content-length", length)]
             connection.send(HEADERS, request("/auth/login", "POST", fields), END_HEADERS, 1)
-            connection.send(DATA, b"{}", END_STREAM, 1)
+            connection.send(DATA, body, END_STREAM, 1)
             status, body = connection.answer(1)
-            self.assertTrue(body is None or status == 400, (status, body))
-        except Ended:
+            self.assertIn(status, (400, PROTOCOL_ERROR) if body is None else (400,), body)
+            connection.send(HEADERS, request(), WHOLE, 3)
+            self.assertEqual(connection.answer(3)[0], 200)
+
+    def test_the_limits_of_a_head_are_those_of_http_1_1(self):
+        """Each request once over HTTP/1.1 and once over HTTP/2, where its connection goes on whatever it is told."""
+        head, most = 32 << 10, 100
+        beside = len("/health/live" + "host" + "a" + "x")
+        connection = self.connect()
+        for number, (name, fields) in enumerate({
+            "a long field": [("x", "a" * 31_000)],
+            "a field at the limit": [("x", "a" * (head - beside))],
+            "a field beyond the limit": [("x", "a" * (head - beside + 1))],
+            "a field of twice the limit": [("x", "a" * 2 * head)],
+            "long fields": [(f"x{number}", "a" * 10_000) for number in range(3)],
+            "too long fields": [(f"x{number}", "a" * 10_000) for number in range(4)],
+            "many fields": [(f"x{number}", "a") for number in range(most - 1)],
+            "too many fields": [(f"x{number}", "a") for number in range(most)],
+            "far too many fields": [(f"x{number}", "a") for number in range(300)],
+            "thousands of fields": [("x", "")] * 3_000,
+            "many cookies": [("cookie", f"a{number}=b") for number in range(most - 1)],
+        }.items()):
+            with self.subTest(name):
+                stream = 4 * number + 1
+                self.send_fields(connection, stream, request(fields=fields))
+                status, body = connection.answer(stream)
+                first = self.over_http_1(fields)
+                self.assertEqual(status if body is not None else f"reset with {status}", first)
+                connection.send(HEADERS, request(), WHOLE, stream + 2)
+                self.assertEqual(connection.answer(stream + 2)[0], 200)
+
+    @staticmethod
+    def send_fields(connection, stream, block, frame=16_384):
+        """As many frames as it takes."""
+        pieces = [block[start:start + frame] for start in range(0, len(block), frame)]
+        for index, piece in enumerate(pieces):
+            flags = (END_HEADERS if piece is pieces[-1] else 0) | (END_STREAM if index == 0 else 0)
+            connection.send(CONTINUATION if index else HEADERS, piece, flags, stream)
+
+    def over_http_1(self, fields):
+        with self.gateway.secured() as connection:
+            lines = ["GET /health/live HTTP/1.1", "Host: a", *(f"{name}: {value}" for name, value in fields), "", ""]
+            connection.sendall("\r\n".join(lines).encode())
+            return int(connection.recv(65536).split()[1])
+
+    def test_the_announced_limit_is_the_configured_one(self):
+        connection = self.connect()
+        kind, _, _, payload = connection.receive()
+        self.assertEqual(kind, SETTINGS)
+        found = dict(struct.iter_unpack(">HI", payload))
+        self.assertEqual(found[6], 32 << 10)
+
+    def test_trailers_beyond_the_limit_cost_their_stream(self):
+        connection = self.connect()
+        connection.send(HEADERS, request("/auth/login", "POST", [("content-type", "application/json")]), END_HEADERS, 1)
+        connection.send(DATA, b"{}", 0, 1)
+        trailers = b"".join(literal(f"x{number}", "a") for number in range(300))
+        connection.send(HEADERS, trailers, WHOLE, 1)
+        status, body = connection.answer(1)
+        self.assertTrue(body is None or status in (400, 431), (status, body))
+        connection.send(HEADERS, request(), WHOLE, 3)
+        self.assertEqual(connection.answer(3)[0], 200)
+
+    def test_an_early_answer_ends_a_stream_without_an_error(self):
+        connection = self.connect()
+        connection.send(HEADERS, request("/nothing", "POST"), END_HEADERS, 1)
+        self.assertEqual(connection.answer(1)[0], 404)
+        while True:
+            kind, _, stream, payload = connection.receive()
+            if kind == RST_STREAM:
+                self.assertEqual((stream, int.from_bytes(payload, "big")), (1, 0))
+                break
+        connection.send(HEADERS, request(), WHOLE, 3)
+        self.assertEqual(connection.answer(3)[0], 200)
+
+    def test_what_a_caller_gives_up_is_no_error_of_the_server(self):
+        cancel = struct.pack(">I", 8)
+        connection = self.connect()
+        login = request("/auth/login", "POST", [("content-type", "application/json")])
+        connection.send(HEADERS, login, END_HEADERS, 1)
+        connection.send(DATA, b'{"username":', 0, 1)
+        time.sleep(0.1)
+        connection.send(RST_STREAM, cancel, 0, 1)
+        for stream, path in [(3, "/openapi.json"), (5, "/health/live"), (7, "/v2/list")]:
+            connection.send(HEADERS, request(path), WHOLE, stream)
+            connection.send(RST_STREAM, cancel, 0, stream)
+        connection.send(HEADERS, request("/openapi.json"), WHOLE, 9)
+        while connection.receive()[2] != 9:
+            pass
+        connection.send(RST_STREAM, cancel, 0, 9)
+        connection.send(WINDOW_UPDATE, struct.pack(">I", 1 << 20), 0, 0)
+        connection.send(HEADERS, login, END_HEADERS, 11)
+        connection.send(DATA, b'{"username":', 0, 11)
+        connection.send(HEADERS, request(), WHOLE, 13)
+        self.assertEqual(connection.answer(13)[0], 200)
+        connection.close()
+        time.sleep(0.5)
+        with Connection(self.gateway.port) as other:
+            other.send(HEADERS, request(), WHOLE, 1)
+            self.assertEqual(other.answer(1)[0], 200)
+        errors = [line for line in self.gateway.log().splitlines() if '"level":"error"' in line or '"level":"warning"' in line]
+        self.assertEqual(errors, [], errors)
+
+    def test_a_download_may_open_its_windows_with_every_frame(self):
+        """And in small steps, as some libraries do: that is work, no flood."""
+        connection = self.connect()
+        increments = 0
+        for stream in range(1, 41, 2):
+            connection.send(HEADERS, request("/openapi.json"), WHOLE, stream)
+            ended = False
+            while not ended:
+                kind, flags, where, payload = connection.receive()
+                if kind == SETTINGS and not flags & ACK:
+                    connection.send(SETTINGS, flags=ACK)
+                ended = where == stream and kind in (HEADERS, DATA) and flags & END_STREAM
+                if kind != DATA:
+                    continue
+                for start in range(0, len(payload), 1_024):
+                    step = struct.pack(">I", min(1_024, len(payload) - start))
+                    connection.send(WINDOW_UPDATE, step, 0, 0)
+                    increments += 1
+                    if not ended:
+                        connection.send(WINDOW_UPDATE, step, 0, stream)
+                        increments += 1
+        self.assertGreater(increments, 2_000)
+        connection.send(PING, bytes(8))
+        while connection.receive()[0] != PING:
             pass
 
 
@@ -112,6 +249,33 @@ class Abuse(Streams):
         self.flood("PRIORITY", frame(PRIORITY, struct.pack(">IB", 0, 1), 0, 1))
         opened = frame(HEADERS, request("/auth/login", "POST"), END_HEADERS, 1)
         self.flood("empty DATA", frame(DATA, b"", 0, 1), first=opened)
+        self.flood("acknowledged SETTINGS", frame(SETTINGS, flags=ACK))
+
+    def test_floods_of_frames_that_the_library_does_not_count(self):
+        """The gateway says why and reads no more: what is sent after that fails."""
+        frame = Connection.frame
+        opened = frame(HEADERS, request("/auth/login", "POST"), END_HEADERS, 1)
+        for name, first, one in [
+            ("WINDOW_UPDATE of the connection", b"", frame(WINDOW_UPDATE, struct.pack(">I", 1))),
+            ("WINDOW_UPDATE of a stream", opened, frame(WINDOW_UPDATE, struct.pack(">I", 1), 0, 1)),
+            ("WINDOW_UPDATE beside honest requests", opened, frame(WINDOW_UPDATE, struct.pack(">I", 1)) * 50),
+            ("unknown frames", b"", frame(0x42, b"abc")),
+            ("unknown frames of a stream", opened, frame(0x42, b"", 0, 1)),
+            ("unknown frames with long payloads", b"", frame(0xFF, bytes(1_000))),
+            ("a frame of a later RFC", b"", frame(0x10, bytes(4) + b"u=1")),
+        ]:
+            with self.subTest(name):
+                connection = self.connect()
+                sent, cut = 0, False
+                try:
+                    connection.send_bytes(first)
+                    for _ in range(FLOOD // 100):
+                        connection.send_bytes(one * 100)
+                        sent += 100
+                except Ended:
+                    cut = True
+                codes = connection.until_ended()
+                self.assertTrue(cut or ENHANCE_YOUR_CALM in codes, (sent, codes))
 
     def test_rapid_reset(self):
         def frames():

@@ -10,6 +10,10 @@ protocol ResponseStream: Sendable {
     /// that nobody takes what was sent for the whole.
     func next() async throws -> ByteBuffer?
 
+    /// Whether it goes on until somebody ends it, as events do. A client that closes its side then has left; one that
+    /// waits for an end may only have nothing more to send.
+    var isEndless: Bool { get }
+
     /// What it wrote itself so far, in bytes of the body.
     var bytesBeside: Int { get }
 
@@ -20,6 +24,8 @@ protocol ResponseStream: Sendable {
 
 extension ResponseStream {
     func begin(on channel: any BodyChannel) {}
+
+    var isEndless: Bool { false }
 
     var bytesBeside: Int { 0 }
 }

@@ -48,6 +48,8 @@ final class FeedStream: ResponseStream {
 
     deinit { end() }
 
+    var isEndless: Bool { true }
+
     func begin(on channel: any BodyChannel) { sink.bind(to: channel) }
 
     var bytesBeside: Int { sink.bytes }

@@ -2,7 +2,6 @@ import AdapterKit
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
-import NIOHTTP1
 import Synchronization
 
 /// The body of one request on a connection: collected at most once, and never beyond its limit.
@@ -10,10 +9,8 @@ import Synchronization
 /// It remembers whether the body was read to its end. Where it was not, the connection cannot carry another request
 /// unless what is left is small: reading on to the end of a refused body would let anybody keep the server busy.
 final class BodyIntake: Sendable {
-    /// What is read and thrown away to keep a connection, and before one is closed so that the peer sees the answer.
+    /// What is read and thrown away to keep a connection.
     static let discardable = 256 << 10
-    /// So long at most: a peer may send a little for ever.
-    static let lingering = Duration.seconds(2)
 
     private enum State {
         case unread
@@ -61,7 +58,9 @@ final class BodyIntake: Sendable {
             guard bytes.count == announced ?? bytes.count else { throw PorticoError.brokenOff }
         } catch {
             state.withLock { $0 = .stopped }
-            throw error is HTTPParserError ? PorticoError.brokenOff : error
+            // Whatever else fails in reading is the connection's or the caller's: it broke off, or its stream was reset.
+            // After a deadline nobody sees this: its own error is the answer.
+            throw error is PorticoError ? error : PorticoError.brokenOff
         }
         state.withLock { $0 = .complete }
         return bytes
@@ -74,18 +73,9 @@ final class BodyIntake: Sendable {
     var allowsReuse: Bool {
         switch state.withLock({ $0 }) {
         case .complete: true
-        case .unread: announced.map { $0 <= Self.discardable } ?? isStream
+        // A stream carries one request, so nothing is read for another one's sake.
+        case .unread: !isStream && announced.map { $0 <= Self.discardable } ?? false
         case .reading, .stopped: false
-        }
-    }
-
-    /// Reads on for a little, so that the answer reaches a peer that is still sending. Does nothing while somebody reads.
-    func discardSome() async {
-        guard beginReading() else { return }
-        var discarded = 0
-        let end = ContinuousClock.now + Self.lingering
-        while discarded <= Self.discardable, .now < end, let piece = try? await pieces.next() {
-            discarded += piece.readableBytes
         }
     }
 

@@ -22,9 +22,6 @@ struct GatewayChannel {
         let connection = connection
         return inner.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
-            let settings = connection.settings
-            try pipeline.addHandler(
-                SlowReaderHandler(span: settings.write, rate: settings.writeRate), position: .first)
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             let door = DoorHandler(connection: connection, turnedAway: turnedAway)
             let inside = WholeRequestHandler(connection: connection, door: door, since: since)

@@ -60,10 +60,7 @@ final class GatewayConnection: Sendable {
             log(access)
             try await write(response, to: writer)
         }
-        if isLast {
-            await intake.discardSome()
-            throw Finished()
-        }
+        if isLast { throw Finished() }
     }
 
     private func answer(
@@ -146,7 +143,7 @@ final class GatewayConnection: Sendable {
         }
         let head = HTTPResponse(status: response.status, headerFields: response.headers)
         channel.closeFuture.whenComplete { _ in stream.end() }
-        let hangUp = carriesStreams ? nil : HangUpHandler()
+        let hangUp = carriesStreams || !stream.isEndless ? nil : HangUpHandler()
         if let hangUp { try await channel.pipeline.addHandler(hangUp) }
         var body = try await writer.writeHead(head)
         stream.begin(on: PipelineBodyChannel(channel: channel))

@@ -1,7 +1,6 @@
 import AdapterKit
 import HTTPTypes
 import HummingbirdCore
-import HummingbirdHTTP2
 import Logging
 import NIOCore
 import NIOPosix
@@ -78,9 +77,9 @@ public struct GatewayServer: Service {
             guard let certificate = settings.certificate else {
                 return try await listen(VestibuleChannel(inner: plain), group, executors)
             }
-            let second = HTTP2Channel(
-                responder: responder(GatewayConnection(carryingStreamsOf: connection)),
-                configuration: secondConfiguration)
+            let streams = GatewayConnection(carryingStreamsOf: connection)
+            let second = HTTP2ConnectionChannel(
+                requests: HTTP1Channel(responder: responder(streams)), connection: streams)
             try await listen(
                 SecureChannel(certificate: certificate, http1: plain, http2: second, idle: settings.idle), group,
                 executors)
@@ -98,15 +97,6 @@ public struct GatewayServer: Service {
 
     private func responder(_ connection: GatewayConnection) -> HTTPChannelHandler.Responder {
         { request, writer, channel in try await connection.respond(to: request, writer, channel) }
-    }
-
-    /// What floods a connection of HTTP/2 (resets, settings, pings, empty frames, continuations, large fields) is counted
-    /// by NIOHTTP2, which ends the connection; its limits are docs/threat-model.md's.
-    private var secondConfiguration: HTTP2ChannelConfiguration {
-        let write = settings.write
-        return HTTP2ChannelConfiguration(
-            idleTimeout: settings.idle, gracefulCloseTimeout: settings.idle,
-            streamConfiguration: .init(additionalChannelHandlers: [StreamDeadline(write)]))
     }
 
     /// One event loop for each processor that this process may use: more would only take turns. To be called first of

@@ -1,35 +1,25 @@
 import NIOCore
 
-/// As much of a request's head as tells that it can be refused unread: where it goes, that it is its connection's last, and
-/// how much of its body is still to come.
+/// As much of a request's head as tells that it can be refused unread: where it goes, and that it is its connection's last.
 ///
 /// It decides nothing but whether to refuse. Whatever is odd about a head is for the decoder and ``HeadRules`` to say.
 struct HeadAtAGlance {
     let path: String
-    /// Bytes from the head's first to the body's last; nil where the body does not say.
-    let length: Int?
 
     /// Nil for a head that is not whole, that reads otherwise than is expected, or whose connection is to stay.
     init?(_ bytes: UnsafeRawBufferPointer) {
         var rest = bytes[...]
         guard let line = Self.nextLine(&rest), let (path, endsByVersion) = Self.target(of: line) else { return nil }
         var ends = endsByVersion
-        var body: Int? = 0
         while let line = Self.nextLine(&rest) {
             guard !line.isEmpty else {
                 guard ends else { return nil }
                 self.path = path
-                length = body.map { bytes.count - rest.count + $0 }
                 return
             }
             if let value = Self.value(of: "connection", line) {
                 guard value.isEqualCaseInsensitive("close") else { return nil }
                 ends = true
-            } else if let value = Self.value(of: "content-length", line) {
-                guard let length = Int(value), (0..<1 << 50).contains(length) else { return nil }
-                body = body.map { _ in length }
-            } else if Self.value(of: "transfer-encoding", line) != nil {
-                body = nil
             }
         }
         return nil

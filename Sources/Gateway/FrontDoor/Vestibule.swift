@@ -13,8 +13,7 @@ final class Vestibule: ChannelInboundHandler, RemovableChannelHandler {
 
     private enum State {
         case waiting
-        /// Told. Bytes of the request that have not come; nil: nobody knows how many.
-        case refused(Int?)
+        case refused
         case letIn
     }
 
@@ -24,8 +23,6 @@ final class Vestibule: ChannelInboundHandler, RemovableChannelHandler {
     private let open: () -> Void
     private let onEnd: () -> Void
     private var state = State.waiting
-    private var thrownAway = 0
-    private var lingers: Scheduled<Void>?
 
     /// `onEnd`: nobody was let in, and the connection has ended.
     init(
@@ -46,19 +43,8 @@ final class Vestibule: ChannelInboundHandler, RemovableChannelHandler {
                 let error = connection.places.refusal(for: head.path)
             else { return letIn(context) { context.fireChannelRead(data) } }
             refuse(error, context)
-            throwAway(bytes.readableBytes, of: head.length, context)
-        case .refused(let left): throwAway(bytes.readableBytes, of: left, context)
+        case .refused: return
         case .letIn: context.fireChannelRead(data)
-        }
-    }
-
-    /// The answer must not be lost: a connection that is closed with unread bytes is reset.
-    func channelReadComplete(context: ChannelHandlerContext) {
-        context.fireChannelReadComplete()
-        guard case .refused = state, lingers == nil, context.channel.isActive else { return }
-        context.close(mode: .output, promise: nil)
-        lingers = context.eventLoop.assumeIsolated().scheduleTask(in: DoorHandler.lingering) {
-            context.close(promise: nil)
         }
     }
 
@@ -72,15 +58,10 @@ final class Vestibule: ChannelInboundHandler, RemovableChannelHandler {
 
     private func refuse(_ error: PorticoError, _ context: ChannelHandlerContext) {
         patience.stop()
+        state = .refused
         let response = connection.refusal(error, peer: context.remoteAddress?.ipAddress ?? "local")
         context.writeAndFlush(wrapOutboundOut(WireResponse(response).bytes), promise: nil)
-    }
-
-    private func throwAway(_ count: Int, of left: Int?, _ context: ChannelHandlerContext) {
-        let left = left.map { $0 - count }
-        state = .refused(left)
-        thrownAway += count
-        if left.map({ $0 <= 0 }) ?? false || thrownAway > BodyIntake.discardable { context.close(promise: nil) }
+        context.close(promise: nil)
     }
 }
 
@@ -95,7 +76,6 @@ extension Vestibule {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-        lingers?.cancel()
         patience.stop()
         if case .letIn = state { return }
         onEnd()

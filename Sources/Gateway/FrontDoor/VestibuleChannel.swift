@@ -19,7 +19,9 @@ struct VestibuleChannel: ServerChildChannel {
         return channel.eventLoop.makeCompletedFuture {
             let began = NIODeadline.now()
             let patience = ConnectionPatience(idle: inner.connection.settings.idle, since: began)
-            try channel.pipeline.syncOperations.addHandler(
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addConnectionEnd(inner.connection.settings)
+            try pipeline.addHandler(
                 Vestibule(connection: inner.connection, patience: patience) {
                     inner.setup(channel: channel, place, since: began, logger: logger)
                         .map(Optional.some).cascade(to: letIn)

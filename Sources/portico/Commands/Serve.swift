@@ -4,11 +4,11 @@ import Gateway
 import Logging
 import ServiceLifecycle
 import Synchronization
-import UnixSignals
 
-/// `portico serve`: the gateway in the foreground, until SIGTERM or SIGINT.
+/// `portico serve`: the gateway in the foreground, until SIGTERM, SIGINT or SIGQUIT.
 struct Serve: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Serves the gateway in the foreground.")
+    static let configuration = CommandConfiguration(
+        commandName: "serve", abstract: "Serves the gateway in the foreground.")
 
     @OptionGroup var options: ConfigurationOptions
 
@@ -20,7 +20,7 @@ struct Serve: AsyncParsableCommand {
     var acceptStore = false
 
     func run() async throws {
-        let restart = await Restart()
+        let signals = ProcessSignals()
         DescriptorLimit.raise()
         let plan = try options.load()
         let output = LogOutput(.standardError)
@@ -31,16 +31,16 @@ struct Serve: AsyncParsableCommand {
         GatewayServer.limitEventLoops(to: Processors.allowed)
         let host = try await Host(plan, acceptsStore: acceptStore, logger: logger)
         let listener = try Listener(plan.settings)
-        let configuration = services(host, plan.settings, listener, restart, output, logger)
-        let group = ServiceGroup(configuration: configuration)
-        try await restart.onSignal(stopping: group) { try await group.run() }
+        let configuration = services(host, plan.settings, listener, signals, output, logger)
+        signals.beginServing()
+        try await ServiceGroup(configuration: configuration).run()
         await host.stop()
         output.flush()
-        if restart.isAsked { listener.handOver() }
+        if signals.isRestartRequested { listener.handOver() }
     }
 
     private func services(
-        _ host: Host, _ settings: HostSettings, _ listener: Listener, _ restart: Restart, _ output: LogOutput,
+        _ host: Host, _ settings: HostSettings, _ listener: Listener, _ signals: ProcessSignals, _ output: LogOutput,
         _ logger: Logger
     ) -> ServiceGroupConfiguration {
         let socket = settings.adminSocket
@@ -57,9 +57,14 @@ struct Serve: AsyncParsableCommand {
         let front = GatewayServer(gateway: host.gateway, settings: frontSettings, logger: logger) { port in
             announcement.listening("listening on \(scheme)://\(settings.host):\(port ?? settings.port)")
         }
-        let certificates = settings.door.certificate.map { [CertificateService(certificate: $0, logger: logger)] } ?? []
+        let certificate = settings.door.certificate.map { CertificateService(certificate: $0, logger: logger) }
+        let signalled = ServiceGroupConfiguration.ServiceConfiguration(
+            service: SignalService(signals: signals, certificate: certificate, logger: logger),
+            successTerminationBehavior: .gracefullyShutdownGroup,
+            failureTerminationBehavior: .gracefullyShutdownGroup, serviceName: "signals")
         var configuration = ServiceGroupConfiguration(
             services: [
+                signalled,
                 named("deadlines", DeadlineService(gateways: [host.gateway, host.administration])),
                 named(
                     "store watch",
@@ -70,9 +75,8 @@ struct Serve: AsyncParsableCommand {
                 named("administration", administration), named("front door", front),
                 named("live streams", LiveService(sync: host.sync, feeds: host.feeds)),
                 // The last to start is the first to stop.
-                named("listener", listener.releaseOnShutdown(unless: restart)),
-            ] + certificates.map { named("certificate", $0) }, gracefulShutdownSignals: [.sigterm, .sigint],
-            logger: logger)
+                named("listener", listener.releaseOnShutdown(unless: signals)),
+            ] + (certificate.map { [named("certificate", $0)] } ?? []), logger: logger)
         configuration.maximumGracefulShutdownDuration = settings.stopDeadline
         return configuration
     }

@@ -1,4 +1,5 @@
 import AdapterKit
+import AttachmentFiles
 import Gateway
 import Identity
 import SyncEngine

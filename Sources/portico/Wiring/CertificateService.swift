@@ -2,25 +2,14 @@ import Foundation
 import Gateway
 import Logging
 import ServiceLifecycle
-import UnixSignals
 
-/// Takes up a renewed certificate: on SIGHUP, and when its files change.
+/// Takes up a renewed certificate when its files change, and when ``SignalService`` asks for it.
 struct CertificateService: Service {
     let certificate: ServerCertificate
     let logger: Logger
 
     func run() async throws {
-        try? await cancelWhenGracefulShutdown {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await onSignal() }
-                group.addTask { try await onChange() }
-                try await group.waitForAll()
-            }
-        }
-    }
-
-    private func onSignal() async {
-        for await _ in await UnixSignalsSequence(trapping: .sighup) { reload() }
+        try? await cancelWhenGracefulShutdown { try await onChange() }
     }
 
     private func onChange() async throws {
@@ -33,7 +22,7 @@ struct CertificateService: Service {
         }
     }
 
-    private func reload() {
+    func reload() {
         do {
             try certificate.reload()
             logger.info("certificate renewed")

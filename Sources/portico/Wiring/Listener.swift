@@ -12,8 +12,8 @@ struct Listener {
     }
 
     /// As soon as a stop begins, unless a successor wants it.
-    func releaseOnShutdown(unless restart: Restart) -> some Service {
-        ListenerRelease(socket: socket, restart: restart)
+    func releaseOnShutdown(unless signals: ProcessSignals) -> some Service {
+        ListenerRelease(socket: socket, signals: signals)
     }
 
     /// Becomes the program anew, as it is installed now, on the same socket.
@@ -28,10 +28,10 @@ struct Listener {
 
 private struct ListenerRelease: Service {
     let socket: ListeningSocket
-    let restart: Restart
+    let signals: ProcessSignals
 
     func run() async throws {
         try? await gracefulShutdown()
-        if !restart.isAsked { socket.release() }
+        if !signals.isRestartRequested { socket.release() }
     }
 }

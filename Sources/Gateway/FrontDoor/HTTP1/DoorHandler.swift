@@ -4,15 +4,13 @@ import NIOHTTP1
 
 /// Stands right behind the decoder: lets in what ``HeadRules`` admit, answers everything else itself, and closes.
 ///
-/// After a refusal the peer may still be sending. What it sends is thrown away for a little while, since a connection
-/// that is closed with unread bytes is reset, and the answer lost with it.
+/// After a refusal the peer may still be sending: ``LingeringCloseHandler`` reads that.
 final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    static let lingering = TimeAmount.seconds(2)
     /// What a stop gives a request that is on its way still.
     static let grace = TimeAmount.seconds(1)
     static let secondLook = TimeAmount.milliseconds(200)
@@ -28,12 +26,13 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// For who watches what the decoder makes of bytes, until it is taken.
     private var lastLetIn: (HTTPRequestHead, Admittance)?
     private var thrownAway = 0
+    /// HTTP/1.0 has no chunks: a body of unknown length ends with its connection.
+    private var isFirstVersion = false
+    private var endsByClosing = false
     private(set) var isStopping = false
     private var context: ChannelHandlerContext?
     /// Whether the response under way says that it is the connection's last.
     private var saysClose = false
-    /// Closes the connection after the answer, whatever the layers behind do.
-    private var lingers: Scheduled<Void>?
 
     init(connection: GatewayConnection, turnedAway: PorticoError?) {
         self.connection = connection
@@ -57,6 +56,7 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
         do {
             if let turnedAway, !RequestPlaces.isAlwaysAnswered(head.uri) { throw turnedAway }
             let admittance = try HeadRules.admit(head, asLast: isStopping)
+            isFirstVersion = head.version == .http1_0
             order.headArrived(isLast: admittance.isLast)
             guard admittance.isLast else {
                 lastLetIn = (head, admittance)
@@ -142,21 +142,27 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
             promise?.succeed()
             return
         }
-        let part = labelledForStop(unwrapOutboundIn(data))
+        let part = inVersionOfRequest(labelledForStop(unwrapOutboundIn(data)))
         if case .head(let head) = part, head.status.code >= 200 { order.responseBegan() }
         guard case .end = part else { return context.write(wrapOutboundOut(part), promise: promise) }
         isStopping
             ? context.writeAndFlush(wrapOutboundOut(part), promise: promise)
             : context.write(wrapOutboundOut(part), promise: promise)
+        endsByClosing = false
         act(order.responseEnded(), context)
         endedWhileStopping(context)
     }
 
+    private func inVersionOfRequest(_ part: HTTPServerResponsePart) -> HTTPServerResponsePart {
+        guard isFirstVersion, case .head(var head) = part, head.status.code >= 200 else { return part }
+        head.version = .http1_0
+        endsByClosing = !head.headers.contains(name: "content-length")
+        return .head(head)
+    }
+
+    /// A body whose end is the connection's, and which breaks off, must not look whole.
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        guard lingers == nil else {
-            promise?.succeed()
-            return
-        }
+        if endsByClosing { context.triggerUserOutboundEvent(ConnectionReset(), promise: nil) }
         context.close(mode: mode, promise: promise)
     }
 
@@ -172,8 +178,6 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
         inside = nil
-        lingers?.cancel()
-        lingers = nil
     }
 
     /// Refuses the request whose head has just been let in, as the connection's last. False where that cannot be said now:
@@ -204,8 +208,7 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.write(wrapOutboundOut(.head(HTTPResponseHead(response))), promise: nil)
         context.write(wrapOutboundOut(.body(.byteBuffer(response.buffer))), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        context.close(mode: .output, promise: nil)
-        lingers = context.eventLoop.assumeIsolated().scheduleTask(in: Self.lingering) { context.close(promise: nil) }
+        context.close(promise: nil)
     }
 
     private func throwAway(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
@@ -218,7 +221,7 @@ final class DoorHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func countThrownAway(_ bytes: Int, _ context: ChannelHandlerContext) {
         thrownAway += bytes
-        if thrownAway > BodyIntake.discardable { context.close(promise: nil) }
+        if thrownAway > LingeringCloseHandler.discardable { context.close(promise: nil) }
     }
 }
 

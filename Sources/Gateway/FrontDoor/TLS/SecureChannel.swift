@@ -1,15 +1,14 @@
 import HummingbirdCore
-import HummingbirdHTTP2
 import Logging
 import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// A channel behind TLS, which by ALPN carries HTTP/1.1 (``GatewayChannel``) or HTTP/2 (HummingbirdHTTP2).
+/// A channel behind TLS, which by ALPN carries HTTP/1.1 (``GatewayChannel``) or HTTP/2 (``HTTP2ConnectionChannel``).
 struct SecureChannel: ServerChildChannel {
     enum Negotiated: Sendable {
         case http1(GatewayChannel.Value)
-        case http2(HTTP2Channel.Value)
+        case http2(HTTP2ConnectionChannel.Value)
     }
 
     struct Value: ServerChildChannelValue {
@@ -21,7 +20,7 @@ struct SecureChannel: ServerChildChannel {
 
     let certificate: ServerCertificate
     let http1: GatewayChannel
-    let http2: HTTP2Channel
+    let http2: HTTP2ConnectionChannel
     let idle: Duration
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
@@ -32,8 +31,9 @@ struct SecureChannel: ServerChildChannel {
             let pipeline = channel.pipeline.syncOperations
             let negotiation = Negotiation { result in
                 result == .negotiated("h2")
-                    ? secondVersion(channel, place, logger) : firstVersion(channel, place, logger)
+                    ? secondVersion(channel, place) : firstVersion(channel, place, logger)
             }
+            try pipeline.addConnectionEnd(http1.connection.settings)
             try pipeline.addHandlers([
                 NIOSSLServerHandler(context: certificate.current), HandshakeDeadline(idle), negotiation,
             ])
@@ -64,22 +64,10 @@ struct SecureChannel: ServerChildChannel {
     }
 
     private func secondVersion(
-        _ channel: any Channel, _ place: ConnectionPlaces.Place, _ logger: Logger
+        _ channel: any Channel, _ place: ConnectionPlaces.Place
     ) -> EventLoopFuture<Negotiated> {
         // There is no stream yet that could be told anything.
         if case .turnedAway = place { channel.close(promise: nil) }
-        let settings = http1.connection.settings
-        do {
-            let pipeline = channel.pipeline.syncOperations
-            try pipeline.addHandler(
-                SlowReaderHandler(span: settings.write, rate: settings.writeRate), position: .first)
-            try pipeline.addHandlers([
-                IdleStateHandler(allTimeout: .nanoseconds(2 * idle.nanoseconds)), SilenceHandler(),
-                StreamlessDeadline(idle * 2),
-            ])
-        } catch {
-            return channel.eventLoop.makeFailedFuture(error)
-        }
-        return http2.setup(channel: channel, logger: logger).map { .http2($0) }
+        return channel.eventLoop.makeCompletedFuture { .http2(try http2.setup(channel: channel)) }
     }
 }

@@ -24,7 +24,7 @@ struct WholeRequestChannel: Sendable {
         loop.execute {
             let (handler, context) = place.value
             let writing = Task { sent(await write(stream, head, isLast: response.closesConnection)) }
-            handler.finish(by: writing, context: context)
+            handler.finish(by: writing, isEndless: stream.isEndless)
             context.channel.closeFuture.whenComplete { _ in stream.end() }
         }
     }

@@ -30,6 +30,7 @@ final class WholeRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var work: AnswerWork?
     /// Writes the answer's pieces, where it has no end yet. It ends with the connection.
     private var writing: Task<Void, Never>?
+    private var isWritingEndless = false
     private var arrivals = Arrivals()
     /// Requests that were passed on and are not answered yet.
     private var passedOn = 0
@@ -189,8 +190,10 @@ extension WholeRequestHandler {
     }
 
     /// The response goes out piece by piece, and ``resume(_:closes:)`` is called after it.
-    func finish(by writing: Task<Void, Never>, context: ChannelHandlerContext) {
-        if isAnswering { self.writing = writing } else { writing.cancel() }
+    func finish(by writing: Task<Void, Never>, isEndless: Bool) {
+        guard isAnswering else { return writing.cancel() }
+        self.writing = writing
+        isWritingEndless = isEndless
     }
 
     static func wrapped(_ part: HTTPServerResponsePart) -> NIOAny { NIOAny(part) }
@@ -266,10 +269,12 @@ extension WholeRequestHandler {
         (work, writing) = (nil, nil)
     }
 
-    /// What ends a connection (a stop, the peer's last byte) waits for the answer that is under way. A stream may have
-    /// no end, and who follows one does not close half a connection: it ends at once, as ``HangUpHandler`` has it.
+    /// What ends a connection (a stop, the peer's last byte) waits for the answer that is under way. An endless stream
+    /// ends at once, as ``HangUpHandler`` has it.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if writing != nil, case .some(.inputClosed) = event as? ChannelEvent { return context.close(promise: nil) }
+        if writing != nil, isWritingEndless, case .some(.inputClosed) = event as? ChannelEvent {
+            return context.close(promise: nil)
+        }
         if isAnswering {
             if case .some(.inputClosed) = event as? ChannelEvent { work?.cancelSoon(on: context.eventLoop) }
             return arrivals.keep(.event(event))

@@ -1,3 +1,4 @@
+import AdapterKit
 import NIOCore
 import SyncEngine
 import Synchronization
@@ -18,13 +19,13 @@ final class AttachmentStream: ResponseStream {
         position = Mutex(range.first)
     }
 
-    /// Nil also where the bytes cannot be read: the length was told, so the peer sees that some are missing.
-    func next() async -> ByteBuffer? {
+    /// Throws where the bytes cannot be read. The length was sent, so on a connection that went on the peer would take
+    /// the next answer for the rest of this one.
+    func next() async throws -> ByteBuffer? {
         let from = position.withLock { $0 }
-        guard from < limit,
-            let bytes = try? await store.read(digest, from: from, count: Int(min(Int64(piece), limit - from))),
-            !bytes.isEmpty
-        else { return nil }
+        guard from < limit else { return nil }
+        let bytes = try await store.read(digest, from: from, count: Int(min(Int64(piece), limit - from)))
+        guard !bytes.isEmpty else { throw PorticoError(.serverInternal, "An attachment is shorter than it was.") }
         position.withLock { $0 = from + Int64(bytes.count) }
         return ByteBuffer(bytes: bytes)
     }

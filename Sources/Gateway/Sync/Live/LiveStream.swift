@@ -43,6 +43,8 @@ final class LiveStream: ResponseStream {
     /// An answer that came too late is never written.
     deinit { end() }
 
+    var isEndless: Bool { true }
+
     func begin(on channel: any BodyChannel) { state.withLock { $0.channel = channel } }
 
     var bytesBeside: Int { state.withLock { $0.bytes } }

@@ -1,15 +1,16 @@
 import NIOCore
-import NIOHTTPTypes
+import NIOHTTP2
 
 /// `http.deadlines.write` for one stream of HTTP/2, whose peer can hold an answer up by its window alone.
 ///
 /// Bytes that wait for a window never reach the connection, so ``SlowReaderHandler`` does not see them. A stream that
-/// takes nothing more is given up after the deadline, and so is one that does not end once its answer is written.
+/// takes nothing more is given up after the deadline, and so is one that does not end once its answer is written. Stands
+/// before ``StreamCloseHandler``: its close is immediate.
 final class StreamDeadline: ChannelDuplexHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPRequestPart
-    typealias InboundOut = HTTPRequestPart
-    typealias OutboundIn = HTTPResponsePart
-    typealias OutboundOut = HTTPResponsePart
+    typealias InboundIn = HTTP2Frame.FramePayload
+    typealias InboundOut = HTTP2Frame.FramePayload
+    typealias OutboundIn = HTTP2Frame.FramePayload
+    typealias OutboundOut = HTTP2Frame.FramePayload
 
     private let limit: TimeAmount
     private var timer: Scheduled<Void>?
@@ -27,7 +28,7 @@ final class StreamDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data) {
+        if unwrapOutboundIn(data).endsStream {
             isAnswered = true
             start(context)
         }
@@ -65,3 +66,14 @@ final class StreamDeadline: ChannelDuplexHandler, RemovableChannelHandler {
 
 @available(*, unavailable)
 extension StreamDeadline: Sendable {}
+
+extension HTTP2Frame.FramePayload {
+    /// Whether nothing follows it on its stream.
+    var endsStream: Bool {
+        switch self {
+        case .data(let data): data.endStream
+        case .headers(let headers): headers.endStream
+        default: false
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP2
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP2
+
+/// A connection of HTTP/2: NIOHTTP2 with the gateway's limits, and HummingbirdCore's handling of each stream.
+///
+/// HummingbirdHTTP2's own channel cannot be given limits, and ends a connection with each error of one of its streams.
+struct HTTP2ConnectionChannel: Sendable {
+    typealias Stream = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
+
+    struct Value: Sendable {
+        fileprivate let streams: NIOHTTP2Handler.AsyncStreamMultiplexer<Stream>
+    }
+
+    /// What a request does on its stream.
+    let requests: HTTP1Channel
+    /// Of the streams.
+    let connection: GatewayConnection
+
+    /// On the channel's event loop.
+    func setup(channel: any Channel) throws -> Value {
+        let settings = connection.settings
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandlers([
+            IdleStateHandler(allTimeout: .nanoseconds(2 * settings.idle.nanoseconds)), SilenceHandler(),
+            StreamlessDeadline(settings.idle * 2), PeerFrameHandler(head: connection.gateway.services.limits.head),
+        ])
+        let idle = TimeAmount.nanoseconds(settings.idle.nanoseconds)
+        let manager = NIOHTTP2ServerConnectionManagementHandler(
+            eventLoop: channel.eventLoop,
+            configuration: .init(maxIdleTime: idle, maxAge: nil, maxGraceTime: nil, keepalive: nil))
+        let errors = ConnectionErrorHandler()
+        let streams = try pipeline.configureAsyncHTTP2Pipeline(
+            mode: .server, streamDelegate: manager.http2StreamDelegate, frameDelegate: errors,
+            configuration: configuration
+        ) { stream in
+            stream.eventLoop.makeCompletedFuture { try self.stream(stream) }
+        }
+        try pipeline.addHandlers([manager, errors])
+        return Value(streams: streams)
+    }
+
+    /// What floods a connection (resets, settings, pings, empty frames, continuations) is counted by NIOHTTP2, which ends
+    /// it; the rest by ``PeerFrameHandler``.
+    private var configuration: NIOHTTP2Handler.Configuration {
+        let head = connection.gateway.services.limits.head
+        let unpacked = FieldSectionLimits.unpacked * (head + connection.gateway.services.limits.uri)
+        var configuration = NIOHTTP2Handler.Configuration()
+        configuration.connection.initialSettings = [
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: Self.streams),
+            HTTP2Setting(parameter: .maxHeaderListSize, value: unpacked),
+        ]
+        configuration.connection.maximumSequentialContinuationFrames = max(5, unpacked / Self.smallestFrameLimit + 1)
+        return configuration
+    }
+
+    /// Requests of one connection under way at once.
+    private static let streams = 100
+    /// Of a peer that sends frames as long as it may (RFC 9113, section 6.5.2).
+    private static let smallestFrameLimit = 1 << 14
+
+    private func stream(_ channel: any Channel) throws -> Stream {
+        try channel.pipeline.syncOperations.addHandlers([
+            StreamDeadline(connection.settings.write), StreamCloseHandler(), FieldSectionLimits(connection),
+            HTTP2FramePayloadToHTTPServerCodec(), MalformedRequestHandler(),
+        ])
+        return try NIOAsyncChannel(wrappingChannelSynchronously: channel)
+    }
+
+    func handle(value: Value, logger: Logger) async {
+        // What ends a connection is no error of the gateway.
+        try? await withThrowingDiscardingTaskGroup { group in
+            for try await stream in value.streams.inbound {
+                group.addTask { await requests.handle(value: stream, logger: logger) }
+            }
+        }
+    }
+}

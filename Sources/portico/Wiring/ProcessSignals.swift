@@ -1,0 +1,99 @@
+import Dispatch
+import Glibc
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// What `portico serve` does on signals. Whatever an operator or a terminal may send ends it in order or not at all.
+///
+/// SIGTERM, SIGINT and SIGQUIT stop it. SIGUSR2 stops it as well, and then the program begins anew on the same socket.
+/// SIGHUP takes up a renewed certificate. All others are ignored, but for those that cannot be and those of a fault.
+/// Handlers run on a queue of their own: a start may keep all other threads busy.
+final class ProcessSignals: Sendable {
+    enum Request: Sendable {
+        case stop
+        case restart
+        case reload
+    }
+
+    private static let requests: [Int32: Request] = [
+        SIGTERM: .stop, SIGINT: .stop, SIGQUIT: .stop, SIGUSR2: .restart, SIGHUP: .reload,
+    ]
+    /// Their default is to end or to suspend the process. SIGXFSZ is an error of the write where it is ignored.
+    private static let ignored = [
+        SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT, SIGXCPU, SIGXFSZ,
+        SIGTSTP, SIGTTIN, SIGTTOU,
+    ]
+
+    /// Those that the C library leaves to programs.
+    private static var realTime: [Int32] { Array(__libc_current_sigrtmin()...__libc_current_sigrtmax()) }
+
+    private struct State {
+        var isServing = false
+        var isRestartRequested = false
+    }
+
+    private let state = Mutex(State())
+    private let sources: [DispatchSource]
+    private let received: AsyncStream<Request>
+    private let receiver: AsyncStream<Request>.Continuation
+
+    /// The first thing that the process does: from then on no signal ends it otherwise than it should.
+    static func prepare() {
+        for number in ignored + realTime { signal(number, SIG_IGN) }
+        // Nothing has begun that would have to be ended.
+        for (number, request) in requests where request == .stop { signal(number) { _ in _exit(0) } }
+    }
+
+    init() {
+        (received, receiver) = AsyncStream.makeStream()
+        let queue = DispatchQueue(label: "signals")
+        let signals = Self.requests.compactMap { number, request in
+            (DispatchSource.makeSignalSource(signal: number, queue: queue) as? DispatchSource).map { ($0, request) }
+        }
+        sources = signals.map(\.0)
+        for (source, request) in signals {
+            source.setEventHandler { [weak self] in self?.receive(request) }
+            source.resume()
+        }
+    }
+
+    var isRestartRequested: Bool { state.withLock { $0.isRestartRequested } }
+
+    /// From now on a stop drains. Before, it ends the process at once: nobody is served, and the store takes no harm from
+    /// an end at any moment.
+    func beginServing() { state.withLock { $0.isServing = true } }
+
+    /// As they arrive. For one reader.
+    var requests: AsyncStream<Request> { received }
+
+    private func receive(_ request: Request) {
+        let isServing = state.withLock { state in
+            if request == .restart { state.isRestartRequested = true }
+            return state.isServing
+        }
+        if request == .stop, !isServing { _exit(0) }
+        receiver.yield(request)
+    }
+}
+
+/// Carries out what signals request, and ends when that is the end.
+struct SignalService: Service {
+    let signals: ProcessSignals
+    /// Nil: plain HTTP.
+    let certificate: CertificateService?
+    let logger: Logger
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            for await request in signals.requests {
+                guard request == .reload else { return }
+                guard let certificate else {
+                    logger.info("nothing to reload: there is no certificate")
+                    continue
+                }
+                certificate.reload()
+            }
+        }
+    }
+}
