@@ -34,7 +34,7 @@ private struct ExactDigits {
         let hasHiddenBit: UInt64 = number.isNormal ? 1 << 52 : 0
         let power = Int(max(number.exponentBitPattern, 1)) - 1075
         var limbs = DecimalLimbs(number.significandBitPattern | hasHiddenBit)
-        for _ in 0..<abs(power) { limbs.multiply(by: power < 0 ? 5 : 2) }
+        for _ in 0..<power.magnitude { limbs.multiply(by: power < 0 ? 5 : 2) }
         digits = limbs.digits
         exponent = min(power, 0)
     }

@@ -39,6 +39,7 @@ extension QueryLimits {
 
     var tooManyWritten: PorticoError {
         PorticoError(
-            .requestLimitExceeded, "The expansions of a page write at most \(writtenRows) entities; ask for fewer with $top.")
+            .requestLimitExceeded,
+            "The expansions of a page write at most \(writtenRows) entities; ask for fewer with $top.")
     }
 }

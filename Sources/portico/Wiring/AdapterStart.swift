@@ -21,8 +21,8 @@ struct AdapterStart: Sendable {
         try await samples.load(served, in: store)
         try await served.start(
             in: store, accounts: identity.accounts, clock: SystemClock(), live: feeds.signals(of: name), push: push,
-            portal: (portals[name] ?? nil).flatMap { identity.callerUpstream($0) }, serviceOperations: serviceOperations,
-            scratch: scratch)
+            portal: (portals[name] ?? nil).flatMap { identity.callerUpstream($0) },
+            serviceOperations: serviceOperations, scratch: scratch)
     }
 }
 

@@ -1,7 +1,7 @@
 """One file a rule. Each has `check(repository)`, which yields findings; `ALL` is the catalogue."""
 
 from rules import (
-    declared_imports, forbidden_text, formatting, listed_packages, links, named_tests, sizes_and_names, room_arrows,
+    declared_imports, forbidden_text, formatting, listed_packages, links, named_tests, telling_names, room_arrows,
     room_table, strict_targets, traps)
 
 ALL = {
@@ -13,7 +13,7 @@ ALL = {
     "table": room_table,
     "text": forbidden_text,
     "traps": traps,
-    "size": sizes_and_names,
+    "names": telling_names,
     "links": links,
     "tests": named_tests,
 }

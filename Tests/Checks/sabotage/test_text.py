@@ -83,7 +83,7 @@ class Traps(SabotageCase):
 
 
 class Size(SabotageCase):
-    rule = "size"
+    rule = "names"
 
     def test_a_long_file_is_refused(self):
         self.house.write("Sources/Cellar/Jar.swift", "\n" * 301)
@@ -92,8 +92,8 @@ class Size(SabotageCase):
     def test_a_name_that_says_nothing_is_refused(self):
         self.house.write("Sources/Cellar/StringUtils.swift", "struct JarManager {}\n")
         self.assert_refused(
-            "Sources/Cellar/StringUtils.swift: [size] the file's name StringUtils does not say what it is about",
-            "Sources/Cellar/StringUtils.swift:1: [size] the type's name JarManager does not say what it is")
+            "Sources/Cellar/StringUtils.swift: [names] the file's name StringUtils does not say what it is about",
+            "Sources/Cellar/StringUtils.swift:1: [names] the type's name JarManager does not say what it is")
 
 
 class Links(SabotageCase):

@@ -127,6 +127,7 @@ extension HTTPFields {
     init(stored content: StoredContent) {
         self.init(
             content.headers.fields.compactMap { field in
+                // Cannot trap: the few fields of a stored content's answer.
                 HTTPField.Name(field.name).map { HTTPField(name: $0, value: field.value) }
             })
     }
