@@ -126,9 +126,10 @@ import Testing
     }
 
     @Test func `a read whose turn is over ends for a caller that has none`() async throws {
-        let store = try SQLiteStore(
-            SQLiteStoreSettings(
-                path: directory.path, longReads: 2, longReadTurn: .milliseconds(100), clock: FixedClock()))
+        var settings = SQLiteStoreSettings(
+            path: directory.path, longReads: 2, longReadTurn: .milliseconds(100), clock: FixedClock())
+        settings.quickSteps = 500
+        let store = try SQLiteStore(settings)
         let records = try await filled(store, 2_000)
         let reads = ["alice", "bob"].map { name in
             Task {

@@ -59,7 +59,8 @@ import Testing
         #expect(shares.endsTurn(of: first))
         #expect(!shares.endsTurn(of: second))
         #expect(shares.leave(first) == [carols])
-        #expect(!shares.endsTurn(of: second))
+        // Alice has no place any more, and a read of hers waits.
+        #expect(shares.endsTurn(of: second))
     }
 
     @Test func `what a caller keeps is not taken from it`() {
