@@ -80,9 +80,10 @@ class FormatOfABatch(BatchTest):
             deleted, = self.answers([{"id": "gone", "method": "DELETE", "path": note}], content_type=content_type, accept=accept)
             self.assertEqual((deleted["status"], deleted.get("body")), (204, None))
 
-    def test_an_id_that_the_format_cannot_carry_is_refused_before_any_call_is_made(self):
+    def test_an_id_that_a_format_cannot_carry_is_refused_before_any_call_is_made(self):
         answer = self.batch([{"id": "\u0001", "method": "POST", "path": NOTES, "body": {"title": "unnamed"}}], accept=PLIST)
-        self.assertEqual(answer.status, 406)
+        self.assertEqual(answer.status, 400, answer)
+        self.assertIn(b"calls[0].id", answer.body)
         self.assertNotIn("unnamed", self.titles())
 
 

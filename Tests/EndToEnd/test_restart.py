@@ -104,6 +104,7 @@ class Activation(unittest.TestCase):
         try:
             process = subprocess.Popen(
                 ["bash", "-c", f'exec 3<&{kept}; {script}', "portico", *command], cwd=ROOT, pass_fds=[kept],
+                env={name: value for name, value in os.environ.items() if not name.startswith("PORTICO_")},
                 stdout=subprocess.PIPE, stderr=open(self.data.parent / f"{self.data.name}.log", "ab"), text=True)
         finally:
             os.close(kept)

@@ -78,7 +78,7 @@ class Starting(unittest.TestCase):
         return process, folder
 
     def wait_until_signals_are_handled(self, process):
-        """It ignores this one after all others, and nothing has begun before that."""
+        """It ignores this one last of all, and nothing has begun before that."""
         deadline = time.monotonic() + START_SECONDS
         while not self.ignores(process.pid, signal.SIGTTOU):
             self.assertLess(time.monotonic(), deadline)

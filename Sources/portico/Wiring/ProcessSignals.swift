@@ -40,9 +40,9 @@ final class ProcessSignals: Sendable {
 
     /// The first thing that the process does: from then on no signal ends it otherwise than it should.
     static func prepare() {
-        for number in ignored + realTime { signal(number, SIG_IGN) }
         // Nothing has begun that would have to be ended.
         for (number, request) in requests where request == .stop { signal(number) { _ in _exit(0) } }
+        for number in realTime + ignored { signal(number, SIG_IGN) }
     }
 
     init() {

@@ -17,7 +17,7 @@ extension MemoryTables {
         var put: [(EntityName, RecordID)] = []
         for change in changes {
             let current = try change.recordID.flatMap { try table(change.entity).rows[$0] }
-            if let current { _ = try existing(current.id, change, by: viewer) }
+            if let current { try refuseUnlessApplicable(change, to: current, by: viewer) }
             let prepared = try rules.prepare(
                 change.withoutRuled(try table(change.entity).entity), of: current, in: writing(principal, now))
             for first in prepared.first {
@@ -31,6 +31,23 @@ extension MemoryTables {
             try rules.verify(record, of: entity, in: writing(principal, now))
         }
         return WriteReceipt(position: position, records: records)
+    }
+
+    /// Before an adapter's rules see the record: a creation under its id is refused as taken, whoever may see the record.
+    private func refuseUnlessApplicable(_ change: RecordChange, to record: Record, by viewer: Viewer) throws {
+        let entity = try table(change.entity).entity
+        switch change.action {
+        case .create: throw Self.taken(record.id)
+        case .replace(_, _, orCreate: true)
+        where try !matches(viewer.filter(entity.rows.read), record, of: entity)
+            && (change.condition == .none || change.condition == .absent):
+            throw Self.taken(record.id)
+        default: _ = try existing(record.id, change, by: viewer)
+        }
+    }
+
+    private static func taken(_ id: RecordID) -> PorticoError {
+        PorticoError(.recordExists, "There is such a record already.", target: id.text)
     }
 
     func writing(_ caller: Principal, _ now: WireDate) -> RecordWriting {
@@ -68,7 +85,7 @@ extension MemoryTables {
             return try store(id, draft.assigning(id, by: rules), in: rules.entity, by: viewer)
         }
         guard try table(rules.entity.name).rows[id] == nil, !isReserved(id, of: rules.entity, for: viewer) else {
-            throw PorticoError(.recordExists, "There is such a record already.", target: id.text)
+            throw Self.taken(id)
         }
         return try store(id, draft, in: rules.entity, by: viewer)
     }
