@@ -82,12 +82,8 @@ class Traps(SabotageCase):
         self.assert_accepted()
 
 
-class Size(SabotageCase):
+class Names(SabotageCase):
     rule = "names"
-
-    def test_a_long_file_is_refused(self):
-        self.house.write("Sources/Cellar/Jar.swift", "\n" * 301)
-        self.assert_refused("Sources/Cellar/Jar.swift: [size] 301 lines; split it at 300 by what it is about")
 
     def test_a_name_that_says_nothing_is_refused(self):
         self.house.write("Sources/Cellar/StringUtils.swift", "struct JarManager {}\n")
