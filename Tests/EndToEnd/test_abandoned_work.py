@@ -26,7 +26,7 @@ SETTINGS = (
     "--set", "adapters.odata.limits.writtenRows=100000000",
     "--set", "adapters.odata.limits.answerBytes=1099511627776",
     "--set", "adapters.odata.limits.streamSeconds=1",
-    "--set", "http.deadlines.request=1s",
+    "--set", "http.deadlines.request=500ms",
     # With data of its own: what others begin with has few students.
     "--set", "store.streams=8",
     "--set", "http.deadlines.stop=1s",
