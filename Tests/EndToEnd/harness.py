@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import plistlib
+import select
 import shutil
 import signal
 import socket
@@ -135,6 +136,28 @@ class Gateway:
         """Bytes in memory now, or with `VmHWM` the most since the start or since ``forget_peak``."""
         fields = dict(line.split(":", 1) for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines())
         return int(fields[what].split()[0]) * 1024
+
+    def processor_seconds(self):
+        """Used so far."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def wait_until_it_works(self, used, *connections):
+        """Until it has used some processor time more than `used`, or sends something on one of the connections."""
+        end = time.monotonic() + START_SECONDS
+        while self.processor_seconds() - used < 0.2 and not select.select(connections, [], [], 0)[0]:
+            assert time.monotonic() < end, "nothing is worked on"
+            time.sleep(0.02)
+
+    def wait_until_idle(self):
+        """Until a tenth of a processor would be more than it uses. Work that nobody ends fails it."""
+        end, span = time.monotonic() + START_SECONDS, 0.3
+        while True:
+            before = self.processor_seconds()
+            time.sleep(span)
+            if self.processor_seconds() - before < span / 10:
+                return
+            assert time.monotonic() < end, "work goes on"
 
     def forget_peak(self):
         pathlib.Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")

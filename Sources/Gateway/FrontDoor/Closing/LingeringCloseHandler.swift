@@ -6,7 +6,7 @@ import NIOCore
 /// Closing a channel drops what its socket has not taken yet. Closing a socket with unread bytes resets the connection,
 /// and the peer loses what it has not read. So a close has three steps: what was written leaves, the sending side is
 /// closed, and what still arrives is read and discarded until the peer closes too. ``lingering`` and ``discardable``
-/// limit the third step, ``SlowReaderHandler`` the first.
+/// limit the third step, ``SlowReaderHandler`` the first. All of it ends within ``lingering`` after ``ConnectionEndsSoon``.
 ///
 /// It stands behind ``SlowReaderHandler``, whose close is immediate, and before all others. Why it is there:
 /// docs/decisions/0220-close-after-the-last-byte-has-left.md.
@@ -32,6 +32,8 @@ final class LingeringCloseHandler: ChannelDuplexHandler, RemovableChannelHandler
     private var state = State.open
     private var discarded = 0
     private var timer: Scheduled<Void>?
+    /// Closes whatever the state is.
+    private var lastTimer: Scheduled<Void>?
 
     private var isClosing: Bool {
         switch state {
@@ -102,6 +104,10 @@ final class LingeringCloseHandler: ChannelDuplexHandler, RemovableChannelHandler
     }
 
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+        if event is ConnectionEndsSoon {
+            promise?.succeed()
+            return endSoon(context)
+        }
         guard event is ConnectionReset else { return context.triggerUserOutboundEvent(event, promise: promise) }
         let atOnce = linger(l_onoff: 1, l_linger: 0)
         (context.channel as? any SocketOptionProvider)?.setSoLinger(atOnce).whenComplete { _ in promise?.succeed() }
@@ -109,14 +115,22 @@ final class LingeringCloseHandler: ChannelDuplexHandler, RemovableChannelHandler
         context.close(promise: nil)
     }
 
+    private func endSoon(_ context: ChannelHandlerContext) {
+        guard context.channel.isActive, lastTimer == nil else { return }
+        lastTimer = context.eventLoop.assumeIsolated().scheduleTask(in: Self.lingering) { context.close(promise: nil) }
+    }
+
     func channelInactive(context: ChannelHandlerContext) {
-        timer?.cancel()
+        cancelTimers()
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) {
+    func handlerRemoved(context: ChannelHandlerContext) { cancelTimers() }
+
+    private func cancelTimers() {
         timer?.cancel()
-        timer = nil
+        lastTimer?.cancel()
+        (timer, lastTimer) = (nil, nil)
     }
 }
 
@@ -125,6 +139,9 @@ extension LingeringCloseHandler: Sendable {}
 
 /// Resets the connection: its peer is to see that an answer broke off.
 struct ConnectionReset {}
+
+/// Closes the connection within ``LingeringCloseHandler/lingering``, whether or not its peer takes what was written.
+struct ConnectionEndsSoon {}
 
 extension ChannelPipeline.SynchronousOperations {
     /// What every connection has next to its socket, and what everybody behind relies on when closing.

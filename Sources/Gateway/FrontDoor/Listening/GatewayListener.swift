@@ -5,7 +5,8 @@ import NIOExtras
 import NIOPosix
 import ServiceLifecycle
 
-/// Accepts connections and hands each to its channel, until a graceful shutdown; then those that are under way end.
+/// Accepts connections and hands each to its channel, until a graceful shutdown; then those that are under way end. A
+/// cancelled one (`http.deadlines.stop`) ends soon, whatever its peer does.
 ///
 /// It does what HummingbirdCore's server does, which can only listen at addresses that it binds itself.
 struct GatewayListener<Child: ServerChildChannel> {
@@ -48,13 +49,25 @@ struct GatewayListener<Child: ServerChildChannel> {
             do {
                 try await server.executeThenClose { inbound in
                     for try await connection in inbound {
-                        connections.addTask { await child.handle(value: connection, logger: logger) }
+                        connections.addTask { await handle(connection) }
                         arriving.left(connection.channel)
                     }
                 }
+            } catch is CancellationError {
+                logger.notice("connections under way are ended")
             } catch {
                 logger.error("listening failed", metadata: ["detail": "\(error)"])
             }
+        }
+    }
+
+    /// What is cancelled closes its channel and waits until that is closed, which alone would take as long as the peer
+    /// takes its answer.
+    private func handle(_ connection: Child.Value) async {
+        await withTaskCancellationHandler {
+            await child.handle(value: connection, logger: logger)
+        } onCancel: {
+            connection.channel.triggerUserOutboundEvent(ConnectionEndsSoon(), promise: nil)
         }
     }
 
