@@ -62,11 +62,14 @@ public final class AttachmentFiles: AttachmentStore {
         let (layout, limits) = (layout, limits)
         return try await turns.take { turn in
             let upload = AttachmentUpload(
-                place: layout.place(of: digest, from: owner), goal: layout.place(of: digest),
+                owner: layout.name(of: owner), place: layout.place(of: digest, from: owner),
+                goal: layout.place(of: digest),
                 mark: layout.mark(of: digest, by: owner), digest: digest, total: total, now: turn.now)
-            try turn.admit(Int64(bytes.count), isNew: upload.place.fileSize == nil, within: limits)
+            // What comes whole waits for nothing, and a piece that leaves a gap is refused.
+            let waits = offset == 0 && Int64(bytes.count) < total && upload.place.fileSize == nil
+            try turn.admit(Int64(bytes.count), to: upload, waits: waits, within: limits)
             let before = upload.taken
-            defer { turn.note(before, upload.taken) }
+            defer { turn.note(upload, before: before) }
             return try upload.append(bytes, at: offset)
         }
     }
@@ -95,10 +98,15 @@ public struct AttachmentLimits: Sendable, Equatable {
     public var total: Int64
     /// `sync.limits.uploads`: uploads under way.
     public var uploads: Int
+    /// `sync.limits.uploadsPerPrincipal`: those of one owner.
+    public var uploadsPerPrincipal: Int
 
-    public init(each: Int64 = 256 << 20, total: Int64 = 64 << 30, uploads: Int = 10_000) {
+    public init(
+        each: Int64 = 256 << 20, total: Int64 = 64 << 30, uploads: Int = 10_000, uploadsPerPrincipal: Int = 32
+    ) {
         self.each = each
         self.total = total
         self.uploads = uploads
+        self.uploadsPerPrincipal = uploadsPerPrincipal
     }
 }

@@ -11,6 +11,9 @@ struct AttachmentLayout: Sendable {
         let size: Int64
         /// When it was last in use.
         let used: Date
+
+        /// Whose it is, in the layout's words. Only what is uploaded has one.
+        var owner: String { String(place.lastPathComponent.prefix { $0 != "-" }) }
     }
 
     private let whole: URL
@@ -56,7 +59,7 @@ struct AttachmentLayout: Sendable {
         uploaders.appending(path: String(digest.text.prefix(2))).appending(path: digest.text)
     }
 
-    private func name(of owner: String) -> String {
+    func name(of owner: String) -> String {
         Hexadecimal.text(SHA256.hash(data: Array(owner.utf8)).prefix(16))
     }
 
@@ -68,17 +71,24 @@ struct AttachmentLayout: Sendable {
         found(in: parts) { $0.split(separator: "-", maxSplits: 1).last ?? "" }
     }
 
+    /// One of them, by its owner's name in the layout.
+    func upload(of digest: AttachmentDigest, by name: String) -> Found? {
+        found(digest, at: parts.appending(path: "\(name)-\(digest.text)"))
+    }
+
     private func found(in folder: URL, _ digest: (String) -> Substring) -> [Found] {
         folder.namesWithin.compactMap { name in
-            let place = folder.appending(path: name)
-            guard let digest = AttachmentDigest(String(digest(name))),
-                let attributes = try? FileManager.default.attributesOfItem(atPath: place.path),
-                // A link is nobody's attachment.
-                attributes[.type] as? FileAttributeType == .typeRegular,
-                let size = attributes[.size] as? NSNumber, let used = attributes[.modificationDate] as? Date
-            else { return nil }
-            return Found(digest: digest, place: place, size: size.int64Value, used: used)
+            AttachmentDigest(String(digest(name))).flatMap { found($0, at: folder.appending(path: name)) }
         }
+    }
+
+    private func found(_ digest: AttachmentDigest, at place: URL) -> Found? {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: place.path),
+            // A link is nobody's attachment.
+            attributes[.type] as? FileAttributeType == .typeRegular,
+            let size = attributes[.size] as? NSNumber, let used = attributes[.modificationDate] as? Date
+        else { return nil }
+        return Found(digest: digest, place: place, size: size.int64Value, used: used)
     }
 }
 

@@ -5,6 +5,8 @@ import SyncEngine
 
 /// One owner's upload of one attachment.
 struct AttachmentUpload {
+    /// Its owner's name in the layout.
+    let owner: String
     let place: URL
     let goal: URL
     /// There once the owner has uploaded the whole.
@@ -14,10 +16,7 @@ struct AttachmentUpload {
     let now: Date
 
     /// What it takes now, whole or in part.
-    var taken: AttachmentRoom {
-        let part = place.fileSize
-        return AttachmentRoom(bytes: (part ?? 0) + (goal.fileSize ?? 0), uploads: part == nil ? 0 : 1)
-    }
+    var taken: Int64 { (place.fileSize ?? 0) + (goal.fileSize ?? 0) }
 
     func append(_ bytes: [UInt8], at offset: Int64) throws -> AttachmentProgress {
         guard goal.fileSize == nil || mark.fileSize == nil else { return .complete }

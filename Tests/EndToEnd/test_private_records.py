@@ -211,5 +211,54 @@ class Limits(Private):
         self.assertEqual((outcome["outcome"], outcome["reason"]), ("rejected", "request.limitExceeded"))
 
 
+class Invitations(Private):
+    """Whom others bring into rooms, however they write it."""
+
+    settings = ("--set", "adapters.chat.limits.rooms=8")
+
+    def invited(self, name, user="alice", others=()):
+        """Every way to bring somebody into a room, and its answer's code."""
+        own = self.make("POST", "/chat/v1/rooms", {"name": "r"}, user)["room"]["id"]
+        members = [user, name, *others]
+        fields, device = {"name": "r", "members": members}, Device(self.gateway, user)
+        send = self.gateway.send
+        for method, place, body in (
+                ("PATCH", f"{ROOMS}/{own}", {"members": members}), ("PUT", f"{ROOMS}/{own}", fields),
+                ("POST", ROOMS, fields), ("PUT", f"{ROOMS}/{uuid.uuid4()}", fields)):
+            answer = send(method, place, body, user=user)
+            yield f"{method} {place}", answer.json()["error"]["code"] if answer.status >= 400 else "applied"
+        for operation, id in (("update", own), ("create", str(uuid.uuid4()))):
+            outcome = device.change(operation, id, fields if operation == "create" else {"members": members}, collection="rooms")
+            yield f"push {operation}", outcome.get("reason") or outcome["outcome"]
+        if not others:
+            answer = send("PUT", f"/chat/v1/rooms/{own}/members/{name}", {}, user=user)
+            yield "invite", answer.json()["error"]["code"] if answer.status >= 400 else "applied"
+            answer = send("POST", "/chat/v1/rooms", {"name": "r", "members": [name]}, user=user)
+            yield "create", answer.json()["error"]["code"] if answer.status >= 400 else "applied"
+
+    def test_others_leave_an_account_rooms_of_its_own(self):
+        for n in range(6):
+            self.make("POST", "/chat/v1/rooms", {"name": "r", "members": ["carol"]}, ("alice", "bob")[n % 2])
+        for way, told in self.invited("carol"):
+            self.assertEqual(told, "request.limitExceeded", way)
+        for _ in range(2):
+            self.make("POST", ROOMS, {"name": "own", "members": ["carol"]}, "carol")
+        self.expect(self.gateway.send("POST", ROOMS, {"name": "own", "members": ["carol"]}, user="carol"), 400)
+        self.assertEqual(len(self.gateway.get("/chat/v1/rooms", user="carol").json()["rooms"]), 8)
+
+    def test_a_hundred_are_brought_in_at_once(self):
+        for way, told in self.invited("nobody", others=[f"user{n}" for n in range(100)]):
+            self.assertEqual(told, "request.limitExceeded", way)
+
+    def test_who_is_banned_does_not_come_back(self):
+        room = self.make("POST", "/chat/v1/rooms", {"name": "r"}, "bob")["room"]["id"]
+        self.expect(self.gateway.send("PUT", f"/chat/v1/rooms/{room}/bans/alice", {}, user="bob"), 200)
+        members = {"members": ["bob", "alice"]}
+        self.expect(self.gateway.send("PATCH", f"{ROOMS}/{room}", members, user="bob"), 403, "access.denied")
+        outcome = Device(self.gateway, "bob").change("update", room, members, collection="rooms")
+        self.assertEqual((outcome["outcome"], outcome["reason"]), ("rejected", "access.denied"))
+        self.make("PATCH", f"{ROOMS}/{room}", {"banned": [], **members}, "bob")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -207,5 +207,58 @@ class AttachmentRoom(GatewayTest):
         self.expect(put(b"e" * 50, "bytes 0-9/50", b"e" * 10), 202)
 
 
+class WholeBodies(GatewayTest):
+    settings = ("--set", "sync.limits.uploads=2")
+
+    def test_what_comes_whole_takes_no_place_of_an_upload(self):
+        def put(data, user, field=None, piece=None):
+            headers = {"Content-Range": field} if field else {}
+            return self.gateway.request("PUT", path(data), body=piece or data, headers=headers, user=user)
+
+        for name in (b"f", b"g"):
+            self.expect(put(name * 50, "bob", "bytes 0-9/50", name * 10), 202)
+        self.expect(put(b"h" * 50, "bob", "bytes 0-9/50", b"h" * 10), 503, "server.overloaded")
+        self.expect(put(b"h" * 50, "carol"), 201)
+        for name in (b"f", b"g"):
+            self.expect(put(name * 50, "bob", "bytes 10-49/50", name * 40), 201)
+
+
+class UploadShares(GatewayTest):
+    """One account's uploads leave the others theirs."""
+
+    settings = ("--set", "sync.limits.uploads=5", "--set", "sync.limits.uploadsPerPrincipal=3")
+
+    def begin(self, name, user, *expected):
+        data = name * 50
+        answer = self.gateway.request(
+            "PUT", path(data), body=name * 10, headers={"Content-Range": "bytes 0-9/50"}, user=user)
+        return self.expect(answer, *expected)
+
+    def received(self, name, user):
+        answer = self.gateway.request(
+            "PUT", path(name * 50), body=b"", headers={"Content-Range": "bytes */50"}, user=user)
+        return self.expect(answer, 202).json()["received"]
+
+    def test_an_account_beyond_its_share_gives_way_itself(self):
+        for name in (b"a", b"b", b"c"):
+            self.begin(name, "alice", 202)
+        refused = self.begin(b"d", "alice", 503, "server.overloaded")
+        self.assertIn("your uploads", refused.json()["error"]["message"])
+        self.begin(b"d", "bob", 202)
+        self.expect(self.gateway.request("PUT", path(b"e" * 50), body=b"e" * 50, user="bob"), 201)
+        # Nobody went on with two of them for long.
+        partial = os.path.join(self.gateway.data, "attachments", "partial")
+        for name, age in ((b"b", 300), (b"c", 200)):
+            digest = hashlib.sha256(name * 50).hexdigest()
+            found, = (file for file in os.listdir(partial) if file.endswith(digest))
+            then = os.stat(os.path.join(partial, found)).st_mtime - age
+            os.utime(os.path.join(partial, found), (then, then))
+        self.begin(b"d", "alice", 202)
+        self.assertEqual([self.received(name, "alice") for name in (b"a", b"b", b"c", b"d")], [10, 0, 10, 10])
+        self.begin(b"f", "bob", 202)
+        self.begin(b"g", "bob", 503, "server.overloaded")
+        self.assertEqual(self.received(b"d", "bob"), 10)
+
+
 if __name__ == "__main__":
     unittest.main()

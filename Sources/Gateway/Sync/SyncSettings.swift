@@ -23,6 +23,8 @@ public struct SyncSettings: Sendable, Equatable {
     public var attachments = 64 << 30
     /// `sync.limits.uploads`: uploads under way.
     public var uploads = 10_000
+    /// `sync.limits.uploadsPerPrincipal`: those of one principal.
+    public var uploadsPerPrincipal = 32
     /// `sync.attachments.window`: how long an attachment stays that no record names, and an upload that nobody goes on
     /// with.
     public var attachmentWindow = Duration.seconds(7 * 86_400)

@@ -34,7 +34,8 @@ public protocol AttachmentStore: Sendable {
     ///
     /// Throws `record.conflict` for a piece that leaves a gap, `request.invalid` where the whole is something else than
     /// the digest says (the upload is gone then), `request.tooLarge` beyond the largest size, `store.full` where all
-    /// attachments together have their room, `server.overloaded` where too many uploads are under way.
+    /// attachments together have their room, `server.overloaded` where too many uploads are under way, of all or of the
+    /// owner. What comes whole counts as none of them.
     func append(
         _ bytes: [UInt8], at offset: Int64, of total: Int64, to digest: AttachmentDigest, from owner: String
     ) async throws -> AttachmentProgress

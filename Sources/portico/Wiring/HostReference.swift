@@ -123,6 +123,9 @@ enum HostReference {
         ConfigurationKey(
             "sync.limits.uploads", .integer(1...1_000_000), default: "10000", "Uploads of attachments under way."),
         ConfigurationKey(
+            "sync.limits.uploadsPerPrincipal", .integer(1...1_000_000), default: "32",
+            "Those of one account; the one that was left for longest gives way to the next."),
+        ConfigurationKey(
             "sync.attachments.window", .duration, default: "7d",
             "How long an attachment stays that no record names, and an upload that nobody goes on with."),
         ConfigurationKey(

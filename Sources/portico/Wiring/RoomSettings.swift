@@ -36,6 +36,7 @@ extension SyncSettings {
         largestAttachment = values.size("sync.limits.attachment")
         attachments = values.size("sync.limits.attachments")
         uploads = values.integer("sync.limits.uploads")
+        uploadsPerPrincipal = values.integer("sync.limits.uploadsPerPrincipal")
         attachmentWindow = values.duration("sync.attachments.window")
         keptCopies = values.duration("sync.keptCopies")
         offlineWindow = values.duration("sync.offlineWindow")
@@ -57,7 +58,8 @@ extension FeedSettings {
 extension AttachmentLimits {
     init(_ settings: SyncSettings) {
         self.init(
-            each: Int64(settings.largestAttachment), total: Int64(settings.attachments), uploads: settings.uploads)
+            each: Int64(settings.largestAttachment), total: Int64(settings.attachments), uploads: settings.uploads,
+            uploadsPerPrincipal: settings.uploadsPerPrincipal)
     }
 }
 

@@ -16,13 +16,15 @@ extension ChatFunction {
     ) { call in
         let room = try await call.room()
         let name = try await call.accountName(call.text(Inputs.member) ?? "", target: Inputs.member)
+        let rooms = try await call.everything.count(RoomLimits.rooms(of: name), in: Rooms.entity.name)
         let changed = try await call.changeRoom(room.id) { room in
             let members = room.names(Rooms.members)
             guard members.contains(call.caller) else { throw ChatCall.noRoom }
             if members.contains(name) { return nil }
             guard !room.names(Rooms.banned).contains(name) else {
-                throw PorticoError(.accessDenied, "This account is banned from the room.", target: Inputs.member.text)
+                throw RoomLimits.banned(Inputs.member)
             }
+            try RoomLimits.checkInvitation(rooms, of: call.settings.maximumRooms)
             try RoomLimits.check(members + [name], call.settings)
             return ["members": .names(members + [name])]
         }

@@ -6,9 +6,7 @@ enum RoomMembers {
     static func invited(_ member: FieldName, _ call: ChatCall) async throws -> [String] {
         let texts = (call[member].arrayValue ?? []).compactMap(\.stringValue)
         guard texts.count <= Limits.largestInvitation else {
-            throw PorticoError(
-                .requestLimitExceeded, "At most \(Limits.largestInvitation) can be invited at once.",
-                target: member.text)
+            throw RoomLimits.tooManyInvited
         }
         var names = [call.caller]
         for text in texts {
@@ -46,14 +44,32 @@ enum RoomLimits {
     }
 
     static func checkRooms(of name: String, _ call: ChatCall) async throws {
-        let count = try await call.records.count(.listContains(Rooms.members, .string(name)), in: Rooms.entity.name)
+        let count = try await call.records.count(rooms(of: name), in: Rooms.entity.name)
         try checkRooms(count, of: call.settings.maximumRooms)
     }
 
     /// Whether an account that is in `count` rooms may be in one more.
     static func checkRooms(_ count: Int, of maximum: Int) throws(PorticoError) {
-        guard count < maximum else {
-            throw PorticoError(.requestLimitExceeded, "An account can be in at most \(maximum) rooms.")
-        }
+        guard count < maximum else { throw tooManyRooms(maximum) }
+    }
+
+    private static func tooManyRooms(_ maximum: Int) -> PorticoError {
+        PorticoError(.requestLimitExceeded, "An account can be in at most \(maximum) rooms.")
+    }
+
+    /// Whether others may bring an account that is in `count` rooms into one more. A quarter of its rooms is left to
+    /// the account itself, so that nobody keeps it from making and joining rooms.
+    static func checkInvitation(_ count: Int, of maximum: Int) throws(PorticoError) {
+        guard count < maximum - maximum / 4 else { throw tooManyRooms(maximum) }
+    }
+
+    static func rooms(of name: String) -> Filter { .listContains(Rooms.members, .string(name)) }
+
+    static let tooManyInvited = PorticoError(
+        .requestLimitExceeded, "At most \(Limits.largestInvitation) can be invited at once.",
+        target: Rooms.members.text)
+
+    static func banned(_ member: FieldName) -> PorticoError {
+        PorticoError(.accessDenied, "This account is banned from the room.", target: member.text)
     }
 }

@@ -1,16 +1,37 @@
 import AdapterKit
 
-/// The limits of the chat's operations that no field can declare, for every interface through which a room is made.
+/// The limits of the chat's operations that no field can declare, for every interface through which a room is made or
+/// changed. Whether a member is an account cannot be asked within a transaction: a name that is none reaches nothing.
 struct ChatRules: RecordRules {
     let maximumRooms: Int
 
     func prepare(_ change: RecordChange, of record: Record?, in writing: RecordWriting) throws -> PreparedChange {
-        if change.entity == Rooms.entity.name, record == nil {
-            let own = Filter.listContains(Rooms.members, .string(writing.caller.name))
-            try RoomLimits.checkRooms(try writing.moment.count(own, in: Rooms.entity.name), of: maximumRooms)
-        }
+        if change.entity == Rooms.entity.name { try check(change, of: record, in: writing) }
         return PreparedChange(change)
     }
 
     func verify(_ record: Record, of entity: EntityName, in writing: RecordWriting) throws {}
+
+    private func check(_ change: RecordChange, of room: Record?, in writing: RecordWriting) throws {
+        let caller = writing.caller.name
+        if room == nil { try RoomLimits.checkRooms(try rooms(of: caller, writing), of: maximumRooms) }
+        guard let named = change.fields.names(Rooms.members) else { return }
+        let present = room?.names(Rooms.members) ?? []
+        let invited = Set(named).subtracting(present).subtracting([caller])
+        guard invited.count <= Limits.largestInvitation else { throw RoomLimits.tooManyInvited }
+        let banned = change.fields.names(Rooms.banned) ?? room?.names(Rooms.banned) ?? []
+        guard invited.isDisjoint(with: banned) else { throw RoomLimits.banned(Rooms.members) }
+        for name in invited { try RoomLimits.checkInvitation(try rooms(of: name, writing), of: maximumRooms) }
+    }
+
+    private func rooms(of name: String, _ writing: RecordWriting) throws -> Int {
+        try writing.moment.count(RoomLimits.rooms(of: name), in: Rooms.entity.name)
+    }
+}
+
+extension WireDictionary {
+    /// The account names that a list field is set to; nil where it is not set.
+    fileprivate func names(_ field: FieldName) -> [String]? {
+        self[field.text].map { ($0.arrayValue ?? []).compactMap(\.stringValue) }
+    }
 }
