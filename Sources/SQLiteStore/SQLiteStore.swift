@@ -122,6 +122,15 @@ extension SQLiteStore {
         return try await readers.read { try Reader(database: $0, catalogue: catalogue).page(query, in: layout) }
     }
 
+    public func query(_ query: Query, in collection: CollectionID, atMost bytes: Int) async throws -> RecordPage {
+        try query.checkSize()
+        let catalogue = try openCatalogue()
+        let layout = try catalogue.layout(collection)
+        return try await readers.read {
+            try Reader(database: $0, catalogue: catalogue).page(query, in: layout, atMost: bytes)
+        }
+    }
+
     public func count(_ filter: Filter?, in collection: CollectionID) async throws -> Int {
         let catalogue = try openCatalogue()
         let layout = try catalogue.layout(collection)

@@ -145,6 +145,37 @@ class Pulling(GatewayTest):
         self.expect(self.gateway.send("POST", "/sync/v1/push", push, headers={"Cookie": cookie}), 403, "access.csrfRequired")
 
 
+class PagesOfBytes(GatewayTest):
+    settings = (
+        "--set", "store.sampleData=false", "--set", "sync.limits.pageBytes=100KiB", "--set", "http.limits.pageBytes=100KiB")
+
+    def test_a_page_ends_where_its_bytes_do_and_nothing_is_missing(self):
+        alice, bob = (Device(self.gateway, user, collections=["notes"]) for user in ("alice", "bob"))
+        bob.limit = 10_000
+        made = {str(uuid.uuid4()) for _ in range(7)}
+        for identifier in made:
+            fields = {"title": "t", "text": "x" * 45_000, "sharedWith": ["bob"]}
+            self.assertEqual(alice.change("create", identifier, fields)["outcome"], "applied")
+        self.assertEqual(len(bob.ask(None)["operations"]), 2)
+        self.assertEqual(bob.pull(), [], "checksums")
+        self.assertEqual((bob.pages, bob.ids()), (4, made))
+        for identifier in made:
+            self.gateway.send("PATCH", f"/api/v1/notes/notes/{identifier}", {"title": "new"}, user="alice")
+        self.assertEqual(len(bob.ask(bob.checkpoint)["operations"]), 2)
+        self.assertEqual(bob.pull(), [], "checksums")
+        self.assertEqual({fields["title"] for _, fields in bob.rows.values()}, {"new"})
+        self.check_lists(made)
+
+    def check_lists(self, made):
+        found, path = [], "/api/v1/notes/notes?limit=1000"
+        while path:
+            page = self.expect(self.gateway.request("GET", path, user="bob"), 200).json()
+            self.assertLessEqual(len(page["items"]), 2)
+            found += [item["id"] for item in page["items"]]
+            path = page.get("next") and f"/api/v1/notes/notes?limit=1000&cursor={page['next']}"
+        self.assertEqual(sorted(found), sorted(made))
+
+
 class Pushing(GatewayTest):
     def setUp(self):
         self.alice = Device(self.gateway, "alice", collections=["notes"])

@@ -42,7 +42,7 @@ public final class ServedAdapter: Sendable {
     }
 
     /// The records as the caller may see and change them; the only way in which a request reaches them.
-    func records(in store: any Store, for caller: Caller, naming rights: AttachmentRights?) -> any RecordStore {
+    func records(in store: any Store, for caller: Caller, naming rights: AttachmentRights?) -> AdapterRecords {
         AdapterRecords(store: store, declaration: declaration, caller: caller.syncing, naming: rights)
     }
 }

@@ -20,6 +20,8 @@ public struct GatewayLimits: Sendable, Equatable {
     public var formField = 1 << 20
     /// `http.limits.page`: records of a page.
     public var page = 1_000
+    /// `http.limits.pageBytes`: about how large a page's records are together; one record may be larger.
+    public var pageBytes = 8 << 20
     /// `http.limits.batch`: calls in a batch.
     public var batch = 100
     /// `http.limits.batchParallel`: calls of a batch under way at once.

@@ -1,5 +1,6 @@
 import AdapterKit
 import HTTPTypes
+import SyncEngine
 import ValueTree
 
 /// `GET /api/v1/{adapter}/{entity}/{id}`

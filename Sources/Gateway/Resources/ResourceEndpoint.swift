@@ -14,7 +14,7 @@ struct EntityResource: Sendable {
     /// Of the adapter's records, for answers that are kept.
     var position: Revision { services.store.position(of: served.declaration.name) }
 
-    func records(for caller: Caller) -> any RecordStore {
+    func records(for caller: Caller) -> AdapterRecords {
         served.records(in: services.store, for: caller, naming: services.rights)
     }
 

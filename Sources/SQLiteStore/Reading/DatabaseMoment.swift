@@ -40,6 +40,12 @@ extension DatabaseReads {
         return try reader.page(query, in: try catalogue.layout(collection))
     }
 
+    func query(_ query: Query, in collection: CollectionID, atMost bytes: Int) throws -> RecordPage {
+        try control.check()
+        try query.checkSize()
+        return try reader.page(query, in: try catalogue.layout(collection), atMost: bytes)
+    }
+
     func count(_ filter: Filter?, in collection: CollectionID) throws -> Int {
         try control.check()
         return try reader.count(filter, in: try catalogue.layout(collection))

@@ -1,5 +1,6 @@
 import AdapterKit
 import GRDB
+import SyncEngine
 
 /// Reads records of installed collections over one connection that is within a transaction.
 struct Reader {
@@ -16,17 +17,26 @@ struct Reader {
         return try database.rows(statement, layout.record).first
     }
 
-    func page(_ query: Query, in layout: CollectionLayout) throws -> RecordPage {
+    /// The page ends early where its records would be larger than `bytes`, but not before the first one.
+    func page(_ query: Query, in layout: CollectionLayout, atMost bytes: Int = .max) throws -> RecordPage {
         let compiled = try PageCompiler(query, in: layout, FilterCompiler(catalogue: catalogue))
         let total = query.countsAll ? try number(compiled.count()) : nil
-        return try page(compiled, limit: query.limit, total: total)
+        return try page(compiled, limit: query.limit, atMost: bytes, total: total)
     }
 
-    private func page(_ compiled: PageCompiler, limit: Int, total: Int?) throws -> RecordPage {
-        var records = try database.rows(compiled.page(), compiled.layout.record)
-        guard records.count > limit else { return RecordPage(records: records, next: nil, total: total) }
-        records.removeLast()
-        return RecordPage(records: records, next: records.last.map(compiled.cursor), total: total)
+    private func page(_ compiled: PageCompiler, limit: Int, atMost bytes: Int, total: Int?) throws -> RecordPage {
+        let execution = try Execution(database, compiled.page())
+        var records: [Record] = []
+        var size = 0
+        while try execution.step() {
+            let record = try compiled.layout.record(execution.row)
+            size += record.writtenSize
+            guard records.count < limit, records.isEmpty || size <= bytes else {
+                return RecordPage(records: records, next: records.last.map(compiled.cursor), total: total)
+            }
+            records.append(record)
+        }
+        return RecordPage(records: records, next: nil, total: total)
     }
 
     func count(_ filter: Filter?, in layout: CollectionLayout) throws -> Int {

@@ -56,6 +56,15 @@ public struct AdapterRecords: RecordStore {
         return try await store.query(narrowed, in: scope.collection)
     }
 
+    /// A page that ends early where its records would be larger than `bytes` (``Record/writtenSize``).
+    public func query(_ query: Query, in entity: EntityName, atMost bytes: Int) async throws -> RecordPage {
+        let scope = try readable(entity)
+        try query.checkSize()
+        var narrowed = query
+        narrowed.filter = try scope.narrowing(query.filter)
+        return try await store.query(narrowed, in: scope.collection, atMost: bytes)
+    }
+
     public func count(_ filter: Filter?, in entity: EntityName) async throws -> Int {
         let scope = try readable(entity)
         return try await store.count(try scope.narrowing(filter), in: scope.collection)

@@ -18,12 +18,15 @@ public final class RememberingMoment: StoreMoment {
 
     /// Log entries and records that are kept; beyond that it begins to remember anew.
     private static let most = 4_096
+    /// About how large the records are that are kept.
+    private static let mostBytes = 8 << 20
 
     private let moment: any StoreMoment
     private var records: [Row: Record?] = [:]
     private var histories: [Row: [LogEntry]] = [:]
     private var stretches: [Stretch: [LogEntry]] = [:]
     private var kept = 0
+    private var keptBytes = 0
 
     public init(_ moment: any StoreMoment) {
         self.moment = moment
@@ -39,7 +42,7 @@ public final class RememberingMoment: StoreMoment {
         let row = Row(collection: collection, id: id, limit: nil)
         if let known = records[row] { return known }
         let found = try moment.record(id, in: collection, visible: nil)
-        makeRoom(for: 1)
+        makeRoom(for: 1, bytes: found?.writtenSize ?? 0)
         records[row] = .some(found)
         return found
     }
@@ -62,19 +65,25 @@ public final class RememberingMoment: StoreMoment {
         return found
     }
 
-    private func makeRoom(for count: Int) {
+    private func makeRoom(for count: Int, bytes: Int = 0) {
         kept += count + 1
-        guard kept > Self.most else { return }
+        keptBytes += bytes
+        guard kept > Self.most || keptBytes > Self.mostBytes else { return }
         records = [:]
         histories = [:]
         stretches = [:]
         kept = count + 1
+        keptBytes = bytes
     }
 }
 
 extension RememberingMoment {
     public func query(_ query: Query, in collection: CollectionID) throws -> RecordPage {
         try moment.query(query, in: collection)
+    }
+
+    public func query(_ query: Query, in collection: CollectionID, atMost bytes: Int) throws -> RecordPage {
+        try moment.query(query, in: collection, atMost: bytes)
     }
 
     public func count(_ filter: Filter?, in collection: CollectionID) throws -> Int {

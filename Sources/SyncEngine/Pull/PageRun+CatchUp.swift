@@ -10,26 +10,65 @@ extension PageRun {
     /// Counts and checksums follow the log exactly: each is what the scope was at the position.
     mutating func catchUp() throws {
         var scanned = 0
-        while !isCaughtUp, room > 0, scanned < limits.scan {
+        while !isCaughtUp, !isFull, scanned < limits.scan {
             let limit = min(room, limits.scan - scanned)
-            let entries = try moment.changes(after: checkpoint.position, limit: limit)
+            let found = try moment.changes(after: checkpoint.position, limit: limit)
+            let (count, records) = try fitting(found)
+            let entries = found.prefix(count)
             let last = entries.last?.position ?? moment.position
-            let end = entries.count < limit ? moment.position : last
-            try tell(Stretch(entries, from: checkpoint.position, to: end))
+            let isAll = count == found.count
+            let end = isAll && count < limit ? moment.position : last
+            try tell(Stretch(entries, records, from: checkpoint.position, to: end))
             checkpoint.position = end
-            scanned += entries.count
+            scanned += count
+            if !isAll { bytes = 0 }
         }
+    }
+
+    /// How many of the entries concern rows that fit into the page, at least one; and rows that were read for it, no more
+    /// of them than a page holds.
+    private func fitting(_ entries: [LogEntry]) throws -> (count: Int, records: [Row: Record?]) {
+        var records: [Row: Record?] = [:]
+        var seen: Set<Row> = []
+        var (size, kept) = (0, 0)
+        for (index, entry) in entries.enumerated() {
+            let row = Row(collection: entry.collection, id: entry.id)
+            guard seen.insert(row).inserted, let scope = sentScope(of: row) else { continue }
+            let record = try moment.record(row.id, in: row.collection, visible: nil)
+            let recordSize = record?.writtenSize ?? 0
+            if let record, try scope.holds(RowState(record), at: moment.position, in: memberships) {
+                size += recordSize
+            }
+            if index > 0, size > bytes { return (index, records) }
+            guard kept + recordSize <= bytes else { continue }
+            kept += recordSize
+            records[row] = .some(record)
+        }
+        return (entries.count, records)
+    }
+
+    /// The scope that the row belongs to, where the walk has passed the row.
+    private func sentScope(of row: Row) -> Scope? {
+        for state in checkpoint.scopes where state.walk != .before {
+            guard let scope = scopes[state.name], scope.visible != .never, scope.collection.id == row.collection
+            else { continue }
+            return scope.key(of: row.id).flatMap { state.covers($0) ? scope : nil }
+        }
+        return nil
     }
 
     /// A piece of the log, and which rows it concerns.
     private struct Stretch {
         let from: Revision
         let to: Revision
+        /// Rows as they are now, as far as they have been read; nil: not there.
+        let records: [Row: Record?]
         private(set) var rows: [CollectionID: [RecordID]] = [:]
 
-        init(_ entries: [LogEntry], from: Revision, to: Revision) {
+        init(_ entries: ArraySlice<LogEntry>, _ records: [Row: Record?], from: Revision, to: Revision) {
             self.from = from
             self.to = to
+            self.records = records
             var seen: Set<Row> = []
             for entry in entries where seen.insert(Row(collection: entry.collection, id: entry.id)).inserted {
                 rows[entry.collection, default: []].append(entry.id)
@@ -53,7 +92,9 @@ extension PageRun {
 
     private mutating func tell(_ id: RecordID, of scope: Scope, _ index: Int, _ stretch: Stretch) throws {
         guard let key = scope.key(of: id), checkpoint.scopes[index].covers(key) else { return }
-        let (record, stretches) = try history.trace(id, in: scope.collection.id, since: stretch.from)
+        let (record, stretches) = try history.trace(
+            id, in: scope.collection.id, since: stretch.from,
+            known: stretch.records[Row(collection: scope.collection.id, id: id)])
         let state = stretches.state(at: stretch.to)
         try move(id, scope, index, from: (stretches.last?.state, stretch.from), to: (state, stretch.to))
         let isSeen = try scope.holds(stretches.first?.state, at: moment.position, in: memberships)
@@ -99,11 +140,11 @@ extension PageRun {
             }
             for move in [Memberships.Move.once, .backAgain] {
                 guard let groups = moved[move] else { continue }
-                let rows = try rows(of: scope, in: groups, by: group)
-                guard stretch.to == moment.position, rows.count <= limits.regrant else {
+                let page = try rows(of: scope, in: groups, by: group)
+                guard stretch.to == moment.position, page.next == nil, page.records.count <= limits.regrant else {
                     return begin(index, again: scope)
                 }
-                for row in rows where handled.insert(row.id).inserted {
+                for row in page.records where handled.insert(row.id).inserted {
                     try regrant(row, scope, index, stretch, tellsAgain: move == .backAgain)
                 }
             }
@@ -113,7 +154,7 @@ extension PageRun {
     private mutating func regrant(
         _ row: Record, _ scope: Scope, _ index: Int, _ stretch: Stretch, tellsAgain: Bool
     ) throws {
-        let state = RowState(revision: row.revision, values: row.fields)
+        let state = RowState(row)
         guard checkpoint.scopes[index].covers(row[scope.collection.entity.key.field]) else { return }
         let had = try scope.holds(state, at: stretch.from, in: memberships)
         let has = try scope.holds(state, at: stretch.to, in: memberships)
@@ -126,11 +167,11 @@ extension PageRun {
         add(scope, row.id, row.revision, .remove)
     }
 
-    private func rows(of scope: Scope, in groups: [RecordID], by group: GroupRelation) throws -> [Record] {
+    private func rows(of scope: Scope, in groups: [RecordID], by group: GroupRelation) throws -> RecordPage {
         let values = groups.compactMap { scope.value(of: $0, in: group.through) }
         let query = Query(
             .oneOf(group.through, values), limit: min(limits.regrant + 1, Query.maximumLimit))
-        return try moment.query(query, in: scope.collection.id).records
+        return try moment.query(query, in: scope.collection.id, atMost: bytes)
     }
 }
 

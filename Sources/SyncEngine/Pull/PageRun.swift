@@ -11,6 +11,8 @@ struct PageRun {
     let memberships: Memberships
     /// Operations that still fit.
     var room: Int
+    /// Bytes of records that still fit; below zero where a record alone was larger.
+    var bytes: Int
     var operations: [RecordOperation] = []
     var reset: [String] = []
 
@@ -22,14 +24,18 @@ struct PageRun {
         self.moment = moment
         self.limits = limits
         self.room = room
+        bytes = limits.pageBytes
         history = RowHistory(moment: moment)
         memberships = Memberships(history)
     }
+
+    var isFull: Bool { room <= 0 || bytes <= 0 }
 
     var isCaughtUp: Bool { checkpoint.position == moment.position }
 
     mutating func put(_ record: Record, of scope: Scope) {
         add(scope, record.id, record.revision, .put(RecordFields(record.fields)))
+        bytes -= record.writtenSize
     }
 
     mutating func add(_ scope: Scope, _ id: RecordID, _ revision: Revision, _ kind: RecordOperation.Kind) {
@@ -67,7 +73,7 @@ extension PageRun {
         guard isCaughtUp else { return }
         for index in checkpoint.scopes.indices {
             guard let scope = scopes[checkpoint.scopes[index].name] else { continue }
-            while checkpoint.scopes[index].walk != .done, room > 0 { try step(index, scope) }
+            while checkpoint.scopes[index].walk != .done, !isFull { try step(index, scope) }
         }
     }
 
@@ -79,7 +85,7 @@ extension PageRun {
         let key = scope.collection.entity.key.field
         var query = Query(scope.visible, order: [SortKey(key)], limit: min(room, Query.maximumLimit))
         if case .through(let last) = checkpoint.scopes[index].walk { query.start = .after(Cursor(values: [last])) }
-        let page = try moment.query(query, in: scope.collection.id)
+        let page = try moment.query(query, in: scope.collection.id, atMost: bytes)
         for record in page.records {
             put(record, of: scope)
             checkpoint.scopes[index].checksum.add(
@@ -87,6 +93,8 @@ extension PageRun {
         }
         if let last = page.records.last, page.next != nil {
             checkpoint.scopes[index].walk = .through(last[key])
+            // The next record did not fit: it would not fit alone into what is left of the page either.
+            if page.records.count < query.limit { bytes = 0 }
         } else {
             checkpoint.scopes[index].walk = .done
         }

@@ -5,6 +5,13 @@ import SyncMessages
 struct RowState: Sendable, Equatable {
     let revision: Revision
     let values: WireDictionary
+
+    init(revision: Revision, values: WireDictionary) {
+        self.revision = revision
+        self.values = values
+    }
+
+    init(_ record: Record) { self.init(revision: record.revision, values: record.fields) }
 }
 
 /// Rows as they are at a moment and as they were at earlier positions, which the log's entries tell.
@@ -17,12 +24,13 @@ struct RowHistory {
         let until: Revision
     }
 
-    /// The row now, and its stretches since `position`, the newest first: the last one tells how it was there.
+    /// The row now, and its stretches since `position`, the newest first: the last one tells how it was there. `known` is
+    /// the row now, where it has been read already; within it, nil stands for a row that is not there.
     func trace(
-        _ id: RecordID, in collection: CollectionID, since position: Revision
+        _ id: RecordID, in collection: CollectionID, since position: Revision, known: Record?? = nil
     ) throws -> (record: Record?, stretches: [Stretch]) {
-        let record = try moment.record(id, in: collection, visible: nil)
-        var state = record.map { RowState(revision: $0.revision, values: $0.fields) }
+        let record = try known ?? moment.record(id, in: collection, visible: nil)
+        var state = record.map(RowState.init)
         var stretches = [Stretch(state: state, until: moment.position)]
         for entry in try entries(of: id, in: collection, since: position) {
             // A migration notes no values: the rules' fields are as they are after it.

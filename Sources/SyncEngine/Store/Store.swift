@@ -18,6 +18,10 @@ public protocol Store: Sendable {
 
     func query(_ query: Query, in collection: CollectionID) async throws -> RecordPage
 
+    /// The same, but the page ends early where its records would be larger than `bytes` (``Record/writtenSize``), as if
+    /// the query's limit were reached. Whatever its size, the first record is in it.
+    func query(_ query: Query, in collection: CollectionID, atMost bytes: Int) async throws -> RecordPage
+
     func count(_ filter: Filter?, in collection: CollectionID) async throws -> Int
 
     /// All of the changes or none.
@@ -72,6 +76,10 @@ public protocol Store: Sendable {
 }
 
 extension Store {
+    public func query(_ query: Query, in collection: CollectionID, atMost bytes: Int) async throws -> RecordPage {
+        try await atOneMoment { try $0.query(query, in: collection, atMost: bytes) }
+    }
+
     /// At one moment, and then piece by piece: for stores that cannot go on reading while somebody takes what they found.
     public func pieces(
         within time: Duration, _ body: @escaping @Sendable (any StoreMoment, any PieceOutput) throws -> Void

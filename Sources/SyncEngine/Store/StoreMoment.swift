@@ -20,6 +20,10 @@ public protocol StoreMoment {
 
     func query(_ query: Query, in collection: CollectionID) throws -> RecordPage
 
+    /// The same, but the page ends early where its records would be larger than `bytes` (``Record/writtenSize``), as if
+    /// the query's limit were reached. Whatever its size, the first record is in it.
+    func query(_ query: Query, in collection: CollectionID, atMost bytes: Int) throws -> RecordPage
+
     func count(_ filter: Filter?, in collection: CollectionID) throws -> Int
 
     /// Gives the relation's rows, as far as `visible` lets them be seen. Throws `request.invalid` for what means nothing,
@@ -50,6 +54,16 @@ public protocol StoreMoment {
 
 extension StoreMoment {
     public func checkCancellation() throws { try Task.checkCancellation() }
+
+    /// For stores in memory: it looks at all records that the query's limit allows.
+    public func query(_ query: Query, in collection: CollectionID, atMost bytes: Int) throws -> RecordPage {
+        let page = try self.query(query, in: collection)
+        let count = page.count(within: bytes)
+        guard count < page.records.count else { return page }
+        var shorter = query
+        shorter.limit = count
+        return try self.query(shorter, in: collection)
+    }
 
     public func rows(
         _ relation: Relation, seen visible: VisibleRows, _ receive: (any RowValues) throws -> Void

@@ -56,6 +56,9 @@ enum HostReference {
         ConfigurationKey(
             "http.limits.formField", .size, default: "1MiB", "One field of a form, name and value as they are sent."),
         ConfigurationKey("http.limits.page", .integer(1...10_000), default: "1000", "Records of a page."),
+        ConfigurationKey(
+            "http.limits.pageBytes", .size, default: "8MiB",
+            "The records of a page, about; a page ends early there, but has one record at least."),
         ConfigurationKey("http.limits.batch", .integer(1...1_000), default: "100", "Calls in a batch."),
         ConfigurationKey("http.limits.batchParallel", .integer(1...100), default: "8", "Calls of a batch at once."),
         ConfigurationKey(
@@ -109,6 +112,9 @@ enum HostReference {
         ConfigurationKey("sync.limits.page", .integer(1...10_000), default: "1000", "Operations of a page."),
         ConfigurationKey(
             "sync.limits.largestPage", .integer(1...10_000), default: "10000", "The same where a device asks for more."),
+        ConfigurationKey(
+            "sync.limits.pageBytes", .size, default: "8MiB",
+            "The records of a page, about; a page ends early there, but has one record at least."),
         ConfigurationKey(
             "sync.limits.scan", .integer(100...1_000_000), default: "20000", "Log entries looked at for one page."),
         ConfigurationKey(

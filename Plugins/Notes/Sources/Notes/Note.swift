@@ -6,6 +6,7 @@ enum Note {
 
     static let maximumTitleLength = 200
     static let maximumTextLength = 100_000
+    static let maximumAttachments = 20
 
     static let entity = Entity(
         entityName, summary: "A note of one owner, who may share it.", key: EntityKey(Fields.id),
@@ -23,7 +24,7 @@ enum Note {
                 summary: "The accounts that may read it too."),
             Field(Fields.modified, .date, source: .modifiedAt),
             Field(
-                Fields.attachments, .list(of: digest), defaultValue: [],
+                Fields.attachments, .list(of: digest), defaultValue: [], maximumCount: maximumAttachments,
                 summary: "SHA-256 digests of what was uploaded with it."),
         ],
         indexes: [Index([Fields.owner, Fields.modified])],

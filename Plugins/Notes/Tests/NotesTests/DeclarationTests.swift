@@ -15,6 +15,12 @@ import Testing
     #expect(notes.field("modified")?.source == .modifiedAt)
 }
 
+@Test func `Every list of a note has an end`() throws {
+    let notes = try Declared.notes()
+    #expect(notes.field("sharedWith")?.maximumCount == 100)
+    #expect(notes.field("attachments")?.maximumCount == 20)
+}
+
 @Test func `Every field that the entity names elsewhere is declared`() throws {
     let notes = try Declared.notes()
     let named = [notes.key.field] + notes.indexes.flatMap(\.fields) + notes.searchFields

@@ -41,6 +41,29 @@ extension StoreConformance {
             try expectEqual(try await page(0, limit: 0).records, [], "no rows")
             try expectEqual(try await store.own.query(Query(), in: "items").total, nil, "a total nobody asked for")
         },
+        ConformanceCase("a page ends where its bytes do, after the first record at least, and goes on") { store in
+            for (id, size) in [("a", 100), ("b", 100), ("c", 2_000), ("d", 100)] {
+                let note = WireValue.string(String(repeating: "n", count: size))
+                try await store.own.create(["id": .string(id), "name": "n", "note": note], in: "items")
+            }
+            let whole = try await store.own.query(Query(), in: "items").records
+            let bytes = whole[0].writtenSize + whole[1].writtenSize
+            for order in [[SortKey("id")], [SortKey("rank"), SortKey("id")]] {
+                var query = Query(order: order, countsAll: true)
+                var pages: [[String]] = []
+                while true {
+                    let page = try await store.own.query(query, in: "items", atMost: bytes)
+                    try expectEqual(page.total, 4, "the total")
+                    pages.append(page.records.map(\.id.text))
+                    guard let next = page.next else { break }
+                    query.start = .after(next)
+                }
+                try expectEqual(pages, [["a", "b"], ["c"], ["d"]], "the pages")
+            }
+            let all = try await store.own.query(Query(), in: "items", atMost: bytes * 100)
+            try expectEqual(all.records.count, 4, "a page that is large enough")
+            try expectEqual(all.next, nil, "its cursor")
+        },
         ConformanceCase("a cursor of another order is record.cursorInvalid") { store in
             let cursors = [[], ["a", "b", "c"], [.null], [1]].map { Cursor(values: $0) }
             for cursor in cursors {

@@ -38,6 +38,7 @@ struct SimulatedServer {
         var limits = PullLimits()
         limits.scan = 40
         limits.regrant = 4
+        limits.pageBytes = 1_000
         let pulls = PullMachine(catalogue: catalogue, epoch: epoch, seal: PlainSeal(), limits: limits)
         return (store, pulls, PushMachine(catalogue: catalogue, epoch: epoch, seal: PlainSeal()))
     }

@@ -14,7 +14,7 @@ struct PlainDevice {
     private(set) var rows: [Key: RecordCopy] = [:]
     private(set) var completion: PullCompletion?
     private var staged: [Key: RecordCopy] = [:]
-    private var next: String?
+    private(set) var next: String?
 
     init(_ principal: Principal) { self.principal = principal }
 

@@ -72,6 +72,57 @@ import Testing
         return (world, device)
     }
 
+    @Test func `a page ends where its bytes do, at the walk and at changes, and nothing is missing`() async throws {
+        var limits = PullLimits()
+        limits.pageBytes = 2_500
+        let world = try await SyncWorld(limits: limits)
+        let text = WireValue.string(String(repeating: "x", count: 1_000))
+        let large = WireValue.string(String(repeating: "x", count: 9_000))
+        for index in 0..<7 {
+            try await world.own.create(
+                ["id": .string("n\(index)"), "sharedWith": ["ann"], "text": index == 3 ? large : text], in: "notes")
+        }
+        var device = PlainDevice(ann)
+        let walk = try await counts(of: &device, world)
+        #expect(walk == [2, 1, 1, 2, 1])
+        for index in 0..<7 { try await world.own.update("n\(index)", ["title": "new"], in: "notes") }
+        #expect(try await counts(of: &device, world) == walk)
+        #expect(device.ids(in: "notes").count == 7)
+        #expect(device.disagreeing == [])
+    }
+
+    @Test func `a group with more bytes than a page is sent page by page`() async throws {
+        var limits = PullLimits()
+        limits.pageBytes = 2_500
+        let world = try await SyncWorld(limits: limits)
+        let text = WireValue.string(String(repeating: "x", count: 1_000))
+        try await world.own.create(["id": "r", "members": ["ben"]], in: "rooms")
+        for index in 0..<5 {
+            try await world.own.create(
+                ["id": .string("m\(index)"), "room": "r", "author": "ben", "text": text], in: "messages")
+        }
+        var device = PlainDevice(ann)
+        try await device.pull(world)
+        try await world.own.update("r", ["members": ["ann"]], in: "rooms")
+        let pages = try await counts(of: &device, world)
+        #expect(pages.allSatisfy { $0 <= 3 } && pages.count > 2)
+        #expect(device.ids(in: "messages").count == 5)
+        #expect(device.disagreeing == [])
+    }
+
+    /// Operations of each page of one pull.
+    private func counts(of device: inout PlainDevice, _ world: SyncWorld) async throws -> [Int] {
+        var counts: [Int] = []
+        var isDone = false
+        while !isDone {
+            let page = try await world.page(
+                PullRequest(checkpoint: device.next ?? device.checkpoint, limit: 10_000), for: device.principal)
+            counts.append(page.operations.count)
+            isDone = try await device.step(world, limit: 10_000)
+        }
+        return counts
+    }
+
     @Test func `a role that is lost takes with it what it showed`() async throws {
         let world = try await SyncWorld()
         try await world.own.create(["id": "m", "room": "r", "author": "ben"], in: "messages")

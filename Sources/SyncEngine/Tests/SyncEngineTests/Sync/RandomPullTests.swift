@@ -11,6 +11,7 @@ import Testing
         var random = Seeded(seed)
         var limits = PullLimits()
         limits.scan = random.number(2...30)
+        limits.pageBytes = random.number(1...600)
         limits.regrant = random.number(1...6)
         let world = try await SyncWorld(limits: limits)
         var devices = ["ann", "ben", "cid"].map { PlainDevice(SyncWorld.user($0, region: "north")) }
@@ -39,6 +40,7 @@ import Testing
         var random = Seeded(seed)
         var limits = PullLimits()
         limits.scan = random.number(2...30)
+        limits.pageBytes = random.number(1...600)
         let world = try await SyncWorld(limits: limits)
         var devices = ["ann", "ben", "cid"].map { PlainDevice(SyncWorld.user($0, region: "north")) }
         for _ in 0..<30 {
