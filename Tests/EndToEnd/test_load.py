@@ -168,6 +168,63 @@ class UnderWay(GatewayTest):
         self.assertTrue(self.tell(asked).startswith(b"HTTP/1.1 200 "))
 
 
+class SlowBodies(GatewayTest):
+    """Bodies that come slowly, but fast enough for `http.limits.readRate`, leave places for other addresses."""
+
+    settings = ("--set", "http.limits.inFlight=40", "--set", "http.limits.urgent=0")
+    FULL = json.dumps({"username": "alice", "password": "portico-demo"}).encode()
+    HEAD = b"POST /auth/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n"
+
+    def connect(self, address):
+        connection = socket.create_connection(
+            ("127.0.0.1", self.gateway.port), timeout=60, source_address=(address, 0))
+        self.addCleanup(connection.close)
+        return connection
+
+    def slow(self, address, more=b""):
+        connection = self.connect(address)
+        connection.sendall(self.HEAD % (100_000, more) + b" " * 700)
+        return connection
+
+    def sign_in(self, address):
+        """The status of a request whose body comes a little after its head."""
+        with self.connect(address) as connection:
+            connection.sendall(self.HEAD % (len(self.FULL), b"Connection: close\r\n"))
+            time.sleep(0.05)
+            connection.sendall(self.FULL)
+            return int(read_all(connection).split()[1])
+
+    def answered(self, connections, count):
+        """Those that have been answered, once there are so many."""
+        deadline = time.monotonic() + 30
+        while len(found := select.select(connections, [], [], 0.1)[0]) < count:
+            self.assertLess(time.monotonic(), deadline, f"{len(found)} are answered instead of {count}")
+        return found
+
+    def until_served(self, address):
+        deadline = time.monotonic() + 30
+        while self.sign_in(address) != 200:
+            self.assertLess(time.monotonic(), deadline, "no share is given back")
+
+    def test_another_address_is_served_while_one_sends_slowly(self):
+        for more in (b"", b"Connection: close\r\n"):
+            with self.subTest(more):
+                held = [self.slow("127.0.0.2", more) for _ in range(60)]
+                self.answered(held, 20)
+                self.assertEqual([self.sign_in("127.0.0.1") for _ in range(3)], [200] * 3)
+                self.assertEqual(self.sign_in("127.0.0.2"), 503)
+                refused = self.answered(held, 50)
+                self.assertEqual(len(refused), 50)
+                for connection in refused:
+                    head, _, body = connection.recv(65536).partition(b"\r\n\r\n")
+                    self.assertRegex(head, rb"^HTTP/1.1 503 ")
+                    self.assertIn(b"retry-after: 1", head.lower())
+                    self.assertEqual(json.loads(body)["error"]["code"], "server.overloaded")
+                for connection in held:
+                    connection.close()
+                self.until_served("127.0.0.2")
+
+
 class Kernel(GatewayTest):
     """What waits in the kernel: connections that nobody took yet, and bytes that nobody read."""
 

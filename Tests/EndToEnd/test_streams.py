@@ -1,5 +1,7 @@
 """HTTP/2: served like HTTP/1.1, and every way to make it work for nothing ends the connection and nothing else."""
 
+import json
+import socket
 import struct
 import time
 import unittest
@@ -359,6 +361,65 @@ class Abuse(Streams):
         connection = self.connect()
         connection.send(SETTINGS, flags=ACK)
         connection.until_ended()
+
+
+class SlowBodies(unittest.TestCase):
+    """The share of an address holds for the streams of all its connections."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.gateway = SecureGateway("--set", "http.limits.inFlight=40", "--set", "http.limits.urgent=0")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.gateway.remove()
+
+    def connect(self, address):
+        plain = socket.create_connection(
+            ("127.0.0.1", self.gateway.port), timeout=60, source_address=(address, 0))
+        connection = Connection(self.gateway.port, over=streams.trusting_nobody().wrap_socket(plain))
+        self.addCleanup(connection.close)
+        return connection
+
+    def send(self, connection, stream, length, body, flags=0):
+        fields = [("content-type", "application/json"), *([("content-length", str(length))] if length else [])]
+        connection.send(HEADERS, request("/auth/login", "POST", fields), END_HEADERS, stream)
+        connection.send(DATA, body, flags, stream)
+
+    def sign_in(self, address):
+        body = json.dumps({"username": "alice", "password": "portico-demo"}).encode()
+        connection = self.connect(address)
+        self.send(connection, 1, len(body), body, END_STREAM)
+        return connection.answer(1)[0]
+
+    def test_another_address_is_served_while_one_sends_slowly(self):
+        for length in (100_000, None):
+            with self.subTest(length):
+                held = [self.connect("127.0.0.2") for _ in range(2)]
+                for connection in held:
+                    for stream in range(1, 61, 2):
+                        self.send(connection, stream, length, b" " * 700)
+                for connection in held:
+                    connection.socket.settimeout(0.5)
+                refused = [status for connection in held for status in self.answered(connection)]
+                self.assertEqual(self.sign_in("127.0.0.1"), 200)
+                self.assertEqual(refused, [503] * 50)
+                for connection in held:
+                    connection.close()
+                deadline = time.monotonic() + 30
+                while self.sign_in("127.0.0.2") != 200:
+                    self.assertLess(time.monotonic(), deadline, "no share is given back")
+
+    def answered(self, connection):
+        """The statuses of the streams that are answered until nothing more comes."""
+        found = []
+        try:
+            while True:
+                kind, _, stream, _ = connection.receive()
+                if kind == HEADERS:
+                    found.append(connection.status(stream))
+        except TimeoutError:
+            return found
 
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+import AdapterKit
 import Testing
 
 @testable import Gateway
@@ -55,6 +56,43 @@ import Testing
         #expect(shares.leave(place("noisy", "x")) == [3])
         #expect(shares.giveUp(1) && !shares.giveUp(1))
         #expect(shares.leave(place("other", "x")) == [2])
+    }
+
+    @Test func oneAddressWaitsForNoMoreBodiesThanItsShare() {
+        var shares = AddressShares(perAddress: 2)
+        #expect(shares.take("a") && shares.take("a") && shares.isFull("a"))
+        #expect(!shares.take("a") && !shares.isFull("b") && shares.take("b"))
+        shares.leave("a")
+        #expect(!shares.isFull("a") && shares.take("a") && !shares.take("a"))
+        for address in ["a", "a", "b"] { shares.leave(address) }
+        #expect(shares.isEmpty)
+        shares.leave("nobody")
+        #expect(shares.isEmpty)
+    }
+
+    @Test func theShareOfIncompleteBodiesIsAQuarterUnlessItIsSet() {
+        var limits = GatewayLimits()
+        #expect(limits.incompleteShare == 256)
+        limits.inFlight = 3
+        #expect(limits.incompleteShare == 1)
+        limits.incompletePerAddress = 7
+        #expect(limits.incompleteShare == 7)
+    }
+
+    @Test func aBodyThatIsNotReadToItsEndGivesItsShareBack() async throws {
+        let bodies = IncompleteBodies(perAddress: 1)
+        let network = ["2001:db8::1", "2001:db8::2"]
+        let read = try await bodies.read(from: network[0]) {
+            #expect(throws: PorticoError.self) { try bodies.check(network[1]) }
+            #expect(throws: Never.self) { try bodies.check("2001:db8:0:1::1") }
+            await #expect(throws: PorticoError.self) { try await bodies.read(from: network[1]) { [] } }
+            return [1]
+        }
+        #expect(read == [1])
+        await #expect(throws: CancellationError.self) {
+            try await bodies.read(from: network[0]) { throw CancellationError() }
+        }
+        #expect(throws: Never.self) { try bodies.check(network[1]) }
     }
 
     @Test func aRouteCoversItsPathAndWhatIsBelow() {

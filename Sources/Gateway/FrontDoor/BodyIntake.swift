@@ -22,6 +22,8 @@ final class BodyIntake: Sendable {
 
     private let pieces: BodyPieces
     private let announced: Int?
+    /// Whether the head says that there is a body. A stream may have one without a word.
+    let isAnnounced: Bool
     private let state: Mutex<State>
 
     /// Whether a request is a stream among others, whose body needs no announcement and no reuse.
@@ -33,13 +35,17 @@ final class BodyIntake: Sendable {
         self.pace = pace
         pieces = BodyPieces(request.body)
         announced = request.headers[.contentLength].flatMap { Int($0) }
-        let hasBody =
-            (announced ?? 0) > 0 || request.headers[.transferEncoding] != nil || (isStream && announced == nil)
+        isAnnounced = (announced ?? 0) > 0 || request.headers[.transferEncoding] != nil
+        let hasBody = isAnnounced || (isStream && announced == nil)
         state = Mutex(hasBody ? .unread : .complete)
     }
 
-    var source: RequestBodySource {
-        state.withLock { $0 } == .complete ? .bytes([]) : .stream { limit in try await self.collect(upTo: limit) }
+    /// A body that has to be waited for counts among its peer's (``IncompleteBodies``) while it is read.
+    func source(from peer: String, _ incomplete: IncompleteBodies) -> RequestBodySource {
+        guard state.withLock({ $0 }) != .complete else { return .bytes([]) }
+        return .stream { limit in
+            try await incomplete.read(from: peer) { try await self.collect(upTo: limit) }
+        }
     }
 
     private func collect(upTo limit: Int) async throws -> [UInt8] {

@@ -15,6 +15,7 @@ final class GatewayConnection: Sendable {
     let ids: RequestIDs
     let dates = DateField()
     let places: RequestPlaces
+    private let incomplete: IncompleteBodies
     /// Whether a request is a stream among others, which ends without its connection (HTTP/2).
     private let carriesStreams: Bool
     let peers: PeerAddress
@@ -28,6 +29,7 @@ final class GatewayConnection: Sendable {
         ids = RequestIDs(random: generator.next())
         places = RequestPlaces(
             limit: gateway.services.limits.inFlight, reserve: gateway.services.limits.urgent)
+        incomplete = IncompleteBodies(perAddress: gateway.services.limits.incompleteShare)
         peers = PeerAddress(proxies: settings.trustedProxies, isSecure: settings.certificate != nil)
     }
 
@@ -39,6 +41,7 @@ final class GatewayConnection: Sendable {
         logger = other.logger
         ids = other.ids
         places = other.places
+        incomplete = other.incomplete
         peers = other.peers
     }
 
@@ -73,6 +76,10 @@ final class GatewayConnection: Sendable {
             defer { places.leave() }
             if request.head.path == "*" { return (wholeServer(id: id), RequestTrace(endpoint: "options")) }
             let inner = try gatewayRequest(request, id: id, intake: intake, channel, deadline: deadline)
+            // Before the caller is looked up; who is past this is asked again when the body is read.
+            if intake.isAnnounced, !RequestPlaces.isAlwaysAnswered(inner.target.path) {
+                try incomplete.check(inner.peer)
+            }
             let late = PorticoError(.deadlineExceeded, "The request took too long.")
             // A stream's channel carries one request: where it has gone nobody waits.
             let cancelWithStream = { [carriesStreams] (work: any CancellableWork) in
@@ -103,11 +110,11 @@ final class GatewayConnection: Sendable {
         guard HeadRules.isPrintable(text), let target = RequestTarget(text) else {
             throw PorticoError(.requestMalformed, "The address is not well-formed.")
         }
+        let peer = peers.peer(behind: channel.remoteAddress, request.headers)
         return GatewayRequest(
-            id: id, method: request.method, target: target, headers: request.headers,
-            peer: peers.peer(behind: channel.remoteAddress, request.headers),
-            origin: peers.origin(of: request.head, behind: channel.remoteAddress), body: intake.source,
-            deadline: deadline)
+            id: id, method: request.method, target: target, headers: request.headers, peer: peer,
+            origin: peers.origin(of: request.head, behind: channel.remoteAddress),
+            body: intake.source(from: peer, incomplete), deadline: deadline)
     }
 
     func label(_ response: inout GatewayResponse, isLast: Bool) {

@@ -40,6 +40,9 @@ public struct GatewayLimits: Sendable, Equatable {
     public var inFlightPerAdapter = 768
     /// `http.limits.urgent`: places beyond ``inFlight`` for what is cheap and urgent.
     public var urgent = 64
+    /// `http.limits.incompletePerAddress`: requests of one address whose bodies are waited for at once; 0: a quarter of
+    /// ``inFlight``.
+    public var incompletePerAddress = 0
     /// `http.limits.queuePerCaller`: requests of one caller that wait for a place at most.
     public var queuePerCaller = 32
     /// `http.limits.queuePerAdapter`: requests to one adapter that wait for a place at most.
@@ -56,4 +59,6 @@ public struct GatewayLimits: Sendable, Equatable {
     public var chunk = 64 << 10
 
     public init() {}
+
+    var incompleteShare: Int { incompletePerAddress > 0 ? incompletePerAddress : max(1, inFlight / 4) }
 }

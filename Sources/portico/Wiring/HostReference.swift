@@ -78,6 +78,9 @@ enum HostReference {
             "http.limits.urgent", .integer(0...100_000), default: "64",
             "Requests beyond `inFlight` for what is cheap and urgent: refreshing and ending a sign-in."),
         ConfigurationKey(
+            "http.limits.incompletePerAddress", .integer(0...100_000), default: "0",
+            "Requests of one address (a /64 in IPv6) whose bodies are incomplete; 0: a quarter of `inFlight`."),
+        ConfigurationKey(
             "http.limits.queuePerCaller", .integer(0...10_000), default: "32",
             "Requests of one caller that wait for a place at most."),
         ConfigurationKey(

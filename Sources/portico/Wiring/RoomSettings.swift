@@ -103,6 +103,7 @@ extension GatewayLimits {
         inFlightPerCaller = values.integer("http.limits.inFlightPerCaller")
         inFlightPerAdapter = values.integer("http.limits.inFlightPerAdapter")
         urgent = values.integer("http.limits.urgent")
+        incompletePerAddress = values.integer("http.limits.incompletePerAddress")
         queuePerCaller = values.integer("http.limits.queuePerCaller")
         queuePerAdapter = values.integer("http.limits.queuePerAdapter")
         routes = values.list("limits.routes").compactMap { entry in
