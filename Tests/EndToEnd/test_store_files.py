@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -57,7 +58,11 @@ class StoreFiles(unittest.TestCase):
         self.eventually(lambda: "store cannot be written" in gateway.log())
         time.sleep(1)
         self.assertEqual(gateway.log().count("store cannot be written"), 1)
-        self.assertEqual(gateway.stop(), 0)
+        os.kill(gateway.process.pid, signal.SIGUSR2)
+        self.eventually(lambda: "not restarted" in gateway.log())
+        self.assertEqual(gateway.stop(), 1)
+        last = [json.loads(line) for line in gateway.log().splitlines() if "lost file is gone" in line]
+        self.assertEqual([line["level"] for line in last], ["error"])
         refused = self.serve()
         self.assertEqual(refused.returncode, 1, refused)
         self.assertIn("--accept-store", refused.stderr)
