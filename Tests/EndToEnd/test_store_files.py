@@ -1,5 +1,6 @@
 """The store's files under a running gateway: deleted, replaced, without room; and what a next start makes of it."""
 
+import base64
 import json
 import os
 import pathlib
@@ -182,6 +183,10 @@ class FullDisk(unittest.TestCase):
         ready = gateway.get("/health/ready")
         self.assertEqual((ready.status, ready.json()["store"]), (503, "full"), ready)
         self.assertEqual(gateway.get(PRODUCTS).status, 200)
+        # Nobody has asked as bob yet, so this is verified now.
+        self.assertEqual(gateway.get(NOTES, user="bob").status, 200)
+        wrong = base64.b64encode(b"bob:wrong password").decode()
+        self.assertEqual(gateway.get(NOTES, headers={"Authorization": f"Basic {wrong}"}).status, 401)
         self.assertEqual(self.titles(gateway), set(acknowledged))
         (self.disk / "filler").unlink()
         end = time.monotonic() + START_SECONDS
