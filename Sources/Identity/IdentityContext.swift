@@ -7,6 +7,8 @@ struct IdentityContext: Sendable {
     let accounts: AccountDirectory
     let writes: AuditedWrites
     let refusals: RefusalRecorder
+    /// Of credentials that every request carries: a full store does not refuse whoever only reads.
+    let verifications: PostponedEvents
     let cache: CredentialCache
     let hasher: PasswordHasher
     let clock: any WallClock
@@ -22,6 +24,7 @@ struct IdentityContext: Sendable {
         accounts = AccountDirectory(records: records)
         writes = AuditedWrites(records, clock: clock, waiting: configuration.waitingChanges)
         refusals = RefusalRecorder(perHour: configuration.auditedRefusalsPerHour, writes: writes, clock: clock)
+        verifications = PostponedEvents(.signInAccepted, writes: writes, clock: clock)
         cache = CredentialCache(configuration, clock: clock, randomness: randomness)
         hasher = PasswordHasher(configuration.passwords, randomness: randomness)
         self.clock = clock

@@ -10,9 +10,10 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
-from harness import BUILD, CHEAP_PASSWORDS, ROOT, SAMPLES, Gateway
+from harness import BUILD, CHEAP_PASSWORDS, ROOT, SAMPLES, START_SECONDS, Gateway
 
 
 class HandingOver(unittest.TestCase):
@@ -23,6 +24,62 @@ class HandingOver(unittest.TestCase):
         self.assertEqual(gateway._wait_for_port(), gateway.port)
         self.assertEqual(gateway.get("/health/ready").status, 200)
         self.assertEqual(gateway.stop(), 0)
+
+
+class RefusedRestart(unittest.TestCase):
+    """What the new start would refuse is found before anything stops."""
+
+    GOOD = "log: {level: info}\n"
+    MISTAKES = {
+        "http: {prot: 8080}\n": "There is no key http.prot",
+        "http: {tls: {certificate: none.pem, key: none.key}}\n": "http.tls",
+        "plugins: [{path: none.so, mode: inProcess}]\n": "none.so",
+        "adapters: {odata-reference: {seed: none.json}}\n": "none.json is no seed",
+    }
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-"))
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.config = self.folder / "portico.yaml"
+        self.config.write_text(self.GOOD)
+        self.gateway = Gateway(config=self.config, data=self.folder)
+        self.addCleanup(self.gateway.remove)
+
+    def problems(self):
+        lines = [json.loads(line) for line in self.gateway.log().splitlines() if '"not restarted"' in line]
+        self.assertEqual({line["level"] for line in lines} - {"error"}, set())
+        return [json.dumps(line) for line in lines]
+
+    def wait_for_problems(self, count):
+        end = time.monotonic() + START_SECONDS
+        while len(self.problems()) < count:
+            self.assertIsNone(self.gateway.process.poll(), self.gateway.log())
+            self.assertLess(time.monotonic(), end, self.gateway.log())
+            time.sleep(0.05)
+        return self.problems()[-1]
+
+    def test_with_a_mistake_in_the_configuration_the_gateway_goes_on_serving(self):
+        for count, (text, words) in enumerate(self.MISTAKES.items(), 1):
+            with self.subTest(text):
+                self.config.write_text(text)
+                os.kill(self.gateway.process.pid, signal.SIGUSR2)
+                self.assertIn(words, self.wait_for_problems(count))
+                self.assertEqual(self.gateway.get("/health/ready").status, 200)
+        self.config.write_text(self.GOOD)
+        os.kill(self.gateway.process.pid, signal.SIGUSR2)
+        self.assertEqual(self.gateway._wait_for_port(), self.gateway.port)
+        self.assertEqual(self.gateway.stop(), 0)
+
+    def test_a_stop_does_not_wait_for_the_check(self):
+        secret = self.folder / "secret"
+        os.mkfifo(secret)
+        self.config.write_text(f"push: {{webhook: {{secret: {{file: {secret}}}}}}}\n")
+        os.kill(self.gateway.process.pid, signal.SIGUSR2)
+        time.sleep(1)
+        self.assertEqual(self.gateway.get("/health/ready").status, 200)
+        began = time.monotonic()
+        self.assertEqual(self.gateway.stop(), 0)
+        self.assertLess(time.monotonic() - began, 30)
 
 
 class Restarting(unittest.TestCase):

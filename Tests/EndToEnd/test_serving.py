@@ -54,6 +54,17 @@ class Configuration(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("none.yaml", done.stderr)
 
+    def test_an_adapter_that_cannot_be_made_is_refused_in_words(self):
+        for command in ["check", "serve"]:
+            done = self.refused(
+                "", "adapters.odata-reference.seed=nope.json: nope.json is no seed", command=command,
+                arguments=["--set", "adapters.odata-reference.seed=nope.json"])
+            self.assertNotIn("ConfigurationProblem", done.stderr)
+
+    def test_no_duration_is_zero(self):
+        for key in ["store.probe", "http.deadlines.head", "http.deadlines.request", "identity.providers.a.deadline"]:
+            self.refused("", key, "above zero", arguments=["--set", f"{key}=0s"])
+
     def test_overrides_are_checked_and_named_by_their_source(self):
         self.refused("", "PORTICO_HTTP_PORT", environment={"PORTICO_HTTP_PORT": "eighty"})
         self.refused("", "PORTICO_HTTP_PROT", environment={"PORTICO_HTTP_PROT": "80"})

@@ -1,9 +1,11 @@
 """The store's files under a running gateway: deleted, replaced, without room; and what a next start makes of it."""
 
+import base64
 import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -57,7 +59,11 @@ class StoreFiles(unittest.TestCase):
         self.eventually(lambda: "store cannot be written" in gateway.log())
         time.sleep(1)
         self.assertEqual(gateway.log().count("store cannot be written"), 1)
-        self.assertEqual(gateway.stop(), 0)
+        os.kill(gateway.process.pid, signal.SIGUSR2)
+        self.eventually(lambda: "not restarted" in gateway.log())
+        self.assertEqual(gateway.stop(), 1)
+        last = [json.loads(line) for line in gateway.log().splitlines() if "lost file is gone" in line]
+        self.assertEqual([line["level"] for line in last], ["error"])
         refused = self.serve()
         self.assertEqual(refused.returncode, 1, refused)
         self.assertIn("--accept-store", refused.stderr)
@@ -177,6 +183,10 @@ class FullDisk(unittest.TestCase):
         ready = gateway.get("/health/ready")
         self.assertEqual((ready.status, ready.json()["store"]), (503, "full"), ready)
         self.assertEqual(gateway.get(PRODUCTS).status, 200)
+        # Nobody has asked as bob yet, so this is verified now.
+        self.assertEqual(gateway.get(NOTES, user="bob").status, 200)
+        wrong = base64.b64encode(b"bob:wrong password").decode()
+        self.assertEqual(gateway.get(NOTES, headers={"Authorization": f"Basic {wrong}"}).status, 401)
         self.assertEqual(self.titles(gateway), set(acknowledged))
         (self.disk / "filler").unlink()
         end = time.monotonic() + START_SECONDS

@@ -57,7 +57,9 @@ private func resolve(
     }
 
     @Test(arguments: [
-        ("http: {port: many}", "a whole number from 0 to 65535"), ("http: {corsMaxAge: 5}", "a duration such as"),
+        ("http: {port: many}", "a whole number from 0 to 65535"),
+        ("http: {corsMaxAge: 5}", "a duration above zero such as"),
+        ("http: {corsMaxAge: 0s}", "a duration above zero"), ("http: {corsMaxAge: 0ms}", "a duration above zero"),
         ("http: {limits: {body: 1MB}}", "a size such as"), ("adapters: {users: {access: all}}", "public-read"),
         ("http: 5", "http is a mapping"), ("identity: {pepper: plain}", "{env: NAME} or {file: PATH}"),
         ("identity: {pepper: {env: NONE}}", "NONE is not set"),

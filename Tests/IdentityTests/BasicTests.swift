@@ -36,6 +36,26 @@ import Testing
         #expect(house.store.takeOperations() != [])
     }
 
+    @Test func `on a full store a right pair is believed and a wrong one is none, and both are recorded later`()
+        async throws
+    {
+        let house = try await TestHouse()
+        let admin = house.identity.administration
+        let before = try await admin.auditEntries(limit: 1_000).count
+        house.store.failWrites(PorticoError(.storeFull, "The disk is full."))
+        #expect(try await basic(house, "alice", Secret("wrong password")) == nil)
+        let accepted = house.clock.now()
+        #expect(try await basic(house) != nil)
+        house.clock.advance(3600)
+        try? await house.identity.maintain()
+        #expect(try await admin.auditEntries(limit: 1_000).count == before)
+        house.store.failWrites(nil)
+        try await house.identity.maintain()
+        let entries = try await admin.auditEntries(limit: 2)
+        #expect(Set(entries.map(\.kind)) == ["signIn.accepted", "signIn.refused"])
+        #expect(entries.contains { $0.detail == "basic, at \(accepted.rfc3339 ?? "")" })
+    }
+
     @Test func `name and password are not run together`() async throws {
         let house = try await TestHouse()
         try await house.identity.administration.addAccount(

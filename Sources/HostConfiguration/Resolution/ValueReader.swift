@@ -50,7 +50,7 @@ struct ValueReader {
     }
 
     private func duration(_ node: ConfigurationNode) throws(ConfigurationError) -> Duration {
-        let expected = "a duration such as 250ms, 30s, 15m, 8h or 30d"
+        let expected = "a duration above zero such as 250ms, 30s, 15m, 8h or 30d"
         let (number, unit) = split(try scalar(node, expected))
         let scale: Duration? =
             switch unit {
@@ -61,7 +61,7 @@ struct ValueReader {
             case "d": .seconds(86_400)
             default: nil
             }
-        guard let number, let scale, number <= 1_000_000_000 else {
+        guard let number, let scale, 1...1_000_000_000 ~= number else {
             throw ConfigurationError("Here must stand \(expected).", at: node.place)
         }
         return scale * number

@@ -31,7 +31,7 @@ public indirect enum ConfigurationKind: Sendable, Equatable {
     case text
     case integer(ClosedRange<Int>)
     case flag
-    /// `250ms`, `30s`, `15m`, `8h`, `30d`
+    /// `250ms`, `30s`, `15m`, `8h`, `30d`; never zero.
     case duration
     /// `512`, `64KiB`, `1MiB`, `2GiB`
     case size

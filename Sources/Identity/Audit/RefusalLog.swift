@@ -114,27 +114,22 @@ extension AuditEvent {
 /// Executes ``RefusalLog``.
 final class RefusalRecorder: Sendable {
     private let log: Mutex<RefusalLog>
-    private let writes: AuditedWrites
+    private let postponed: PostponedEvents
     private let clock: any WallClock
 
     init(perHour: Int, writes: AuditedWrites, clock: any WallClock) {
         log = Mutex(RefusalLog(perHour: perHour, now: clock.now()))
-        self.writes = writes
+        postponed = PostponedEvents(.signInRefused, writes: writes, clock: clock)
         self.clock = clock
     }
 
-    /// Returns when what is to be written of it is durable.
+    /// Returns when what is to be written of it is durable, or postponed because the store is full.
     func record(_ event: AuditEvent, name: String, from address: ClientAddress) async throws {
         let source = RefusalLog.Source(address: address, name: name, detail: event.detail)
-        try await write(log.withLock { $0.note(event, from: source, now: clock.now()) })
+        try await postponed.record(log.withLock { $0.note(event, from: source, now: clock.now()) })
     }
 
     func flush() async throws {
-        try await write(log.withLock { $0.flush(now: clock.now()) })
-    }
-
-    private func write(_ events: [AuditEvent]) async throws {
-        guard !events.isEmpty else { return }
-        try await writes.write(author: "") { AuditedChange([], events, result: ()) }
+        try await postponed.record(log.withLock { $0.flush(now: clock.now()) })
     }
 }

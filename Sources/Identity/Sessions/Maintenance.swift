@@ -11,6 +11,7 @@ struct Maintenance: Sendable {
 
     func run() async throws {
         backoff.forget()
+        try await context.verifications.flush()
         try await context.refusals.flush()
         try await noteUses()
         try await removeEnded()

@@ -48,8 +48,9 @@ struct CredentialVerifier: Sendable {
             guard case .accepted(let proven) = try await provider.verify(.bearer(value)),
                 let account = try await context.accounts.active(proven.id)
             else { return nil }
-            try await context.writes.record(
-                AuditEvent(.signInAccepted, actor: account.id.text, detail: "bearer \(provider.name)"))
+            try await context.verifications.record([
+                AuditEvent(.signInAccepted, actor: account.id.text, detail: "bearer \(provider.name)")
+            ])
             let authentication = Authentication(
                 account, account.principal(), method: .accessToken, expires: proven.evidenceEnds)
             return (authentication, until: believed(until: proven.evidenceEnds, context.clock.now()))
@@ -57,6 +58,7 @@ struct CredentialVerifier: Sendable {
     }
 
     /// Costs a hash and an audit entry the first time, then nothing while it is remembered.
+    /// While the store is full the entry is postponed.
     func basic(_ username: String, _ password: Secret, from address: ClientAddress) async throws -> Authentication? {
         guard context.configuration.basic.enabled else { return nil }
         let credential = [Secret(AccountName.fold(username)), password]
@@ -65,9 +67,10 @@ struct CredentialVerifier: Sendable {
             guard let account = try await context.accounts.active(proven.account.id),
                 account.credentialVersion == proven.account.credentialVersion
             else { return nil }
-            try await context.writes.record(
+            try await context.verifications.record([
                 AuditEvent(
-                    .signInAccepted, actor: account.id.text, address: address.description, detail: "basic"))
+                    .signInAccepted, actor: account.id.text, address: address.description, detail: "basic")
+            ])
             let authentication = Authentication(account, account.principal(), method: .basic, expires: nil)
             return (authentication, until: context.clock.now() + context.configuration.basic.rememberedFor)
         }

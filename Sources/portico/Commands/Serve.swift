@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Gateway
 import Logging
+import SQLiteStore
 import ServiceLifecycle
 import Synchronization
 
@@ -34,8 +35,14 @@ struct Serve: AsyncParsableCommand {
         let configuration = services(host, plan.settings, listener, signals, output, logger)
         signals.beginServing()
         try await ServiceGroup(configuration: configuration).run()
+        let isStoreLost = await host.watch.store.probe() == .misplaced
         await host.stop()
+        if isStoreLost {
+            logger.error(
+                "stopped with a file of the store not in its place: what was written into a lost file is gone")
+        }
         output.flush()
+        if isStoreLost { throw ExitCode.failure }
         if signals.isRestartRequested { listener.handOver() }
     }
 
@@ -59,7 +66,7 @@ struct Serve: AsyncParsableCommand {
         }
         let certificate = settings.door.certificate.map { CertificateService(certificate: $0, logger: logger) }
         let signalled = ServiceGroupConfiguration.ServiceConfiguration(
-            service: SignalService(signals: signals, certificate: certificate, logger: logger),
+            service: SignalService(signals: signals, certificate: certificate, watch: host.watch, logger: logger),
             successTerminationBehavior: .gracefullyShutdownGroup,
             failureTerminationBehavior: .gracefullyShutdownGroup, serviceName: "signals")
         var configuration = ServiceGroupConfiguration(

@@ -45,7 +45,7 @@ struct Host {
         identity = try await Identity(
             store: store, configuration: settings.identity, clock: SystemClock(),
             providers: zip(settings.providers, upstreams).map { $0.setup($1) }, log: Log(logger, label: "identity"))
-        adapters = try plan.adapters.map { try ServedAdapter($0, limits: settings.adapters, logger: logger) }
+        adapters = plan.adapters.map { ServedAdapter($0, limits: settings.adapters, logger: logger) }
         scratch = try ScratchDirectory(settings.dataDirectory.appending(path: ScratchDirectory.folderName))
         let attachments = try AttachmentFiles(
             in: attachmentFolder,
@@ -119,16 +119,9 @@ extension HostPlan {
 }
 
 extension ServedAdapter {
-    /// Throws a ``Refusal`` that names the adapter.
-    convenience init(_ planned: HostPlan.PlannedAdapter, limits: AdapterLimits, logger: Logger) throws {
-        let adapter: any Adapter
-        do {
-            adapter = try planned.module.make(planned.configuration)
-        } catch {
-            throw Refusal("The adapter \(planned.declaration.name) cannot be made: \(error)")
-        }
+    convenience init(_ planned: HostPlan.PlannedAdapter, limits: AdapterLimits, logger: Logger) {
         self.init(
-            declaration: planned.declaration, adapter: adapter, access: planned.access, limits: limits,
+            declaration: planned.declaration, adapter: planned.adapter, access: planned.access, limits: limits,
             log: Log(logger, label: planned.declaration.name.text))
     }
 }

@@ -6,11 +6,10 @@ import PluginHost
 import ValueTree
 
 /// A configuration that was checked as far as that is possible without serving: every key known, every value of its
-/// kind, every adapter's declaration made.
+/// kind, every adapter and its declaration made.
 struct HostPlan {
     struct PlannedAdapter {
-        let module: any AdapterModule.Type
-        let configuration: AdapterConfiguration
+        let adapter: any Adapter
         let declaration: AdapterDeclaration
         /// As configured; nil: the declaration's.
         let access: Access?
@@ -43,7 +42,7 @@ struct HostPlan {
         let configuration = AdapterConfiguration(options(below: path, resolved), directory: directory)
         do {
             return PlannedAdapter(
-                module: module, configuration: configuration, declaration: try module.declare(configuration),
+                adapter: try module.make(configuration), declaration: try module.declare(configuration),
                 access: resolved["\(path).access"]?.access, portal: try portal("\(path).portal", resolved))
         } catch let problem as ConfigurationProblem {
             let name = "\(path).\(problem.path)"
@@ -53,7 +52,7 @@ struct HostPlan {
         } catch let errors as ConfigurationErrors {
             throw errors
         } catch {
-            throw Refusal("The adapter \(module.name) declares nothing: \(error)")
+            throw Refusal("The adapter \(module.name) cannot be made: \(error)")
         }
     }
 

@@ -24,7 +24,8 @@ enum HostReference {
             "Who vouches for callers' certificates (PEM); nothing: none is asked for."),
         ConfigurationKey(
             "http.trustedProxies", .list(of: .text), default: "[]",
-            "Addresses and networks whose `X-Forwarded-For` is believed, such as `10.0.0.0/8`."),
+            "Addresses and networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed, such as `10.0.0.0/8`."
+        ),
         ConfigurationKey("http.cors.origins", .list(of: .text), default: "[]", "Origins that browsers may call from."),
         ConfigurationKey("http.corsMaxAge", .duration, default: "10m", "How long a browser keeps a preflight."),
         ConfigurationKey("http.deadlines.head", .duration, default: "30s", "Idle time and time for a request's head."),

@@ -16,13 +16,19 @@ struct Listener {
         ListenerRelease(socket: socket, signals: signals)
     }
 
+    /// What begins anew.
+    static var program: String {
+        CommandLine.arguments[0].contains("/") ? CommandLine.arguments[0] : "/proc/self/exe"
+    }
+
+    /// What was confirmed for this start is not confirmed for the next one.
+    static var restartArguments: [String] { CommandLine.arguments.filter { $0 != "--accept-store" } }
+
     /// Becomes the program anew, as it is installed now, on the same socket.
     func handOver() {
-        let program = CommandLine.arguments[0].contains("/") ? CommandLine.arguments[0] : "/proc/self/exe"
-        // What was confirmed for this start is not confirmed for the next one.
-        let arguments = CommandLine.arguments.filter { $0 != "--accept-store" }
         socket.handOver(
-            program: program, arguments: arguments, environment: ProcessInfo.processInfo.environment)
+            program: Self.program, arguments: Self.restartArguments,
+            environment: ProcessInfo.processInfo.environment)
     }
 }
 

@@ -1,12 +1,14 @@
 import Dispatch
 import Glibc
 import Logging
+import SQLiteStore
 import ServiceLifecycle
 import Synchronization
 
 /// What `portico serve` does on signals. Whatever an operator or a terminal may send ends it in order or not at all.
 ///
-/// SIGTERM, SIGINT and SIGQUIT stop it. SIGUSR2 stops it as well, and then the program begins anew on the same socket.
+/// SIGTERM, SIGINT and SIGQUIT stop it. SIGUSR2 stops it as well, and then the program begins anew on the same socket,
+/// unless ``RestartCheck`` finds that it could not.
 /// SIGHUP takes up a renewed certificate. All others are ignored, but for those that cannot be and those of a fault.
 /// Handlers run on a queue of their own: a start may keep all other threads busy.
 final class ProcessSignals: Sendable {
@@ -34,6 +36,7 @@ final class ProcessSignals: Sendable {
     }
 
     private let state = Mutex(State())
+    let restartCheck = RestartCheck()
     private let sources: [DispatchSource]
     private let received: AsyncStream<Request>
     private let receiver: AsyncStream<Request>.Continuation
@@ -58,7 +61,11 @@ final class ProcessSignals: Sendable {
         }
     }
 
+    /// Whether a new start follows the stop.
     var isRestartRequested: Bool { state.withLock { $0.isRestartRequested } }
+
+    /// To be called before the stop begins.
+    func acceptRestart() { state.withLock { $0.isRestartRequested = true } }
 
     /// From now on a stop drains. Before, it ends the process at once: nobody is served, and the store takes no harm from
     /// an end at any moment.
@@ -68,11 +75,10 @@ final class ProcessSignals: Sendable {
     var requests: AsyncStream<Request> { received }
 
     private func receive(_ request: Request) {
-        let isServing = state.withLock { state in
-            if request == .restart { state.isRestartRequested = true }
-            return state.isServing
+        if request == .stop {
+            guard state.withLock({ $0.isServing }) else { _exit(0) }
+            restartCheck.cancel()
         }
-        if request == .stop, !isServing { _exit(0) }
         receiver.yield(request)
     }
 }
@@ -82,18 +88,31 @@ struct SignalService: Service {
     let signals: ProcessSignals
     /// Nil: plain HTTP.
     let certificate: CertificateService?
+    let watch: StoreWatch
     let logger: Logger
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
             for await request in signals.requests {
-                guard request == .reload else { return }
-                guard let certificate else {
-                    logger.info("nothing to reload: there is no certificate")
-                    continue
+                switch request {
+                case .stop: return
+                case .reload: reload()
+                case .restart:
+                    guard let problem = await restartProblem() else { return signals.acceptRestart() }
+                    logger.error("not restarted", metadata: ["problem": "\(problem)"])
                 }
-                certificate.reload()
             }
         }
+    }
+
+    private func reload() {
+        guard let certificate else { return logger.info("nothing to reload: there is no certificate") }
+        certificate.reload()
+    }
+
+    /// Why the new start would fail; nil: nothing is known.
+    private func restartProblem() async -> String? {
+        guard await watch.store.probe() != .misplaced else { return "a file of the store is not in its place" }
+        return await signals.restartCheck.problem()
     }
 }
