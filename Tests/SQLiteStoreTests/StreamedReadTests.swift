@@ -28,7 +28,7 @@ import Testing
 
     /// A piece for each row; `sent` counts them.
     private func pieces(
-        _ records: AdapterRecords, within time: Duration = .seconds(60), _ sent: Counter = Counter()
+        _ records: AdapterRecords, within time: Duration = .seconds(600), _ sent: Counter = Counter()
     ) async throws -> any DoorPieces {
         try await records.pieces(within: time) { moment, output in
             try moment.rows(Self.names) { row in

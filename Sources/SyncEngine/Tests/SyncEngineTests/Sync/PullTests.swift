@@ -85,7 +85,9 @@ import Testing
         var device = PlainDevice(ann)
         let walk = try await counts(of: &device, world)
         #expect(walk == [2, 1, 1, 2, 1])
-        for index in 0..<7 { try await world.own.update(RecordID(unchecked: "n\(index)"), ["title": "new"], in: "notes") }
+        for index in 0..<7 {
+            try await world.own.update(RecordID(unchecked: "n\(index)"), ["title": "new"], in: "notes")
+        }
         #expect(try await counts(of: &device, world) == walk)
         #expect(device.ids(in: "notes").count == 7)
         #expect(device.disagreeing == [])
