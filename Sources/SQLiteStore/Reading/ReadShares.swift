@@ -3,8 +3,9 @@ import AdapterKit
 /// Which reads have one of a few places and which wait, in fair shares among callers: a state machine.
 ///
 /// A caller has all places but one at most, so that there is one for others. Of those that wait, the caller with the
-/// fewest places is next, then the one that got its last place longest ago, then the one that came first. Where the queue is full, the caller with the most reads in it
-/// gives one up. A read whose turn is over ends where a caller without a place waits.
+/// fewest places is next, then the one that got its last place longest ago, then the one that came first. Where the queue
+/// is full, the caller with the most reads in it gives one up. A read whose turn is over ends where a caller without a
+/// place waits.
 struct ReadShares {
     struct Limits {
         let places: Int
