@@ -257,6 +257,9 @@ class Invitations(Private):
         self.expect(self.gateway.send("PATCH", f"{ROOMS}/{room}", members, user="bob"), 403, "access.denied")
         outcome = Device(self.gateway, "bob").change("update", room, members, collection="rooms")
         self.assertEqual((outcome["outcome"], outcome["reason"]), ("rejected", "access.denied"))
+        self.expect(
+            self.gateway.send("PATCH", f"{ROOMS}/{room}", {"banned": ["alice"], **members}, user="bob"), 400,
+            "request.invalid")
         self.make("PATCH", f"{ROOMS}/{room}", {"banned": [], **members}, "bob")
 
 

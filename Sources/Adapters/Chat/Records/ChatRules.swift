@@ -15,12 +15,18 @@ struct ChatRules: RecordRules {
     private func check(_ change: RecordChange, of room: Record?, in writing: RecordWriting) throws {
         let caller = writing.caller.name
         if room == nil { try RoomLimits.checkRooms(try rooms(of: caller, writing), of: maximumRooms) }
-        guard let named = change.fields.names(Rooms.members) else { return }
+        guard let members = change.fields.names(Rooms.members) else { return }
         let present = room?.names(Rooms.members) ?? []
-        let invited = Set(named).subtracting(present).subtracting([caller])
+        let invited = Set(members).subtracting(present).subtracting([caller])
         guard invited.count <= Limits.largestInvitation else { throw RoomLimits.tooManyInvited }
-        let banned = change.fields.names(Rooms.banned) ?? room?.names(Rooms.banned) ?? []
-        guard invited.isDisjoint(with: banned) else { throw RoomLimits.banned(Rooms.members) }
+        let banned = change.fields.names(Rooms.banned)
+        guard invited.isDisjoint(with: banned ?? []) else {
+            throw PorticoError(
+                .requestInvalid, "A member cannot be banned from the room as well.", target: Rooms.banned.text)
+        }
+        guard invited.isDisjoint(with: banned ?? room?.names(Rooms.banned) ?? []) else {
+            throw RoomLimits.banned(Rooms.members)
+        }
         for name in invited { try RoomLimits.checkInvitation(try rooms(of: name, writing), of: maximumRooms) }
     }
 
