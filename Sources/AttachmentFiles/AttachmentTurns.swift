@@ -53,7 +53,7 @@ struct AttachmentTurn {
     let clock: any WallClock
     /// Who wants nothing to be removed.
     var holds = 0
-    private var counted: AttachmentRoom?
+    private var counted: AttachmentCapacity?
     /// How long nobody has gone on with an upload before it gives way to its owner's next.
     private static let idle: TimeInterval = 60
 
@@ -87,7 +87,7 @@ struct AttachmentTurn {
     /// Beyond its owner's share, the one of its owner's uploads that was left for longest is removed. One that somebody
     /// is going on with stays: two that took each other's place would both never end.
     private func makePlace(
-        for upload: AttachmentUpload, in there: inout AttachmentRoom, of limit: Int
+        for upload: AttachmentUpload, in there: inout AttachmentCapacity, of limit: Int
     ) throws {
         let others = there.uploads[upload.owner] ?? []
         guard others.count >= limit else { return }
@@ -115,16 +115,16 @@ struct AttachmentTurn {
     mutating func forgetCount() { counted = nil }
 
     /// Once, and then kept up to date: to look at all files takes long where there are many.
-    private func count() -> AttachmentRoom {
+    private func count() -> AttachmentCapacity {
         let partial = layout.partial()
-        return AttachmentRoom(
+        return AttachmentCapacity(
             bytes: (layout.complete() + partial).reduce(0) { $0 + $1.size },
             uploads: Dictionary(grouping: partial, by: \.owner).mapValues { Set($0.map(\.digest)) })
     }
 }
 
 /// The room that attachments take.
-struct AttachmentRoom {
+struct AttachmentCapacity {
     var bytes: Int64
     /// Under way, by their owners' names in the layout.
     private(set) var uploads: [String: Set<AttachmentDigest>]

@@ -46,7 +46,7 @@ private final class ScratchDirectoryFile: ScratchFile {
         try Self.translating { try writing.withLock { try $0.write(contentsOf: Data(bytes)) } }
     }
 
-    func pieces() throws -> any DoorPieces {
+    func pieces() throws -> any MountResponseBody {
         try Self.translating { FilePieces(try FileHandle(forReadingFrom: place)) }
     }
 
@@ -61,7 +61,7 @@ private final class ScratchDirectoryFile: ScratchFile {
     }
 }
 
-private final class FilePieces: DoorPieces {
+private final class FilePieces: MountResponseBody {
     private static let size = 64 << 10
 
     /// Nil once nobody asks any more.

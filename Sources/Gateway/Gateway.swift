@@ -7,7 +7,7 @@ import ValueTree
 ///
 /// 1. ``RouteTable`` finds the endpoint, or says 404 or 405; `OPTIONS` is answered here.
 /// 2. An ``Authenticator`` makes a caller out of the credentials; an anonymous one is a caller too.
-/// 3. The endpoint's access is asked, then ``BrowserGuard`` about writes that a browser may have been tricked into, then
+/// 3. The endpoint's access is asked, then ``CSRFProtection`` about writes that a browser may have been tricked into, then
 ///    whether the endpoint's adapter runs. The format of a write's answer is negotiated here: a 406 says that nothing
 ///    was done.
 /// 4. The endpoint answers: an operation, a resource, an account, a description.
@@ -15,7 +15,7 @@ import ValueTree
 public final class Gateway: Sendable {
     let routes: RouteTable
     let authenticator: any Authenticator
-    let guardian: BrowserGuard
+    let guardian: CSRFProtection
     let cors: CrossOrigin
     let services: GatewayServices
     let errors: ErrorWriter
@@ -24,7 +24,7 @@ public final class Gateway: Sendable {
     private let negotiatedFirst: Set<String>
 
     init(
-        routes: RouteTable, authenticator: any Authenticator, guardian: BrowserGuard, cors: CrossOrigin,
+        routes: RouteTable, authenticator: any Authenticator, guardian: CSRFProtection, cors: CrossOrigin,
         services: GatewayServices, errors: ErrorWriter, log: Log
     ) {
         self.routes = routes
@@ -76,7 +76,7 @@ public final class Gateway: Sendable {
         var caller = Caller.anonymous
         var response: GatewayResponse
         var failure: PorticoError?
-        var standing: RateStanding?
+        var standing: RateLimitState?
         do {
             try services.admission.countAddress(of: request)
             if let known { caller = known } else { caller = try await authenticator.caller(of: request) }

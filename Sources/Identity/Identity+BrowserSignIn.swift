@@ -38,7 +38,7 @@ extension Identity {
         let configuration = try await provider.documents.configuration()
         let pending = pendingSignIn(name, path)
         return BrowserSignIn(
-            location: configuration.authorization.adding(provider.question(pending)).description,
+            location: configuration.authorization.adding(provider.query(pending)).description,
             cookie: try pendingSignIns.seal(pending),
             cookieLifetime: Int(OpenIDConnectSettings.maximumStay.inSeconds))
     }
@@ -99,7 +99,7 @@ extension Identity {
 
 extension OpenIDConnectProvider {
     /// What the provider's page is asked (OpenID Connect Core 1.0, section 3.1.2.1), with PKCE's `S256`.
-    fileprivate func question(_ pending: PendingSignIn) -> FormFields {
+    fileprivate func query(_ pending: PendingSignIn) -> FormFields {
         let challenge = Base64URL.encode(Array(SHA256.hash(data: Array(pending.verifier.utf8))))
         return [
             "response_type": "code", "client_id": settings.clientID, "redirect_uri": settings.callback.description,

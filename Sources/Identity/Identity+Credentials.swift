@@ -73,8 +73,8 @@ extension Identity {
     }
 
     /// The same, bound to either.
-    public func csrfToken(for bond: CSRFBond) -> Secret {
-        CSRFToken.issue(for: bonds.secret(of: bond), context.randomness)
+    public func csrfToken(for tokenBinding: CSRFTokenBinding) -> Secret {
+        CSRFToken.issue(for: tokenBindings.secret(of: tokenBinding), context.randomness)
     }
 
     /// What ``csrfToken(forSessionCookie:)`` is bound to on a page that is shown before there is a session: 256 random
@@ -87,7 +87,7 @@ extension Identity {
         isValid(csrfToken: token, for: .session(value))
     }
 
-    public func isValid(csrfToken token: Secret, for bond: CSRFBond) -> Bool {
-        CSRFToken.isValid(token, for: bonds.secret(of: bond))
+    public func isValid(csrfToken token: Secret, for tokenBinding: CSRFTokenBinding) -> Bool {
+        CSRFToken.isValid(token, for: tokenBindings.secret(of: tokenBinding))
     }
 }

@@ -14,8 +14,8 @@ public final class Identity: Sendable {
     let proof: PasswordProof
     let providers: Providers
     let pendingSignIns: PendingSignIns
-    let bonds: CSRFBonds
-    let departures: PortalDepartures
+    let tokenBindings: CSRFTokenBindings
+    let departures: PortalSessionCleanup
     let signIns: SignIns
     let tokenRefresh: TokenRefresh
     let verifier: CredentialVerifier
@@ -42,8 +42,8 @@ public final class Identity: Sendable {
         sessions = Sessions(context: context)
         providers = Providers(setups, context)
         pendingSignIns = PendingSignIns(randomness)
-        bonds = CSRFBonds(randomness)
-        departures = PortalDepartures(sessions: sessions, portals: providers.portals)
+        tokenBindings = CSRFTokenBindings(randomness)
+        departures = PortalSessionCleanup(sessions: sessions, portals: providers.portals)
         proof = PasswordProof(
             context: context, providers: providers.takingPasswords,
             backoff: BackoffGate(

@@ -9,7 +9,7 @@ public struct LogProvider: PushProvider {
         self.log = log
     }
 
-    public func attempt(_ note: PushNote, to token: Secret) async -> PushAttempt {
+    public func attempt(_ note: PushNotification, to token: Secret) async -> PushAttempt {
         log.info("push", ["note": .text(note.id), "title": .text(note.title), "body": .text(note.body)])
         return .delivered
     }

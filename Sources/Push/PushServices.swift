@@ -5,7 +5,7 @@ public protocol PushProvider: Sendable {
     var platform: PushPlatform { get }
 
     /// One attempt. Ends with the task that waits.
-    func attempt(_ note: PushNote, to token: Secret) async -> PushAttempt
+    func attempt(_ note: PushNotification, to token: Secret) async -> PushAttempt
 }
 
 /// What became of one attempt.
@@ -32,7 +32,7 @@ public struct PushServices: PushSender {
 
     public var platforms: [PushPlatform] { providers.keys.sorted() }
 
-    public func send(_ note: PushNote, to device: PushDevice) async -> PushDelivery {
+    public func send(_ note: PushNotification, to device: PushDevice) async -> PushDelivery {
         guard let provider = providers[device.platform] else { return .failed("\(device.platform) is not configured") }
         var plan = DeliveryPlan(limits)
         while true {

@@ -60,8 +60,8 @@ public final class SQLiteStore: BackupStore {
                 catalogue: { catalogue.current })
             readers = ReaderPool(
                 try (0..<settings.readers).map { _ in try file.openReader(quickSteps: settings.quickSteps) },
-                slowLanes: SlowLanes(settings.longReads, turn: settings.longReadTurn) {
-                    try file.openSlowReader(cacheKilobytes: SlowLanes.cacheKilobytes, checking: health)
+                longQueryPool: LongQueryPool(settings.longReads, turn: settings.longReadTurn) {
+                    try file.openSlowReader(cacheKilobytes: LongQueryPool.cacheKilobytes, checking: health)
                 },
                 longReads: catalogue.current.longReads)
             writer = Writer(connection, limits: settings.queue, commit: commit, readers: readers)
@@ -138,21 +138,21 @@ extension SQLiteStore {
     }
 
     public func changes(after position: Revision, limit: Int) async throws -> [LogEntry] {
-        try await atOneMoment { try $0.changes(after: position, limit: limit) }
+        try await withReadSnapshot { try $0.changes(after: position, limit: limit) }
     }
 
-    public func atOneMoment<Result: Sendable>(
-        _ body: @escaping @Sendable (any StoreMoment) throws -> Result
+    public func withReadSnapshot<Result: Sendable>(
+        _ body: @escaping @Sendable (any StoreSnapshot) throws -> Result
     ) async throws -> Result {
         let catalogue = try openCatalogue()
-        return try await readers.read { try body(DatabaseMoment($0, catalogue, $1)) }
+        return try await readers.read { try body(DatabaseSnapshot($0, catalogue, $1)) }
     }
 
     public func pieces(
-        within time: Duration, _ body: @escaping @Sendable (any StoreMoment, any PieceOutput) throws -> Void
-    ) async throws -> any DoorPieces {
+        within time: Duration, _ body: @escaping @Sendable (any StoreSnapshot, any PieceOutput) throws -> Void
+    ) async throws -> any MountResponseBody {
         let catalogue = try openCatalogue()
-        return try await streams.start(within: time) { try body(DatabaseMoment($0, catalogue, $1), $1) }
+        return try await streams.start(within: time) { try body(DatabaseSnapshot($0, catalogue, $1), $1) }
     }
 
     public func write(_ transaction: WriteTransaction) async throws -> WriteReceipt {
@@ -194,7 +194,7 @@ extension SQLiteStore {
     ) async throws -> BackupSummary {
         _ = try openCatalogue()
         let (file, health) = (file, health)
-        return try await OwnThread.run(label: "store.backup") {
+        return try await DedicatedThread.run(label: "store.backup") {
             let source = try file.openSlowReader(checking: health)
             defer { try? source.close() }
             return try StoreBackup(directory: URL(filePath: directory)).make(from: source, adding: adding)

@@ -161,7 +161,7 @@ private struct FakeAdapter: Adapter {
     let record: Troop.Record
     let stopsForEver: Bool
 
-    func handle(_ call: Call) async throws -> Answer { .value(.null) }
+    func handle(_ call: Call) async throws -> OperationResult { .value(.null) }
 
     func stop() async {
         if stopsForEver { await withCheckedContinuation { Kept.forEver($0) } }

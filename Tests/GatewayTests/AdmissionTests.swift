@@ -10,7 +10,7 @@ import Testing
         var table = RateTable(limit: 60, capacity: 10)
         for left in (0..<60).reversed() { #expect(table.count("a", now: Self.second).remaining == left) }
         let refused = table.count("a", now: Self.second)
-        #expect(refused == RateStanding(limit: 60, remaining: 0, wait: 1, isExceeded: true))
+        #expect(refused == RateLimitState(limit: 60, remaining: 0, wait: 1, isExceeded: true))
         #expect(!table.count("a", now: 2 * Self.second).isExceeded)
         #expect(table.count("a", now: 2 * Self.second).isExceeded)
         #expect(table.count("a", now: 200 * Self.second).remaining == 59)
@@ -31,10 +31,12 @@ import Testing
         #expect(!table.count("e", now: 61 * Self.second).isExceeded)
     }
 
-    private func place(_ caller: String, _ adapter: String) -> Shares.Place { .init(caller: caller, adapter: adapter) }
+    private func place(_ caller: String, _ adapter: String) -> FairShares.Place {
+        .init(caller: caller, adapter: adapter)
+    }
 
     @Test func oneCallerOrAdapterTakesNoMoreThanItsShare() {
-        var shares = Shares(perCaller: 2, perAdapter: 3)
+        var shares = FairShares(perCaller: 2, perAdapter: 3)
         #expect(shares.take(place("a", "slow")) == .taken && shares.take(place("a", "slow")) == .taken)
         #expect(shares.take(place("a", "quick")) == .refused)
         #expect(shares.take(place("b", "slow")) == .taken)
@@ -45,7 +47,7 @@ import Testing
     }
 
     @Test func whoWaitsGetsThePlaceThatIsLeft() {
-        var shares = Shares(perCaller: 2, perAdapter: 3, queuePerCaller: 2, queuePerAdapter: 3)
+        var shares = FairShares(perCaller: 2, perAdapter: 3, queuePerCaller: 2, queuePerAdapter: 3)
         for _ in 0..<2 { #expect(shares.take(place("noisy", "x")) == .taken) }
         #expect(shares.take(place("other", "x")) == .taken)
         #expect(shares.take(place("noisy", "x")) == .waits(1))

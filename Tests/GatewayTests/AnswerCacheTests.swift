@@ -5,11 +5,11 @@ import Testing
 @testable import Gateway
 
 @Suite struct AnswerCacheTests {
-    private func key(_ input: String, roles: Set<RoleName>? = nil, reader: Principal? = nil) -> AnswerCache.Key {
+    private func key(_ input: String, roles: Set<RoleName>? = nil, reader: Principal? = nil) -> ResponseCache.Key {
         let request = GatewayRequest(
             id: "1", method: .get, target: RequestTarget("/\(input)") ?? .root, headers: [.accept: "application/json"],
             peer: "", body: .bytes([]), deadline: .now)
-        return AnswerCache.Key("e", request, roles: roles, reader: reader, body: [])
+        return ResponseCache.Key("e", request, roles: roles, reader: reader, body: [])
     }
 
     private func response(_ size: Int) -> GatewayResponse {
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func `an answer is given at its position and at no other`() {
-        let cache = AnswerCache(capacity: 1 << 20)
+        let cache = ResponseCache(capacity: 1 << 20)
         cache.keep(response(3), for: key("a"), at: Revision(1))
         #expect(cache.answer(for: key("a"), at: Revision(1))?.response.body.count == 3)
         #expect(cache.answer(for: key("a"), at: Revision(2)) == nil)
@@ -25,14 +25,14 @@ import Testing
     }
 
     @Test func `callers of other roles have answers of their own`() {
-        let cache = AnswerCache(capacity: 1 << 20)
+        let cache = ResponseCache(capacity: 1 << 20)
         cache.keep(response(3), for: key("a", roles: ["admin"]), at: Revision(1))
         #expect(cache.answer(for: key("a", roles: []), at: Revision(1)) == nil)
         #expect(cache.answer(for: key("a"), at: Revision(1)) == nil)
     }
 
     @Test func `an answer that row rules make somebody's is nobody else's`() {
-        let cache = AnswerCache(capacity: 1 << 20)
+        let cache = ResponseCache(capacity: 1 << 20)
         let alice = Principal(kind: .user, id: "1", name: "alice")
         let elsewhere = Principal(kind: .user, id: "1", name: "alice", attributes: ["region": "north"])
         cache.keep(response(3), for: key("a", reader: alice), at: Revision(1))
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test func `the least recently used answers make room`() {
-        let cache = AnswerCache(capacity: 100_000)
+        let cache = ResponseCache(capacity: 100_000)
         for number in 0..<20 {
             cache.keep(response(9_000), for: key("\(number)"), at: Revision(1))
             _ = cache.answer(for: key("0"), at: Revision(1))
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `an answer too large for its share is not kept`() {
-        let cache = AnswerCache(capacity: 8_000)
+        let cache = ResponseCache(capacity: 8_000)
         cache.keep(response(2_000), for: key("a"), at: Revision(1))
         #expect(cache.answer(for: key("a"), at: Revision(1)) == nil)
     }

@@ -82,7 +82,7 @@ private func carried(_ answer: BatchAnswer, _ format: any WireFormat) -> BatchAn
 }
 
 @Suite struct AnswersAfterWritesTests {
-    private let answers = AnswerWriter(catalogue: .standard)
+    private let answers = ResponseEncoder(catalogue: .standard)
 
     private func written(_ value: WireValue, _ accept: MediaType, isDone: Bool) throws -> GatewayResponse {
         let request = GatewayRequest(

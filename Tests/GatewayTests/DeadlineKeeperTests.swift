@@ -8,7 +8,7 @@ private let late = PorticoError(.deadlineExceeded, "late")
 
 @Suite struct DeadlineKeeperTests {
     @Test func `work in time gives its result and leaves nothing behind`() async throws {
-        let keeper = DeadlineKeeper()
+        let keeper = DeadlineScheduler()
         #expect(try await keeper.run(until: .now + .seconds(60), late: late) { 7 } == 7)
         await #expect(throws: CancellationError.self) {
             try await keeper.run(until: .now + .seconds(60), late: late) { throw CancellationError() }
@@ -17,7 +17,7 @@ private let late = PorticoError(.deadlineExceeded, "late")
     }
 
     @Test func `work that ignores its cancellation is answered all the same`() async {
-        let keeper = DeadlineKeeper()
+        let keeper = DeadlineScheduler()
         let (gate, open) = AsyncStream<Void>.makeStream()
         let (started, start) = AsyncStream<Void>.makeStream()
         await withTaskGroup(of: ErrorCode?.self) { group in
@@ -43,7 +43,7 @@ private let late = PorticoError(.deadlineExceeded, "late")
     }
 
     @Test func `a deadline ahead is not expired`() async throws {
-        let keeper = DeadlineKeeper()
+        let keeper = DeadlineScheduler()
         let result = try await keeper.run(until: .now + .seconds(600), late: late) {
             keeper.expire(at: .now)
             return 1

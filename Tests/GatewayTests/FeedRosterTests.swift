@@ -10,65 +10,65 @@ import Testing
 
     private func news(
         _ position: Int64, _ group: RecordID, joined: [String] = [], left: [String] = []
-    ) -> FeedNews {
-        let membership = FeedNews.Membership(joined: joined, left: left, farewell: ByteBuffer(string: "bye"))
-        return FeedNews(
+    ) -> FeedChanges {
+        let membership = FeedChanges.Membership(joined: joined, left: left, farewell: ByteBuffer(string: "bye"))
+        return FeedChanges(
             position: Revision(position), group: group, event: ByteBuffer(string: "\(position)"),
             membership: joined.isEmpty && left.isEmpty ? nil : membership)
     }
 
-    private func page(_ news: FeedNews...) -> FeedPage {
+    private func page(_ news: FeedChanges...) -> FeedPage {
         FeedPage(news: news, through: news.last?.position ?? Revision(0), isComplete: true)
     }
 
     /// Who is told what, in order.
-    private func told(_ deliveries: [FeedRoster<String>.Delivery]) -> [String] {
+    private func told(_ deliveries: [FeedSubscriptions<String>.Delivery]) -> [String] {
         deliveries.flatMap { delivery in
             delivery.sinks.sorted().map { "\($0): \(String(buffer: delivery.event))" }
         }
     }
 
     @Test func `a group's listeners are told, and nobody else`() {
-        var roster = FeedRoster<String>()
-        #expect(roster.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A") == true)
-        #expect(roster.attach(2, "bob", hearing: ["other"], knowing: Revision(5), "B") == true)
-        #expect(told(roster.take(page(news(6, lunch), news(7, "other")))) == ["A: 6", "B: 7"])
+        var subscriptions = FeedSubscriptions<String>()
+        #expect(subscriptions.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A") == true)
+        #expect(subscriptions.attach(2, "bob", hearing: ["other"], knowing: Revision(5), "B") == true)
+        #expect(told(subscriptions.take(page(news(6, lunch), news(7, "other")))) == ["A: 6", "B: 7"])
     }
 
     @Test func `who knows less than was read has to look again`() {
-        var roster = FeedRoster<String>()
-        #expect(roster.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A") == true)
-        _ = roster.take(page(news(8, lunch)))
-        #expect(roster.attach(2, "bob", hearing: [lunch], knowing: Revision(7), "B") == false)
-        #expect(roster.attach(2, "bob", hearing: [lunch], knowing: Revision(8), "B") == true)
+        var subscriptions = FeedSubscriptions<String>()
+        #expect(subscriptions.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A") == true)
+        _ = subscriptions.take(page(news(8, lunch)))
+        #expect(subscriptions.attach(2, "bob", hearing: [lunch], knowing: Revision(7), "B") == false)
+        #expect(subscriptions.attach(2, "bob", hearing: [lunch], knowing: Revision(8), "B") == true)
     }
 
     @Test func `who comes hears from then on and who goes hears the farewell alone`() {
-        var roster = FeedRoster<String>()
-        _ = roster.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A")
-        _ = roster.attach(2, "bob", hearing: [], knowing: Revision(5), "B")
-        let first = roster.take(page(news(6, lunch), news(7, lunch, joined: ["bob"]), news(8, lunch)))
+        var subscriptions = FeedSubscriptions<String>()
+        _ = subscriptions.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A")
+        _ = subscriptions.attach(2, "bob", hearing: [], knowing: Revision(5), "B")
+        let first = subscriptions.take(page(news(6, lunch), news(7, lunch, joined: ["bob"]), news(8, lunch)))
         #expect(told(first) == ["A: 6", "A: 7", "B: 7", "A: 8", "B: 8"])
-        let second = roster.take(page(news(9, lunch, left: ["bob"]), news(10, lunch)))
+        let second = subscriptions.take(page(news(9, lunch, left: ["bob"]), news(10, lunch)))
         #expect(told(second) == ["A: 9", "B: bye", "A: 10"])
     }
 
     @Test func `a change that a stream found out for itself is not applied to it again`() {
-        var roster = FeedRoster<String>()
-        _ = roster.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A")
+        var subscriptions = FeedSubscriptions<String>()
+        _ = subscriptions.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A")
         // Bob joined at 6 and left at 7 before his stream looked, at 8.
-        _ = roster.attach(2, "bob", hearing: [], knowing: Revision(8), "B")
-        let deliveries = roster.take(
+        _ = subscriptions.attach(2, "bob", hearing: [], knowing: Revision(8), "B")
+        let deliveries = subscriptions.take(
             page(news(6, lunch, joined: ["bob"]), news(7, lunch, left: ["bob"]), news(9, lunch)))
         #expect(told(deliveries) == ["A: 6", "A: 7", "A: 9"])
     }
 
     @Test func `without listeners the log is not followed`() {
-        var roster = FeedRoster<String>()
-        _ = roster.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A")
-        roster.detach(1)
-        #expect(roster.position == nil)
-        #expect(told(roster.take(page(news(6, lunch)))) == [])
+        var subscriptions = FeedSubscriptions<String>()
+        _ = subscriptions.attach(1, "alice", hearing: [lunch], knowing: Revision(5), "A")
+        subscriptions.detach(1)
+        #expect(subscriptions.position == nil)
+        #expect(told(subscriptions.take(page(news(6, lunch)))) == [])
     }
 
     @Test func `who is back within the grace was never away`() {

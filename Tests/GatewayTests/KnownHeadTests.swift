@@ -9,11 +9,11 @@ import Testing
     private static let lines = ["POST /a HTTP/1.1", "Host: a", "Authorization: Bearer 1", "Content-Length: 3"]
     private static let text = lines.joined(separator: "\r\n") + "\r\n\r\n"
 
-    private func known(_ arrived: String, mayBeHeld: Bool = true) -> KnownHead? {
+    private func known(_ arrived: String, mayBeHeld: Bool = true) -> CachedRequestHead? {
         let headers: HTTPHeaders = ["Host": "a", "Authorization": "Bearer 1", "Content-Length": "3"]
         let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/a", headers: headers)
-        let admittance = Admittance(host: "a", isLast: false, mayBeHeld: mayBeHeld)
-        return KnownHead(head, admittance, leading: ByteBuffer(string: arrived))
+        let validatedHead = ValidatedHead(host: "a", isLast: false, mayBeHeld: mayBeHeld)
+        return CachedRequestHead(head, validatedHead, leading: ByteBuffer(string: arrived))
     }
 
     @Test func `a head is known by all of its bytes, with a body of the same length`() throws {

@@ -7,11 +7,11 @@ import WireFormats
 @testable import Gateway
 
 @Suite struct LiveQuestionTests {
-    private func question(
+    private func query(
         _ caller: SyncCaller, at checkpoint: String = "c", _ request: PullRequest = PullRequest(limit: 5),
         _ format: any WireFormat = JSONFormat()
-    ) -> LiveQuestion {
-        LiveQuestion(checkpoint: checkpoint, subject: LiveSubject(request, for: caller, as: format))
+    ) -> LiveQuery {
+        LiveQuery(checkpoint: checkpoint, subject: LiveSubject(request, for: caller, as: format))
     }
 
     private func caller(
@@ -25,33 +25,33 @@ import WireFormats
 
     @Test func `streams of one account at one place ask alike`() {
         let region = ["region": "north"]
-        #expect(question(caller("ann", region)) == question(caller("ann", region)))
-        #expect(question(caller("ann")).hashValue == question(caller("ann")).hashValue)
+        #expect(query(caller("ann", region)) == query(caller("ann", region)))
+        #expect(query(caller("ann")).hashValue == query(caller("ann")).hashValue)
     }
 
     @Test func `whoever may see something else asks something else`() {
-        let ann = question(caller("ann"))
+        let ann = query(caller("ann"))
         for other in [
             caller("ben"), caller("ann", roles: ["auditor"]), caller("ann", ["region": "north"]),
             caller("ann", adapters: ["notes"]), caller("ann", mayWrite: false),
         ] {
-            #expect(question(other) != ann)
+            #expect(query(other) != ann)
         }
-        #expect(question(caller("ann", ["region": "north"])) != question(caller("ann", ["region": "south"])))
+        #expect(query(caller("ann", ["region": "north"])) != query(caller("ann", ["region": "south"])))
     }
 
     @Test func `names that read alike and are not the same bytes are two`() {
         #expect("\u{E9}" == "e\u{301}")
-        #expect(question(caller("\u{E9}")) != question(caller("e\u{301}")))
-        #expect(question(caller("a", ["region": "\u{E9}"])) != question(caller("a", ["region": "e\u{301}"])))
+        #expect(query(caller("\u{E9}")) != query(caller("e\u{301}")))
+        #expect(query(caller("a", ["region": "\u{E9}"])) != query(caller("a", ["region": "e\u{301}"])))
     }
 
-    @Test func `another place, choice, size or format is another question`() {
+    @Test func `another place, choice, size or format is another query`() {
         let ann = caller("ann")
-        let asked = question(ann)
-        #expect(question(ann, at: "d") != asked)
-        #expect(question(ann, PullRequest(collections: ["notes"], limit: 5)) != asked)
-        #expect(question(ann, PullRequest(limit: 6)) != asked)
-        #expect(question(ann, PullRequest(limit: 5), XMLPropertyListFormat()) != asked)
+        let asked = query(ann)
+        #expect(query(ann, at: "d") != asked)
+        #expect(query(ann, PullRequest(collections: ["notes"], limit: 5)) != asked)
+        #expect(query(ann, PullRequest(limit: 6)) != asked)
+        #expect(query(ann, PullRequest(limit: 5), XMLPropertyListFormat()) != asked)
     }
 }

@@ -154,8 +154,8 @@ import Testing
     @Test func `a token of somebody who has no session holds for them alone, as long as the process runs`() async throws
     {
         let house = try await TestHouse()
-        let mine = CSRFBond.principal(Principal(kind: .user, id: "1", name: "ann"))
-        let other = CSRFBond.principal(Principal(kind: .user, id: "2", name: "ann"))
+        let mine = CSRFTokenBinding.principal(Principal(kind: .user, id: "1", name: "ann"))
+        let other = CSRFTokenBinding.principal(Principal(kind: .user, id: "2", name: "ann"))
         let token = house.identity.csrfToken(for: mine)
         #expect(house.identity.isValid(csrfToken: token, for: mine))
         #expect(!house.identity.isValid(csrfToken: token, for: other))

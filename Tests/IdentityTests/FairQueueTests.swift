@@ -200,7 +200,7 @@ import Testing
     }
 
     @Test func `who has gone leaves the queue before a hash is made`() async throws {
-        let turns = FairTurns(.init(slots: 1, waiting: 10, longestWait: .seconds(3600)))
+        let turns = FairScheduler(.init(slots: 1, waiting: 10, longestWait: .seconds(3600)))
         let share = PasswordShare(address: TestHouse.home, name: "alice")
         let hashed = Mutex(0)
         let (stream, release) = AsyncStream.makeStream(of: Never.self)

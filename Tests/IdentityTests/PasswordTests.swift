@@ -62,7 +62,7 @@ import Testing
 
 @Suite struct HashingThreadsTests {
     @Test func `never more run at once than there are threads, and all of them run`() async throws {
-        let threads = HashingThreads(threads: 2, limit: 200)
+        let threads = HashingThreadPool(threads: 2, limit: 200)
         let gauge = Gauge()
         let results = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<200 {
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test func `one more than may wait is refused`() async throws {
-        let threads = HashingThreads(threads: 0, limit: 2)
+        let threads = HashingThreadPool(threads: 0, limit: 2)
         let waiting = [Task { try await threads.run { 1 } }, Task { try await threads.run { 2 } }]
         while threads.waiting < 2 { await Task.yield() }
         #expect(await code { _ = try await threads.run { 3 } } == .overloaded)
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func `who is cancelled before asking does not wait`() async throws {
-        let threads = HashingThreads(threads: 0, limit: 2)
+        let threads = HashingThreadPool(threads: 0, limit: 2)
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             return try await threads.run { 1 }
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test func `what the work throws reaches the caller`() async throws {
-        let threads = HashingThreads(threads: 1, limit: 2)
+        let threads = HashingThreadPool(threads: 1, limit: 2)
         #expect(await code { try await threads.run { throw PorticoError(.storeFull, "") } } == .storeFull)
     }
 }

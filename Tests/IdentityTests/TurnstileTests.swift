@@ -25,9 +25,9 @@ import Testing
     }
 
     @Test func `one at a time goes through, though each of them waits inside`() async throws {
-        let (turnstile, room) = (Turnstile(limit: 100), Room())
+        let (mutex, room) = (AsyncMutex(limit: 100), Room())
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in 0..<50 { group.addTask { try await turnstile.pass { await room.visit(number) } } }
+            for number in 0..<50 { group.addTask { try await mutex.pass { await room.visit(number) } } }
             try await group.waitForAll()
         }
         #expect(!room.wasCrowded)
@@ -35,16 +35,16 @@ import Testing
     }
 
     @Test func `one more than may wait is refused, and the place is free again after an error`() async throws {
-        let (turnstile, room) = (Turnstile(limit: 0), Room())
+        let (mutex, room) = (AsyncMutex(limit: 0), Room())
         let code = await code {
-            try await turnstile.pass {
-                let inner = await IdentityTests.code { try await turnstile.pass { await room.visit(1) } }
+            try await mutex.pass {
+                let inner = await IdentityTests.code { try await mutex.pass { await room.visit(1) } }
                 #expect(inner == .overloaded)
                 throw PorticoError(.storeFull, "")
             }
         }
         #expect(code == .storeFull)
-        try await turnstile.pass { await room.visit(2) }
+        try await mutex.pass { await room.visit(2) }
         #expect(room.order == [2])
     }
 }

@@ -27,7 +27,7 @@ import Testing
             while !isComplete {
                 let limit = 1 + random.below(200)
                 let from = mark
-                let page = try await school.records.atOneMoment {
+                let page = try await school.records.withReadSnapshot {
                     try tracked.changes(since: from, limit: limit, at: $0)
                 }
                 follower.apply(page)
@@ -46,9 +46,9 @@ import Testing
     /// Reads the result page by page while it changes; the mark is the first page's.
     private func read(
         _ request: String, _ tracked: TrackedQuery, _ school: School, _ random: inout RandomSchool
-    ) async throws -> (Follower, HistoryMark) {
+    ) async throws -> (Follower, ChangeCursor) {
         try await random.change(250)
-        let mark = try await school.records.atOneMoment { try tracked.mark(at: $0) }
+        let mark = try await school.records.withReadSnapshot { try tracked.mark(at: $0) }
         var rows: [ResultRow] = []
         var token = ""
         while true {
@@ -63,13 +63,13 @@ import Testing
     @Test func `what is gone says why, and what was never seen by its reader is not told`() async throws {
         let school = try await School()
         let tracked = try #require(try school.tracked("Students?$filter=Active"))
-        let mark = try await school.records.atOneMoment { try tracked.mark(at: $0) }
+        let mark = try await school.records.withReadSnapshot { try tracked.mark(at: $0) }
         let entity = school.tables["Students"]!.entity
         _ = try await school.records.apply([
             RecordChange(entity, .delete("1")), RecordChange(entity, .update("4", ["Active": false])),
             RecordChange(entity, .update("2", ["Active": true])),
         ])
-        let page = try await school.records.atOneMoment { try tracked.changes(since: mark, limit: 100, at: $0) }
+        let page = try await school.records.withReadSnapshot { try tracked.changes(since: mark, limit: 100, at: $0) }
         let words = page.changes.map { change in
             switch change {
             case .whole(let row): "put \(RecordID(key: row.value("ID", page.shape))?.text ?? "")"
@@ -78,7 +78,7 @@ import Testing
             }
         }
         #expect(words == ["deleted 1", "changed 4", "put 2"])
-        let count = try await school.records.atOneMoment { try tracked.count(since: mark, limit: 1, at: $0) }
+        let count = try await school.records.withReadSnapshot { try tracked.count(since: mark, limit: 1, at: $0) }
         #expect(count == 3)
     }
 
@@ -96,24 +96,24 @@ import Testing
     @Test func `a mark of another history, of other rules or below the floor says to read again`() async throws {
         let school = try await School()
         let tracked = try #require(try school.tracked("Students"))
-        let mark = try await school.records.atOneMoment { try tracked.mark(at: $0) }
+        let mark = try await school.records.withReadSnapshot { try tracked.mark(at: $0) }
         let wrong = [
-            HistoryMark(history: "other", position: mark.position, sight: mark.sight),
-            HistoryMark(history: mark.history, position: mark.position, sight: mark.sight &+ 1),
-            HistoryMark(history: mark.history, position: Revision(mark.position.number + 1), sight: mark.sight),
+            ChangeCursor(history: "other", position: mark.position, sight: mark.sight),
+            ChangeCursor(history: mark.history, position: mark.position, sight: mark.sight &+ 1),
+            ChangeCursor(history: mark.history, position: Revision(mark.position.number + 1), sight: mark.sight),
         ]
         for mark in wrong { await expectFetchAgain(since: mark, tracked, school) }
         _ = try await school.store.compact(.through(mark.position), dryRun: false)
         _ = try await school.records.apply([RecordChange(school.tables["Students"]!.entity, .delete("1"))])
-        _ = try await school.records.atOneMoment { try tracked.changes(since: mark, limit: 9, at: $0) }
-        let later = try await school.records.atOneMoment { try tracked.mark(at: $0) }
+        _ = try await school.records.withReadSnapshot { try tracked.changes(since: mark, limit: 9, at: $0) }
+        let later = try await school.records.withReadSnapshot { try tracked.mark(at: $0) }
         _ = try await school.store.compact(.through(later.position), dryRun: false)
         await expectFetchAgain(since: mark, tracked, school)
     }
 
-    private func expectFetchAgain(since mark: HistoryMark, _ tracked: TrackedQuery, _ school: School) async {
+    private func expectFetchAgain(since mark: ChangeCursor, _ tracked: TrackedQuery, _ school: School) async {
         let error = await #expect(throws: PorticoError.self) {
-            try await school.records.atOneMoment { try tracked.changes(since: mark, limit: 9, at: $0) }
+            try await school.records.withReadSnapshot { try tracked.changes(since: mark, limit: 9, at: $0) }
         }
         #expect(error?.code == .fetchAgain)
     }

@@ -29,8 +29,9 @@ import Testing
             let request = generator.next()
             guard let plan = plan(request, tables) else { continue }
             do {
-                _ = try await records.atOneMoment { moment in
-                    try plan.page(at: Watched(moment: moment, store: store, declaration: declaration, request: request))
+                _ = try await records.withReadSnapshot { snapshot in
+                    try plan.page(
+                        at: Watched(snapshot: snapshot, store: store, declaration: declaration, request: request))
                 }
                 answered += 1
             } catch let error as PorticoError {
@@ -64,25 +65,25 @@ import Testing
 }
 
 /// A moment whose questions are looked at before they are asked.
-private struct Watched: RecordMoment {
-    let moment: any RecordMoment
+private struct Watched: RecordSnapshot {
+    let snapshot: any RecordSnapshot
     let store: SQLiteStore
     let declaration: AdapterDeclaration
     let request: String
 
-    var position: Revision { moment.position }
+    var position: Revision { snapshot.position }
 
-    func record(_ id: RecordID, in entity: EntityName) throws -> Record? { try moment.record(id, in: entity) }
+    func record(_ id: RecordID, in entity: EntityName) throws -> Record? { try snapshot.record(id, in: entity) }
 
-    func query(_ query: Query, in entity: EntityName) throws -> RecordPage { try moment.query(query, in: entity) }
+    func query(_ query: Query, in entity: EntityName) throws -> RecordPage { try snapshot.query(query, in: entity) }
 
-    func count(_ filter: Filter?, in entity: EntityName) throws -> Int { try moment.count(filter, in: entity) }
+    func count(_ filter: Filter?, in entity: EntityName) throws -> Int { try snapshot.count(filter, in: entity) }
 
     func rows(_ relation: Relation, _ receive: (any RowValues) throws -> Void) throws {
         let sql = try store.sql(of: relation, seen: VisibleRows(of: declaration, for: nil))
         for literal in [RequestGenerator.marker, RequestGenerator.numberMarker] {
             #expect(!sql.contains(literal), "\(request) makes \(sql)")
         }
-        try moment.rows(relation, receive)
+        try snapshot.rows(relation, receive)
     }
 }

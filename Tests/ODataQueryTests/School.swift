@@ -82,7 +82,7 @@ struct School {
     /// The page that a request for a set answers.
     func page(_ request: String, pageSize: Int = 100) async throws -> ResultPage {
         let plan = try plan(request, pageSize: pageSize)
-        return try await records.atOneMoment { try plan.page(at: $0) }
+        return try await records.withReadSnapshot { try plan.page(at: $0) }
     }
 
     /// `limit`: entities that one expanded level brings at a time.
@@ -94,9 +94,9 @@ struct School {
 
     /// What the rows are given in.
     func parts(_ plan: QueryPlan) async throws -> [[ResultRow]] {
-        try await records.atOneMoment { moment in
+        try await records.withReadSnapshot { snapshot in
             var parts: [[ResultRow]] = []
-            _ = try plan.rows(at: moment) { parts.append($0) }
+            _ = try plan.rows(at: snapshot) { parts.append($0) }
             return parts
         }
     }

@@ -68,13 +68,13 @@ import Testing
         // Rows of a vain attempt are among them.
         func rows(_ relation: Relation) async throws -> Int {
             let seen = Seen()
-            _ = try await records.atOneMoment { moment in
-                try moment.rows(relation) { _ in seen.rows.add(1, ordering: .relaxed) }
+            _ = try await records.withReadSnapshot { snapshot in
+                try snapshot.rows(relation) { _ in seen.rows.add(1, ordering: .relaxed) }
             }
             return seen.rows.load(ordering: .relaxed)
         }
         #expect(try await rows(everything) > 200)
-        for _ in 0..<LongReads.times { #expect(try await rows(everything) == 200) }
+        for _ in 0..<LongQueryHistory.times { #expect(try await rows(everything) == 200) }
         #expect(try await rows(everything) > 200)
         #expect(try await rows(few) == 1)
         await store.close()
@@ -101,7 +101,7 @@ import Testing
         let store = try directory.store()
         let records = try await filled(store, 2_000)
         let reads = (0..<4).map { _ in
-            Task { try await records.atOneMoment { try $0.rows(Self.endless) { _ in } } }
+            Task { try await records.withReadSnapshot { try $0.rows(Self.endless) { _ in } } }
         }
         try await Task.sleep(for: .milliseconds(300))
         for read in reads { read.cancel() }
@@ -115,8 +115,8 @@ import Testing
         let store = try directory.store()
         let records = try await filled(store, 10)
         let read = Task {
-            try await records.atOneMoment { moment in
-                while true { _ = try moment.count(nil, in: "things") }
+            try await records.withReadSnapshot { snapshot in
+                while true { _ = try snapshot.count(nil, in: "things") }
             }
         }
         try await Task.sleep(for: .milliseconds(100))
@@ -134,7 +134,7 @@ import Testing
         let reads = ["alice", "bob"].map { name in
             Task {
                 try await CallerIdentity.$current.withValue(.account(name)) {
-                    try await records.atOneMoment { try $0.rows(Self.endless) { _ in } }
+                    try await records.withReadSnapshot { try $0.rows(Self.endless) { _ in } }
                 }
             }
         }
@@ -167,9 +167,9 @@ import Testing
         let meeting = Meeting()
         // Each waits at its last row until the other is there.
         @Sendable func read() async throws -> Int {
-            try await records.atOneMoment { moment in
+            try await records.withReadSnapshot { snapshot in
                 var rows = 0
-                try moment.rows(everything) { _ in
+                try snapshot.rows(everything) { _ in
                     rows += 1
                     if rows == 200 { meeting.arrive() }
                 }

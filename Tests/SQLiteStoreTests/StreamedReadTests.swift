@@ -29,9 +29,9 @@ import Testing
     /// A piece for each row; `sent` counts them.
     private func pieces(
         _ records: AdapterRecords, within time: Duration = .seconds(600), _ sent: Counter = Counter()
-    ) async throws -> any DoorPieces {
-        try await records.pieces(within: time) { moment, output in
-            try moment.rows(Self.names) { row in
+    ) async throws -> any MountResponseBody {
+        try await records.pieces(within: time) { snapshot, output in
+            try snapshot.rows(Self.names) { row in
                 sent.add()
                 try output.send(Array((try row[0].stringValue ?? "").utf8))
             }
@@ -120,7 +120,7 @@ import Testing
             .records("things", as: 1), joins: [Join(.inner, .records("things", as: 2), on: .value(true))],
             where: .compare(.equal, .field(1, "name"), .call(.concatenate, [.field(2, "name"), .value("x")])),
             columns: [.field(1, "name")])
-        let long = try await records.pieces(within: .seconds(60)) { moment, _ in try moment.rows(never) { _ in } }
+        let long = try await records.pieces(within: .seconds(60)) { snapshot, _ in try snapshot.rows(never) { _ in } }
         long.end()
         let next = try await pieces(records)
         #expect(try await next.next() != nil)

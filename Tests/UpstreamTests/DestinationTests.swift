@@ -61,7 +61,7 @@ import UpstreamStandIn
         await server.stop()
     }
 
-    @Test func `the connection goes to the address that was checked, whatever the name means a moment later`()
+    @Test func `the connection goes to the address that was checked, whatever the name means a snapshot later`()
         async throws
     {
         // `localhost` is what the operating system would connect to; the checked answer says 127.0.0.3, where nobody

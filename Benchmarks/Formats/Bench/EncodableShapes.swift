@@ -8,7 +8,7 @@ enum EncodableShapes {
         switch shape.name {
         case Shape.sonnets.name: shape.documents.map { Feed(verses: $0["verses"].items.map { $0.items.map(\.text) }) }
         case Shape.employees.name: shape.documents.map { $0.items.map(Employee.init) }
-        default: shape.documents.map { Answer(posts: $0["posts"].items.map(Post.init), more: true) }
+        default: shape.documents.map { OperationResult(posts: $0["posts"].items.map(Post.init), more: true) }
         }
     }
 }
@@ -30,7 +30,7 @@ private struct Employee: Encodable {
     }
 }
 
-private struct Answer: Encodable {
+private struct OperationResult: Encodable {
     let posts: [Post]
     let more: Bool
 }

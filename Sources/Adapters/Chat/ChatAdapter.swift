@@ -30,7 +30,7 @@ final class ChatAdapter: Adapter {
         for task in tasks { await task.value }
     }
 
-    func handle(_ call: Call) async throws -> Answer {
+    func handle(_ call: Call) async throws -> OperationResult {
         guard let context = context.withLock({ $0 }) else {
             throw PorticoError(.adapterUnavailable, "The chat has not started.", retryAfter: 1)
         }

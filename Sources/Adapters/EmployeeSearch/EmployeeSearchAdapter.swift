@@ -2,7 +2,7 @@ import AdapterKit
 
 /// Answers searches from the records. Nothing of what is searched for is logged: names are personal data.
 struct EmployeeSearchAdapter: Adapter {
-    func handle(_ call: Call) async throws -> Answer {
+    func handle(_ call: Call) async throws -> OperationResult {
         switch call.operation {
         case EmployeeOperations.search.name: try await search(call)
         case RecordImport.name: try await EmployeeOperations.loading.perform(call, on: call.records)
@@ -14,7 +14,7 @@ struct EmployeeSearchAdapter: Adapter {
         [SampleRecords(Employees.entity.name, SampleEmployees().records)]
     }
 
-    private func search(_ call: Call) async throws -> Answer {
+    private func search(_ call: Call) async throws -> OperationResult {
         let criteria = try SearchCriteria(call.input)
         let page = try await call.records.query(criteria.query, in: Employees.entity.name)
         return .value(

@@ -5,11 +5,11 @@ import Synchronization
 
 final class ODataAdapter: Adapter {
     private let configurations: [ServiceConfiguration]
-    private let doors = Mutex<[OperationName: ServiceDoor]>([:])
+    private let mounts = Mutex<[OperationName: ServiceMount]>([:])
     private let context = Mutex<AdapterContext?>(nil)
     private let limits: ServiceLimits
     /// Of all services together.
-    private let later = Mutex<LaterAnswers?>(nil)
+    private let later = Mutex<AsyncResponses?>(nil)
 
     init(services: [ServiceConfiguration], limits: ServiceLimits) {
         self.limits = limits
@@ -18,7 +18,7 @@ final class ODataAdapter: Adapter {
 
     func start(_ context: AdapterContext) async throws {
         self.context.withLock { $0 = context }
-        let later = LaterAnswers(limits: limits.async, files: context.scratch)
+        let later = AsyncResponses(limits: limits.async, files: context.scratch)
         self.later.withLock { $0 = later }
         let operations = ServiceOperationTable(context.serviceOperations)
         for configuration in configurations {
@@ -28,26 +28,26 @@ final class ODataAdapter: Adapter {
                 configuration: configuration,
                 documents: ServiceDocuments(configuration.model, isSearched: !configuration.searched.isEmpty),
                 operations: operations, clock: context.clock, gate: ReseedGate(), later: later,
-                known: KnownQuestions(most: configuration.limits.knownQuestions), own: context.records)
-            doors.withLock { doors in
-                for root in configuration.roots { doors[root.name] = ServiceDoor(root, of: service) }
+                known: QueryPlanCache(most: configuration.limits.queryPlanCache), own: context.records)
+            mounts.withLock { mounts in
+                for root in configuration.roots { mounts[root.name] = ServiceMount(root, of: service) }
             }
         }
     }
 
-    func handle(_ call: Call) async throws -> Answer {
+    func handle(_ call: Call) async throws -> OperationResult {
         guard call.operation == ImportRows.operation.name, let context = context.withLock({ $0 }) else {
             throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
         }
         return try await ImportRows(configurations, records: context.records, now: context.clock.now()).perform(call)
     }
 
-    func answer(_ request: DoorRequest) async throws -> DoorAnswer {
-        guard let door = doors.withLock({ $0[request.door] }) else {
+    func answer(_ request: MountRequest) async throws -> MountResponse {
+        guard let mount = mounts.withLock({ $0[request.mount] }) else {
             throw PorticoError(.adapterUnavailable, "The service is not there yet.", retryAfter: 1)
         }
         do {
-            return try await door.respond(to: request)
+            return try await mount.respond(to: request)
         } catch let failure as ODataError {
             return failed(failure, request)
         }
@@ -58,33 +58,33 @@ final class ODataAdapter: Adapter {
     }
 
     /// With a status or header fields that the gateway would not know of.
-    private func failed(_ failure: ODataError, _ request: DoorRequest) -> DoorAnswer {
+    private func failed(_ failure: ODataError, _ request: MountRequest) -> MountResponse {
         let status = failure.status ?? (failure.error.code == .methodNotAllowed ? 405 : 400)
-        if isVersion2(request.door) {
+        if isVersion2(request.mount) {
             let error = Version2Error(error: failure.error, details: failure.details, requestID: request.requestID)
             return Version2Failure.answer(
                 error, status: status, to: request.headers, target: request.target, adding: failure.headers)
         }
         var headers = failure.headers
         for field in ErrorFields.of(request.headers).fields { headers[field.name] = field.value }
-        return DoorAnswer(
+        return MountResponse(
             status, headers: headers,
             body: ODataError.body(failure.error, details: failure.details, requestID: request.requestID))
     }
 
-    private func isVersion2(_ door: OperationName) -> Bool {
+    private func isVersion2(_ mount: OperationName) -> Bool {
         configurations.contains { service in
-            service.roots.contains { $0.name == door && $0.version == .version2 }
+            service.roots.contains { $0.name == mount && $0.version == .version2 }
         }
     }
 
-    func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer? {
-        if isVersion2(request.door) {
+    func present(_ error: PorticoError, status: Int, to request: MountFailure) -> MountResponse? {
+        if isVersion2(request.mount) {
             return Version2Failure.answer(
                 Version2Error(error: error, requestID: request.requestID), status: status, to: request.headers,
                 target: request.target)
         }
-        return DoorAnswer(
+        return MountResponse(
             status, headers: ErrorFields.of(request.headers),
             body: ODataError.body(error, requestID: request.requestID))
     }

@@ -7,31 +7,31 @@ import ODataRecords
 extension ODataService {
     /// What is asked, and the tree of the whole address. One that cannot be read without its end is read whole, so that
     /// what is wrong with it is told.
-    func question(
+    func cachedQuery(
         _ method: String, _ relative: String, in language: LanguageVersion,
         read: (String) throws(PorticoError) -> RequestTarget
-    ) throws -> (KnownQuestion?, RequestTarget) {
+    ) throws -> (CachedQuery?, RequestTarget) {
         let address = PageAddress(relative, changes: language == .v2 ? "!deltatoken" : "$deltatoken")
         guard method == "GET" else { return (nil, try read(relative)) }
         if address.isOfPage, relative.utf8.count <= configuration.limits.language.length,
-            let question = try? known.question(address.question, in: language, read: read),
-            !question.target.isOfOnePage
+            let cachedQuery = try? known.cachedQuery(address.cachedQuery, in: language, read: read),
+            !cachedQuery.target.isOfOnePage
         {
-            return (question, address.target(question.target))
+            return (cachedQuery, address.target(cachedQuery.target))
         }
-        let question = try known.question(relative, in: language, read: read)
-        return (question, question.target)
+        let cachedQuery = try known.cachedQuery(relative, in: language, read: read)
+        return (cachedQuery, cachedQuery.target)
     }
 
     /// In which of JSON's forms the answer is written.
     func format(
-        _ target: RequestTarget, _ question: KnownQuestion?, accept: String?
+        _ target: RequestTarget, _ cachedQuery: CachedQuery?, accept: String?
     ) throws -> ResponseFormat {
         let negotiate = { [self] in
             isRaw(target)
                 ? ResponseFormat() : try ResponseFormat.negotiate(format: target.formatOption, accept: accept)
         }
-        return try question?.format(accept, negotiate) ?? negotiate()
+        return try cachedQuery?.format(accept, negotiate) ?? negotiate()
     }
 
     /// Answers that are not in OData's JSON negotiate for themselves.
@@ -53,7 +53,7 @@ extension ODataService {
         let find = {
             try AddressReader(tables: self.tables, options: request.target.options).address(segments)
         }
-        let address = try request.question?.place(find) ?? find()
+        let address = try request.cachedQuery?.place(find) ?? find()
         try OptionRules(request).check(address)
         return address
     }

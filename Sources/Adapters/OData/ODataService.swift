@@ -12,15 +12,15 @@ final class ODataService: Sendable {
     let operations: ServiceOperationTable
     let clock: any WallClock
     let gate: ReseedGate
-    let later: LaterAnswers
-    let long = LongAnswers()
-    let known: KnownQuestions
+    let later: AsyncResponses
+    let long = LongResponseHistory()
+    let known: QueryPlanCache
     /// All of the service's records, for loading the seed.
     let own: any RecordStore
 
     init(
         configuration: ServiceConfiguration, documents: ServiceDocuments, operations: ServiceOperationTable,
-        clock: any WallClock, gate: ReseedGate, later: LaterAnswers, known: KnownQuestions, own: any RecordStore
+        clock: any WallClock, gate: ReseedGate, later: AsyncResponses, known: QueryPlanCache, own: any RecordStore
     ) {
         self.configuration = configuration
         self.documents = documents
@@ -37,10 +37,10 @@ final class ODataService: Sendable {
     private let rootPath: String
 
     /// At once, or with the address where the answer can be asked for later.
-    func respond(to request: DoorRequest) async throws -> DoorAnswer {
+    func respond(to request: MountRequest) async throws -> MountResponse {
         let version = try ProtocolVersion(request.headers, hasBody: !request.body.isEmpty).answered
         let monitor = StatusMonitor(
-            answers: later, owner: LaterAnswers.Owner(request.caller, at: configuration.name),
+            answers: later, owner: AsyncResponses.Owner(request.caller, at: configuration.name),
             root: "\(request.origin)\(rootPath)/", request: request, version: version)
         if let id = StatusMonitor.id(in: relative(request)) { return try await monitor.answer(id) }
         guard Preferences(request.headers["Prefer"]).respondsAsynchronously else {
@@ -56,7 +56,7 @@ final class ODataService: Sendable {
     }
 
     /// Not while the seed is loaded anew.
-    func betweenReseeds(_ answer: () async throws -> DoorAnswer) async throws -> DoorAnswer {
+    func betweenReseeds(_ answer: () async throws -> MountResponse) async throws -> MountResponse {
         await gate.enter()
         do {
             let answer = try await answer()
@@ -69,14 +69,14 @@ final class ODataService: Sendable {
     }
 
     /// Below the root, as it came.
-    private func relative(_ request: DoorRequest) -> String {
+    private func relative(_ request: MountRequest) -> String {
         RootedTarget.relative(request.target, below: rootPath)
     }
 
-    func answer(_ request: DoorRequest) async throws -> DoorAnswer {
+    func answer(_ request: MountRequest) async throws -> MountResponse {
         let inner = try self.request(request)
         if case .batch = inner.target.resource {
-            return try await BatchDesk(
+            return try await BatchHandler(
                 service: self, request: request, root: inner.root, version: inner.format.version
             ).answer()
         }
@@ -84,7 +84,7 @@ final class ODataService: Sendable {
         return try await dispatch(inner)
     }
 
-    func request(_ request: DoorRequest) throws -> ServiceRequest {
+    func request(_ request: MountRequest) throws -> ServiceRequest {
         let version = try ProtocolVersion(request.headers, hasBody: !request.body.isEmpty).answered
         try SnapshotIsolation.refuse(request.headers)
         let (method, relative) = try QueryPost(
@@ -92,10 +92,10 @@ final class ODataService: Sendable {
             relative: self.relative(request), headers: request.headers, body: request.body
         ).plain()
         let limits = configuration.limits.language
-        let (question, target) = try question(method, relative, in: .v4) { text throws(PorticoError) in
+        let (cachedQuery, target) = try cachedQuery(method, relative, in: .v4) { text throws(PorticoError) in
             try TargetReader.target(text, limits: limits)
         }
-        var format = try format(target, question, accept: request.headers["Accept"])
+        var format = try format(target, cachedQuery, accept: request.headers["Accept"])
         format.version = version
         try documents.checkVersion(of: target)
         let preferences = Preferences(request.headers["Prefer"])
@@ -104,32 +104,32 @@ final class ODataService: Sendable {
             method: method, relative: relative, target: target, format: format,
             preferences: preferences, headers: request.headers, body: request.body,
             root: "\(request.origin)\(rootPath)/", caller: request.caller, records: request.records,
-            question: question)
+            cachedQuery: cachedQuery)
     }
 
-    func dispatch(_ request: ServiceRequest) async throws -> DoorAnswer {
+    func dispatch(_ request: ServiceRequest) async throws -> MountResponse {
         switch request.target.resource {
         case .service:
-            try ResourceDesk.only(["GET"], request)
+            try ResourceHandler.only(["GET"], request)
             let answers = Answers(format: request.format)
-            return KeptDocument(answers: answers, asked: request.headers)
+            return CacheableDocument(answers: answers, asked: request.headers)
                 .kept(answers.json(documents.service(request.format, root: request.root)))
         case .metadata:
-            try ResourceDesk.only(["GET"], request)
+            try ResourceHandler.only(["GET"], request)
             let document = try documents.metadata(
                 format: request.target.formatOption, accept: request.headers["Accept"], version: request.format.version)
             let answers = Answers(format: request.format)
-            return KeptDocument(answers: answers, asked: request.headers)
+            return CacheableDocument(answers: answers, asked: request.headers)
                 .kept(answers.text(document.body, type: document.type))
         case .path(let segments):
             let address = try address(segments, request)
-            return try await ResourceDesk(service: self, request: request).answer(address)
-        case .entity: return try await ResourceDesk(service: self, request: request).byID()
+            return try await ResourceHandler(service: self, request: request).answer(address)
+        case .entity: return try await ResourceHandler(service: self, request: request).byID()
         case .batch: throw ODataError.notImplemented("A batch in a batch")
         case .crossJoin(let sources, _):
-            return try await CombinedReading(ResourceDesk(service: self, request: request)).crossJoin(sources)
+            return try await CombinedReading(ResourceHandler(service: self, request: request)).crossJoin(sources)
         case .all(let type):
-            return try await CombinedReading(ResourceDesk(service: self, request: request)).all(type)
+            return try await CombinedReading(ResourceHandler(service: self, request: request)).all(type)
         }
     }
 }

@@ -26,7 +26,7 @@ struct ODataReferenceAdapter: Adapter {
 
     var serviceOperations: [any ServiceOperations] { [ReferenceOperations(prices: prices)] }
 
-    func handle(_ call: Call) async throws -> Answer {
+    func handle(_ call: Call) async throws -> OperationResult {
         throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
     }
 }

@@ -13,20 +13,20 @@ final class PlistFeedsAdapter: Adapter {
         self.context.withLock { $0 = context }
     }
 
-    func handle(_ call: Call) async throws -> Answer {
+    func handle(_ call: Call) async throws -> OperationResult {
         switch call.operation {
         case FeedOperations.feed.name: try await feed(call)
-        case FeedOperations.list.name: try await desk().list()
-        case FeedOperations.publish.name: try await desk().publish(call)
-        case FeedOperations.versions.name: try await desk().versions(call)
-        case FeedOperations.rollBack.name: try await desk().rollBack(call)
+        case FeedOperations.list.name: try await handler().list()
+        case FeedOperations.publish.name: try await handler().publish(call)
+        case FeedOperations.versions.name: try await handler().versions(call)
+        case FeedOperations.rollBack.name: try await handler().rollBack(call)
         default: throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
         }
     }
 
     /// The feeds that everybody may read.
     func listings() async throws -> [Listing] {
-        try await desk().states().filter { access.isPublic($0.name) }.map { state in
+        try await handler().states().filter { access.isPublic($0.name) }.map { state in
             Listing(title: state.title, path: "/plists/\(state.name)", summary: "Version \(state.version).")
         }
     }
@@ -36,7 +36,7 @@ final class PlistFeedsAdapter: Adapter {
     }
 
     /// Who may not read a feed is told so before it is looked for, and learns nothing about which feeds there are.
-    private func feed(_ call: Call) async throws -> Answer {
+    private func feed(_ call: Call) async throws -> OperationResult {
         guard let name = FeedName(call[FeedOperations.name].stringValue ?? "") else {
             throw PorticoError(.recordNotFound, "There is no such feed.", target: FeedOperations.name.text)
         }
@@ -48,10 +48,10 @@ final class PlistFeedsAdapter: Adapter {
         return .value(.dictionary(state.content), validators: state.validators)
     }
 
-    private func desk() throws -> FeedDesk {
+    private func handler() throws -> FeedAdministration {
         guard let context = context.withLock({ $0 }) else {
             throw PorticoError(.adapterUnavailable, "The feeds are not there yet.", retryAfter: 1)
         }
-        return FeedDesk(context: context, access: access)
+        return FeedAdministration(context: context, access: access)
     }
 }

@@ -2,13 +2,13 @@ import AdapterKit
 
 /// Answers the contract's reads from the records; writing goes through the entity's own resource.
 struct XMLUsersAdapter: Adapter {
-    func handle(_ call: Call) async throws -> Answer {
+    func handle(_ call: Call) async throws -> OperationResult {
         switch call.operation {
         case UserOperations.listV1.name: try await list(call.records, Users.all)
         case UserOperations.list.name: try await list(call.records, Users.listed)
         case UserOperations.user.name: try await user(call)
         case UserOperations.schema.name:
-            Answer(.document(UserSchema.v2, mediaType: UserSchema.mediaType))
+            OperationResult(.document(UserSchema.v2, mediaType: UserSchema.mediaType))
         case RecordImport.name: try await UserOperations.loading.perform(call, on: call.records)
         default: throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
         }
@@ -25,12 +25,12 @@ struct XMLUsersAdapter: Adapter {
         [SampleRecords(Users.entity.name, SampleUsers.records)]
     }
 
-    private func list(_ records: any RecordStore, _ fields: [FieldName]) async throws -> Answer {
+    private func list(_ records: any RecordStore, _ fields: [FieldName]) async throws -> OperationResult {
         let entries = try await UserList(records).entries { $0.fields.only(fields) }
         return .value(.dictionary([UserOperations.entry.text: .array(entries)]))
     }
 
-    private func user(_ call: Call) async throws -> Answer {
+    private func user(_ call: Call) async throws -> OperationResult {
         guard let number = call[UserOperations.key].int64Value, let id = RecordID(String(number)),
             let record = try await call.records.record(id, in: Users.entity.name)
         else { throw PorticoError(.recordNotFound, "There is no such user.", target: UserOperations.key.text) }

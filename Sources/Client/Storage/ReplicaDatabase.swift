@@ -29,7 +29,7 @@ public final class ReplicaDatabase: Sendable {
         pool = try DatabasePool(path: path, configuration: Self.configuration)
         // A pool sets NORMAL after it has prepared its connections.
         try pool.writeWithoutTransaction { try durability.install($0) }
-        if let willCommit { pool.add(transactionObserver: CommitWatch(willCommit), extent: .databaseLifetime) }
+        if let willCommit { pool.add(transactionObserver: CommitObserver(willCommit), extent: .databaseLifetime) }
         try pool.write { connection in
             try ReplicaSchema.install(connection)
             try self.indexes.install(connection)
@@ -72,7 +72,7 @@ public final class ReplicaDatabase: Sendable {
 }
 
 /// Stands before each commit.
-private final class CommitWatch: TransactionObserver {
+private final class CommitObserver: TransactionObserver {
     private let willCommit: @Sendable () throws -> Void
 
     init(_ willCommit: @escaping @Sendable () throws -> Void) {

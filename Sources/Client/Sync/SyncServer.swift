@@ -28,7 +28,7 @@ struct SyncServer: Sendable {
     func push(_ request: PushRequest) async -> PushResult {
         do {
             let value = try await value("push", request.wireValue)
-            return .reply(.answer(try PushAnswer(from: value)), nil)
+            return .reply(.answer(try PushResponse(from: value)), nil)
         } catch {
             let error = ClientError(meaning: error)
             if error.endsSignIn { return .reply(.unauthorized, error) }

@@ -24,7 +24,7 @@ extension Gateway {
             + OperatorRoutes(adapters: adapters, services: services).routes()
         self.init(
             routes: try RouteTable(routes), authenticator: OperatorAuthenticator(),
-            guardian: BrowserGuard(identity: nil),
+            guardian: CSRFProtection(identity: nil),
             cors: CrossOrigin(origins: [], maxAge: 0), services: services,
             errors: ErrorWriter(answers: services.answers), log: log)
     }

@@ -40,7 +40,7 @@ struct SyncAdminRoutes: Sendable {
     }
 
     private func status() async throws -> WireValue {
-        let (position, floor, clients) = try await services.store.atOneMoment {
+        let (position, floor, clients) = try await services.store.withReadSnapshot {
             ($0.position, $0.floor, try $0.clients(after: nil, limit: Self.countedClients).count)
         }
         return [
@@ -54,10 +54,10 @@ struct SyncAdminRoutes: Sendable {
     private func changes(_ target: RequestTarget) async throws -> WireValue {
         let limit = min(max(Int(target["limit"] ?? "") ?? 100, 1), Self.largestList)
         let asked = target["after"].flatMap { Int64($0) }
-        let entries = try await services.store.atOneMoment { moment in
+        let entries = try await services.store.withReadSnapshot { snapshot in
             // Without a position the last ones: that is what somebody looks for who looks.
-            let after = asked ?? max(moment.floor.number, moment.position.number - Int64(limit))
-            return try moment.changes(after: Revision(after), limit: limit)
+            let after = asked ?? max(snapshot.floor.number, snapshot.position.number - Int64(limit))
+            return try snapshot.changes(after: Revision(after), limit: limit)
         }
         return ["changes": .array(entries.map(\.shown))]
     }
@@ -72,7 +72,7 @@ struct SyncAdminRoutes: Sendable {
         let id = parts.dropFirst(isQualified ? 2 : 1).joined(separator: "/")
         let caller = SyncCaller(account.principal())
         let catalogue = sync.catalogue
-        return try await services.store.atOneMoment {
+        return try await services.store.withReadSnapshot {
             try catalogue.explain(id, in: collection, for: caller, at: $0)
         }.shown
     }

@@ -9,7 +9,7 @@ protocol Authenticator: Sendable {
     func caller(of request: GatewayRequest) async throws -> Caller
 
     /// The caller where memory knows it; nil where the credential has to be looked up, or is not one.
-    func callerAtHand(of request: GatewayRequest, _ credential: inout ConnectionCredential) -> Caller?
+    func immediateCaller(of request: GatewayRequest, _ credential: inout ConnectionCredential) -> Caller?
 
     /// Adds what a 401 must say (RFC 9110, section 11.6.1).
     func challenge(_ response: inout GatewayResponse)
@@ -39,7 +39,7 @@ struct IdentityAuthenticator: Authenticator {
         return Caller(principal: found.principal, authentication: found, sessionCookie: cookie)
     }
 
-    func callerAtHand(of request: GatewayRequest, _ credential: inout ConnectionCredential) -> Caller? {
+    func immediateCaller(of request: GatewayRequest, _ credential: inout ConnectionCredential) -> Caller? {
         guard (try? refuseSecrets(in: request.target)) != nil else { return nil }
         if let field = request.headers.text(.authorization) {
             guard let name = credential.name(in: field, isCookie: false, read: bearer) else { return nil }
@@ -109,7 +109,7 @@ struct OperatorAuthenticator: Authenticator {
             sessionCookie: nil)
     }
 
-    func callerAtHand(of request: GatewayRequest, _ credential: inout ConnectionCredential) -> Caller? { nil }
+    func immediateCaller(of request: GatewayRequest, _ credential: inout ConnectionCredential) -> Caller? { nil }
 
     func challenge(_ response: inout GatewayResponse) {}
 }

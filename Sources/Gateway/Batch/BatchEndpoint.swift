@@ -10,7 +10,7 @@ import ValueTree
 /// afterwards there is always an answer that says what became of each.
 struct BatchEndpoint: Endpoint {
     /// The gateway that this endpoint is a part of; nothing until it is built.
-    let gateway: LateValue<Gateway>
+    let gateway: DeferredValue<Gateway>
     let services: GatewayServices
 
     let properties = EndpointProperties(name: "batch", access: .public, effect: .reads)

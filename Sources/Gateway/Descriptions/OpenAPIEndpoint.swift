@@ -11,7 +11,7 @@ struct OpenAPIEndpoint: Endpoint {
         summary: "This description.", tag: "Gateway", answers: [(.ok, .document(mediaType: "application/json"))])
 
     /// Nil until the routes are known, which this endpoint is one of.
-    let text: LateValue<GatewayResponse>
+    let text: DeferredValue<GatewayResponse>
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         guard let response = text.value else { throw PorticoError(.stopping, "The gateway is not ready yet.") }

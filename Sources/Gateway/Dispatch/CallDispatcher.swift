@@ -6,11 +6,11 @@ import ValueTree
 struct CallDispatcher: Sendable {
     let store: any Store
     let rights: AttachmentRights?
-    let deadlines: DeadlineKeeper
+    let deadlines: DeadlineScheduler
 
     func answer(
         _ operation: Operation, of served: ServedAdapter, input: WireDictionary, request: AuthenticatedRequest
-    ) async throws -> Answer {
+    ) async throws -> OperationResult {
         try served.status.requireRunning()
         try operation.input.check(input)
         let call = call(operation, of: served, input: input, request: request)

@@ -18,11 +18,11 @@ protocol Endpoint: Sendable {
     /// A failure in the shape of the endpoint's contract; nil: in the gateway's.
     func errorResponse(_ error: PorticoError, for request: GatewayRequest) -> GatewayResponse?
 
-    /// Whether ``answerAtHand(to:)`` ever answers: asked first, because the caller is looked for after it.
-    var mayAnswerAtHand: Bool { get }
+    /// Whether ``immediateResponse(to:)`` ever answers: asked first, because the caller is looked for after it.
+    var mayRespondImmediately: Bool { get }
 
     /// The whole answer of ``respond(to:)`` where that takes no wait: it is constant or kept. Runs on an event loop.
-    func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer?
+    func immediateResponse(to request: AuthenticatedRequest) -> CachedResponse?
 }
 
 extension Endpoint {
@@ -30,9 +30,9 @@ extension Endpoint {
 
     func errorResponse(_ error: PorticoError, for request: GatewayRequest) -> GatewayResponse? { nil }
 
-    var mayAnswerAtHand: Bool { false }
+    var mayRespondImmediately: Bool { false }
 
-    func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer? { nil }
+    func immediateResponse(to request: AuthenticatedRequest) -> CachedResponse? { nil }
 
     var isNegotiatedFirst: Bool {
         properties.effect == .writes
@@ -53,7 +53,7 @@ final class EndpointProperties: Sendable {
     let bodyLimit: Int?
     /// Whether that adapter can be called.
     let status: AdapterStatus?
-    /// Whether writes need a token of the caller even without a session cookie (``Door/requiresToken``).
+    /// Whether writes need a token of the caller even without a session cookie (``HTTPMount/requiresToken``).
     let requiresToken: Bool
 
     init(

@@ -79,9 +79,9 @@ struct OperationEndpoint: Endpoint {
         return response
     }
 
-    var mayAnswerAtHand: Bool { operation.answers == .untilRecordsChange && operation.effect == .reads }
+    var mayRespondImmediately: Bool { operation.answers == .untilRecordsChange && operation.effect == .reads }
 
-    func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer? {
+    func immediateResponse(to request: AuthenticatedRequest) -> CachedResponse? {
         guard (try? authorise(request.caller)) != nil, case .bytes(let body) = request.request.body else { return nil }
         return services.cache.answer(
             for: cacheKey(request, body: body), at: services.store.position(of: served.declaration.name))
@@ -105,9 +105,9 @@ struct OperationEndpoint: Endpoint {
         return response
     }
 
-    private func cacheKey(_ request: AuthenticatedRequest, body: [UInt8]) -> AnswerCache.Key {
+    private func cacheKey(_ request: AuthenticatedRequest, body: [UInt8]) -> ResponseCache.Key {
         let principal = request.caller.principal
-        return AnswerCache.Key(
+        return ResponseCache.Key(
             cacheName, request.request, roles: principal.isAnonymous ? nil : principal.roles, body: body)
     }
 }

@@ -5,7 +5,7 @@ import WireFormats
 
 /// An error in the caller's format and the contract's shape.
 struct ErrorWriter: Sendable {
-    let answers: AnswerWriter
+    let answers: ResponseEncoder
 
     func write(_ error: PorticoError, for request: GatewayRequest, presentation: Presentation) -> GatewayResponse {
         let variant = variant(for: request, presentation: presentation)
@@ -14,7 +14,8 @@ struct ErrorWriter: Sendable {
         let body = (try? variant.format.write(value)) ?? []
         var response = GatewayResponse(
             error.code.status,
-            headers: [.contentType: variant.mediaType, .vary: AnswerWriter.vary, .cacheControl: "no-store"], body: body)
+            headers: [.contentType: variant.mediaType, .vary: ResponseEncoder.vary, .cacheControl: "no-store"],
+            body: body)
         if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
         return response
     }
@@ -38,11 +39,11 @@ struct ErrorWriter: Sendable {
 
     /// What the caller accepts, by `Accept` where `?format=` is the mistake; where that is nothing, the route's own
     /// format: an error without a body helps nobody.
-    private func variant(for request: GatewayRequest, presentation: Presentation) -> AnswerVariant {
+    private func variant(for request: GatewayRequest, presentation: Presentation) -> ResponseVariant {
         if let variant = try? answers.choice(for: request, presentation: presentation) { return variant }
         let byHeader = try? answers.choice(for: request, presentation: presentation, overlooksQuery: true)
         if let byHeader { return byHeader }
         let format = FormatName(presentation.defaultFormat).flatMap { answers.catalogue[$0] } ?? JSONFormat()
-        return AnswerVariant(format: format, mediaType: format.mediaTypeWritten.description, coding: nil)
+        return ResponseVariant(format: format, mediaType: format.mediaTypeWritten.description, coding: nil)
     }
 }

@@ -21,17 +21,17 @@ final class NegotiatedVariants: Sendable {
     static let capacity = 256
     static let longestField = 256
 
-    private let variants = Mutex<[Question: AnswerVariant]>([:])
+    private let variants = Mutex<[Question: ResponseVariant]>([:])
 
     func variant(
-        _ question: Question, agree: () throws(PorticoError) -> AnswerVariant
-    ) throws(PorticoError) -> AnswerVariant {
-        if let known = variants.withLock({ $0[question] }) { return known }
+        _ query: Question, agree: () throws(PorticoError) -> ResponseVariant
+    ) throws(PorticoError) -> ResponseVariant {
+        if let known = variants.withLock({ $0[query] }) { return known }
         let agreed = try agree()
-        guard question.isShort else { return agreed }
+        guard query.isShort else { return agreed }
         variants.withLock { variants in
             if variants.count >= Self.capacity { variants.removeAll(keepingCapacity: true) }
-            variants[question] = agreed
+            variants[query] = agreed
         }
         return agreed
     }

@@ -5,8 +5,8 @@ import ValueTree
 /// The path of an adapter's live feed.
 struct FeedEndpoint: Endpoint {
     let served: ServedAdapter
-    let hub: FeedHub
-    let live: LiveHub
+    let hub: FeedBroadcaster
+    let live: LiveBroadcaster
     let credentials: CredentialWatch
 
     var properties: EndpointProperties {

@@ -28,15 +28,15 @@ struct FeedReader: Sendable {
     }
 
     /// Throws `sync.fetchAgain` for a position below the log's floor.
-    func page(after position: Revision, limits: FeedSettings, at moment: any StoreMoment) throws -> FeedPage {
-        let entries = try moment.changes(after: position, limit: limits.page)
-        var news: [FeedNews] = []
+    func page(after position: Revision, limits: FeedSettings, at snapshot: any StoreSnapshot) throws -> FeedPage {
+        let entries = try snapshot.changes(after: position, limit: limits.page)
+        var news: [FeedChanges] = []
         var bytes = 0
         for (index, entry) in entries.enumerated() {
             if entry.collection == groups {
-                news.append(contentsOf: try membership(entry, later: entries[(index + 1)...], at: moment))
+                news.append(contentsOf: try membership(entry, later: entries[(index + 1)...], at: snapshot))
             } else if let source = sources[entry.collection] {
-                news.append(contentsOf: try change(entry, source, at: moment))
+                news.append(contentsOf: try change(entry, source, at: snapshot))
             } else {
                 continue
             }
@@ -45,25 +45,25 @@ struct FeedReader: Sendable {
         }
         let isComplete = entries.count < limits.page
         let last = entries.last?.position ?? position
-        return FeedPage(news: news, through: isComplete ? max(last, moment.position) : last, isComplete: isComplete)
+        return FeedPage(news: news, through: isComplete ? max(last, snapshot.position) : last, isComplete: isComplete)
     }
 
     /// The groups that an account is a member of now.
-    func groups(of name: String, at moment: any StoreMoment) throws -> Set<RecordID> {
+    func groups(of name: String, at snapshot: any StoreSnapshot) throws -> Set<RecordID> {
         let query = Query(.listContains(feed.group.members, .string(name)), limit: Query.maximumLimit)
-        return Set(try moment.query(query, in: groups).records.map(\.id))
+        return Set(try snapshot.query(query, in: groups).records.map(\.id))
     }
 }
 
 extension FeedReader {
     /// Nothing for what was removed since, or belongs to no group: a later entry tells what became of it.
     private func change(
-        _ entry: LogEntry, _ source: LiveFeed.Source, at moment: any StoreMoment
-    ) throws -> [FeedNews] {
+        _ entry: LogEntry, _ source: LiveFeed.Source, at snapshot: any StoreSnapshot
+    ) throws -> [FeedChanges] {
         var data: WireDictionary = [:]
         let name: EventName?
         let group: WireValue?
-        if entry.kind == .put, let record = try moment.record(entry.id, in: entry.collection, visible: nil) {
+        if entry.kind == .put, let record = try snapshot.record(entry.id, in: entry.collection, visible: nil) {
             name = entry.previousRevision == nil ? source.created : source.changed
             group = record[source.group]
             for field in source.tells { data[field.text] = record[field] }
@@ -75,15 +75,15 @@ extension FeedReader {
         }
         guard let name, let id = group.flatMap({ RecordID(key: $0) }) else { return [] }
         return [
-            FeedNews(
+            FeedChanges(
                 position: entry.position, group: id, event: try text(name, data, at: entry.position), membership: nil)
         ]
     }
 
     private func membership(
-        _ entry: LogEntry, later: ArraySlice<LogEntry>, at moment: any StoreMoment
-    ) throws -> [FeedNews] {
-        let record = try moment.record(entry.id, in: entry.collection, visible: nil)
+        _ entry: LogEntry, later: ArraySlice<LogEntry>, at snapshot: any StoreSnapshot
+    ) throws -> [FeedChanges] {
+        let record = try snapshot.record(entry.id, in: entry.collection, visible: nil)
         let next = later.first { $0.id == entry.id && $0.collection == entry.collection }
         let before = entry.previousRevision == nil ? [] : names(entry.previousScopeValues[feed.group.members.text])
         let after =
@@ -97,7 +97,7 @@ extension FeedReader {
         guard !joined.isEmpty || !left.isEmpty else {
             guard let record else { return [] }
             let event = try text(feed.group.changed, told(record), at: entry.position)
-            return [FeedNews(position: entry.position, group: entry.id, event: event, membership: nil)]
+            return [FeedChanges(position: entry.position, group: entry.id, event: event, membership: nil)]
         }
         var data = record.map(told) ?? [key: .string(entry.id.text)]
         data["joined"] = .array(joined.map(WireValue.string))
@@ -106,10 +106,10 @@ extension FeedReader {
             key: .string(entry.id.text), "joined": [], "left": .array(left.map(WireValue.string)),
         ]
         return [
-            FeedNews(
+            FeedChanges(
                 position: entry.position, group: entry.id,
                 event: try text(feed.group.membership, data, at: entry.position),
-                membership: FeedNews.Membership(
+                membership: FeedChanges.Membership(
                     joined: joined, left: left,
                     farewell: try text(feed.group.membership, farewell, at: entry.position)))
         ]

@@ -8,11 +8,11 @@ import SyncEngine
 public struct FeedServices: Sendable {
     struct Served: Sendable {
         let adapter: ServedAdapter
-        let hub: FeedHub
+        let hub: FeedBroadcaster
     }
 
     let feeds: [Served]
-    let live: LiveHub
+    let live: LiveBroadcaster
 
     /// Throws where a declaration makes no sense.
     public init(
@@ -22,7 +22,7 @@ public struct FeedServices: Sendable {
         feeds = try adapters.flatMap { served in
             try served.declaration.feeds.map { feed in
                 let reader = try FeedReader(feed, of: served.declaration, epoch: store.epoch)
-                return Served(adapter: served, hub: FeedHub(reader, store: store, settings: settings, log: log))
+                return Served(adapter: served, hub: FeedBroadcaster(reader, store: store, settings: settings, log: log))
             }
         }
     }
@@ -53,7 +53,7 @@ public struct FeedServices: Sendable {
 
 /// One adapter's signals.
 private struct FeedSignals: LiveSignals {
-    let hubs: [FeedName: FeedHub]
+    let hubs: [FeedName: FeedBroadcaster]
 
     func signal(_ event: EventName, _ data: WireDictionary, in group: RecordID, of feed: FeedName, from sender: String)
     {

@@ -6,7 +6,7 @@ import Synchronization
 /// One caller's stream of a feed.
 ///
 /// It begins with what its client missed, read from the log page by page as the peer takes them. Once it knows everything
-/// it is attached to the ``FeedHub``, which writes events past it straight to the channel; the stream's task only sleeps
+/// it is attached to the ``FeedBroadcaster``, which writes events past it straight to the channel; the stream's task only sleeps
 /// then. A peer that does not keep up is detached and catches up from the log again, so a slow one costs one page.
 final class FeedStream: ResponseStream {
     private struct State {
@@ -16,7 +16,7 @@ final class FeedStream: ResponseStream {
         var groups: Set<RecordID> = []
     }
 
-    private let hub: FeedHub
+    private let hub: FeedBroadcaster
     private let name: String
     private let ticket: LiveTicket
     private let watch: CredentialWatch.Hold
@@ -26,7 +26,8 @@ final class FeedStream: ResponseStream {
 
     /// `last`: the id of the last event that the client has; nil: it begins here.
     init(
-        _ hub: FeedHub, for caller: Caller, after last: String?, ticket: LiveTicket, watch: CredentialWatch.Hold,
+        _ hub: FeedBroadcaster, for caller: Caller, after last: String?, ticket: LiveTicket,
+        watch: CredentialWatch.Hold,
         requestID: String
     ) {
         self.hub = hub

@@ -42,11 +42,11 @@ struct LiveEndpoint: Endpoint {
         Self.live.response
     }
 
-    var mayAnswerAtHand: Bool { true }
+    var mayRespondImmediately: Bool { true }
 
-    func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer? { Self.live }
+    func immediateResponse(to request: AuthenticatedRequest) -> CachedResponse? { Self.live }
 
-    private static let live = KeptAnswer(.health(.ok, "live"))
+    private static let live = CachedResponse(.health(.ok, "live"))
 }
 
 /// `GET /health/ready`: requests are welcome.
@@ -64,11 +64,11 @@ struct ReadyEndpoint: Endpoint {
         current.response
     }
 
-    var mayAnswerAtHand: Bool { true }
+    var mayRespondImmediately: Bool { true }
 
-    func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer? { current }
+    func immediateResponse(to request: AuthenticatedRequest) -> CachedResponse? { current }
 
-    private var current: KeptAnswer {
+    private var current: CachedResponse {
         let (store, failed) = (readiness.storeProblem, readiness.failedAdapters)
         let isReady = readiness.isServing && store == nil
         if store == nil, failed.isEmpty { return isReady ? Self.ready : Self.notReady }
@@ -78,12 +78,12 @@ struct ReadyEndpoint: Endpoint {
         if !failed.isEmpty {
             details += ",\"failedAdapters\":[\(failed.map { "\"\($0.text)\"" }.joined(separator: ","))]"
         }
-        return KeptAnswer(
+        return CachedResponse(
             .health(isReady ? .ok : .serviceUnavailable, isReady ? "ready" : "not ready", details: details))
     }
 
-    private static let ready = KeptAnswer(.health(.ok, "ready"))
-    private static let notReady = KeptAnswer(.health(.serviceUnavailable, "not ready"))
+    private static let ready = CachedResponse(.health(.ok, "ready"))
+    private static let notReady = CachedResponse(.health(.serviceUnavailable, "not ready"))
 }
 
 extension GatewayResponse {

@@ -7,28 +7,28 @@ import HTTPTypes
 struct PageFileEndpoint: Endpoint {
     let properties: EndpointProperties
     let description: EndpointDescription
-    private let plain: KeptAnswer
-    private let compressed: KeptAnswer?
+    private let plain: CachedResponse
+    private let compressed: CachedResponse?
 
     init(_ file: PageFile) {
         properties = EndpointProperties(name: "page", access: .public, effect: .reads)
         let mediaType = String(file.kind.rawValue.prefix { $0 != ";" })
         description = EndpointDescription(
             summary: "A file for browsers.", tag: "Gateway", answers: [(.ok, .document(mediaType: mediaType))])
-        plain = KeptAnswer(Self.response(file, coding: nil, body: file.bytes))
+        plain = CachedResponse(Self.response(file, coding: nil, body: file.bytes))
         let coded = file.bytes.count < ContentCoding.minimumSize ? nil : ContentCoding.gzip.encode(file.bytes)
-        compressed = coded.map { KeptAnswer(Self.response(file, coding: .gzip, body: $0)) }
+        compressed = coded.map { CachedResponse(Self.response(file, coding: .gzip, body: $0)) }
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         answer(to: request).response
     }
 
-    var mayAnswerAtHand: Bool { true }
+    var mayRespondImmediately: Bool { true }
 
-    func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer? { answer(to: request) }
+    func immediateResponse(to request: AuthenticatedRequest) -> CachedResponse? { answer(to: request) }
 
-    private func answer(to request: AuthenticatedRequest) -> KeptAnswer {
+    private func answer(to request: AuthenticatedRequest) -> CachedResponse {
         guard let compressed, ContentCoding.negotiate(request.request.headers[.acceptEncoding]) == .gzip else {
             return plain
         }

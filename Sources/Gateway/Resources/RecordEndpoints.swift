@@ -31,16 +31,16 @@ struct ReadEndpoint: Endpoint {
         return response
     }
 
-    var mayAnswerAtHand: Bool { true }
+    var mayRespondImmediately: Bool { true }
 
-    func answerAtHand(to request: AuthenticatedRequest) -> KeptAnswer? {
+    func immediateResponse(to request: AuthenticatedRequest) -> CachedResponse? {
         resource.services.cache.answer(for: key(request), at: resource.position)
     }
 
     /// A row rule looks at the principal and at this adapter's records alone, so the same principal at the same position
     /// of the log sees the same.
-    private func key(_ request: AuthenticatedRequest) -> AnswerCache.Key {
-        AnswerCache.Key(
+    private func key(_ request: AuthenticatedRequest) -> ResponseCache.Key {
+        ResponseCache.Key(
             properties.name, request.request, roles: nil, reader: hasRowRule ? request.caller.principal : nil, body: [])
     }
 

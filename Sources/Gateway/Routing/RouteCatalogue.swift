@@ -8,7 +8,7 @@ struct RouteCatalogue: Sendable {
 
     func routes() -> [Route] {
         adapters.flatMap { served in
-            resources(of: served) + operations(of: served) + doors(of: served)
+            resources(of: served) + operations(of: served) + mounts(of: served)
         }
     }
 
@@ -29,12 +29,12 @@ struct RouteCatalogue: Sendable {
     }
 
     /// At the root itself and at whatever is below.
-    private func doors(of served: ServedAdapter) -> [Route] {
-        served.declaration.doors.flatMap { door in
-            let endpoint = DoorEndpoint(served: served, door: door, services: services)
-            let below = PathTemplate(stringLiteral: "\(door.path)/{rest*}")
-            return door.methods.compactMap { HTTPRequest.Method(rawValue: $0) }.flatMap { method in
-                [Route(method, door.path, endpoint), Route(method, below, endpoint)]
+    private func mounts(of served: ServedAdapter) -> [Route] {
+        served.declaration.mounts.flatMap { mount in
+            let endpoint = MountEndpoint(served: served, mount: mount, services: services)
+            let below = PathTemplate(stringLiteral: "\(mount.path)/{rest*}")
+            return mount.methods.compactMap { HTTPRequest.Method(rawValue: $0) }.flatMap { method in
+                [Route(method, mount.path, endpoint), Route(method, below, endpoint)]
             }
         }
     }

@@ -19,7 +19,7 @@ struct PullEndpoint: Endpoint {
         let asked = try readMessage { () throws(MessageError) in try PullRequest(from: body.value) }
         let pulls = sync.pulls
         let caller = request.caller.syncing
-        let page = try await services.store.atOneMoment { try pulls.page(asked, for: caller, at: $0) }
+        let page = try await services.store.withReadSnapshot { try pulls.page(asked, for: caller, at: $0) }
         return try services.answers.write(
             page.wireValue, to: request.request, presentation: Presentation(), validators: nil)
     }

@@ -41,7 +41,7 @@ struct PushEndpoint: Endpoint {
         return push
     }
 
-    private func perform(_ plan: PushPlan, for caller: SyncCaller) async throws -> PushAnswer {
+    private func perform(_ plan: PushPlan, for caller: SyncCaller) async throws -> PushResponse {
         let pushes = sync.pushes
         var run = PushRun(plan)
         var position = services.store.position
@@ -55,9 +55,9 @@ struct PushEndpoint: Endpoint {
             } catch {
                 try run.failed(error)
             }
-            if let question = run.question { run.decided(await sync.judges.decide(question)) }
+            if let query = run.query { run.decided(await sync.resolvers.decide(query)) }
         }
-        return PushAnswer(
+        return PushResponse(
             outcomes: run.outcomes, checkpoint: sync.pulls.mark(position, for: caller), position: position.number)
     }
 }

@@ -7,8 +7,8 @@ public struct SyncServices: Sendable {
     let catalogue: SyncCatalogue
     let pulls: PullMachine
     let pushes: PushMachine
-    let judges: ConflictJudges
-    let live: LiveHub
+    let resolvers: ConflictResolvers
+    let live: LiveBroadcaster
     let attachments: any AttachmentStore
     let rights: AttachmentRights
     let settings: SyncSettings
@@ -26,9 +26,9 @@ public struct SyncServices: Sendable {
         catalogue = SyncCatalogue(adapters.map { (declaration: $0.declaration, access: $0.access) })
         rights = AttachmentRights(catalogue, attachments, store: store)
         pulls = PullMachine(catalogue: catalogue, epoch: store.epoch, seal: key, limits: settings.pages)
-        judges = ConflictJudges(adapters)
+        resolvers = ConflictResolvers(adapters)
         pushes = PushMachine(catalogue: catalogue, epoch: store.epoch, seal: key)
-        live = LiveHub(
+        live = LiveBroadcaster(
             store: store, pulls: pulls,
             limits: LiveLimits(streams: settings.streams, perPrincipal: settings.streamsPerPrincipal),
             heartbeat: settings.heartbeat, clock: clock)

@@ -9,21 +9,21 @@ public struct ConfigurationNode: Sendable, Equatable {
 
     public struct Entry: Sendable, Equatable {
         public let key: String
-        public let keyPlace: ConfigurationPlace
+        public let keyPlace: ConfigurationLocation
         public var value: ConfigurationNode
     }
 
     public var content: Content
-    public let place: ConfigurationPlace
+    public let place: ConfigurationLocation
 
-    public init(_ content: Content, at place: ConfigurationPlace) {
+    public init(_ content: Content, at place: ConfigurationLocation) {
         self.content = content
         self.place = place
     }
 }
 
 /// Where something was said: in a file, in the environment, on the command line.
-public enum ConfigurationPlace: Sendable, Equatable, CustomStringConvertible {
+public enum ConfigurationLocation: Sendable, Equatable, CustomStringConvertible {
     /// Line and column from 1.
     case file(String, line: Int, column: Int)
     case environment(String)
@@ -40,10 +40,10 @@ public enum ConfigurationPlace: Sendable, Equatable, CustomStringConvertible {
 
 /// Something wrong with a configuration, and where.
 public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
-    public let place: ConfigurationPlace
+    public let place: ConfigurationLocation
     public let message: String
 
-    public init(_ message: String, at place: ConfigurationPlace) {
+    public init(_ message: String, at place: ConfigurationLocation) {
         self.message = message
         self.place = place
     }

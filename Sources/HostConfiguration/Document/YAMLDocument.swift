@@ -47,7 +47,7 @@ public enum YAMLDocument {
         return entries
     }
 
-    private static func place(_ mark: Mark?, _ file: String) -> ConfigurationPlace {
+    private static func place(_ mark: Mark?, _ file: String) -> ConfigurationLocation {
         .file(file, line: mark?.line ?? 1, column: mark?.column ?? 1)
     }
 

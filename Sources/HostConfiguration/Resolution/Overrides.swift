@@ -7,7 +7,7 @@ enum Overrides {
     ) throws(ConfigurationError) -> [(path: [String], node: ConfigurationNode)] {
         var found: [(path: [String], node: ConfigurationNode)] = []
         for (name, text) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("PORTICO_") {
-            let place = ConfigurationPlace.environment(name)
+            let place = ConfigurationLocation.environment(name)
             guard let path = path(of: String(name.dropFirst("PORTICO_".count)), reference) else {
                 throw ConfigurationError("No configuration key has this name.", at: place)
             }
@@ -22,7 +22,7 @@ enum Overrides {
     )] {
         var found: [(path: [String], node: ConfigurationNode)] = []
         for setting in settings {
-            let place = ConfigurationPlace.commandLine(setting)
+            let place = ConfigurationLocation.commandLine(setting)
             guard let split = setting.firstIndex(of: "="), split != setting.startIndex else {
                 throw ConfigurationError("This is not of the form key=value.", at: place)
             }
@@ -63,7 +63,7 @@ enum Overrides {
 
 /// Values as they stand in the environment and on the command line.
 enum FlowText {
-    static func node(_ text: String, at place: ConfigurationPlace) -> ConfigurationNode {
+    static func node(_ text: String, at place: ConfigurationLocation) -> ConfigurationNode {
         guard text.hasPrefix("["), text.hasSuffix("]") else {
             return ConfigurationNode(.scalar(text), at: place)
         }

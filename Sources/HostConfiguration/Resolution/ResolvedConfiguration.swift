@@ -6,7 +6,7 @@ public struct ResolvedConfiguration: Sendable {
         public let path: [String]
         public let value: ConfigurationValue
         /// Nil for a default.
-        public let place: ConfigurationPlace?
+        public let place: ConfigurationLocation?
     }
 
     private let settings: [String: Setting]
@@ -33,7 +33,7 @@ public struct ResolvedConfiguration: Sendable {
         settings[path]?.value
     }
 
-    public func place(of path: String) -> ConfigurationPlace? {
+    public func place(of path: String) -> ConfigurationLocation? {
         settings[path]?.place
     }
 

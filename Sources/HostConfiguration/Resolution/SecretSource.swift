@@ -11,7 +11,7 @@ public struct SecretSource: Sendable {
     }
 
     /// Nil where `kind` is neither `env` nor `file`. A file's trailing line end does not belong to the secret.
-    func secret(_ kind: String, _ name: String, at place: ConfigurationPlace) throws(ConfigurationError) -> Secret? {
+    func secret(_ kind: String, _ name: String, at place: ConfigurationLocation) throws(ConfigurationError) -> Secret? {
         switch kind {
         case "env":
             guard let text = environment[name] else {

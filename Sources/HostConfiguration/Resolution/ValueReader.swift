@@ -149,7 +149,7 @@ extension ValueReader {
 }
 
 extension ConfigurationError {
-    init(unknown names: [String], in reference: ConfigurationReference, at place: ConfigurationPlace) {
+    init(unknown names: [String], in reference: ConfigurationReference, at place: ConfigurationLocation) {
         let hint = reference.suggestion(for: names).map { " Did you mean \($0)?" } ?? ""
         self.init("There is no key \(names.joined(separator: ".")).\(hint)", at: place)
     }

@@ -29,12 +29,12 @@ struct AuditedWrites: Sendable {
 
     let records: IdentityRecords
     let clock: any WallClock
-    private let turnstile: Turnstile
+    private let mutex: AsyncMutex
 
     init(_ records: IdentityRecords, clock: any WallClock, waiting: Int) {
         self.records = records
         self.clock = clock
-        turnstile = Turnstile(limit: waiting)
+        mutex = AsyncMutex(limit: waiting)
     }
 
     /// Throws what the plan throws. A condition that does not hold makes a new plan on what is true by then; a plan that
@@ -42,7 +42,7 @@ struct AuditedWrites: Sendable {
     func write<Result: Sendable>(
         author: String, _ plan: @Sendable @escaping () async throws -> AuditedChange<Result>
     ) async throws -> Result {
-        try await turnstile.pass {
+        try await mutex.pass {
             for _ in 1..<Self.maximumAttempts {
                 do {
                     return try await attempt(author, plan)

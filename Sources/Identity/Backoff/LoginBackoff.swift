@@ -48,7 +48,7 @@ public struct LoginBackoff: Sendable {
 
     private let limits: Limits
     private var counters: [Key: Counter] = [:]
-    private var known = KnownAddresses()
+    private var known = RecentSignInAddresses()
 
     package init(_ limits: Limits) {
         self.limits = limits

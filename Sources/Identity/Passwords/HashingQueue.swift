@@ -1,4 +1,4 @@
-/// Which hashes wait, in the order in which they came. Synchronous; ``HashingThreads`` executes it.
+/// Which hashes wait, in the order in which they came. Synchronous; ``HashingThreadPool`` executes it.
 struct HashingQueue: Sendable {
     struct Job: Sendable {
         let number: UInt64

@@ -4,8 +4,8 @@ import Foundation
 /// Makes and checks password hashes on its own threads, in fair shares.
 struct PasswordHasher: Sendable {
     let parameters: ScryptParameters
-    private let turns: FairTurns
-    private let threads: HashingThreads
+    private let turns: FairScheduler
+    private let threads: HashingThreadPool
     private let randomness: any Randomness
     /// A hash at today's cost that no password has: what is compared where there is no account, so that the answer
     /// takes the same time.
@@ -14,10 +14,10 @@ struct PasswordHasher: Sendable {
     init(_ configuration: IdentityConfiguration.Passwords, randomness: any Randomness) {
         parameters = configuration.scrypt
         let count = configuration.hashingThreads ?? max(1, ProcessInfo.processInfo.activeProcessorCount / 2)
-        turns = FairTurns(
+        turns = FairScheduler(
             FairQueue.Limits(
                 slots: count, waiting: configuration.waitingHashes, longestWait: configuration.longestWait))
-        threads = HashingThreads(threads: count, limit: configuration.waitingHashes)
+        threads = HashingThreadPool(threads: count, limit: configuration.waitingHashes)
         self.randomness = randomness
         dummy = PasswordHash(
             parameters: configuration.scrypt, salt: randomness.bytes(PasswordHash.saltLength),

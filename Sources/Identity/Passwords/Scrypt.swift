@@ -2,7 +2,7 @@ import AdapterKit
 import Crypto
 import CryptoExtras
 
-/// The hash function itself: slow and large by design, so it runs on ``HashingThreads`` only.
+/// The hash function itself: slow and large by design, so it runs on ``HashingThreadPool`` only.
 package enum Scrypt {
     package static func hash(_ password: Secret, salt: [UInt8], parameters: ScryptParameters) throws -> PasswordHash {
         let key = try derive(password, salt: salt, count: PasswordHash.hashLength, parameters: parameters)

@@ -6,10 +6,10 @@ import ODataRecords
 /// What a resource path addresses, by the model; nothing is looked up yet.
 public struct Address: Sendable {
     public indirect enum Target: Sendable {
-        case entities(EntitiesPlace)
+        case entities(EntityCollectionPath)
         case entity(EntityPlace)
         /// A structural property, perhaps inside of complex ones.
-        case property(EntityPlace, PropertyPlace)
+        case property(EntityPlace, PropertyPath)
         /// A stream property, or a media entity's stream (`$value`).
         case stream(EntityPlace, name: String)
         case operation(OperationCall)
@@ -29,7 +29,7 @@ public struct Address: Sendable {
 }
 
 /// Entities of one table.
-public struct EntitiesPlace: Sendable {
+public struct EntityCollectionPath: Sendable {
     public let table: RecordTable
     /// What the path narrowed them to.
     public let type: StructuredType
@@ -45,7 +45,7 @@ public struct EntitiesPlace: Sendable {
         case all
         case related(to: EntityPlace, by: RecordRelation, name: String)
         /// `$filter(…)` as a segment.
-        case filtered(EntitiesPlace, Expression)
+        case filtered(EntityCollectionPath, Expression)
     }
 }
 
@@ -65,11 +65,11 @@ public struct EntityPlace: Sendable {
         case key(RecordID)
         case related(to: EntityPlace, by: RecordRelation, name: String)
         /// The one with the key among these.
-        case member(of: EntitiesPlace, RecordID)
+        case member(of: EntityCollectionPath, RecordID)
     }
 }
 
-public struct PropertyPlace: Sendable {
+public struct PropertyPath: Sendable {
     public let column: RecordColumn
     /// Within complex values, after the column's own name.
     public let inner: [String]
@@ -90,7 +90,7 @@ public struct OperationCall: Sendable {
     public enum Binding: Sendable {
         case none
         case entity(EntityPlace)
-        case entities(EntitiesPlace)
+        case entities(EntityCollectionPath)
     }
 }
 

@@ -6,7 +6,7 @@ import ODataRecords
 /// Keys and arguments.
 extension AddressReader {
     func entity(
-        of place: EntitiesPlace, _ arguments: Arguments, _ segment: PathSegment
+        of place: EntityCollectionPath, _ arguments: Arguments, _ segment: PathSegment
     ) throws(AddressProblem) -> EntityPlace {
         let names = place.table.keyNames
         var values: [String: WireValue] = [:]
@@ -27,7 +27,7 @@ extension AddressReader {
 
     /// A key as a segment of its own (URL Conventions 4.01, section 4.3.6).
     func entity(
-        of place: EntitiesPlace, keySegment text: String, _ segment: PathSegment
+        of place: EntityCollectionPath, keySegment text: String, _ segment: PathSegment
     ) throws(AddressProblem) -> EntityPlace {
         let names = place.table.keyNames
         guard names.count == 1, let type = place.table.keyType(names[0]),
@@ -37,7 +37,7 @@ extension AddressReader {
     }
 
     private func entity(
-        of place: EntitiesPlace, _ values: [String: WireValue], _ segment: PathSegment
+        of place: EntityCollectionPath, _ values: [String: WireValue], _ segment: PathSegment
     ) throws(AddressProblem) -> EntityPlace {
         guard let id = place.table.recordID(key: values, form: StoredForm(model: tables.model)) else {
             throw wrongKey(place, segment.range)
@@ -47,7 +47,7 @@ extension AddressReader {
     }
 
     private func keyValue(
-        _ expression: Expression, _ name: String, _ place: EntitiesPlace
+        _ expression: Expression, _ name: String, _ place: EntityCollectionPath
     ) throws(AddressProblem) -> WireValue {
         guard let type = place.table.keyType(name), let literal = literal(expression),
             let value = LiteralText(model: tables.model).value(literal, as: type), !value.isNull
@@ -69,7 +69,7 @@ extension AddressReader {
         }
     }
 
-    private func wrongKey(_ place: EntitiesPlace, _ range: SourceRange) -> AddressProblem {
+    private func wrongKey(_ place: EntityCollectionPath, _ range: SourceRange) -> AddressProblem {
         AddressProblem(
             PorticoError(
                 .requestInvalid, "The key of \(place.table.source) is \(place.table.keyNames.joined(separator: ", ")).",

@@ -61,7 +61,7 @@ public struct AddressReader {
     ) throws(AddressProblem) -> Address.Target {
         if name.namespace == nil, let table = tables[name.name] {
             guard table.isSingleton else {
-                return .entities(EntitiesPlace(table: table, type: table.type, origin: .all))
+                return .entities(EntityCollectionPath(table: table, type: table.type, origin: .all))
             }
             return .entity(EntityPlace(table: table, type: table.type, origin: .key(RecordID(unchecked: table.source))))
         }
@@ -86,18 +86,18 @@ public struct AddressReader {
     }
 
     private func step(
-        from place: EntitiesPlace, _ segment: PathSegment, _ rest: inout ArraySlice<PathSegment>
+        from place: EntityCollectionPath, _ segment: PathSegment, _ rest: inout ArraySlice<PathSegment>
     ) throws(AddressProblem) -> Address.Target {
         switch segment.form {
         case .arguments(let arguments): return .entity(try entity(of: place, arguments, segment))
         case .text(let text): return .entity(try entity(of: place, keySegment: text, segment))
         case .filter(let condition):
             return .entities(
-                EntitiesPlace(table: place.table, type: place.type, origin: .filtered(place, condition)))
+                EntityCollectionPath(table: place.table, type: place.type, origin: .filtered(place, condition)))
         case .each, .query: throw nothing(segment, isUnsupported: true)
         case .name(let name):
             if let type = try cast(name, of: place.table, from: place.type, segment) {
-                return .entities(EntitiesPlace(table: place.table, type: type, origin: place.origin))
+                return .entities(EntityCollectionPath(table: place.table, type: type, origin: place.origin))
             }
             let overloads = bound(name) { $0.type.isCollection && $0.type.type.schemaName == place.table.type.name }
             if !overloads.isEmpty { return .operation(try call(overloads, .entities(place), set: nil, segment, &rest)) }
@@ -117,7 +117,7 @@ public struct AddressReader {
                 guard let column = place.table.columns[property.name] else {
                     return .stream(place, name: property.name)
                 }
-                return .property(place, PropertyPlace(column: column, inner: [], type: property.type))
+                return .property(place, PropertyPath(column: column, inner: [], type: property.type))
             }
         }
         if let type = try cast(name, of: place.table, from: place.type, segment) {
@@ -132,7 +132,7 @@ public struct AddressReader {
     }
 
     private func step(
-        from property: PropertyPlace, of place: EntityPlace, _ segment: PathSegment
+        from property: PropertyPath, of place: EntityPlace, _ segment: PathSegment
     ) throws(AddressProblem) -> Address.Target {
         guard case .name(let name) = segment.form, !property.type.isCollection,
             case .complex(let complex) = property.type.type
@@ -142,12 +142,12 @@ public struct AddressReader {
         {
             return .property(
                 place,
-                PropertyPlace(column: property.column, inner: property.inner, type: TypeReference(.complex(type))))
+                PropertyPath(column: property.column, inner: property.inner, type: TypeReference(.complex(type))))
         }
         guard let inner = model.structured(complex)?.property(name.name) else { throw nothing(segment) }
         return .property(
             place,
-            PropertyPlace(column: property.column, inner: property.inner + [inner.name], type: inner.type))
+            PropertyPath(column: property.column, inner: property.inner + [inner.name], type: inner.type))
     }
 
     private func follow(
@@ -162,7 +162,8 @@ public struct AddressReader {
                     table: table, type: type, origin: .related(to: place, by: relation, name: navigation.name)))
         }
         return .entities(
-            EntitiesPlace(table: table, type: type, origin: .related(to: place, by: relation, name: navigation.name)))
+            EntityCollectionPath(
+                table: table, type: type, origin: .related(to: place, by: relation, name: navigation.name)))
     }
 
     /// `$value` of a media entity is its stream; of a property, its raw value.

@@ -86,7 +86,7 @@ public struct NameCheck: Sendable {
     /// Some record: which one makes no difference to names.
     private static let one = EntityQuery.Base.record(RecordID(unchecked: "1"))
 
-    private func base(of place: EntitiesPlace) -> EntityQuery.Base {
+    private func base(of place: EntityCollectionPath) -> EntityQuery.Base {
         switch place.origin {
         case .all: .all
         case .related: .filtered(.all, Self.always)

@@ -56,7 +56,7 @@ struct BaseReader {
             return .oneOf(.field(place.source, place.table.keyField), ids.map { place.table.keyValue(of: $0) })
         case .one(let outer, let id): return reader.both(try condition(outer), isRecord(id, place))
         case .filtered(let outer, let filter):
-            let inner = try reader.condition(filter, on: Ground(.entity(place)))
+            let inner = try reader.condition(filter, on: ExpressionScope(.entity(place)))
             return reader.both(try condition(outer), inner)
         case .related(let from, let id, let property): return try related(from, id, property)
         }

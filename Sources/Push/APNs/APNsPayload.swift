@@ -5,9 +5,9 @@ import WireFormats
 struct APNsPayload {
     static let maximumBytes = 4_096
 
-    private let note: PushNote
+    private let note: PushNotification
 
-    init(_ note: PushNote) {
+    init(_ note: PushNotification) {
         self.note = note
     }
 

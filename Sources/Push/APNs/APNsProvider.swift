@@ -18,7 +18,7 @@ public struct APNsProvider: PushProvider {
         token = try ProviderToken(settings)
     }
 
-    public func attempt(_ note: PushNote, to device: Secret) async -> PushAttempt {
+    public func attempt(_ note: PushNotification, to device: Secret) async -> PushAttempt {
         guard let address = settings.address(of: device) else { return .deviceGone }
         do {
             let bearer = try token.text(at: clock.now())
@@ -32,7 +32,8 @@ public struct APNsProvider: PushProvider {
         }
     }
 
-    private func request(_ note: PushNote, _ address: UpstreamAddress, bearer: String) throws -> UpstreamRequest {
+    private func request(_ note: PushNotification, _ address: UpstreamAddress, bearer: String) throws -> UpstreamRequest
+    {
         var request = UpstreamRequest(
             .post, address,
             fields: [

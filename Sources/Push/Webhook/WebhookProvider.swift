@@ -19,7 +19,7 @@ public struct WebhookProvider: PushProvider {
         self.client = client
     }
 
-    public func attempt(_ note: PushNote, to token: Secret) async -> PushAttempt {
+    public func attempt(_ note: PushNotification, to token: Secret) async -> PushAttempt {
         do {
             let body = try JSONFormat().write(Self.value(note, token))
             var request = UpstreamRequest(
@@ -46,7 +46,7 @@ public struct WebhookProvider: PushProvider {
         }
     }
 
-    private static func value(_ note: PushNote, _ token: Secret) -> WireValue {
+    private static func value(_ note: PushNotification, _ token: Secret) -> WireValue {
         var value: WireDictionary = [
             "id": .string(note.id), "token": .string(token.reveal()), "title": .string(note.title),
             "body": .string(note.body), "data": .dictionary(note.data),

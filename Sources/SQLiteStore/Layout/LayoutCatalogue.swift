@@ -14,7 +14,7 @@ struct LayoutCatalogue: Sendable {
     private var references: [CollectionID: [Reference]] = [:]
     /// Of statements that read several of them.
     let admission = StatementAdmission()
-    let longReads = LongReads()
+    let longReads = LongQueryHistory()
 
     mutating func add(_ layout: CollectionLayout) {
         layouts[layout.id] = layout

@@ -23,17 +23,17 @@ struct UncontrolledRead: ReadControl {
 /// while another caller waits.
 final class LongReadControl: ReadControl {
     private let reason = Mutex<(any Error)?>(nil)
-    private let place: ReadPlace
-    private let places: ReadPlaces
+    private let place: ReadPermit
+    private let places: ReadPermits
 
-    init(_ place: ReadPlace, of places: ReadPlaces) {
+    init(_ place: ReadPermit, of places: ReadPermits) {
         self.place = place
         self.places = places
     }
 
     func check() throws {
         if let reason = reason.withLock({ $0 }) { throw reason }
-        if places.isTurnOver(of: place) { throw ReadPlaces.turnIsOver }
+        if places.isTurnOver(of: place) { throw ReadPermits.turnIsOver }
     }
 
     /// The first reason counts.

@@ -7,19 +7,19 @@ import Synchronization
 ///
 /// Not GRDB's asynchronous reads: the two changes of thread that each costs take longer than a typical read. A read that
 /// turns out long would hold up everything else on its thread; after
-/// ``SQLiteStoreSettings/quickSteps`` of SQLite's instructions it is broken off and begun again in one of the ``SlowLanes``;
-/// ``LongReads`` knows those that go there at once.
+/// ``SQLiteStoreSettings/quickSteps`` of SQLite's instructions it is broken off and begun again in one of the ``LongQueryPool``;
+/// ``LongQueryHistory`` knows those that go there at once.
 ///
 /// Where nothing has been written since, a connection goes on in the transaction of the read before (``ReadingTurns``).
 final class ReaderPool: Sendable {
     private let connections: [DatabaseQueue]
-    private let slowLanes: SlowLanes
+    private let longQueryPool: LongQueryPool
     private let turns: Mutex<ReadingTurns>
 
-    init(_ connections: [DatabaseQueue], slowLanes: SlowLanes, longReads: LongReads) {
+    init(_ connections: [DatabaseQueue], longQueryPool: LongQueryPool, longReads: LongQueryHistory) {
         for connection in connections { connection.unsafeRead(longReads.watch) }
         self.connections = connections
-        self.slowLanes = slowLanes
+        self.longQueryPool = longQueryPool
         turns = Mutex(ReadingTurns(connections: connections.count))
     }
 
@@ -36,7 +36,7 @@ final class ReaderPool: Sendable {
             try Task.checkCancellation()
             return try quickly { try body($0, TaskReadControl()) }
         } catch let failure as SQLiteFailure where failure.primary == SQLITE_INTERRUPT {
-            return try await slowLanes.read(body)
+            return try await longQueryPool.read(body)
         } catch {
             throw translated(error)
         }
@@ -54,7 +54,7 @@ final class ReaderPool: Sendable {
 
     func close() {
         for connection in connections { try? connection.close() }
-        slowLanes.close()
+        longQueryPool.close()
     }
 
     private func quickly<Result>(_ body: (Database) throws -> Result) throws -> Result {

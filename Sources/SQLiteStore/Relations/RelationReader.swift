@@ -14,7 +14,7 @@ struct RelationReader {
     ) throws {
         try control.check()
         let compiled = try RelationCompiler.statement(relation, catalogue, visible)
-        try catalogue.longReads.check(compiled.question, on: database)
+        try catalogue.longReads.check(compiled.query, on: database)
         let statement = try prepare(compiled.fragment.sql)
         guard sqlite3_stmt_readonly(statement.sqliteStatement) != 0 else {
             throw PorticoError(.serverInternal, "The store made a mistake.", logDetail: "a relation would write")
@@ -54,7 +54,7 @@ struct RelationReader {
         do {
             return try execution.step()
         } catch let failure as SQLiteFailure where failure.primary == SQLITE_INTERRUPT {
-            catalogue.longReads.note(compiled.question, on: database)
+            catalogue.longReads.note(compiled.query, on: database)
             throw failure
         } catch let failure as SQLiteFailure where failure.message == "integer overflow" {
             throw PorticoError(.requestInvalid, "A sum is larger than an integer can be.")
@@ -85,7 +85,7 @@ struct RelationReader {
 
 extension RelationCompiler.Compiled {
     /// The statement with all of its values.
-    fileprivate var question: SQLFragment {
+    fileprivate var query: SQLFragment {
         groups.map { SQLFragment(fragment.sql, fragment.values + $0.keys) } ?? fragment
     }
 }

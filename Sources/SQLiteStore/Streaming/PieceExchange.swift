@@ -34,7 +34,7 @@ final class PieceExchange: PieceOutput, ReadControl {
     func check() throws {
         if let stop = state.withLock({ $0.stop }) { throw stop }
         if DispatchTime.now() > deadline { throw Self.tooLong }
-        if isTurnOver() { throw ReadPlaces.turnIsOver }
+        if isTurnOver() { throw ReadPermits.turnIsOver }
     }
 
     func send(_ piece: [UInt8]) throws {
@@ -105,7 +105,7 @@ final class PieceExchange: PieceOutput, ReadControl {
 }
 
 /// What the reader has of an exchange. The read ends with it, whether it was taken to its end, given up or forgotten.
-final class ExchangedPieces: DoorPieces {
+final class ExchangedPieces: MountResponseBody {
     private let exchange: PieceExchange
 
     init(_ exchange: PieceExchange) {

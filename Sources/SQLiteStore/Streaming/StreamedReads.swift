@@ -15,13 +15,13 @@ final class StreamedReads: Sendable {
     /// How many wait at most; more throw `server.overloaded`.
     static let maximumWaiting = 64
 
-    private let places: ReadPlaces
+    private let places: ReadPermits
     private let underWay = Mutex<[ObjectIdentifier: PieceExchange]>([:])
 
     /// `turn`: how long a caller's second read and further ones may go on while another caller has none. `open` makes a
     /// connection that nothing breaks off.
     init(_ count: Int, turn: Duration, open: @escaping @Sendable () throws -> DatabaseQueue) {
-        places = ReadPlaces(
+        places = ReadPermits(
             ReadShares.Limits(places: count, waiting: Self.maximumWaiting, kept: 1), turn: turn, open: open)
     }
 

@@ -82,21 +82,21 @@ public struct AdapterRecords: RecordStore {
         }
     }
 
-    public func atOneMoment<Result: Sendable>(
-        _ body: @escaping @Sendable (any RecordMoment) throws -> Result
+    public func withReadSnapshot<Result: Sendable>(
+        _ body: @escaping @Sendable (any RecordSnapshot) throws -> Result
     ) async throws -> Result {
         let (declaration, principal, epoch) = (declaration, principal, store.epoch)
-        return try await store.atOneMoment {
-            try body(AdapterMoment(moment: $0, declaration: declaration, principal: principal, epoch: epoch))
+        return try await store.withReadSnapshot {
+            try body(AdapterSnapshot(snapshot: $0, declaration: declaration, principal: principal, epoch: epoch))
         }
     }
 
     public func pieces(
-        within time: Duration, _ body: @escaping @Sendable (any RecordMoment, any PieceOutput) throws -> Void
-    ) async throws -> any DoorPieces {
+        within time: Duration, _ body: @escaping @Sendable (any RecordSnapshot, any PieceOutput) throws -> Void
+    ) async throws -> any MountResponseBody {
         let (declaration, principal, epoch) = (declaration, principal, store.epoch)
         return try await store.pieces(within: time) {
-            try body(AdapterMoment(moment: $0, declaration: declaration, principal: principal, epoch: epoch), $1)
+            try body(AdapterSnapshot(snapshot: $0, declaration: declaration, principal: principal, epoch: epoch), $1)
         }
     }
 

@@ -25,7 +25,7 @@ struct BoundWrite {
 
     fileprivate var writing: RecordWriting {
         RecordWriting(
-            moment: AdapterMoment(moment: transaction, declaration: declaration, principal: nil, epoch: epoch),
+            snapshot: AdapterSnapshot(snapshot: transaction, declaration: declaration, principal: nil, epoch: epoch),
             caller: principal,
             now: transaction.now)
     }

@@ -37,14 +37,14 @@ public final class StoreChanges: RecordChanges {
     private func read(
         _ collection: CollectionID, after position: Revision
     ) async throws -> (CreatedRecords, isComplete: Bool) {
-        try await store.atOneMoment { moment in
-            let entries = try moment.changes(after: position, limit: Self.page)
+        try await store.withReadSnapshot { snapshot in
+            let entries = try snapshot.changes(after: position, limit: Self.page)
             let created = entries.filter {
                 $0.collection == collection && $0.kind == .put && $0.previousRevision == nil
             }
-            let records = try created.compactMap { try moment.record($0.id, in: collection, visible: nil) }
+            let records = try created.compactMap { try snapshot.record($0.id, in: collection, visible: nil) }
             let isComplete = entries.count < Self.page
-            let end = isComplete ? moment.position : entries.last?.position ?? moment.position
+            let end = isComplete ? snapshot.position : entries.last?.position ?? snapshot.position
             return (CreatedRecords(records: records, position: end), isComplete)
         }
     }

@@ -27,11 +27,11 @@ struct AttachmentReferences: Sendable {
         return digests
     }
 
-    func contain(_ digest: AttachmentDigest, at moment: any StoreMoment) throws -> Bool {
+    func contain(_ digest: AttachmentDigest, at snapshot: any StoreSnapshot) throws -> Bool {
         try collections.contains { collection in
             try collection.entity.attachments.contains { field in
                 let query = Query(collection.entity.names(digest, in: field), limit: 1)
-                return try !moment.query(query, in: collection.id).records.isEmpty
+                return try !snapshot.query(query, in: collection.id).records.isEmpty
             }
         }
     }

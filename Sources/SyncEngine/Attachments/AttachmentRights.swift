@@ -18,7 +18,7 @@ public struct AttachmentRights: Sendable {
     /// Whether a record that the caller may read names it.
     public func isReadable(_ digest: AttachmentDigest, by caller: SyncCaller) async throws -> Bool {
         let catalogue = catalogue
-        return try await store.atOneMoment { try catalogue.refers(to: digest, for: caller, at: $0) }
+        return try await store.withReadSnapshot { try catalogue.refers(to: digest, for: caller, at: $0) }
     }
 
     /// Those of the digests that the caller may not name.

@@ -37,8 +37,8 @@ public struct AttachmentUpkeep: Sendable {
     private func stillUnnamed(_ candidates: Set<AttachmentDigest>) async throws -> Set<AttachmentDigest> {
         guard !candidates.isEmpty else { return [] }
         let references = references
-        return try await store.atOneMoment { moment in
-            try candidates.filter { try !references.contain($0, at: moment) }
+        return try await store.withReadSnapshot { snapshot in
+            try candidates.filter { try !references.contain($0, at: snapshot) }
         }
     }
 }

@@ -28,7 +28,7 @@ extension Device {
         }
     }
 
-    private mutating func settle(_ answer: PushAnswer) {
+    private mutating func settle(_ answer: PushResponse) {
         let numbers = numbersBySequence()
         let outcomes = answer.outcomes.filter { $0.verdict != .retry && numbers[$0.sequence] != nil }
         push.narrowed = nil

@@ -58,7 +58,7 @@ public struct Device: Sendable {
         return sync()
     }
 
-    /// What ``KeptRows`` keep has been stored up to the last entry that was to be persisted.
+    /// What ``PersistedRows`` keep has been stored up to the last entry that was to be persisted.
     public mutating func rowsAreStored() {
         state.forgetStoredRows()
     }

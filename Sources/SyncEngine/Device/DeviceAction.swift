@@ -50,7 +50,7 @@ public enum PullReply: Sendable, Equatable {
 
 /// What came of a push that was sent.
 public enum PushReply: Sendable, Equatable {
-    case answer(PushAnswer)
+    case answer(PushResponse)
     case fetchAgain
     case unauthorized
     /// No answer, or one that says to try later. Whether the server got the push is unknown.

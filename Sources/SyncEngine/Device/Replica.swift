@@ -61,7 +61,7 @@ struct Replica: Sendable {
     /// What is to be staged now; nil: nothing yet.
     var piece: StagedPiece? { staged.changes.count >= limits.gatheredRecords ? staged.piece : nil }
 
-    mutating func areStaged(by kept: any KeptRows) {
+    mutating func areStaged(by kept: any PersistedRows) {
         staged.areStaged(by: kept)
     }
 

@@ -2,19 +2,19 @@ import SyncMessages
 import ValueTree
 
 /// The server's records as of one checkpoint, with each collection's checksum kept along. In memory, or what
-/// ``KeptRows`` have under what they have not stored yet.
+/// ``PersistedRows`` have under what they have not stored yet.
 public struct ReplicaRows: Sendable {
     private var rows: [String: [String: RecordCopy]] = [:]
     private var checksums: [String: ScopeChecksum] = [:]
     /// Nil: they are in memory.
-    let kept: (any KeptRows)?
+    let kept: (any PersistedRows)?
     private var unstored = StagedRows()
 
     public init() {
         kept = nil
     }
 
-    public init(keptBy kept: any KeptRows) {
+    public init(keptBy kept: any PersistedRows) {
         self.kept = kept
         checksums = kept.checksums()
     }

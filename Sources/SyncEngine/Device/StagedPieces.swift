@@ -13,14 +13,14 @@ public struct StagedPiece: Sendable, Equatable {
 
 /// What a pull has staged, as far as it has to be known in memory.
 struct StagedPieces: Sendable {
-    private let kept: any KeptRows
+    private let kept: any PersistedRows
     /// Collections of which nothing that is staged counts.
     private(set) var unstaged: Set<String> = []
     /// By collection: no id above it is staged. A snapshot comes in the order of its ids, so that nothing has to be looked
     /// for in most of it.
     private var last: [String: String] = [:]
 
-    init(_ kept: any KeptRows) {
+    init(_ kept: any PersistedRows) {
         self.kept = kept
     }
 

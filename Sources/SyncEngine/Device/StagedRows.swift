@@ -3,7 +3,7 @@ import ValueTree
 
 /// What the pages of a pull change, apart from the rows until the pull is complete and verified.
 ///
-/// In memory, as far as that is not where rows are kept (``KeptRows``): a long pull is staged there piece by piece, and
+/// In memory, as far as that is not where rows are kept (``PersistedRows``): a long pull is staged there piece by piece, and
 /// what is here is what has come since.
 public struct StagedRows: Sendable {
     /// Collections of which only these changes will be left.
@@ -13,7 +13,7 @@ public struct StagedRows: Sendable {
     private var checksums: [String: ScopeChecksum] = [:]
     private var pieces: StagedPieces?
 
-    /// Whether there are changes beside ``changes``, which ``KeptRows/staged(_:)`` tells.
+    /// Whether there are changes beside ``changes``, which ``PersistedRows/staged(_:)`` tells.
     public var isStaged: Bool { pieces != nil }
 
     /// What has to be staged so that everything is.
@@ -42,7 +42,7 @@ public struct StagedRows: Sendable {
     }
 
     /// ``piece`` is where the rows are kept.
-    mutating func areStaged(by kept: any KeptRows) {
+    mutating func areStaged(by kept: any PersistedRows) {
         if pieces == nil { pieces = StagedPieces(kept) }
         pieces?.take(changes)
         changes = RecordChanges()

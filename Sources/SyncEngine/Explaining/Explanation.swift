@@ -39,40 +39,40 @@ extension SyncCatalogue {
 
     /// Throws `request.invalid` for a collection that is not there or an id that cannot be.
     public func explain(
-        _ id: String, in name: String, for caller: SyncCaller, at moment: any StoreMoment
+        _ id: String, in name: String, for caller: SyncCaller, at snapshot: any StoreSnapshot
     ) throws -> Explanation {
         guard let collection = self[name], let id = RecordID(id) else {
             throw PorticoError(.requestInvalid, "There is no collection `\(name)`.", target: "record")
         }
-        let history = try moment.history(of: id, in: collection.id, limit: Self.explainedEntries)
-        let record = try moment.record(id, in: collection.id, visible: nil)
-        let clauses = try record.map { try self.clauses(of: collection, $0, caller, moment) } ?? []
+        let history = try snapshot.history(of: id, in: collection.id, limit: Self.explainedEntries)
+        let record = try snapshot.record(id, in: collection.id, visible: nil)
+        let clauses = try record.map { try self.clauses(of: collection, $0, caller, snapshot) } ?? []
         return Explanation(
-            collection: name, id: id.text, verdict: try verdict(collection, record, history, caller, moment),
+            collection: name, id: id.text, verdict: try verdict(collection, record, history, caller, snapshot),
             revision: record?.revision, clauses: clauses, history: history,
-            keptCopies: try moment.keptCopies(.of(id, in: collection.id), before: nil, limit: Self.explainedEntries))
+            keptCopies: try snapshot.keptCopies(.of(id, in: collection.id), before: nil, limit: Self.explainedEntries))
     }
 
     private func verdict(
         _ collection: SyncCollection, _ record: Record?, _ history: [LogEntry], _ caller: SyncCaller,
-        _ moment: any StoreMoment
+        _ snapshot: any StoreSnapshot
     ) throws -> Explanation.Verdict {
         guard collection.verdict(for: caller, effect: .reads) == .allowed else { return .noAccess }
         guard let record else { return history.first?.kind == .remove ? .deleted : .unknown }
         let scope = Scope(collection, for: caller)
-        let seen = try moment.record(record.id, in: collection.id, visible: scope.visible)
+        let seen = try snapshot.record(record.id, in: collection.id, visible: scope.visible)
         return seen == nil ? .hidden : .has
     }
 
     private func clauses(
-        of collection: SyncCollection, _ record: Record, _ caller: SyncCaller, _ moment: any StoreMoment
+        of collection: SyncCollection, _ record: Record, _ caller: SyncCaller, _ snapshot: any StoreSnapshot
     ) throws -> [Explanation.Clause] {
-        let memberships = Memberships(RowHistory(moment: moment))
+        let memberships = Memberships(RowHistory(snapshot: snapshot))
         return try collection.entity.rows.read.listed(depth: 0).map { depth, rule in
             let holds = try rule.holds(for: caller.principal, record.fields) { entity, id, members in
                 try memberships.contains(
                     caller.principal, in: id, of: CollectionID(collection.id.adapter, entity), members,
-                    at: moment.position)
+                    at: snapshot.position)
             }
             return Explanation.Clause(depth: depth, text: rule.words, holds: holds)
         }

@@ -58,8 +58,8 @@ extension MemoryStore {
         try image.changes(after: position, limit: limit)
     }
 
-    public func atOneMoment<Result: Sendable>(
-        _ body: @escaping @Sendable (any StoreMoment) throws -> Result
+    public func withReadSnapshot<Result: Sendable>(
+        _ body: @escaping @Sendable (any StoreSnapshot) throws -> Result
     ) async throws -> Result {
         try body(try image)
     }

@@ -1,7 +1,7 @@
 import AdapterKit
 import SyncEngine
 
-extension MemoryTables: StoreMoment {
+extension MemoryTables: StoreSnapshot {
     public func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) throws -> Record? {
         guard let record = try self.collection(collection).records[id] else { return nil }
         return try holds(visible, for: record, in: collection) ? record : nil

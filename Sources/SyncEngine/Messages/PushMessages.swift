@@ -81,7 +81,7 @@ public struct Mutation: SyncMessage {
 }
 
 /// What became of the mutations.
-public struct PushAnswer: SyncMessage {
+public struct PushResponse: SyncMessage {
     public var outcomes: [MutationOutcome]
     /// A checkpoint that contains them. It has no scopes: it is to be told apart from others, not to be gone on from.
     public var checkpoint: String

@@ -12,12 +12,12 @@ extension PageRun {
         var scanned = 0
         while !isCaughtUp, !isFull, scanned < limits.scan {
             let limit = min(room, limits.scan - scanned)
-            let found = try moment.changes(after: checkpoint.position, limit: limit)
+            let found = try snapshot.changes(after: checkpoint.position, limit: limit)
             let (count, records) = try fitting(found)
             let entries = found.prefix(count)
-            let last = entries.last?.position ?? moment.position
+            let last = entries.last?.position ?? snapshot.position
             let isAll = count == found.count
-            let end = isAll && count < limit ? moment.position : last
+            let end = isAll && count < limit ? snapshot.position : last
             try tell(Stretch(entries, records, from: checkpoint.position, to: end))
             checkpoint.position = end
             scanned += count
@@ -34,9 +34,9 @@ extension PageRun {
         for (index, entry) in entries.enumerated() {
             let row = Row(collection: entry.collection, id: entry.id)
             guard seen.insert(row).inserted, let scope = sentScope(of: row) else { continue }
-            let record = try moment.record(row.id, in: row.collection, visible: nil)
+            let record = try snapshot.record(row.id, in: row.collection, visible: nil)
             let recordSize = record?.writtenSize ?? 0
-            if let record, try scope.holds(RowState(record), at: moment.position, in: memberships) {
+            if let record, try scope.holds(RowState(record), at: snapshot.position, in: memberships) {
                 size += recordSize
             }
             if index > 0, size > bytes { return (index, records) }
@@ -97,13 +97,13 @@ extension PageRun {
             known: stretch.records[Row(collection: scope.collection.id, id: id)])
         let state = stretches.state(at: stretch.to)
         try move(id, scope, index, from: (stretches.last?.state, stretch.from), to: (state, stretch.to))
-        let isSeen = try scope.holds(stretches.first?.state, at: moment.position, in: memberships)
+        let isSeen = try scope.holds(stretches.first?.state, at: snapshot.position, in: memberships)
         if let record, isSeen, try scope.holds(state, at: stretch.to, in: memberships) {
             put(record, of: scope)
         } else if !isSeen, let lost = try lastSeen(stretches, of: scope) {
             add(scope, id, record?.revision ?? Revision(lost.until.number + 1), .remove)
         } else if try scope.holds(stretches.last?.state, at: stretch.from, in: memberships) {
-            add(scope, id, record?.revision ?? moment.position, .remove)
+            add(scope, id, record?.revision ?? snapshot.position, .remove)
         }
     }
 
@@ -141,7 +141,7 @@ extension PageRun {
             for move in [Memberships.Move.once, .backAgain] {
                 guard let groups = moved[move] else { continue }
                 let page = try rows(of: scope, in: groups, by: group)
-                guard stretch.to == moment.position, page.next == nil, page.records.count <= limits.regrant else {
+                guard stretch.to == snapshot.position, page.next == nil, page.records.count <= limits.regrant else {
                     return begin(index, again: scope)
                 }
                 for row in page.records where handled.insert(row.id).inserted {
@@ -171,7 +171,7 @@ extension PageRun {
         let values = groups.compactMap { scope.value(of: $0, in: group.through) }
         let query = Query(
             .oneOf(group.through, values), limit: min(limits.regrant + 1, Query.maximumLimit))
-        return try moment.query(query, in: scope.collection.id, atMost: bytes)
+        return try snapshot.query(query, in: scope.collection.id, atMost: bytes)
     }
 }
 

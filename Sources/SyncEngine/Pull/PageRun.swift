@@ -5,7 +5,7 @@ import SyncMessages
 struct PageRun {
     var checkpoint: Checkpoint
     let scopes: [String: Scope]
-    let moment: any StoreMoment
+    let snapshot: any StoreSnapshot
     let limits: PullLimits
     let history: RowHistory
     let memberships: Memberships
@@ -17,21 +17,21 @@ struct PageRun {
     var reset: [String] = []
 
     init(
-        _ checkpoint: Checkpoint, scopes: [String: Scope], moment: any StoreMoment, limits: PullLimits, room: Int
+        _ checkpoint: Checkpoint, scopes: [String: Scope], snapshot: any StoreSnapshot, limits: PullLimits, room: Int
     ) {
         self.checkpoint = checkpoint
         self.scopes = scopes
-        self.moment = moment
+        self.snapshot = snapshot
         self.limits = limits
         self.room = room
         bytes = limits.pageBytes
-        history = RowHistory(moment: moment)
+        history = RowHistory(snapshot: snapshot)
         memberships = Memberships(history)
     }
 
     var isFull: Bool { room <= 0 || bytes <= 0 }
 
-    var isCaughtUp: Bool { checkpoint.position == moment.position }
+    var isCaughtUp: Bool { checkpoint.position == snapshot.position }
 
     mutating func put(_ record: Record, of scope: Scope) {
         add(scope, record.id, record.revision, .put(RecordFields(record.fields)))
@@ -85,7 +85,7 @@ extension PageRun {
         let key = scope.collection.entity.key.field
         var query = Query(scope.visible, order: [SortKey(key)], limit: min(room, Query.maximumLimit))
         if case .through(let last) = checkpoint.scopes[index].walk { query.start = .after(Cursor(values: [last])) }
-        let page = try moment.query(query, in: scope.collection.id, atMost: bytes)
+        let page = try snapshot.query(query, in: scope.collection.id, atMost: bytes)
         for record in page.records {
             put(record, of: scope)
             checkpoint.scopes[index].checksum.add(

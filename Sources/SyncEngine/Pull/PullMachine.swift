@@ -22,11 +22,11 @@ public struct PullMachine: Sendable {
     /// Throws `sync.fetchAgain` for a checkpoint that cannot be gone on from, `request.invalid` for a collection that is
     /// not there. To be called within the moment's call.
     public func page(
-        _ request: PullRequest, for caller: SyncCaller, at moment: any StoreMoment
+        _ request: PullRequest, for caller: SyncCaller, at snapshot: any StoreSnapshot
     ) throws -> PullPage {
-        let start = try start(request, for: caller, at: moment)
+        let start = try start(request, for: caller, at: snapshot)
         var run = PageRun(
-            start.checkpoint, scopes: start.scopes, moment: moment, limits: limits,
+            start.checkpoint, scopes: start.scopes, snapshot: snapshot, limits: limits,
             room: limits.operations(asked: request.limit))
         run.reset = start.reset
         try run.catchUp()
@@ -35,8 +35,8 @@ public struct PullMachine: Sendable {
     }
 
     /// Throws what ``page(_:for:at:)`` would throw for the request itself.
-    public func check(_ request: PullRequest, for caller: SyncCaller, at moment: any StoreMoment) throws {
-        _ = try start(request, for: caller, at: moment)
+    public func check(_ request: PullRequest, for caller: SyncCaller, at snapshot: any StoreSnapshot) throws {
+        _ = try start(request, for: caller, at: snapshot)
     }
 
     /// The token of a checkpoint without scopes: it says where the log was, for those that compare.
@@ -56,9 +56,9 @@ extension PullMachine {
     }
 
     private func start(
-        _ request: PullRequest, for caller: SyncCaller, at moment: any StoreMoment
+        _ request: PullRequest, for caller: SyncCaller, at snapshot: any StoreSnapshot
     ) throws(PorticoError) -> Start {
-        let known = try known(request, for: caller, at: moment)
+        let known = try known(request, for: caller, at: snapshot)
         var start = Start(checkpoint: known, scopes: [:], reset: [])
         start.checkpoint.scopes = []
         start.checkpoint.isNarrowed = request.collections != nil || known.isNarrowed
@@ -74,16 +74,16 @@ extension PullMachine {
     }
 
     private func known(
-        _ request: PullRequest, for caller: SyncCaller, at moment: any StoreMoment
+        _ request: PullRequest, for caller: SyncCaller, at snapshot: any StoreSnapshot
     ) throws(PorticoError) -> Checkpoint {
         guard let token = request.checkpoint else {
             return Checkpoint(
-                epoch: tokens.epoch, identity: caller.principal.id, position: moment.position, isNarrowed: false,
+                epoch: tokens.epoch, identity: caller.principal.id, position: snapshot.position, isNarrowed: false,
                 scopes: [])
         }
         let found = try tokens.checkpoint(of: token, for: caller.principal)
-        guard found.position >= moment.floor else { throw .fetchAgain("The checkpoint is too old.") }
-        guard found.position <= moment.position else { throw .fetchAgain("The checkpoint is ahead of the store.") }
+        guard found.position >= snapshot.floor else { throw .fetchAgain("The checkpoint is too old.") }
+        guard found.position <= snapshot.position else { throw .fetchAgain("The checkpoint is ahead of the store.") }
         return found
     }
 

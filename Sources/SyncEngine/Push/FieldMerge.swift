@@ -4,10 +4,10 @@ import SyncMessages
 /// Whether two changes of one record can both be made: a three-way merge whose common ancestor is known by the names of
 /// the fields that were changed since, which the log keeps.
 struct FieldMerge {
-    private let moment: any StoreMoment
+    private let snapshot: any StoreSnapshot
 
-    init(_ moment: any StoreMoment) {
-        self.moment = moment
+    init(_ snapshot: any StoreSnapshot) {
+        self.snapshot = snapshot
     }
 
     /// Where no field was changed to different values on both sides. False where the log no longer tells.
@@ -24,7 +24,7 @@ struct FieldMerge {
     /// Nil where the record was made anew, or where the log does not reach back to that revision.
     func fieldsChanged(since base: Revision?, _ target: MutationTarget) throws -> Set<String>? {
         guard let base else { return nil }
-        let entries = try RowHistory(moment: moment).entries(of: target.id, in: target.collection.id, since: base)
+        let entries = try RowHistory(snapshot: snapshot).entries(of: target.id, in: target.collection.id, since: base)
         guard entries.last?.previousRevision == base else { return nil }
         var names: Set<String> = []
         for entry in entries {

@@ -51,7 +51,7 @@ extension MutationRun {
         guard let decision = plan.decisions[mutation.sequence], decision.revision == current.revision else {
             let changed = try FieldMerge(transaction).fieldsChanged(since: base, target)
             throw Undecided(
-                question: ConflictQuestion(
+                query: PendingConflict(
                     sequence: mutation.sequence, adapter: target.collection.id.adapter,
                     conflict: RecordConflict(
                         entity: target.collection.entity.name, change: change, current: current,
@@ -123,7 +123,7 @@ extension MutationRun {
         guard let last, last.kind == .remove, let revision = last.previousRevision else { return nil }
         let before = Revision(last.position.number - 1)
         let state = RowState(revision: revision, values: last.previousScopeValues)
-        let memberships = Memberships(RowHistory(moment: transaction))
+        let memberships = Memberships(RowHistory(snapshot: transaction))
         let wasSeen = try Scope(target.collection, for: plan.caller).holds(state, at: before, in: memberships)
         return wasSeen ? last : nil
     }

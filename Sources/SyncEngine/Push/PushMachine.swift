@@ -49,12 +49,12 @@ public struct PushMachine: Sendable {
             do {
                 outcomes.append(try run.outcome())
             } catch let undecided as Undecided {
-                return PushProgress(outcomes: outcomes, question: undecided.question)
+                return PushProgress(outcomes: outcomes, query: undecided.query)
             } catch let error as PorticoError where error.code.passes {
                 throw PushBrokenOff(made: outcomes.count, cause: error)
             }
         }
-        return PushProgress(outcomes: outcomes, question: nil)
+        return PushProgress(outcomes: outcomes, query: nil)
     }
 }
 

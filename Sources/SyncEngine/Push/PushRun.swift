@@ -22,7 +22,7 @@ public struct PushRun: Sendable {
     private var delay: PorticoError?
     private var decisions: [Int64: Decision] = [:]
     private var asked = 0
-    public private(set) var question: ConflictQuestion?
+    public private(set) var query: PendingConflict?
     private var settled: [MutationOutcome] = []
     private var isBegun = false
 
@@ -51,19 +51,19 @@ public struct PushRun: Sendable {
         isBegun = true
         if !progress.outcomes.isEmpty { asked = 0 }
         settled += progress.outcomes
-        question = progress.question
+        query = progress.query
         asked += 1
-        if question != nil, asked > Self.questionsOfOne {
+        if query != nil, asked > Self.questionsOfOne {
             stop(PorticoError(.overloaded, "The record changes too often to settle the conflict now."))
         }
     }
 
     /// An adapter has answered.
     public mutating func decided(_ result: Result<ConflictDecision, PorticoError>) {
-        guard let question else { return }
-        self.question = nil
+        guard let query else { return }
+        self.query = nil
         if case .failure(let error) = result, error.code.passes { return stop(error) }
-        decisions[question.sequence] = Decision(revision: question.conflict.current.revision, result: result)
+        decisions[query.sequence] = Decision(revision: query.conflict.current.revision, result: result)
     }
 
     /// A transaction was undone. Throws the error where nothing of the push was made and nothing of it can be.
@@ -79,7 +79,7 @@ public struct PushRun: Sendable {
     }
 
     private mutating func stop(_ error: PorticoError) {
-        question = nil
+        query = nil
         end = settled.count
         delay = error
         isBegun = true

@@ -16,7 +16,7 @@ struct RowState: Sendable, Equatable {
 
 /// Rows as they are at a moment and as they were at earlier positions, which the log's entries tell.
 struct RowHistory {
-    let moment: any StoreMoment
+    let snapshot: any StoreSnapshot
 
     /// A stretch of a row's life: it was `state` (nil: not there) up to and with the position `until`.
     struct Stretch {
@@ -29,9 +29,9 @@ struct RowHistory {
     func trace(
         _ id: RecordID, in collection: CollectionID, since position: Revision, known: Record?? = nil
     ) throws -> (record: Record?, stretches: [Stretch]) {
-        let record = try known ?? moment.record(id, in: collection, visible: nil)
+        let record = try known ?? snapshot.record(id, in: collection, visible: nil)
         var state = record.map(RowState.init)
-        var stretches = [Stretch(state: state, until: moment.position)]
+        var stretches = [Stretch(state: state, until: snapshot.position)]
         for entry in try entries(of: id, in: collection, since: position) {
             // A migration notes no values: the rules' fields are as they are after it.
             let values = entry.previousScopeValues.isEmpty ? state?.values ?? [:] : entry.previousScopeValues
@@ -49,7 +49,7 @@ struct RowHistory {
     func entries(of id: RecordID, in collection: CollectionID, since position: Revision) throws -> [LogEntry] {
         var limit = 4
         while true {
-            let found = try moment.history(of: id, in: collection, limit: limit)
+            let found = try snapshot.history(of: id, in: collection, limit: limit)
             let later = found.prefix { $0.position > position }
             if later.count < found.count || found.count < limit { return Array(later) }
             limit *= 8

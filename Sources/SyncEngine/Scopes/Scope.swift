@@ -79,12 +79,12 @@ final class Memberships {
         _ principal: Principal, in id: RecordID, of collection: CollectionID, _ members: FieldName,
         at position: Revision
     ) throws -> Bool {
-        let question = Question(
+        let query = Question(
             id: id, collection: collection, members: members, position: position, name: principal.name)
-        if let answer = known[question] { return answer }
+        if let answer = known[query] { return answer }
         let state = try history.state(of: id, in: collection, at: position)
         let answer = state.names(principal, among: members)
-        known[question] = answer
+        known[query] = answer
         return answer
     }
 }

@@ -28,14 +28,14 @@ public protocol Store: Sendable {
     func write(_ transaction: WriteTransaction) async throws -> WriteReceipt
 
     /// Reads that belong together. `body` may run twice, and must not wait for anything.
-    func atOneMoment<Result: Sendable>(
-        _ body: @escaping @Sendable (any StoreMoment) throws -> Result
+    func withReadSnapshot<Result: Sendable>(
+        _ body: @escaping @Sendable (any StoreSnapshot) throws -> Result
     ) async throws -> Result
 
     /// Reads that belong together and go on for as long as their result is taken (``RecordStore/pieces(within:_:)``).
     func pieces(
-        within time: Duration, _ body: @escaping @Sendable (any StoreMoment, any PieceOutput) throws -> Void
-    ) async throws -> any DoorPieces
+        within time: Duration, _ body: @escaping @Sendable (any StoreSnapshot, any PieceOutput) throws -> Void
+    ) async throws -> any MountResponseBody
 
     /// Reads and changes that are one transaction: what `body` decides from what it reads is still true when its changes
     /// are made, and where it throws nothing of them is. Returns when they are durable.
@@ -77,16 +77,16 @@ public protocol Store: Sendable {
 
 extension Store {
     public func query(_ query: Query, in collection: CollectionID, atMost bytes: Int) async throws -> RecordPage {
-        try await atOneMoment { try $0.query(query, in: collection, atMost: bytes) }
+        try await withReadSnapshot { try $0.query(query, in: collection, atMost: bytes) }
     }
 
     /// At one moment, and then piece by piece: for stores that cannot go on reading while somebody takes what they found.
     public func pieces(
-        within time: Duration, _ body: @escaping @Sendable (any StoreMoment, any PieceOutput) throws -> Void
-    ) async throws -> any DoorPieces {
-        try await atOneMoment { moment in
-            let gathered = GatheredPieces()
-            try body(moment, gathered)
+        within time: Duration, _ body: @escaping @Sendable (any StoreSnapshot, any PieceOutput) throws -> Void
+    ) async throws -> any MountResponseBody {
+        try await withReadSnapshot { snapshot in
+            let gathered = BufferedPieces()
+            try body(snapshot, gathered)
             return gathered
         }
     }

@@ -7,7 +7,7 @@ final class Destinations: Sendable {
     private let settings: UpstreamSettings
     private let rule: DestinationRule
     private let resolver: any NameResolver
-    private let names = Mutex(KnownNames())
+    private let names = Mutex(ResolvedNameCache())
 
     init(_ settings: UpstreamSettings, resolver: any NameResolver) {
         self.settings = settings

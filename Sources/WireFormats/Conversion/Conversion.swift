@@ -97,7 +97,7 @@ public struct Conversion: Sendable {
         if let to {
             let written: [UInt8]
             do throws(WireFormatError) { written = try to.write(tape, options: options) } catch {
-                let place = TokenPlace.place(error, in: tape, limits) { limits throws(WireFormatError) in
+                let place = TokenLocation.place(error, in: tape, limits) { limits throws(WireFormatError) in
                     try from.readTape(document, limits: limits)
                 }
                 throw WireFormatError(error.kind, error.message, at: place)
@@ -115,7 +115,7 @@ public struct Conversion: Sendable {
             let date = WireDate(secondsSinceReferenceDate: tape.tokens[index].double)
             guard date.rfc3339 == nil else { continue }
             let error = WireFormatError(.refused, "a date outside of the years 0 to 9999", token: index)
-            let place = TokenPlace.place(error, in: tape, limits) { limits throws(WireFormatError) in
+            let place = TokenLocation.place(error, in: tape, limits) { limits throws(WireFormatError) in
                 try from.readTape(document, limits: limits)
             }
             throw WireFormatError(error.kind, error.message, at: place)

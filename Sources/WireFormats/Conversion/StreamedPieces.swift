@@ -78,7 +78,7 @@ struct StreamedPieces {
     mutating func write(
         _ tape: Tape, of length: Int, _ reader: (ReadingLimits) throws(WireFormatError) -> Tape
     ) throws {
-        try write(tape) { TokenPlace.place($0, in: tape, innerLimits, read: reader) }
+        try write(tape) { TokenLocation.place($0, in: tape, innerLimits, read: reader) }
         countDuplicates(of: tape)
         window.advance(length)
     }

@@ -61,7 +61,7 @@ struct XMLStreamTranscoder {
         let (key, value) = whole.innermost(memberLevels)
         try write(key, whole.part(value)) { error in
             let error = WireFormatError(error.kind, error.message, token: error.token.map { $0 + value })
-            return TokenPlace.place(error, in: whole, limits) { limits throws(WireFormatError) in
+            return TokenLocation.place(error, in: whole, limits) { limits throws(WireFormatError) in
                 try envelope.read(piece, limits)
             }
         }

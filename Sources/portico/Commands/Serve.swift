@@ -58,13 +58,13 @@ struct Serve: AsyncParsableCommand {
             try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: socket)
         }
         var frontSettings = settings.serverSettings(.socket(listener.socket), output)
-        frontSettings.certificate = settings.door.certificate
+        frontSettings.certificate = settings.mount.certificate
         let scheme = frontSettings.certificate == nil ? "http" : "https"
         let announcement = Announcement(readiness: host.readiness)
         let front = GatewayServer(gateway: host.gateway, settings: frontSettings, logger: logger) { port in
             announcement.listening("listening on \(scheme)://\(settings.host):\(port ?? settings.port)")
         }
-        let certificate = settings.door.certificate.map { CertificateService(certificate: $0, logger: logger) }
+        let certificate = settings.mount.certificate.map { CertificateService(certificate: $0, logger: logger) }
         let signalled = ServiceGroupConfiguration.ServiceConfiguration(
             service: SignalService(signals: signals, certificate: certificate, watch: host.watch, logger: logger),
             successTerminationBehavior: .gracefullyShutdownGroup,

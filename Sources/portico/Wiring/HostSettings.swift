@@ -33,7 +33,7 @@ struct HostSettings {
     let push: PushPlan
     private let idle: Duration
     private let request: Duration
-    let door: FrontDoorSettings
+    let mount: ListenerSettings
 
     /// A caller has all but one at most, so one processor stays for the others.
     private static func longReads(_ configured: Int) -> Int {
@@ -57,8 +57,8 @@ struct HostSettings {
         adapters = AdapterLimits(values)
         idle = values.duration("http.deadlines.head")
         request = values.duration("http.deadlines.request")
-        door = try FrontDoorSettings(values, directory: dataDirectory)
-        gateway = GatewaySettings(values, isSecure: door.certificate != nil)
+        mount = try ListenerSettings(values, directory: dataDirectory)
+        gateway = GatewaySettings(values, isSecure: mount.certificate != nil)
         identity = IdentityConfiguration(values)
         demoAccounts = try Self.demoAccounts(resolved)
         providers = try ProviderPlan.all(resolved)
@@ -76,7 +76,7 @@ struct HostSettings {
         settings.idle = idle
         settings.request = request
         if logsAccess, Logger.Level(logLevel) <= .info { settings.accessLog = { output.write($0) } }
-        door.apply(to: &settings)
+        mount.apply(to: &settings)
         return settings
     }
 

@@ -76,7 +76,7 @@ import Testing
         #expect(creation?.code == .accessDenied)
     }
 
-    @Test func `the history has no door of its own`() throws {
+    @Test func `the history has no mount of its own`() throws {
         let declaration = try PlistFeedsModule.declare(AdapterConfiguration())
         #expect(declaration.entity("versions")?.exposure == .adapterOnly)
         #expect(declaration.entity("feeds")?.exposure == .resource)

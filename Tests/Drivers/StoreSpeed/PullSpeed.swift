@@ -54,9 +54,9 @@ struct PullSpeed {
 
     private func delta(_ store: SQLiteStore) async throws {
         let position = Revision(store.position.number - 100)
-        let found = try await store.atOneMoment { moment in
-            try moment.changes(after: position, limit: 1000).count { entry in
-                try moment.record(entry.id, in: entry.collection, visible: .compare("division", .notEqual, "none"))
+        let found = try await store.withReadSnapshot { snapshot in
+            try snapshot.changes(after: position, limit: 1000).count { entry in
+                try snapshot.record(entry.id, in: entry.collection, visible: .compare("division", .notEqual, "none"))
                     != nil
             }
         }

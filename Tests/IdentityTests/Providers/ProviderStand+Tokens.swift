@@ -55,11 +55,11 @@ extension ProviderStand {
     func authorize(
         _ location: String, _ claims: ([String: Any]) -> [String: Any] = { $0 }, header: [String: Any] = [:]
     ) throws -> (code: Secret, state: Secret) {
-        let question = Self.form(String(location.drop { $0 != "?" }.dropFirst()))
-        guard question["response_type"] == "code", question["client_id"] == "portico & co",
-            question["code_challenge_method"] == "S256", question["realm"] == "1",
-            question["scope"]?.contains("openid") == true, let challenge = question["code_challenge"],
-            let nonce = question["nonce"], let state = question["state"]
+        let query = Self.form(String(location.drop { $0 != "?" }.dropFirst()))
+        guard query["response_type"] == "code", query["client_id"] == "portico & co",
+            query["code_challenge_method"] == "S256", query["realm"] == "1",
+            query["scope"]?.contains("openid") == true, let challenge = query["code_challenge"],
+            let nonce = query["nonce"], let state = query["state"]
         else { throw StandError() }
         return (try grant(challenge: challenge, sign(claims(identityClaims(nonce: nonce)), header)), Secret(state))
     }

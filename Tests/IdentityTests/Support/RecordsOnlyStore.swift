@@ -9,8 +9,8 @@ extension RecordsOnlyStore {
 
     func changes(after position: Revision, limit: Int) async throws -> [LogEntry] { [] }
 
-    func atOneMoment<Result: Sendable>(
-        _ body: @escaping @Sendable (any StoreMoment) throws -> Result
+    func withReadSnapshot<Result: Sendable>(
+        _ body: @escaping @Sendable (any StoreSnapshot) throws -> Result
     ) async throws -> Result {
         throw Self.nothingOfThat
     }

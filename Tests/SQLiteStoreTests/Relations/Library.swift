@@ -51,7 +51,7 @@ struct Library {
     }
 
     func rows(_ relation: Relation) async throws -> [[WireValue]] {
-        try await records.atOneMoment { try $0.rows(relation) }
+        try await records.withReadSnapshot { try $0.rows(relation) }
     }
 
     /// The ids of the books for which it is true, in order.

@@ -151,14 +151,14 @@ import Testing
         #expect(try await library.rows(relation) == [[.decimal("2.5")], [.decimal("1")]])
     }
 
-    @Test func `one question may be asked while its rows are received`() async throws {
+    @Test func `one query may be asked while its rows are received`() async throws {
         let library = try await Library()
         let relation = Relation(
             .records("books", as: 1), columns: [.field(1, "id")], order: [RowOrder(.field(1, "id"))])
         for _ in 0..<3 {
-            let counts = try await library.records.atOneMoment { moment in
+            let counts = try await library.records.withReadSnapshot { snapshot in
                 var counts: [Int] = []
-                try moment.rows(relation) { _ in counts.append(try moment.rows(relation).count) }
+                try snapshot.rows(relation) { _ in counts.append(try snapshot.rows(relation).count) }
                 return counts
             }
             #expect(counts == [4, 4, 4, 4])

@@ -2,7 +2,7 @@ import AdapterKit
 
 /// Reading and writing notes needs no code: the declaration of ``Note`` is enough. What is left are the operations.
 struct NotesAdapter: Adapter {
-    func handle(_ call: Call) async throws -> Answer {
+    func handle(_ call: Call) async throws -> OperationResult {
         switch call.operation {
         case Share.operation.name: .value(try await Share(call).run(on: call.records))
         default: throw PorticoError(.routeNotFound, "There is no operation \(call.operation).")

@@ -8,14 +8,14 @@ public struct AdapterDeclaration: Sendable, Equatable {
     public let access: Access
     public let entities: [Entity]
     public let operations: [Operation]
-    public let doors: [Door]
+    public let mounts: [HTTPMount]
     public let feeds: [LiveFeed]
     /// What its records are held to beyond what is declared; nil: nothing.
     public let rules: (any RecordRules)?
 
     public init(
         name: AdapterName, title: String, summary: String, version: String, access: Access = .login,
-        entities: [Entity] = [], operations: [Operation] = [], doors: [Door] = [], feeds: [LiveFeed] = [],
+        entities: [Entity] = [], operations: [Operation] = [], mounts: [HTTPMount] = [], feeds: [LiveFeed] = [],
         rules: (any RecordRules)? = nil
     ) {
         self.name = name
@@ -25,7 +25,7 @@ public struct AdapterDeclaration: Sendable, Equatable {
         self.access = access
         self.entities = entities
         self.operations = operations
-        self.doors = doors
+        self.mounts = mounts
         self.feeds = feeds
         self.rules = rules
     }
@@ -44,7 +44,7 @@ extension AdapterDeclaration {
     public static func == (left: AdapterDeclaration, right: AdapterDeclaration) -> Bool {
         left.name == right.name && left.title == right.title && left.summary == right.summary
             && left.version == right.version && left.access == right.access && left.entities == right.entities
-            && left.operations == right.operations && left.doors == right.doors && left.feeds == right.feeds
+            && left.operations == right.operations && left.mounts == right.mounts && left.feeds == right.feeds
             && (left.rules == nil) == (right.rules == nil)
     }
 }

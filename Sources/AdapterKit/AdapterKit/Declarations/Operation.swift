@@ -16,7 +16,7 @@ public struct Operation: Sendable, Equatable {
     public let access: Access?
     /// How long it may take; nil: the gateway's request deadline.
     public let deadline: Duration?
-    public let answers: AnswerLifetime
+    public let answers: CacheLifetime
     public let audience: Audience
     public let bindings: [HTTPBinding]
 
@@ -24,7 +24,7 @@ public struct Operation: Sendable, Equatable {
         _ name: OperationName, summary: String, effect: Effect, isIdempotent: Bool? = nil,
         input: ObjectShape? = nil, output: Shape, documentType: String? = nil, admission: Admission = .byAccess,
         access: Access? = nil, deadline: Duration? = nil,
-        answers: AnswerLifetime = .once, audience: Audience = .callers, bindings: [HTTPBinding] = []
+        answers: CacheLifetime = .once, audience: Audience = .callers, bindings: [HTTPBinding] = []
     ) {
         self.name = name
         self.summary = summary
@@ -53,7 +53,7 @@ public enum Admission: Sendable, Equatable {
 }
 
 /// How long an answer stays true.
-public enum AnswerLifetime: Sendable, Equatable {
+public enum CacheLifetime: Sendable, Equatable {
     /// Not at all: every call is made.
     case once
     /// Until any record of this adapter changes, for every caller that may call at all: the answer depends on the input

@@ -33,7 +33,7 @@ public struct RecordImport: Sendable {
     }
 
     /// `records` are all of the adapter's own: a view that hides some would leave those in place unseen.
-    public func perform(_ call: Call, on records: any RecordStore) async throws -> Answer {
+    public func perform(_ call: Call, on records: any RecordStore) async throws -> OperationResult {
         let rows = (call["rows"].arrayValue ?? []).compactMap(\.dictionaryValue)
         guard rows.count <= Self.maximumRows else {
             throw PorticoError(.requestLimitExceeded, "An import has at most \(Self.maximumRows) rows.", target: "rows")

@@ -8,15 +8,15 @@ public protocol Adapter: Sendable {
 
     /// Answers a call of a declared operation. Throws ``PorticoError`` for what the caller should learn; any other
     /// error is logged and told as `server.internal`.
-    func handle(_ call: Call) async throws -> Answer
+    func handle(_ call: Call) async throws -> OperationResult
 
     /// Answers a request at a declared door. Throws as ``handle(_:)`` does.
-    func answer(_ request: DoorRequest) async throws -> DoorAnswer
+    func answer(_ request: MountRequest) async throws -> MountResponse
 
     /// A failure in the shape of the door's contract, whoever raised it: the gateway asks for its own failures too. The
     /// status goes by the error's code unless the answer has one of its own. Nil: the gateway's own shape. Called before
     /// ``start(_:)`` has succeeded too, to say that the adapter is not available.
-    func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer?
+    func present(_ error: PorticoError, status: Int, to request: MountFailure) -> MountResponse?
 
     /// Settles a conflict of an entity whose policy is ``ConflictPolicy/adapterDecides``. Called before anything is
     /// written, and again where the record changes meanwhile, so it changes nothing itself and answers the same for the
@@ -42,10 +42,10 @@ public protocol Adapter: Sendable {
 
 extension Adapter {
     public func start(_ context: AdapterContext) async throws {}
-    public func answer(_ request: DoorRequest) async throws -> DoorAnswer {
+    public func answer(_ request: MountRequest) async throws -> MountResponse {
         throw PorticoError(.routeNotFound, "There is nothing at this path.")
     }
-    public func present(_ error: PorticoError, status: Int, to request: DoorFailure) -> DoorAnswer? { nil }
+    public func present(_ error: PorticoError, status: Int, to request: MountFailure) -> MountResponse? { nil }
 
     public func settle(_ conflict: RecordConflict) async throws -> ConflictDecision { .keep }
     public var serviceOperations: [any ServiceOperations] { [] }

@@ -10,7 +10,7 @@ public protocol ScratchFile: AnyObject, Sendable {
     func append(_ bytes: [UInt8]) throws
 
     /// What was appended, piece by piece. The pieces stay readable after the file is removed.
-    func pieces() throws -> any DoorPieces
+    func pieces() throws -> any MountResponseBody
 }
 
 /// For hosts that give adapters no files.

@@ -7,7 +7,7 @@ public protocol PushSender: Sendable {
     var platforms: [PushPlatform] { get }
 
     /// Returns when the service took the note or it was given up, retries included. Ends with the task that waits.
-    func send(_ note: PushNote, to device: PushDevice) async -> PushDelivery
+    func send(_ note: PushNotification, to device: PushDevice) async -> PushDelivery
 }
 
 /// Names a push service: letters, digits and `-`, at most 40 characters.
@@ -30,7 +30,7 @@ public struct PushDevice: Sendable, Hashable {
 }
 
 /// What a person is told.
-public struct PushNote: Sendable, Equatable {
+public struct PushNotification: Sendable, Equatable {
     /// The same for every attempt, so that a service can tell a repetition: a UUID.
     public let id: String
     public let title: String
@@ -63,7 +63,7 @@ public struct NoPushSender: PushSender {
 
     public var platforms: [PushPlatform] { [] }
 
-    public func send(_ note: PushNote, to device: PushDevice) async -> PushDelivery {
+    public func send(_ note: PushNotification, to device: PushDevice) async -> PushDelivery {
         .failed("no push service is configured")
     }
 }

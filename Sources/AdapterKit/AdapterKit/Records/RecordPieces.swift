@@ -8,7 +8,7 @@ public protocol PieceOutput: Sendable {
 }
 
 /// What a read has sent, all of it at hand.
-public final class GatheredPieces: PieceOutput, DoorPieces {
+public final class BufferedPieces: PieceOutput, MountResponseBody {
     private let pieces = Mutex<[[UInt8]]>([])
 
     public init() {}
@@ -23,11 +23,11 @@ public final class GatheredPieces: PieceOutput, DoorPieces {
 extension RecordStore {
     /// At one moment, and then piece by piece: for stores that cannot go on reading while somebody takes what they found.
     public func pieces(
-        within time: Duration, _ body: @escaping @Sendable (any RecordMoment, any PieceOutput) throws -> Void
-    ) async throws -> any DoorPieces {
-        try await atOneMoment { moment in
-            let gathered = GatheredPieces()
-            try body(moment, gathered)
+        within time: Duration, _ body: @escaping @Sendable (any RecordSnapshot, any PieceOutput) throws -> Void
+    ) async throws -> any MountResponseBody {
+        try await withReadSnapshot { snapshot in
+            let gathered = BufferedPieces()
+            try body(snapshot, gathered)
             return gathered
         }
     }

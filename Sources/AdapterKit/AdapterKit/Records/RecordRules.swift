@@ -33,13 +33,13 @@ public struct PreparedChange: Sendable, Equatable {
 /// The transaction that rules are asked in. Valid only within their call.
 public struct RecordWriting {
     /// All of the adapter's records, without row rules, as the transaction has left them so far.
-    public let moment: any RecordMoment
+    public let snapshot: any RecordSnapshot
     public let caller: Principal
     /// The instant of the whole transaction.
     public let now: WireDate
 
-    public init(moment: any RecordMoment, caller: Principal, now: WireDate) {
-        self.moment = moment
+    public init(snapshot: any RecordSnapshot, caller: Principal, now: WireDate) {
+        self.snapshot = snapshot
         self.caller = caller
         self.now = now
     }

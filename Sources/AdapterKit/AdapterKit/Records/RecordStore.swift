@@ -15,25 +15,25 @@ public protocol RecordStore: Sendable {
 
     /// Reads that belong together. `body` may run twice, so it keeps nothing of a run that did not end, and must not wait
     /// for anything. Throws `adapter.unavailable` where a store cannot do this.
-    func atOneMoment<Result: Sendable>(
-        _ body: @escaping @Sendable (any RecordMoment) throws -> Result
+    func withReadSnapshot<Result: Sendable>(
+        _ body: @escaping @Sendable (any RecordSnapshot) throws -> Result
     ) async throws -> Result
 
     /// Reads that belong together and go on for as long as their result is taken: the pieces are what `body` sends, and
     /// no more of them stands in memory than is on its way.
     ///
     /// `body` may run twice before its first piece is taken, waits for nothing but its output, and is ended by the
-    /// pieces' `end()` and after `time`; ``DoorPieces/next()`` throws what it throws. Throws `server.overloaded` where too
+    /// pieces' `end()` and after `time`; ``MountResponseBody/next()`` throws what it throws. Throws `server.overloaded` where too
     /// many such reads are waiting. A store may hold connections and old states for them: what is small is better read
-    /// ``atOneMoment(_:)``.
+    /// ``withReadSnapshot(_:)``.
     func pieces(
-        within time: Duration, _ body: @escaping @Sendable (any RecordMoment, any PieceOutput) throws -> Void
-    ) async throws -> any DoorPieces
+        within time: Duration, _ body: @escaping @Sendable (any RecordSnapshot, any PieceOutput) throws -> Void
+    ) async throws -> any MountResponseBody
 }
 
 extension RecordStore {
-    public func atOneMoment<Result: Sendable>(
-        _ body: @escaping @Sendable (any RecordMoment) throws -> Result
+    public func withReadSnapshot<Result: Sendable>(
+        _ body: @escaping @Sendable (any RecordSnapshot) throws -> Result
     ) async throws -> Result {
         throw PorticoError(.adapterUnavailable, "This store answers no queries over several entities.")
     }

@@ -7,7 +7,7 @@ public struct OutputMisfit: Error, Equatable, CustomStringConvertible {
 
     public var description: String { "\(operation) answers what it does not declare: \(reason)" }
 
-    static func check(_ answer: Answer, of operation: Operation) throws {
+    static func check(_ answer: OperationResult, of operation: Operation) throws {
         switch answer.content {
         case .nothing: return
         case .value(let value):

@@ -55,7 +55,7 @@ public struct TestHost: Sendable {
     @discardableResult
     public func call(
         _ name: OperationName, _ input: WireDictionary = [:], as caller: Principal = .someone
-    ) async throws -> Answer {
+    ) async throws -> OperationResult {
         guard let operation = declaration.operation(name) else {
             throw PorticoError(.routeNotFound, "There is no such operation.", target: name.text)
         }

@@ -51,7 +51,7 @@ extension MemoryTables {
     }
 
     func writing(_ caller: Principal, _ now: WireDate) -> RecordWriting {
-        RecordWriting(moment: MemoryMoment(tables: self), caller: caller, now: now)
+        RecordWriting(snapshot: MemorySnapshot(tables: self), caller: caller, now: now)
     }
 
     private mutating func apply(_ change: RecordChange, by viewer: Viewer, at now: WireDate) throws -> Record? {

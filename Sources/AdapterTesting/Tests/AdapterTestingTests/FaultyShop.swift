@@ -20,7 +20,7 @@ private struct FaultyAdapter: Adapter {
 
     private let shop = ShopAdapter()
 
-    func handle(_ call: Call) async throws -> Answer {
+    func handle(_ call: Call) async throws -> OperationResult {
         switch Fault.current {
         case .answersText: return .value("ten")
         case .throwsOddly: throw Odd()

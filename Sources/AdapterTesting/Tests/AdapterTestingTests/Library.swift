@@ -31,7 +31,7 @@ enum Library: AdapterModule {
 }
 
 private struct LibraryAdapter: Adapter {
-    func handle(_ call: Call) async throws -> Answer {
+    func handle(_ call: Call) async throws -> OperationResult {
         throw PorticoError(.routeNotFound, "There is no such operation.")
     }
 
@@ -60,7 +60,7 @@ private struct LibraryRules: RecordRules {
         switch (change.entity.text, change.action) {
         case ("shelves", .delete(let id)):
             let books = Query(.compare("shelf", .equal, .string(id.text)))
-            let standing = try writing.moment.query(books, in: "books").records
+            let standing = try writing.snapshot.query(books, in: "books").records
             return PreparedChange(
                 change, after: standing.map { RecordChange("books", .update($0.id, ["shelf": .null])) })
         case ("books", .create), ("books", .update), ("books", .replace):
@@ -73,8 +73,8 @@ private struct LibraryRules: RecordRules {
 
     func verify(_ record: Record, of entity: EntityName, in writing: RecordWriting) throws {
         guard Library.Fault.current != .refuseSamples else { throw PorticoError(.requestInvalid, "No.") }
-        guard let shelf = record["shelf"].stringValue else { return }
-        guard let id = RecordID(shelf), try writing.moment.record(id, in: "shelves") != nil else {
+        guard let rowStore = record["shelf"].stringValue else { return }
+        guard let id = RecordID(rowStore), try writing.snapshot.record(id, in: "shelves") != nil else {
             throw PorticoError(.requestInvalid, "There is no such shelf.", target: "shelf")
         }
     }

@@ -24,7 +24,7 @@ private struct Balances: Adapter {
 
     func start(_ context: AdapterContext) async throws { await portal.set(context.portal) }
 
-    func handle(_ call: Call) async throws -> Answer {
+    func handle(_ call: Call) async throws -> OperationResult {
         guard let portal = await portal.value, let page = UpstreamAddress("https://erp.example.com/balance") else {
             throw PorticoError(.adapterUnavailable, "No portal is configured.")
         }

@@ -41,7 +41,7 @@ enum Shop: AdapterModule {
 }
 
 struct ShopAdapter: Adapter {
-    func handle(_ call: Call) async throws -> Answer {
+    func handle(_ call: Call) async throws -> OperationResult {
         guard call.operation == "price" else { throw PorticoError(.routeNotFound, "There is no such operation.") }
         guard let id = RecordID(call["id"].stringValue ?? ""),
             let record = try await call.records.record(id, in: Shop.goods.name)

@@ -31,7 +31,7 @@ struct ChatRules: RecordRules {
     }
 
     private func rooms(of name: String, _ writing: RecordWriting) throws -> Int {
-        try writing.moment.count(RoomLimits.rooms(of: name), in: Rooms.entity.name)
+        try writing.snapshot.count(RoomLimits.rooms(of: name), in: Rooms.entity.name)
     }
 }
 

@@ -31,7 +31,7 @@ struct MessagePushes: Sendable {
             guard let id = message[Messages.room].stringValue.flatMap({ RecordID($0) }),
                 let room = try await context.records.record(id, in: Rooms.entity.name)
             else { return }
-            let note = PushNote(message, in: room)
+            let note = PushNotification(message, in: room)
             let author = message[Messages.user].stringValue
             // Who has the room before their eyes needs no push.
             let here = Set(context.live.listeners(in: id, of: ChatFeed.name, limit: settings.maximumMembers))
@@ -42,7 +42,7 @@ struct MessagePushes: Sendable {
         }
     }
 
-    private func tell(_ names: [String], _ note: PushNote) async throws {
+    private func tell(_ names: [String], _ note: PushNotification) async throws {
         let query = Query(.oneOf(Devices.user, names.map(WireValue.string)), limit: Self.namesAtOnce * Devices.maximum)
         let devices = try await context.records.query(query, in: Devices.entity.name).records
         for group in devices.chunks(of: settings.pushesAtOnce) {
@@ -52,7 +52,7 @@ struct MessagePushes: Sendable {
         }
     }
 
-    private func send(_ note: PushNote, to device: Record) async {
+    private func send(_ note: PushNotification, to device: Record) async {
         guard let platform = device[Devices.platform].stringValue.flatMap({ PushPlatform($0) }),
             context.push.platforms.contains(platform), let token = device[Devices.token].stringValue
         else { return }
@@ -66,7 +66,7 @@ struct MessagePushes: Sendable {
     private static let namesAtOnce = 100
 }
 
-extension PushNote {
+extension PushNotification {
     fileprivate init(_ message: Record, in room: Record) {
         let author = message[Messages.user].stringValue ?? ""
         let text = message[Messages.text].stringValue ?? ""

@@ -3,14 +3,14 @@ import ODataLanguage
 /// An address as our own links to further pages are written: the question, and behind it the place at which it goes on,
 /// behind that perhaps the one from which changes are followed.
 struct PageAddress {
-    let question: String
+    let cachedQuery: String
     private let options: [QueryOption]
 
     /// What is written in any other way is a question as a whole. `changes`: what the option is called that says since when.
     init(_ text: String, changes: String) {
         // A plus may be a space, which depends on what stands around it.
         let tail = text.utf8.contains(UInt8(ascii: "+")) ? nil : Self.tail(of: text[...], changes)
-        question = tail.map { String($0.question) } ?? text
+        cachedQuery = tail.map { String($0.cachedQuery) } ?? text
         options = tail?.options ?? []
     }
 
@@ -23,7 +23,7 @@ struct PageAddress {
 
     private static func tail(
         of text: Substring, _ changes: String
-    ) -> (question: Substring, options: [QueryOption])? {
+    ) -> (cachedQuery: Substring, options: [QueryOption])? {
         let start = tokenStart(in: text)
         if let page = option("$skiptoken", of: text, start, QueryOption.Form.skipToken) {
             return (page.before, [page.option])

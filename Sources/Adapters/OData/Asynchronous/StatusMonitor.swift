@@ -5,11 +5,11 @@ import AdapterKit
 struct StatusMonitor: Sendable {
     private static let segment = "$async/"
 
-    let answers: LaterAnswers
-    let owner: LaterAnswers.Owner
+    let answers: AsyncResponses
+    let owner: AsyncResponses.Owner
     /// `https://host/odata/v4/service/`
     let root: String
-    let request: DoorRequest
+    let request: MountRequest
     let version: String
 
     /// The name in a monitor's address; nil for every other one.
@@ -19,8 +19,8 @@ struct StatusMonitor: Sendable {
     }
 
     /// Says that the answer comes later.
-    func accepted(_ id: String) -> DoorAnswer {
-        DoorAnswer(
+    func accepted(_ id: String) -> MountResponse {
+        MountResponse(
             202,
             headers: [
                 "Location": "\(root)\(Self.segment)\(id)", "Preference-Applied": "respond-async", "Retry-After": "1",
@@ -28,7 +28,7 @@ struct StatusMonitor: Sendable {
             ])
     }
 
-    func answer(_ id: String) async throws -> DoorAnswer {
+    func answer(_ id: String) async throws -> MountResponse {
         switch request.method {
         case "GET":
             guard let progress = await answers.progress(of: id, for: owner) else { throw Self.unknown }
@@ -39,7 +39,7 @@ struct StatusMonitor: Sendable {
             }
         case "DELETE":
             guard await answers.cancel(id, for: owner) else { throw Self.unknown }
-            return DoorAnswer(204, headers: ["OData-Version": version])
+            return MountResponse(204, headers: ["OData-Version": version])
         default:
             throw ODataError.methodNotAllowed(
                 "A request under way is asked for and cancelled.", allowed: "GET, HEAD, DELETE, OPTIONS")
@@ -54,21 +54,21 @@ struct StatusMonitor: Sendable {
         return accept.lowercased().contains("application/http")
     }
 
-    private func plain(_ answer: DoorAnswer) -> DoorAnswer {
+    private func plain(_ answer: MountResponse) -> MountResponse {
         var plain = answer
         plain.headers["AsyncResult"] = String(answer.status)
         plain.status = 200
         return plain
     }
 
-    private func whole(_ answer: DoorAnswer, size: Int) -> DoorAnswer {
+    private func whole(_ answer: MountResponse, size: Int) -> MountResponse {
         let head = MultipartWriter.head(of: answer, size: size)
-        let body: DoorAnswer.Body =
+        let body: MountResponse.Body =
             switch answer.body {
             case .bytes(let bytes): .bytes(head + bytes)
             case .pieces(let pieces): .pieces(BegunPieces(head, pieces))
             }
-        return DoorAnswer(
+        return MountResponse(
             200,
             headers: [
                 "Content-Type": "application/http", "Content-Transfer-Encoding": "binary", "OData-Version": version,

@@ -11,7 +11,7 @@ struct BatchAnswer {
     /// For how long answers are read while they are sent.
     let time: Duration
 
-    func made(of walk: BatchWalk, _ writer: any BatchWriter) async throws -> DoorAnswer {
+    func made(of walk: BatchExecution, _ writer: any BatchWriter) async throws -> MountResponse {
         var (walk, writer) = (walk, writer)
         var first = writer.beginning()
         while !walk.onlyReads, let outcome = try await walk.next() {
@@ -21,10 +21,10 @@ struct BatchAnswer {
         let headers = writer.headers
         while first.count <= most {
             guard let piece = try await pieces.next() else {
-                return DoorAnswer(status, headers: headers, body: first)
+                return MountResponse(status, headers: headers, body: first)
             }
             first += piece
         }
-        return DoorAnswer(status, headers: headers, body: .pieces(BegunPieces(first, pieces)))
+        return MountResponse(status, headers: headers, body: .pieces(BegunPieces(first, pieces)))
     }
 }

@@ -7,7 +7,7 @@ struct BatchCall: Sendable {
     let method: String
     /// As written: absolute, from the host's root, below the service's root, or `$id/…`.
     let url: String
-    let headers: DoorHeaders
+    let headers: MountHeaders
     let body: [UInt8]
     /// JSON's `dependsOn`: ids of calls and names of groups.
     var needs: [String] = []
@@ -25,7 +25,7 @@ struct BatchReply: Sendable {
     let id: String?
     /// The name of the atomicity group.
     var group: String?
-    let answer: DoorAnswer
+    let answer: MountResponse
 }
 
 /// The answers to one step.

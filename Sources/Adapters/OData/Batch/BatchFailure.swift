@@ -2,7 +2,7 @@ import AdapterKit
 
 /// Failures inside of a batch as answers: there the gateway is not asked.
 enum BatchFailure {
-    static func answer(_ error: any Error, requestID: String = "") -> DoorAnswer {
+    static func answer(_ error: any Error, requestID: String = "") -> MountResponse {
         switch error {
         case let failure as ODataError:
             var answer = answer(failure.error, failure.details, requestID, status: failure.status)
@@ -14,14 +14,14 @@ enum BatchFailure {
     }
 
     /// A request that another one's failure kept from being made (JSON Format 4.01, section 19.1).
-    static var dependency: DoorAnswer {
+    static var dependency: MountResponse {
         answer(PorticoError(.requestInvalid, "A request that this one goes with failed."), [], "", status: 424)
     }
 
     private static func answer(
         _ error: PorticoError, _ details: [PorticoError], _ requestID: String, status: Int?
-    ) -> DoorAnswer {
-        DoorAnswer(
+    ) -> MountResponse {
+        MountResponse(
             status ?? Self.status(error.code), headers: ["Content-Type": "application/json", "OData-Version": "4.01"],
             body: ODataError.body(error, details: details, requestID: requestID))
     }

@@ -4,19 +4,19 @@ import Synchronization
 /// The answers of a batch's remaining reads, each made when those before it have been taken.
 ///
 /// It owns the task that makes one: ``end()`` cancels it, and so does the time when all of them are to be taken.
-final class BatchPieces: DoorPieces {
+final class BatchPieces: MountResponseBody {
     private struct State {
-        var walk: BatchWalk
+        var walk: BatchExecution
         var writer: any BatchWriter
         /// The body that is being sent.
-        var open: (any DoorPieces)?
+        var open: (any MountResponseBody)?
         /// The request that is being answered.
         var step: Task<Step, any Error>?
         var hasEnded = false
     }
 
     private struct Step: Sendable {
-        let walk: BatchWalk
+        let walk: BatchExecution
         let outcome: BatchOutcome?
     }
 
@@ -25,7 +25,7 @@ final class BatchPieces: DoorPieces {
     /// Pieces are asked for outside of the request's task.
     private let caller = CallerIdentity.current
 
-    init(_ walk: BatchWalk, _ writer: any BatchWriter, until deadline: ContinuousClock.Instant) {
+    init(_ walk: BatchExecution, _ writer: any BatchWriter, until deadline: ContinuousClock.Instant) {
         state = Mutex(State(walk: walk, writer: writer))
         self.deadline = deadline
     }
@@ -85,7 +85,7 @@ final class BatchPieces: DoorPieces {
     }
 
     /// From now on ``end()`` ends them.
-    private func open(_ pieces: any DoorPieces) {
+    private func open(_ pieces: any MountResponseBody) {
         let isWanted = state.withLock { state in
             state.open = pieces
             return !state.hasEnded

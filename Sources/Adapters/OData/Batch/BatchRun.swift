@@ -3,14 +3,14 @@ import ODataAddresses
 import ODataRecords
 
 /// Where the requests of a batch go: a service in one version of the protocol.
-protocol BatchedDoor: Sendable {
+protocol BatchTarget: Sendable {
     /// Header fields of the batch that its requests have too.
     static var inheritedFields: [String] { get }
 
     /// One request as if it had come alone.
-    func answer(_ request: DoorRequest) async throws -> DoorAnswer
+    func answer(_ request: MountRequest) async throws -> MountResponse
     /// A failure in the version's own shape.
-    func failure(_ error: any Error, of request: DoorRequest) -> DoorAnswer
+    func failure(_ error: any Error, of request: MountRequest) -> MountResponse
     /// What an address below the root leads to; nil where it leads nowhere.
     func address(_ target: String) -> Address?
     /// An entity's address below the root, by its record's fields.
@@ -19,8 +19,8 @@ protocol BatchedDoor: Sendable {
 
 /// Makes the requests of a batch one after the other, each as if it had come alone, change sets as one transaction.
 struct BatchRun: Sendable {
-    let door: any BatchedDoor
-    let request: DoorRequest
+    let mount: any BatchTarget
+    let request: MountRequest
     let root: String
     /// Bytes of an answer that is held in memory.
     let most: Int
@@ -38,7 +38,7 @@ struct BatchRun: Sendable {
                 records: request.records,
                 perform: { call, target, records in await gathered(await perform(call, target, records)) },
                 address: { target, stage, before in await created(target, stage, before) },
-                failure: { error in door.failure(error, of: request) })
+                failure: { error in mount.failure(error, of: request) })
             let (replies, failed) = await set.replies(calls, group: group, &run.addresses)
             for call in calls { run.ended(call.id, failed: failed != nil) }
             if let group { run.ended(group, failed: failed != nil) }
@@ -46,42 +46,42 @@ struct BatchRun: Sendable {
         }
     }
 
-    private func answer(_ call: BatchCall, _ addresses: inout BatchAddresses) async -> DoorAnswer {
+    private func answer(_ call: BatchCall, _ addresses: inout BatchAddresses) async -> MountResponse {
         do throws(PorticoError) {
             let target = try addresses.relative(call.url)
             let answer = await perform(call.with(body: addresses.resolved(call.body)), target, request.records)
             addresses.remember(call.id, answer.headers["Location"] ?? (call.method == "POST" ? nil : target))
             return answer
         } catch {
-            return door.failure(error, of: request)
+            return mount.failure(error, of: request)
         }
     }
 
     /// One request as if it had come alone, by the same caller.
-    private func perform(_ call: BatchCall, _ target: String, _ records: any RecordStore) async -> DoorAnswer {
+    private func perform(_ call: BatchCall, _ target: String, _ records: any RecordStore) async -> MountResponse {
         guard !target.hasPrefix("$batch") else {
-            return door.failure(PorticoError(.requestInvalid, "A batch has no batches in it."), of: request)
+            return mount.failure(PorticoError(.requestInvalid, "A batch has no batches in it."), of: request)
         }
         var headers = call.headers
-        for name in type(of: door).inheritedFields where headers[name] == nil {
+        for name in type(of: mount).inheritedFields where headers[name] == nil {
             headers[name] = request.headers[name]
         }
         let path = request.target.prefix { $0 != "?" }
         let base = path.dropLast("$batch".count)
-        let inner = DoorRequest(
-            door: request.door, method: call.method, target: base + target, origin: request.origin, headers: headers,
+        let inner = MountRequest(
+            mount: request.mount, method: call.method, target: base + target, origin: request.origin, headers: headers,
             body: call.body, caller: request.caller, requestID: request.requestID, deadline: request.deadline,
             records: records, log: request.log)
         do {
-            return try await door.answer(inner)
+            return try await mount.answer(inner)
         } catch {
-            return door.failure(error, of: inner)
+            return mount.failure(error, of: inner)
         }
     }
 
     /// What fails while its body is gathered is a failure.
-    private func gathered(_ answer: DoorAnswer) async -> DoorAnswer {
-        do { return try await answer.gathered(upTo: most) } catch { return door.failure(error, of: request) }
+    private func gathered(_ answer: MountResponse) async -> MountResponse {
+        do { return try await answer.gathered(upTo: most) } catch { return mount.failure(error, of: request) }
     }
 
     /// The same with the whole bodies at hand; only a call by itself may have one that is not.
@@ -91,19 +91,19 @@ struct BatchRun: Sendable {
     }
 
     /// The address of what a request has just created in the set that it addresses.
-    private func created(_ target: String, _ stage: ChangeSetStage, _ before: Int) async -> String? {
-        guard let address = door.address(target) else { return nil }
+    private func created(_ target: String, _ stage: ChangeSetBarrier, _ before: Int) async -> String? {
+        guard let address = mount.address(target) else { return nil }
         guard case .entities(let place) = address.target,
             let (_, fields) = await stage.created(in: place.table.entity, since: before)
         else { return target }
-        return door.path(fields, in: place.table)
+        return mount.path(fields, in: place.table)
     }
 }
 
-extension DoorAnswer {
+extension MountResponse {
     /// The same with the whole body at hand.
     /// Throws `request.limitExceeded` for a larger one.
-    func gathered(upTo most: Int) async throws -> DoorAnswer {
+    func gathered(upTo most: Int) async throws -> MountResponse {
         guard case .pieces(let pieces) = body else { return self }
         defer { pieces.end() }
         var bytes: [UInt8] = []
@@ -114,6 +114,6 @@ extension DoorAnswer {
                     .requestLimitExceeded, "An answer that is held as a whole has at most \(most) bytes.")
             }
         }
-        return DoorAnswer(status, headers: headers, body: bytes)
+        return MountResponse(status, headers: headers, body: bytes)
     }
 }

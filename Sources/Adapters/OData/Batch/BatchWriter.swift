@@ -2,7 +2,7 @@ import AdapterKit
 
 /// Writes a batch's answers one after the other, in one of its formats.
 protocol BatchWriter: Sendable {
-    var headers: DoorHeaders { get }
+    var headers: MountHeaders { get }
 
     /// What stands before the first answer.
     mutating func beginning() -> [UInt8]

@@ -3,20 +3,20 @@ import AdapterKit
 /// Runs the requests of one change set up to their writes, then writes, then lets them end. Requests that read come
 /// last, so that they see what was written.
 struct ChangeSetRun: Sendable {
-    typealias Perform = @Sendable (BatchCall, String, any RecordStore) async -> DoorAnswer
+    typealias Perform = @Sendable (BatchCall, String, any RecordStore) async -> MountResponse
 
     let records: any RecordStore
     let perform: Perform
     /// The address of what a request creates, of the entity of the set that it addresses.
-    let address: @Sendable (String, ChangeSetStage, Int) async -> String?
+    let address: @Sendable (String, ChangeSetBarrier, Int) async -> String?
     /// A failure of the set's own, in the version's shape.
-    let failure: @Sendable (any Error) -> DoorAnswer
+    let failure: @Sendable (any Error) -> MountResponse
 
     /// The replies, and which request failed first; nil where all went well.
     func replies(
         _ calls: [BatchCall], group: String?, _ addresses: inout BatchAddresses
     ) async -> (replies: [BatchReply], failed: Int?) {
-        let stage = ChangeSetStage()
+        let stage = ChangeSetBarrier()
         let ended = EndedCalls()
         return await withTaskGroup(of: Void.self) { tasks in
             var refused: [Int: PorticoError] = [:]
@@ -86,13 +86,13 @@ struct ChangeSetRun: Sendable {
 
 /// Which requests of a change set have ended, and how.
 private actor EndedCalls {
-    private(set) var answers: [Int: DoorAnswer] = [:]
+    private(set) var answers: [Int: MountResponse] = [:]
     /// The first that failed, in the order of time: those that fail later do so because of it.
     private(set) var firstFailure: Int?
 
     var hasFailed: Bool { firstFailure != nil }
 
-    func add(_ index: Int, _ answer: DoorAnswer) {
+    func add(_ index: Int, _ answer: MountResponse) {
         answers[index] = answer
         if answer.status >= 400, firstFailure == nil { firstFailure = index }
     }

@@ -65,18 +65,18 @@ struct JSONBatchReader {
             needs: (request["dependsOn"]?.arrayValue ?? []).compactMap(\.stringValue))
     }
 
-    private func headers(_ given: WireDictionary) throws(PorticoError) -> DoorHeaders {
+    private func headers(_ given: WireDictionary) throws(PorticoError) -> MountHeaders {
         let texts = given.map { ($0.key, $0.value.stringValue ?? "") }
         try limits.checkHead(
             fields: texts.count, bytes: texts.reduce(0) { $0 + $1.0.utf8.count + $1.1.utf8.count })
-        var headers = DoorHeaders()
+        var headers = MountHeaders()
         for (name, value) in texts { headers[name] = value }
         return headers
     }
 
     /// JSON as it is, a text as text, anything else as base64url (section 19.1).
     private static func body(
-        _ value: WireValue?, _ headers: inout DoorHeaders, _ place: String
+        _ value: WireValue?, _ headers: inout MountHeaders, _ place: String
     ) throws(PorticoError) -> [UInt8] {
         guard let value else { return [] }
         let type = (headers["Content-Type"] ?? "application/json").lowercased()

@@ -2,7 +2,7 @@ import AdapterKit
 
 /// A batch's answers as JSON (JSON Format 4.01, section 19.5).
 struct JSONBatchWriter: BatchWriter {
-    let headers: DoorHeaders = ["Content-Type": "application/json", "OData-Version": "4.01"]
+    let headers: MountHeaders = ["Content-Type": "application/json", "OData-Version": "4.01"]
     private var needsComma = false
 
     mutating func beginning() -> [UInt8] {
@@ -69,7 +69,7 @@ struct JSONBatchWriter: BatchWriter {
     }
 
     /// JSON as it is, a text as a text, anything else as base64url.
-    private func writeBody(of answer: DoorAnswer, to output: inout JSONOutput) {
+    private func writeBody(of answer: MountResponse, to output: inout JSONOutput) {
         let body = answer.wholeBody
         guard !body.isEmpty else { return }
         output.key("body")
@@ -83,7 +83,7 @@ struct JSONBatchWriter: BatchWriter {
     }
 }
 
-extension DoorAnswer {
+extension MountResponse {
     private var type: String { (headers["Content-Type"] ?? "").lowercased() }
     fileprivate var isJSON: Bool { type.hasPrefix("application/json") || type.contains("+json") }
     fileprivate var isText: Bool { type.hasPrefix("text/") || type.contains("xml") }

@@ -77,19 +77,19 @@ struct MultipartReader {
     }
 
     /// Header fields up to an empty line, and what is behind it.
-    private func head(_ part: ArraySlice<UInt8>) throws(PorticoError) -> (DoorHeaders, ArraySlice<UInt8>) {
-        var fields: [DoorHeaders.Field] = []
+    private func head(_ part: ArraySlice<UInt8>) throws(PorticoError) -> (MountHeaders, ArraySlice<UInt8>) {
+        var fields: [MountHeaders.Field] = []
         for line in Lines(part) {
-            if line.content.isEmpty { return (DoorHeaders(fields), part[line.end...]) }
+            if line.content.isEmpty { return (MountHeaders(fields), part[line.end...]) }
             try limits.checkHead(fields: fields.count + 1, bytes: line.end - part.startIndex)
             let text = String(decoding: line.content, as: UTF8.self)
             guard let colon = text.firstIndex(of: ":") else {
-                return (DoorHeaders(fields), part[line.content.startIndex...])
+                return (MountHeaders(fields), part[line.content.startIndex...])
             }
             let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-            fields.append(DoorHeaders.Field(String(text[..<colon]), String(value)))
+            fields.append(MountHeaders.Field(String(text[..<colon]), String(value)))
         }
-        return (DoorHeaders(fields), part[part.endIndex...])
+        return (MountHeaders(fields), part[part.endIndex...])
     }
 
     private func call(_ part: ArraySlice<UInt8>) throws(PorticoError) -> BatchCall {

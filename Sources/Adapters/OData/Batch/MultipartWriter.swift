@@ -2,12 +2,12 @@ import AdapterKit
 
 /// A batch's answers as `multipart/mixed` (Protocol 4.01, section 11.7.7.5).
 struct MultipartWriter: BatchWriter {
-    let headers: DoorHeaders
+    let headers: MountHeaders
     private let token: String
     private var boundary: String { "batchresponse_\(token)" }
     private var bytes: [UInt8] = []
 
-    init(headers: DoorHeaders) {
+    init(headers: MountHeaders) {
         // Random, so that no body holds a boundary made of it but by intent, and then nobody else's.
         token = String(UInt64.random(in: .min ... .max), radix: 36)
         var headers = headers
@@ -68,13 +68,13 @@ struct MultipartWriter: BatchWriter {
     }
 
     /// One answer as HTTP writes it.
-    static func message(_ answer: DoorAnswer) -> [UInt8] {
+    static func message(_ answer: MountResponse) -> [UInt8] {
         let body = answer.wholeBody
         return head(of: answer, size: body.count) + body
     }
 
     /// Its status and fields; `size` are the body's bytes.
-    static func head(of answer: DoorAnswer, size: Int) -> [UInt8] {
+    static func head(of answer: MountResponse, size: Int) -> [UInt8] {
         var lines = ["HTTP/1.1 \(answer.status) \(StatusPhrase.of(answer.status))"]
         lines += answer.headers.fields.map { "\($0.name): \($0.value)" }
         if size > 0 { lines.append("Content-Length: \(size)") }
@@ -84,7 +84,7 @@ struct MultipartWriter: BatchWriter {
     private mutating func line(_ text: String) { bytes += Array(text.utf8) + [0x0D, 0x0A] }
 }
 
-extension DoorAnswer {
+extension MountResponse {
     /// Nothing of one that comes in pieces.
     var wholeBody: [UInt8] {
         if case .bytes(let bytes) = body { bytes } else { [] }

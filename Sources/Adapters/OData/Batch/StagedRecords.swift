@@ -3,7 +3,7 @@ import AdapterKit
 /// The records as one request of a change set has them.
 struct StagedRecords: RecordStore {
     let base: any RecordStore
-    let stage: ChangeSetStage
+    let stage: ChangeSetBarrier
 
     func record(_ id: RecordID, in entity: EntityName) async throws -> Record? {
         await stage.record(id, in: entity, try await base.record(id, in: entity))
@@ -34,9 +34,9 @@ struct StagedRecords: RecordStore {
         }
     }
 
-    func atOneMoment<Result: Sendable>(
-        _ body: @escaping @Sendable (any RecordMoment) throws -> Result
+    func withReadSnapshot<Result: Sendable>(
+        _ body: @escaping @Sendable (any RecordSnapshot) throws -> Result
     ) async throws -> Result {
-        try await base.atOneMoment(body)
+        try await base.withReadSnapshot(body)
     }
 }

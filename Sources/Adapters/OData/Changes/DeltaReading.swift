@@ -6,12 +6,12 @@ import ODataRecords
 
 /// Changes of collections: `track-changes`, and what delta links lead to (Protocol 4.01, sections 8.2.8.6 and 11.3).
 struct DeltaReading: Sendable {
-    private let desk: ResourceDesk
-    private var request: ServiceRequest { desk.request }
+    private let handler: ResourceHandler
+    private var request: ServiceRequest { handler.request }
     private var address: PlainAddress { request.address }
 
-    init(_ desk: ResourceDesk) {
-        self.desk = desk
+    init(_ handler: ResourceHandler) {
+        self.handler = handler
     }
 
     /// A page of the collection itself is being read, whose changes are to be followed.
@@ -20,7 +20,7 @@ struct DeltaReading: Sendable {
     var isAskedForChanges: Bool { deltaToken != nil && !isOnePage }
 
     /// Of the first page: what changed while the others were read is told once more.
-    func token(_ mark: HistoryMark) throws -> String {
+    func token(_ mark: ChangeCursor) throws -> String {
         guard let deltaToken else { return DeltaToken(mark, of: address).text }
         return try read(deltaToken).text
     }
@@ -30,29 +30,29 @@ struct DeltaReading: Sendable {
     /// SAP's name for it in version 2.
     func option(_ token: String) -> String { "\(request.language == .v2 ? "!" : "$")deltatoken=\(token)" }
 
-    func changes(_ place: EntitiesPlace) async throws -> DoorAnswer {
+    func changes(_ place: EntityCollectionPath) async throws -> MountResponse {
         let answer = try await page(place, isCounted: request.target.options.contains(where: \.isCount))
         let context = ContextFragment(options: request.target.options, version: request.format.version)
         // What is left out of a delta is as it was.
         var format = request.format
         format.omitted = nil
-        let writer = ResultWriter(tables: desk.tables, format: format, root: request.root)
-        let body = try DeltaWriter(writer, most: desk.limits.heldBytes).document(
+        let writer = ResultWriter(tables: handler.tables, format: format, root: request.root)
+        let body = try DeltaWriter(writer, most: handler.limits.heldBytes).document(
             answer.page, count: answer.count, context: "\(context.collection(place))/$delta",
             link: link(answer.token))
         return Answers(format: format).json(
-            body, headers: CollectionReading(desk).applied(tracked: true, by: format))
+            body, headers: CollectionReading(handler).applied(tracked: true, by: format))
     }
 
     /// `/$count`: how many changes there are.
-    func count(_ place: EntitiesPlace) async throws -> DoorAnswer {
+    func count(_ place: EntityCollectionPath) async throws -> MountResponse {
         let tracked = try await tracked(place)
-        let (token, limit) = (try read(deltaToken ?? ""), CollectionReading(desk).pageSize)
+        let (token, limit) = (try read(deltaToken ?? ""), CollectionReading(handler).pageSize)
         let records = request.records
         let count = try await telling {
-            try await records.atOneMoment { try tracked.count(since: token.mark, limit: limit, at: $0) }
+            try await records.withReadSnapshot { try tracked.count(since: token.mark, limit: limit, at: $0) }
         }
-        return desk.answers.text(Array(String(count).utf8), type: "text/plain;charset=utf-8")
+        return handler.answers.text(Array(String(count).utf8), type: "text/plain;charset=utf-8")
     }
 
     struct Answer {
@@ -63,23 +63,23 @@ struct DeltaReading: Sendable {
     }
 
     /// What has changed since the request's token. `isWhole`: without changes within rows.
-    func page(_ place: EntitiesPlace, isCounted: Bool, isWhole: Bool = false) async throws -> Answer {
+    func page(_ place: EntityCollectionPath, isCounted: Bool, isWhole: Bool = false) async throws -> Answer {
         let tracked = try await tracked(place)
-        let (token, limit) = (try read(deltaToken ?? ""), CollectionReading(desk).pageSize)
+        let (token, limit) = (try read(deltaToken ?? ""), CollectionReading(handler).pageSize)
         let records = request.records
         let (page, count) = try await telling {
-            try await records.atOneMoment { moment in
+            try await records.withReadSnapshot { snapshot in
                 (
-                    try tracked.changes(since: token.mark, limit: limit, isWhole: isWhole, at: moment),
-                    isCounted ? try tracked.count(since: token.mark, limit: limit, at: moment) : nil
+                    try tracked.changes(since: token.mark, limit: limit, isWhole: isWhole, at: snapshot),
+                    isCounted ? try tracked.count(since: token.mark, limit: limit, at: snapshot) : nil
                 )
             }
         }
         return Answer(page: page, count: count, token: DeltaToken(page.mark, of: address).text)
     }
 
-    private func tracked(_ place: EntitiesPlace) async throws -> TrackedQuery {
-        guard let tracked = try desk.runner.tracked(try await CollectionReading(desk).query(place)) else {
+    private func tracked(_ place: EntityCollectionPath) async throws -> TrackedQuery {
+        guard let tracked = try handler.runner.tracked(try await CollectionReading(handler).query(place)) else {
             throw PorticoError(.requestInvalid, "Changes of this query cannot be followed.", target: "$deltatoken")
         }
         return tracked

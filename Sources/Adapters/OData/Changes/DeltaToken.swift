@@ -6,10 +6,10 @@ import Foundation
 /// Base64url of the history's name, the position, and two numbers: what the reader sees, and the query. Whoever changes
 /// it asks for changes since another place, of rows that they may see anyway.
 struct DeltaToken: Equatable {
-    let mark: HistoryMark
+    let mark: ChangeCursor
     let query: UInt64
 
-    init(_ mark: HistoryMark, of address: PlainAddress) {
+    init(_ mark: ChangeCursor, of address: PlainAddress) {
         self.mark = mark
         query = Self.number(of: address)
     }
@@ -20,7 +20,7 @@ struct DeltaToken: Equatable {
         guard parts.count == 5, parts[0] == Self.version, let position = Int64(parts[2]), position >= 0,
             let sight = UInt64(parts[3], radix: 16), let query = UInt64(parts[4], radix: 16)
         else { return nil }
-        mark = HistoryMark(history: String(parts[1]), position: Revision(position), sight: sight)
+        mark = ChangeCursor(history: String(parts[1]), position: Revision(position), sight: sight)
         self.query = query
     }
 

@@ -46,7 +46,7 @@ public enum ODataModule: AdapterModule {
             name: name, title: "OData", summary: "Entities over OData 4.01, as a model describes them.",
             version: "1.0", access: ServiceConfiguration.widestAccess(services),
             entities: services.flatMap(\.entities), operations: [ImportRows.operation],
-            doors: services.flatMap(\.doors), rules: ServiceRules(services))
+            mounts: services.flatMap(\.mounts), rules: ServiceRules(services))
     }
 
     public static func make(_ configuration: AdapterConfiguration) throws -> any Adapter {

@@ -146,7 +146,7 @@ extension ServiceConfiguration {
         return roles.isEmpty ? .login : .roles(roles)
     }
 
-    var doors: [Door] { roots.map { $0.door(access) } }
+    var mounts: [HTTPMount] { roots.map { $0.mount(access) } }
 
     /// OData 4.01, OData 2.0, and that once more where SAP's services have it.
     var roots: [ServiceRoot] {

@@ -27,7 +27,7 @@ struct ServiceLimits: Sendable {
     var streamSeconds = 300
 
     /// Questions that each service remembers how to answer.
-    var knownQuestions = 256
+    var queryPlanCache = 256
 
     static let standard = ServiceLimits()
 
@@ -93,7 +93,7 @@ struct ServiceLimits: Sendable {
             "streamSeconds", \.streamSeconds, to: 86_400,
             "Seconds for which a longer answer is read and sent; then its connection ends."),
         Key(
-            "knownQuestions", \.knownQuestions, to: 100_000,
+            "knownQuestions", \.queryPlanCache, to: 100_000,
             "Different addresses of a service that are remembered as they were read; up to 2 KiB each."),
         Key("asyncRunning", \.async.running, to: 10_000, "Requests with `respond-async` that are worked on at once."),
         Key("asyncRunningPerCaller", \.async.runningPerCaller, to: 10_000, "The same of one caller."),

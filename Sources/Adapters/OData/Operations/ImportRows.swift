@@ -31,7 +31,7 @@ struct ImportRows: Sendable {
         self.now = now
     }
 
-    func perform(_ call: Call) async throws -> Answer {
+    func perform(_ call: Call) async throws -> OperationResult {
         guard let service = services.first(where: { .string($0.name) == call["service"] }) else {
             throw PorticoError(.recordNotFound, "There is no such service.", target: "service")
         }

@@ -4,34 +4,34 @@ import AdapterKit
 struct Answers: Sendable {
     let format: ResponseFormat
 
-    func json(_ body: [UInt8], status: Int = 200, headers: DoorHeaders = [:]) -> DoorAnswer {
+    func json(_ body: [UInt8], status: Int = 200, headers: MountHeaders = [:]) -> MountResponse {
         json(.bytes(body), status: status, headers: headers)
     }
 
-    func json(_ body: DoorAnswer.Body, status: Int = 200, headers: DoorHeaders = [:]) -> DoorAnswer {
+    func json(_ body: MountResponse.Body, status: Int = 200, headers: MountHeaders = [:]) -> MountResponse {
         var headers = headers
         headers["Content-Type"] = format.mediaType
         headers["OData-Version"] = format.version
-        return DoorAnswer(status, headers: headers, body: body)
+        return MountResponse(status, headers: headers, body: body)
     }
 
-    func text(_ body: [UInt8], type: String, status: Int = 200, headers: DoorHeaders = [:]) -> DoorAnswer {
+    func text(_ body: [UInt8], type: String, status: Int = 200, headers: MountHeaders = [:]) -> MountResponse {
         var headers = headers
         headers["Content-Type"] = type
         headers["OData-Version"] = format.version
-        return DoorAnswer(status, headers: headers, body: body)
+        return MountResponse(status, headers: headers, body: body)
     }
 
     /// Bytes that a caller stored.
-    func stored(_ bytes: [UInt8], _ content: StoredContent, headers: DoorHeaders = [:]) -> DoorAnswer {
-        var answer = DoorAnswer(stored: bytes, as: content, headers: headers)
+    func stored(_ bytes: [UInt8], _ content: StoredContent, headers: MountHeaders = [:]) -> MountResponse {
+        var answer = MountResponse(stored: bytes, as: content, headers: headers)
         answer.headers["OData-Version"] = format.version
         return answer
     }
 
-    func nothing(_ status: Int = 204, headers: DoorHeaders = [:]) -> DoorAnswer {
+    func nothing(_ status: Int = 204, headers: MountHeaders = [:]) -> MountResponse {
         var headers = headers
         headers["OData-Version"] = format.version
-        return DoorAnswer(status, headers: headers)
+        return MountResponse(status, headers: headers)
     }
 }

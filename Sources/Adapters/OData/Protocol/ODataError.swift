@@ -6,9 +6,9 @@ struct ODataError: Error {
     /// Where the code's own status is not the one that the protocol prescribes.
     var status: Int?
     var details: [PorticoError] = []
-    var headers: DoorHeaders = [:]
+    var headers: MountHeaders = [:]
 
-    init(_ error: PorticoError, status: Int? = nil, details: [PorticoError] = [], headers: DoorHeaders = [:]) {
+    init(_ error: PorticoError, status: Int? = nil, details: [PorticoError] = [], headers: MountHeaders = [:]) {
         self.error = error
         self.status = status
         self.details = details

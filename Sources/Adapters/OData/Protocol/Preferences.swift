@@ -65,7 +65,7 @@ struct Preferences: Sendable, Equatable {
     }
 
     /// What `Preference-Applied` says of an answer that was read in this format.
-    func applied(_ format: ResponseFormat, pageSize: Int? = nil, tracked: Bool = false) -> DoorHeaders {
+    func applied(_ format: ResponseFormat, pageSize: Int? = nil, tracked: Bool = false) -> MountHeaders {
         var names: [String] = []
         if maximumPageSize != nil, let pageSize {
             names.append("\(pagesWithPrefix ? "odata." : "")maxpagesize=\(pageSize)")

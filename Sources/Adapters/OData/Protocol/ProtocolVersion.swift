@@ -5,7 +5,7 @@ struct ProtocolVersion {
     let answered: String
 
     /// The version that a body is in is of no matter where there is none.
-    init(_ headers: DoorHeaders, hasBody: Bool) throws(PorticoError) {
+    init(_ headers: MountHeaders, hasBody: Bool) throws(PorticoError) {
         if hasBody, let sent = headers["OData-Version"], sent != "4.0", sent != "4.01" {
             throw PorticoError(.requestInvalid, "This service speaks OData 4.0 and 4.01.", target: "OData-Version")
         }
@@ -16,13 +16,13 @@ struct ProtocolVersion {
     }
 
     /// What a failure is told in, whatever was asked.
-    static func failing(_ headers: DoorHeaders) -> String {
+    static func failing(_ headers: MountHeaders) -> String {
         guard let maximum = maximum(headers), maximum >= 4 else { return "4.01" }
         return maximum < 4.01 ? "4.0" : "4.01"
     }
 
     /// Nil where none was sent; nothing is less than what is no number.
-    private static func maximum(_ headers: DoorHeaders) -> Double? {
+    private static func maximum(_ headers: MountHeaders) -> Double? {
         headers["OData-MaxVersion"].map { Double($0) ?? -.infinity }
     }
 }

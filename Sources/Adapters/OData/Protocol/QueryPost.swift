@@ -5,7 +5,7 @@ import AdapterKit
 struct QueryPost {
     let method: String
     let relative: String
-    let headers: DoorHeaders
+    let headers: MountHeaders
     let body: [UInt8]
 
     /// The method and the address that are meant.

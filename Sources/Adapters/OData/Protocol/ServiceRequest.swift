@@ -11,14 +11,14 @@ final class ServiceRequest: Sendable {
     let target: RequestTarget
     let format: ResponseFormat
     let preferences: Preferences
-    let headers: DoorHeaders
+    let headers: MountHeaders
     let body: [UInt8]
     /// `https://host/odata/v4/service/`
     let root: String
     let caller: Principal
     let records: any RecordStore
     /// What is asked, where it is only read; without the page.
-    let question: KnownQuestion?
+    let cachedQuery: CachedQuery?
     /// What addresses in bodies are written in.
     let language: LanguageVersion
     /// The body where it came in another form than version 4's JSON: what that would have said.
@@ -26,8 +26,8 @@ final class ServiceRequest: Sendable {
 
     init(
         method: String, relative: String, target: RequestTarget, format: ResponseFormat, preferences: Preferences,
-        headers: DoorHeaders, body: [UInt8], root: String, caller: Principal, records: any RecordStore,
-        question: KnownQuestion? = nil, language: LanguageVersion = .v4, content: WireValue? = nil
+        headers: MountHeaders, body: [UInt8], root: String, caller: Principal, records: any RecordStore,
+        cachedQuery: CachedQuery? = nil, language: LanguageVersion = .v4, content: WireValue? = nil
     ) {
         self.method = method
         self.relative = relative
@@ -39,7 +39,7 @@ final class ServiceRequest: Sendable {
         self.root = root
         self.caller = caller
         self.records = records
-        self.question = question
+        self.cachedQuery = cachedQuery
         self.language = language
         self.content = content
     }
@@ -48,12 +48,12 @@ final class ServiceRequest: Sendable {
     func saying(_ content: WireValue?) -> ServiceRequest {
         ServiceRequest(
             method: method, relative: relative, target: target, format: format, preferences: preferences,
-            headers: headers, body: body, root: root, caller: caller, records: records, question: question,
+            headers: headers, body: body, root: root, caller: caller, records: records, cachedQuery: cachedQuery,
             language: language, content: content)
     }
 
     /// Without the places that pages and changes are at.
-    var address: PlainAddress { question?.address ?? PlainAddress(relative) }
+    var address: PlainAddress { cachedQuery?.address ?? PlainAddress(relative) }
 
     /// Whether a change of what is not there creates it.
     var createsMissing: Bool { language != .v2 }

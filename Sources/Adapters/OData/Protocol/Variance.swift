@@ -4,7 +4,7 @@ import AdapterKit
 enum Variance {
     static let fields = "Accept, OData-MaxVersion, Prefer"
 
-    static func told(_ answer: DoorAnswer) -> DoorAnswer {
+    static func told(_ answer: MountResponse) -> MountResponse {
         var answer = answer
         answer.headers["Vary"] = fields
         return answer

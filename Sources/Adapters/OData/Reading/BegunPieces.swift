@@ -2,11 +2,11 @@ import AdapterKit
 import Synchronization
 
 /// Pieces of which the first was taken already.
-final class BegunPieces: DoorPieces {
+final class BegunPieces: MountResponseBody {
     private let first: Mutex<[UInt8]?>
-    private let rest: any DoorPieces
+    private let rest: any MountResponseBody
 
-    init(_ first: [UInt8], _ rest: any DoorPieces) {
+    init(_ first: [UInt8], _ rest: any MountResponseBody) {
         self.first = Mutex(first)
         self.rest = rest
     }

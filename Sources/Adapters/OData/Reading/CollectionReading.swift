@@ -7,52 +7,52 @@ import ODataRecords
 
 /// Pages of entities (Protocol 4.01, sections 11.2.6 and 11.2.11).
 struct CollectionReading: Sendable {
-    private let desk: ResourceDesk
-    private var request: ServiceRequest { desk.request }
+    private let handler: ResourceHandler
+    private var request: ServiceRequest { handler.request }
 
-    init(_ desk: ResourceDesk) {
-        self.desk = desk
+    init(_ handler: ResourceHandler) {
+        self.handler = handler
     }
 
-    func page(_ place: EntitiesPlace) async throws -> DoorAnswer {
-        let deltas = DeltaReading(desk)
+    func page(_ place: EntityCollectionPath) async throws -> MountResponse {
+        let deltas = DeltaReading(handler)
         if deltas.isAskedForChanges { return try await deltas.changes(place) }
         let query = try await query(place)
-        let plan = try desk.runner.plan(query, request.question)
-        let tracked = deltas.isAskedToTrack ? try desk.runner.tracked(query, plan, request.question) : nil
-        let (form, writer) = (form(plan.shape, place), desk.writer)
-        let body = try await desk.documents.body { moment, sink in
+        let plan = try handler.runner.plan(query, request.cachedQuery)
+        let tracked = deltas.isAskedToTrack ? try handler.runner.tracked(query, plan, request.cachedQuery) : nil
+        let (form, writer) = (form(plan.shape, place), handler.writer)
+        let body = try await handler.documents.body { snapshot, sink in
             var output = JSONOutput(to: sink)
-            writer.begin(form.context, count: try plan.total(at: moment), to: &output)
+            writer.begin(form.context, count: try plan.total(at: snapshot), to: &output)
             let next =
                 form.rows.takesFlatRows && plan.isFlat
                 ? try plan.rows(
-                    at: moment, each: { try form.rows.write(FlatRow(values: $0), with: writer, to: &output) },
+                    at: snapshot, each: { try form.rows.write(FlatRow(values: $0), with: writer, to: &output) },
                     thenSome: { try output.flush() })
-                : try plan.rows(at: moment) { rows in
+                : try plan.rows(at: snapshot) { rows in
                     form.rows.write(rows, with: writer, to: &output)
                     try output.flush()
                 }
-            let token = try tracked.map { try deltas.token(try $0.mark(at: moment)) }
+            let token = try tracked.map { try deltas.token(try $0.mark(at: snapshot)) }
             writer.end(self.next(next, token), delta: next == nil ? token.map { deltas.link($0) } : nil, to: &output)
             try output.flush()
         }
-        return desk.answers.json(body, headers: applied(tracked: tracked != nil))
+        return handler.answers.json(body, headers: applied(tracked: tracked != nil))
     }
 
     /// The same for all pages of a question.
-    private func form(_ shape: ResultShape, _ place: EntitiesPlace) -> PageForm {
+    private func form(_ shape: ResultShape, _ place: EntityCollectionPath) -> PageForm {
         let make = {
             let context = ContextFragment(options: request.target.options, version: request.format.version)
             return PageForm(
-                context: context.page(shape, place), rows: RowWriter(shape, desk.tables, request.format))
+                context: context.page(shape, place), rows: RowWriter(shape, handler.tables, request.format))
         }
-        return request.question?.page(request.format, make) ?? make()
+        return request.cachedQuery?.page(request.format, make) ?? make()
     }
 
-    func references(_ place: EntitiesPlace) async throws -> DoorAnswer {
-        let plan = try desk.runner.plan(try await query(place), request.question)
-        let writer = desk.writer
+    func references(_ place: EntityCollectionPath) async throws -> MountResponse {
+        let plan = try handler.runner.plan(try await query(place), request.cachedQuery)
+        let writer = handler.writer
         return try await rows("Collection($ref)", plan) { row, output in
             writer.reference(row, plan.shape, to: &output)
         }
@@ -61,54 +61,54 @@ struct CollectionReading: Sendable {
     /// A page whose rows are written one by one.
     func rows(
         _ context: String, _ plan: some PagePlan, _ write: @escaping @Sendable (ResultRow, inout JSONOutput) -> Void
-    ) async throws -> DoorAnswer {
-        let writer = desk.writer
-        let body = try await desk.documents.body { moment, sink in
+    ) async throws -> MountResponse {
+        let writer = handler.writer
+        let body = try await handler.documents.body { snapshot, sink in
             var output = JSONOutput(to: sink)
-            writer.begin(context, count: try plan.total(at: moment), to: &output)
-            let next = try plan.rows(at: moment) { rows in
+            writer.begin(context, count: try plan.total(at: snapshot), to: &output)
+            let next = try plan.rows(at: snapshot) { rows in
                 for row in rows where output.goesOn() { write(row, &output) }
                 try output.flush()
             }
             writer.end(self.next(next), to: &output)
             try output.flush()
         }
-        return desk.answers.json(body, headers: applied())
+        return handler.answers.json(body, headers: applied())
     }
 
     /// `/$count`: the number alone.
-    func count(_ place: EntitiesPlace) async throws -> DoorAnswer {
-        let deltas = DeltaReading(desk)
+    func count(_ place: EntityCollectionPath) async throws -> MountResponse {
+        let deltas = DeltaReading(handler)
         if deltas.isAskedForChanges { return try await deltas.count(place) }
-        let count = try await desk.runner.count(try await query(place), request.question)
-        return desk.answers.text(Array(String(count).utf8), type: "text/plain;charset=utf-8")
+        let count = try await handler.runner.count(try await query(place), request.cachedQuery)
+        return handler.answers.text(Array(String(count).utf8), type: "text/plain;charset=utf-8")
     }
 
-    func query(_ place: EntitiesPlace) async throws -> EntityQuery {
+    func query(_ place: EntityCollectionPath) async throws -> EntityQuery {
         EntityQuery(
             place.table.source, cast: place.type.name == place.table.type.name ? nil : place.type.name,
-            base: try await desk.runner.base(place), options: request.target.options, pageSize: pageSize,
-            now: desk.service.clock.now())
+            base: try await handler.runner.base(place), options: request.target.options, pageSize: pageSize,
+            now: handler.service.clock.now())
     }
 
     var pageSize: Int {
-        let own = desk.service.configuration.pageSize
+        let own = handler.service.configuration.pageSize
         return request.preferences.maximumPageSize.map { min($0, own) } ?? own
     }
 
-    func applied(tracked: Bool = false, by format: ResponseFormat? = nil) -> DoorHeaders {
+    func applied(tracked: Bool = false, by format: ResponseFormat? = nil) -> MountHeaders {
         request.preferences.applied(format ?? request.format, pageSize: pageSize, tracked: tracked)
     }
 
     /// The same request with its place in the order, and where changes are tracked the place that they began at.
     func next(_ token: String?, _ delta: String? = nil) -> String? {
         guard let token else { return nil }
-        let more = delta.map { [DeltaReading(desk).option($0)] } ?? []
+        let more = delta.map { [DeltaReading(handler).option($0)] } ?? []
         return request.root + request.address.adding(["$skiptoken=\(token)"] + more)
     }
 }
 
-extension ResourceDesk {
+extension ResourceHandler {
     var documents: DocumentReading {
         DocumentReading(
             records: request.records, limits: limits, address: request.address, long: service.long)

@@ -9,12 +9,12 @@ struct ContextFragment: Sendable {
     let options: [QueryOption]
     let version: String
 
-    func collection(_ place: EntitiesPlace) -> String {
+    func collection(_ place: EntityCollectionPath) -> String {
         base(place.table, place.type) + list(options)
     }
 
     /// A page of a query: what its options tell, and what `$apply` made.
-    func page(_ shape: ResultShape, _ place: EntitiesPlace) -> String {
+    func page(_ shape: ResultShape, _ place: EntityCollectionPath) -> String {
         let base = base(place.table, place.type)
         guard shape.table != nil else { return Self.applied(shape, base) }
         let told = names(options)

@@ -8,26 +8,26 @@ import ODataModel
 /// time there at once.
 struct DocumentReading: Sendable {
     /// Reads and writes, and flushes what it has written at the end.
-    typealias Write = @Sendable (any RecordMoment, DocumentSink) throws -> Void
+    typealias Write = @Sendable (any RecordSnapshot, DocumentSink) throws -> Void
 
     let records: any RecordStore
     let limits: ServiceLimits
     /// Whose document it is.
     let address: PlainAddress
-    let long: LongAnswers
+    let long: LongResponseHistory
 
-    func body(_ write: @escaping Write) async throws -> DoorAnswer.Body {
+    func body(_ write: @escaping Write) async throws -> MountResponse.Body {
         let most = limits.wholeBytes
         if !long.expects(address) {
-            let whole = try await records.atOneMoment { try Self.whole(upTo: most, at: $0, write) }
+            let whole = try await records.withReadSnapshot { try Self.whole(upTo: most, at: $0, write) }
             if let whole { return .bytes(whole) }
             long.note(address)
         }
         return try await begun(
-            try await records.pieces(within: .seconds(limits.streamSeconds)) { [limits] moment, output in
+            try await records.pieces(within: .seconds(limits.streamSeconds)) { [limits] snapshot, output in
                 var (part, sent): ([UInt8], Int) = ([], 0)
                 let sink = DocumentSink { more in
-                    try moment.checkCancellation()
+                    try snapshot.checkCancellation()
                     part += more
                     guard part.count >= Self.piece else { return }
                     sent += part.count
@@ -35,7 +35,7 @@ struct DocumentReading: Sendable {
                     try output.send(part)
                     part = []
                 }
-                try write(moment, sink)
+                try write(snapshot, sink)
                 if !part.isEmpty { try output.send(part) }
             })
     }
@@ -50,16 +50,16 @@ struct DocumentReading: Sendable {
     private struct TooLarge: Error {}
 
     /// Nil where there is more.
-    private static func whole(upTo most: Int, at moment: any RecordMoment, _ write: Write) throws -> [UInt8]? {
+    private static func whole(upTo most: Int, at snapshot: any RecordSnapshot, _ write: Write) throws -> [UInt8]? {
         var document: [UInt8] = []
         let sink = DocumentSink { part in
-            try moment.checkCancellation()
+            try snapshot.checkCancellation()
             guard document.count + part.count <= most else { throw TooLarge() }
             // Most answers are one part and an end.
             if document.isEmpty { document = part } else { document += part }
         }
         do {
-            try write(moment, sink)
+            try write(snapshot, sink)
         } catch is TooLarge {
             return nil
         }
@@ -67,7 +67,7 @@ struct DocumentReading: Sendable {
     }
 
     /// What fails before the first piece is a failure like any other, with a status of its own.
-    private func begun(_ pieces: any DoorPieces) async throws -> DoorAnswer.Body {
+    private func begun(_ pieces: any MountResponseBody) async throws -> MountResponse.Body {
         let first = try await withTaskCancellationHandler {
             try await pieces.next()
         } onCancel: {

@@ -7,34 +7,34 @@ import ODataRecords
 
 /// Single entities.
 struct EntityReading: Sendable {
-    private let desk: ResourceDesk
-    private var request: ServiceRequest { desk.request }
+    private let handler: ResourceHandler
+    private var request: ServiceRequest { handler.request }
 
-    init(_ desk: ResourceDesk) {
-        self.desk = desk
+    init(_ handler: ResourceHandler) {
+        self.handler = handler
     }
 
-    func entity(_ place: EntityPlace) async throws -> DoorAnswer {
+    func entity(_ place: EntityPlace) async throws -> MountResponse {
         guard let (row, shape) = try await row(place, options: request.target.options) else {
             // A navigation property that leads nowhere is no error (section 11.2.7).
             if case .related(let source, _, _) = place.origin {
-                _ = try await desk.finder.found(source)
-                return desk.answers.nothing()
+                _ = try await handler.finder.found(source)
+                return handler.answers.nothing()
             }
             throw PorticoError(.recordNotFound, "There is no such entity.", target: place.table.source)
         }
-        let tag = RowIdentity(tables: desk.tables).tag(row, shape)
+        let tag = RowIdentity(tables: handler.tables).tag(row, shape)
         if let tag, let field = request.headers["If-Match"], !Self.matches(field, tag) { throw WriteConditions.failed }
         if let tag, let field = request.headers["If-None-Match"], Self.matches(field, tag) {
-            return desk.answers.nothing(304, headers: ["ETag": tag])
+            return handler.answers.nothing(304, headers: ["ETag": tag])
         }
         return answer(row, shape, place, tag: tag)
     }
 
     /// The entity as it is now, for answers to writes. Only what shapes the answer is taken from the request.
     func representation(
-        _ place: EntityPlace, status: Int, headers: DoorHeaders, expanding nested: QueryOption? = nil
-    ) async throws -> DoorAnswer {
+        _ place: EntityPlace, status: Int, headers: MountHeaders, expanding nested: QueryOption? = nil
+    ) async throws -> MountResponse {
         var options = request.target.options.filter { option in
             switch option.form {
             case .select, .expand, .compute, .alias: true
@@ -45,32 +45,33 @@ struct EntityReading: Sendable {
             options.append(nested)
         }
         guard let (row, shape) = try await row(place, options: options) else {
-            return desk.answers.nothing(headers: headers)
+            return handler.answers.nothing(headers: headers)
         }
         return answer(
-            row, shape, place, tag: RowIdentity(tables: desk.tables).tag(row, shape), status: status, headers: headers,
+            row, shape, place, tag: RowIdentity(tables: handler.tables).tag(row, shape), status: status,
+            headers: headers,
             options: options)
     }
 
     private func answer(
         _ row: ResultRow, _ shape: ResultShape, _ place: EntityPlace, tag: String?, status: Int = 200,
-        headers: DoorHeaders = [:], options: [QueryOption]? = nil
-    ) -> DoorAnswer {
+        headers: MountHeaders = [:], options: [QueryOption]? = nil
+    ) -> MountResponse {
         let context = ContextFragment(options: options ?? request.target.options, version: request.format.version)
-        let body = desk.writer.entity(row, shape, context: context.entity(place))
+        let body = handler.writer.entity(row, shape, context: context.entity(place))
         var headers = headers
         headers["ETag"] = tag
         for field in request.preferences.applied(request.format).fields {
             headers[field.name] = (headers[field.name].map { "\($0), " } ?? "") + field.value
         }
-        return desk.answers.json(body, status: status, headers: headers)
+        return handler.answers.json(body, status: status, headers: headers)
     }
 
     func row(_ place: EntityPlace, options: [QueryOption]) async throws -> (ResultRow, ResultShape)? {
         let query = EntityQuery(
             place.table.source, cast: place.type.name == place.table.type.name ? nil : place.type.name,
-            base: try await desk.runner.base(place), options: options, pageSize: 1, now: desk.service.clock.now())
-        let page = try await desk.runner.page(query)
+            base: try await handler.runner.base(place), options: options, pageSize: 1, now: handler.service.clock.now())
+        let page = try await handler.runner.page(query)
         return page.rows.first.map { ($0, page.shape) }
     }
 

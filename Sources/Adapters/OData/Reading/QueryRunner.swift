@@ -13,7 +13,7 @@ struct QueryRunner: Sendable {
 
     func page(_ query: EntityQuery) async throws -> ResultPage {
         let plan = try plan(query)
-        return try await records.atOneMoment { moment in try plan.page(at: moment) }
+        return try await records.withReadSnapshot { snapshot in try plan.page(at: snapshot) }
     }
 
     func plan(_ query: EntityQuery) throws -> QueryPlan {
@@ -21,10 +21,10 @@ struct QueryRunner: Sendable {
     }
 
     /// As it was checked before where the question is known.
-    func plan(_ query: EntityQuery, _ question: KnownQuestion?) throws -> QueryPlan {
-        guard case .all = query.base, let question else { return try plan(query) }
+    func plan(_ query: EntityQuery, _ cachedQuery: CachedQuery?) throws -> QueryPlan {
+        guard case .all = query.base, let cachedQuery else { return try plan(query) }
         return try Self.telling { () throws(QueryProblem) in
-            let prepared = try question.query { () throws(QueryProblem) in
+            let prepared = try cachedQuery.query { () throws(QueryProblem) in
                 try query.prepared(in: tables, limits: limits)
             }
             return try prepared.page(of: query.pageSize, of: query)
@@ -49,15 +49,15 @@ struct QueryRunner: Sendable {
     }
 
     /// As it was found before where the question is known.
-    func tracked(_ query: EntityQuery, _ plan: QueryPlan, _ question: KnownQuestion?) throws -> TrackedQuery? {
-        guard case .all = query.base, let question else { return try tracked(query, plan) }
-        return try question.tracked { try tracked(query, plan) }
+    func tracked(_ query: EntityQuery, _ plan: QueryPlan, _ cachedQuery: CachedQuery?) throws -> TrackedQuery? {
+        guard case .all = query.base, let cachedQuery else { return try tracked(query, plan) }
+        return try cachedQuery.tracked { try tracked(query, plan) }
     }
 
     /// How many there are, without regard to paging.
-    func count(_ query: EntityQuery, _ question: KnownQuestion? = nil) async throws -> Int {
-        let plan = try plan(query, question)
-        return try await records.atOneMoment { moment in try plan.count(at: moment) }
+    func count(_ query: EntityQuery, _ cachedQuery: CachedQuery? = nil) async throws -> Int {
+        let plan = try plan(query, cachedQuery)
+        return try await records.withReadSnapshot { snapshot in try plan.count(at: snapshot) }
     }
 
     private static func telling<Result>(_ body: () throws(QueryProblem) -> Result) throws -> Result {
@@ -73,7 +73,7 @@ struct QueryRunner: Sendable {
     }
 
     /// Which rows a path leads to.
-    func base(_ place: EntitiesPlace) async throws -> EntityQuery.Base {
+    func base(_ place: EntityCollectionPath) async throws -> EntityQuery.Base {
         switch place.origin {
         case .all: return .all
         case .filtered(let inner, let condition): return .filtered(try await base(inner), condition)

@@ -39,7 +39,7 @@ struct RecordFinder: Sendable {
     }
 
     /// Which records of the table are meant; nil: all.
-    func filter(_ place: EntitiesPlace) async throws -> Filter? {
+    func filter(_ place: EntityCollectionPath) async throws -> Filter? {
         if case .filtered = place.origin {
             throw ODataError.notImplemented("A filter segment before this one")
         }

@@ -5,7 +5,7 @@ import ODataRecords
 /// What goes or changes with an entity that is deleted: entities that cascade, references that are cleared, links.
 struct DeletionRun {
     let tables: ServiceTables
-    let moment: any RecordMoment
+    let snapshot: any RecordSnapshot
     /// Records that one deletion changes.
     let most: Int
     private var made: [RecordChange] = []
@@ -13,9 +13,9 @@ struct DeletionRun {
     /// Entities that cannot be without one that goes: all of them have to go too.
     private var needy: [(entity: EntityName, id: RecordID, name: String)] = []
 
-    init(tables: ServiceTables, moment: any RecordMoment, most: Int) {
+    init(tables: ServiceTables, snapshot: any RecordSnapshot, most: Int) {
         self.tables = tables
-        self.moment = moment
+        self.snapshot = snapshot
         self.most = most
     }
 
@@ -74,7 +74,7 @@ struct DeletionRun {
             made.append(RecordChange(link.entity, .delete(pair.id)))
             guard own?.onDelete == .cascade || needs, let id = RecordID(key: pair[other]), !isGone(id, in: far.entity)
             else { continue }
-            if own?.onDelete == .cascade, let linked = try moment.record(id, in: far.entity) {
+            if own?.onDelete == .cascade, let linked = try snapshot.record(id, in: far.entity) {
                 try delete(linked, of: far)
             } else if needs {
                 needy.append((far.entity, id, far.source))
@@ -91,7 +91,7 @@ struct DeletionRun {
     private func isGone(_ id: RecordID, in entity: EntityName) -> Bool { gone[entity]?.contains(id) ?? false }
 
     private func all(_ filter: Filter, in entity: EntityName) throws -> [Record] {
-        let page = try moment.query(Query(filter, limit: Query.maximumLimit), in: entity)
+        let page = try snapshot.query(Query(filter, limit: Query.maximumLimit), in: entity)
         guard page.next == nil, made.count + page.records.count <= most else {
             throw PorticoError(.requestLimitExceeded, "More than \(most) entities go or change with this one.")
         }

@@ -10,9 +10,10 @@ struct KeyRules: Sendable {
     private var form: StoredForm { StoredForm(model: tables.model) }
 
     /// The creation under the key that its fields say, or one that is made up where it can be.
-    func keyed(_ change: RecordChange, _ fields: WireDictionary, _ moment: any RecordMoment) throws -> RecordChange {
+    func keyed(_ change: RecordChange, _ fields: WireDictionary, _ snapshot: any RecordSnapshot) throws -> RecordChange
+    {
         var fields = fields
-        let id = try id(change.recordID, &fields, moment)
+        let id = try id(change.recordID, &fields, snapshot)
         if let id, table.columns.values.allSatisfy({ $0.field != table.keyField }) {
             fields[table.keyField.text] = .string(id.text)
         }
@@ -20,14 +21,14 @@ struct KeyRules: Sendable {
     }
 
     private func id(
-        _ sent: RecordID?, _ fields: inout WireDictionary, _ moment: any RecordMoment
+        _ sent: RecordID?, _ fields: inout WireDictionary, _ snapshot: any RecordSnapshot
     ) throws -> RecordID? {
         switch table.key {
         case .fixed(let text): return try only(text, sent, fields)
         case .property(let name):
             guard let column = table.columns[name] else { return sent }
             if let sent { return try single(sent, column, &fields) }
-            if fields[column.field.text]?.isNull ?? true { fields[column.field.text] = try made(column, moment) }
+            if fields[column.field.text]?.isNull ?? true { fields[column.field.text] = try made(column, snapshot) }
             return nil
         case .joined(let names):
             guard let id = table.recordID(fields: fields, form: form) else {
@@ -61,10 +62,10 @@ struct KeyRules: Sendable {
     }
 
     /// The next integer; nil where the store makes one up or the caller has to say it.
-    private func made(_ column: RecordColumn, _ moment: any RecordMoment) throws -> WireValue? {
+    private func made(_ column: RecordColumn, _ snapshot: any RecordSnapshot) throws -> WireValue? {
         guard tables.model.primitive(behind: column.type.type)?.isInteger == true else { return nil }
         let order = [SortKey(column.field, descending: true)]
-        let last = try moment.query(Query(order: order, limit: 1), in: table.entity).records.first
+        let last = try snapshot.query(Query(order: order, limit: 1), in: table.entity).records.first
         return .int64((last?[column.field].int64Value ?? 0) + 1)
     }
 

@@ -28,7 +28,7 @@ struct LinkRules: Sendable {
     func prepare(_ change: RecordChange, of record: Record?, in writing: RecordWriting) throws -> PreparedChange {
         switch (change.action, record) {
         case (.delete, let record?):
-            try checkRemoval(record, in: writing.moment)
+            try checkRemoval(record, in: writing.snapshot)
             return PreparedChange(change)
         case (_, let record?):
             for field in [LinkTable.near, LinkTable.far] {
@@ -36,11 +36,11 @@ struct LinkRules: Sendable {
                 throw PorticoError(.requestInvalid, "A link does not change; make another.", target: field.text)
             }
             return PreparedChange(change)
-        case (_, nil): return try creation(change, in: writing.moment)
+        case (_, nil): return try creation(change, in: writing.snapshot)
         }
     }
 
-    private func creation(_ change: RecordChange, in moment: any RecordMoment) throws -> PreparedChange {
+    private func creation(_ change: RecordChange, in snapshot: any RecordSnapshot) throws -> PreparedChange {
         let near = try end(LinkTable.near, change.fields)
         let far = try end(LinkTable.far, change.fields)
         let pair = LinkTable.pair(near, far)
@@ -54,7 +54,7 @@ struct LinkRules: Sendable {
         if case .create = change.action {
             prepared = RecordChange(change.entity, .create(id, fields), if: change.condition)
         }
-        return PreparedChange(prepared, after: try replaced(fields, in: moment))
+        return PreparedChange(prepared, after: try replaced(fields, in: snapshot))
     }
 
     private func end(_ field: FieldName, _ fields: WireDictionary) throws(PorticoError) -> RecordID {
@@ -65,18 +65,19 @@ struct LinkRules: Sendable {
     }
 
     /// Links that give way to a new one, because there is at most one of their kind.
-    private func replaced(_ fields: WireDictionary, in moment: any RecordMoment) throws -> [RecordChange] {
+    private func replaced(_ fields: WireDictionary, in snapshot: any RecordSnapshot) throws -> [RecordChange] {
         try single.keys.sorted().flatMap { field in
-            try moment.query(Query(.compare(field, .equal, fields[field.text] ?? .null)), in: link.entity).records.map {
+            try snapshot.query(Query(.compare(field, .equal, fields[field.text] ?? .null)), in: link.entity).records.map
+            {
                 RecordChange(link.entity, .delete($0.id))
             }
         }
     }
 
-    private func checkRemoval(_ record: Record, in moment: any RecordMoment) throws {
+    private func checkRemoval(_ record: Record, in snapshot: any RecordSnapshot) throws {
         for (field, navigation) in single where !navigation.isNullable {
             let isTheirs = Filter.compare(field, .equal, record[field])
-            if try moment.count(isTheirs, in: link.entity) < 2 { throw ReferenceRules.missing(navigation) }
+            if try snapshot.count(isTheirs, in: link.entity) < 2 { throw ReferenceRules.missing(navigation) }
         }
     }
 
@@ -84,7 +85,7 @@ struct LinkRules: Sendable {
     func verify(_ record: Record, in writing: RecordWriting) throws {
         for (field, source) in [(LinkTable.near, link.source), (LinkTable.far, link.target)] {
             guard let table = tables[source], let id = RecordID(key: record[field]) else { continue }
-            guard try writing.moment.record(id, in: table.entity) != nil else {
+            guard try writing.snapshot.record(id, in: table.entity) != nil else {
                 throw PorticoError(
                     .requestInvalid, "\(field) names an entity of \(source) that is not there.", target: field.text)
             }

@@ -6,7 +6,7 @@ import ODataRecords
 /// order.
 struct ReferenceRules {
     let tables: ServiceTables
-    let moment: any RecordMoment
+    let snapshot: any RecordSnapshot
 
     /// Throws `request.invalid` with the navigation property as the target.
     func verify(_ record: Record, of table: RecordTable) throws {
@@ -18,7 +18,7 @@ struct ReferenceRules {
                 try verify(navigation, pairs.map { (record[$0.near], $0.far) }, far)
             case .links(_, let through, let near, _, _) where !navigation.isNullable:
                 let isLinked = Filter.compare(near, .equal, record[table.keyField])
-                if try moment.count(isLinked, in: through) == 0 { throw Self.missing(navigation) }
+                if try snapshot.count(isLinked, in: through) == 0 { throw Self.missing(navigation) }
             default: continue
             }
         }
@@ -41,10 +41,10 @@ struct ReferenceRules {
     private func isThere(_ values: [(value: WireValue, field: FieldName)], _ far: RecordTable) throws -> Bool {
         if values.count == 1, values[0].field == far.keyField {
             guard let id = RecordID(key: values[0].value) else { return false }
-            return try moment.record(id, in: far.entity) != nil
+            return try snapshot.record(id, in: far.entity) != nil
         }
         let filter = Filter.all(values.map { .compare($0.field, .equal, $0.value) })
-        return try !moment.query(Query(filter, limit: 1), in: far.entity).records.isEmpty
+        return try !snapshot.query(Query(filter, limit: 1), in: far.entity).records.isEmpty
     }
 
     static func missing(_ navigation: NavigationProperty) -> PorticoError {

@@ -34,7 +34,7 @@ struct SetRules: Sendable {
     }
 
     func verify(_ record: Record, in writing: RecordWriting) throws {
-        try ReferenceRules(tables: tables, moment: writing.moment).verify(record, of: table)
+        try ReferenceRules(tables: tables, snapshot: writing.snapshot).verify(record, of: table)
     }
 
     private func allow(_ action: SetCapabilities.Action) throws(PorticoError) {
@@ -54,7 +54,7 @@ struct SetRules: Sendable {
         let server = ServerValues(tables: tables, now: writing.now)
         properties.set(server.creating(type, properties.values(of: fields)), in: &fields)
         try properties.require(type, fields)
-        return try KeyRules(tables: tables, table: table).keyed(change, fields, writing.moment)
+        return try KeyRules(tables: tables, table: table).keyed(change, fields, writing.snapshot)
     }
 
     /// Without what a new entity cannot be given, as with what is computed.
@@ -135,7 +135,7 @@ struct SetRules: Sendable {
             throw PorticoError(.accessDenied, "\(table.source) is a singleton and stays.", target: table.source)
         }
         try allow(.delete)
-        var deletion = DeletionRun(tables: tables, moment: writing.moment, most: deletedWith)
+        var deletion = DeletionRun(tables: tables, snapshot: writing.snapshot, most: deletedWith)
         try deletion.part(record, of: table, dependents)
         return PreparedChange(change, after: try deletion.changes)
     }

@@ -8,13 +8,13 @@ import ODataRecords
 /// `PATCH` of a collection: what is to be different in it, in the form in which services tell changes, made as one
 /// transaction (Protocol 4.01, section 11.4.12; JSON Format 4.01, section 15).
 struct CollectionDelta: Sendable {
-    private let desk: ResourceDesk
-    private let place: EntitiesPlace
-    private var request: ServiceRequest { desk.request }
+    private let handler: ResourceHandler
+    private let place: EntityCollectionPath
+    private var request: ServiceRequest { handler.request }
     private var table: RecordTable { place.table }
 
-    init(_ desk: ResourceDesk, _ place: EntitiesPlace) {
-        self.desk = desk
+    init(_ handler: ResourceHandler, _ place: EntityCollectionPath) {
+        self.handler = handler
         self.place = place
     }
 
@@ -24,7 +24,7 @@ struct CollectionDelta: Sendable {
         case gone(RecordID)
     }
 
-    func answer() async throws -> DoorAnswer {
+    func answer() async throws -> MountResponse {
         guard request.headers["OData-Version"] != "4.0", request.language != .v2 else {
             throw ODataError.methodNotAllowed(
                 "Collections are changed from OData 4.01 on.", allowed: "GET, HEAD, POST, OPTIONS")
@@ -32,28 +32,28 @@ struct CollectionDelta: Sendable {
         let items = try items()
         if case .related(let source, _, let name) = place.origin {
             try await apply(items, to: source, name)
-            return desk.answers.nothing()
+            return handler.answers.nothing()
         }
         var changes = ChangeSet()
         var done: [Done] = []
         for item in items {
             if let one = try await apply(item, &changes) { done.append(one) }
         }
-        try await EntityWriting(desk).apply(changes)
+        try await EntityWriting(handler).apply(changes)
         return try await answer(done)
     }
 
     private func items() throws -> [WireValue] {
-        let body = try EntityWriting(desk).json()
+        let body = try EntityWriting(handler).json()
         let context = (body["@odata.context"] ?? body["@context"])?.stringValue
         guard let items = body["value"]?.arrayValue, context?.hasSuffix("$delta") ?? true else {
             throw PorticoError(
                 .requestInvalid, "The body is a delta: the context #$delta, and a list of what changes as value.",
                 target: "value")
         }
-        guard items.count <= desk.limits.insertEntities else {
+        guard items.count <= handler.limits.insertEntities else {
             throw PorticoError(
-                .requestLimitExceeded, "One delta changes at most \(desk.limits.insertEntities) entities.",
+                .requestLimitExceeded, "One delta changes at most \(handler.limits.insertEntities) entities.",
                 target: "value")
         }
         return items
@@ -61,37 +61,37 @@ struct CollectionDelta: Sendable {
 
     /// What a navigation property leads to: the change of the entity that it belongs to.
     private func apply(_ items: [WireValue], to source: EntityPlace, _ name: String) async throws {
-        try desk.capable(source.table, .update)
-        let record = try await desk.finder.found(source)
-        let declared = desk.tables.model.structured(source.table.type(of: record)) ?? source.type
+        try handler.capable(source.table, .update)
+        let record = try await handler.finder.found(source)
+        let declared = handler.tables.model.structured(source.table.type(of: record)) ?? source.type
         let payload = try EntityPayload(
             .dictionary(["\(name)@delta": .array(items)]), of: source.table, declared: declared,
-            model: desk.tables.model)
+            model: handler.tables.model)
         var changes = ChangeSet()
         try await update.change(record, of: source.table, by: payload, replacing: false, if: .none, &changes)
-        try await EntityWriting(desk).apply(changes)
+        try await EntityWriting(handler).apply(changes)
     }
 
     /// Nil where there is nothing left to do.
     private func apply(_ item: WireValue, _ changes: inout ChangeSet) async throws -> Done? {
-        let item = try DeltaItem(item, of: place, links: desk.links, model: desk.tables.model)
+        let item = try DeltaItem(item, of: place, links: handler.links, model: handler.tables.model)
         let record: Record? =
             if let id = item.id { try await request.records.record(id, in: table.entity) } else { nil }
         if let tag = item.tag, record.map({ EntityTag.text($0.revision) }) != tag { throw WriteConditions.failed }
         if item.isRemoved {
-            try desk.capable(table, .delete)
+            try handler.capable(table, .delete)
             guard let record else { return nil }
             changes.add(RecordChange(table.entity, .delete(record.id), if: condition(item, record)))
             return .gone(record.id)
         }
         guard let record else {
-            try desk.capable(table, .insert)
-            let payload = try EntityPayload(item.json, of: table, declared: place.type, model: desk.tables.model)
+            try handler.capable(table, .insert)
+            let payload = try EntityPayload(item.json, of: table, declared: place.type, model: handler.tables.model)
             return .there(try await update.creation.create(payload, in: table, id: item.id, &changes).id)
         }
-        try desk.capable(table, .update)
-        let declared = desk.tables.model.structured(table.type(of: record)) ?? place.type
-        let payload = try EntityPayload(item.json, of: table, declared: declared, model: desk.tables.model)
+        try handler.capable(table, .update)
+        let declared = handler.tables.model.structured(table.type(of: record)) ?? place.type
+        let payload = try EntityPayload(item.json, of: table, declared: declared, model: handler.tables.model)
         try await update.change(
             record, of: table, by: payload, replacing: false, if: condition(item, record), &changes)
         return .there(record.id)
@@ -103,20 +103,20 @@ struct CollectionDelta: Sendable {
 
     private var update: EntityUpdate {
         let creation = EntityCreation(
-            tables: desk.tables, records: request.records, links: desk.links,
-            discriminators: desk.service.configuration.discriminators, limits: desk.limits)
-        return EntityUpdate(tables: desk.tables, records: request.records, links: desk.links, creation: creation)
+            tables: handler.tables, records: request.records, links: handler.links,
+            discriminators: handler.service.configuration.discriminators, limits: handler.limits)
+        return EntityUpdate(tables: handler.tables, records: request.records, links: handler.links, creation: creation)
     }
 
     /// Nothing, unless the caller wants to see what became of it.
-    private func answer(_ done: [Done]) async throws -> DoorAnswer {
-        guard request.preferences.returned == .representation else { return desk.answers.nothing() }
+    private func answer(_ done: [Done]) async throws -> MountResponse {
+        guard request.preferences.returned == .representation else { return handler.answers.nothing() }
         let ids = done.compactMap { if case .there(let id) = $0 { id } else { nil } }
         let query = EntityQuery(
             table.source, base: .records(ids), options: [], pageSize: max(ids.count, 1),
-            now: desk.service.clock.now())
-        let page = try await desk.runner.page(query)
-        let form = StoredForm(model: desk.tables.model)
+            now: handler.service.clock.now())
+        let page = try await handler.runner.page(query)
+        let form = StoredForm(model: handler.tables.model)
         var rows: [RecordID: ResultRow] = [:]
         for row in page.rows {
             rows[table.recordID(fields: table.keyFields(of: row, page.shape), form: form) ?? ""] = row
@@ -129,13 +129,13 @@ struct CollectionDelta: Sendable {
         }
         var output = JSONOutput()
         output.beginObject()
-        desk.writer.context("\(table.source)/$delta", to: &output)
+        handler.writer.context("\(table.source)/$delta", to: &output)
         output.key("value")
         output.beginArray()
-        for change in changes { NestedDelta(desk.writer).write(change, page.shape, to: &output) }
+        for change in changes { NestedDelta(handler.writer).write(change, page.shape, to: &output) }
         output.endArray()
         output.endObject()
-        return desk.answers.json(output.bytes, headers: ["Preference-Applied": "return=representation"])
+        return handler.answers.json(output.bytes, headers: ["Preference-Applied": "return=representation"])
     }
 }
 
@@ -147,7 +147,7 @@ private struct DeltaItem {
     let tag: String?
     let isRemoved: Bool
 
-    init(_ json: WireValue, of place: EntitiesPlace, links: EntityLinks, model: EntityDataModel) throws {
+    init(_ json: WireValue, of place: EntityCollectionPath, links: EntityLinks, model: EntityDataModel) throws {
         let kind = (json["@odata.context"] ?? json["@context"])?.stringValue ?? ""
         if kind.hasSuffix("/$link") || kind.hasSuffix("/$deletedLink") {
             throw ODataError.notImplemented("Links as items of a delta")
@@ -168,14 +168,16 @@ private struct DeltaItem {
         }
     }
 
-    private static func id(at address: String, _ place: EntitiesPlace, _ links: EntityLinks) throws -> RecordID {
+    private static func id(at address: String, _ place: EntityCollectionPath, _ links: EntityLinks) throws -> RecordID {
         guard let named = try? links.place(at: address), named.table.entity == place.table.entity,
             case .key(let id) = named.origin
         else { throw PorticoError(.requestInvalid, "This is no address of an entity of the set.", target: "@id") }
         return id
     }
 
-    private static func key(_ json: WireValue, _ place: EntitiesPlace, _ model: EntityDataModel) throws -> RecordID? {
+    private static func key(_ json: WireValue, _ place: EntityCollectionPath, _ model: EntityDataModel) throws
+        -> RecordID?
+    {
         let reader = ValueReader(model: model)
         var fields = WireDictionary()
         for name in place.table.keyNames {

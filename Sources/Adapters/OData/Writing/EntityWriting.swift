@@ -10,33 +10,33 @@ struct EntityWriting: Sendable {
     /// How often a change that counts itself is tried again when another one came between.
     static let attempts = 8
 
-    private let desk: ResourceDesk
-    private var request: ServiceRequest { desk.request }
-    private var tables: ServiceTables { desk.tables }
+    private let handler: ResourceHandler
+    private var request: ServiceRequest { handler.request }
+    private var tables: ServiceTables { handler.tables }
 
-    init(_ desk: ResourceDesk) {
-        self.desk = desk
+    init(_ handler: ResourceHandler) {
+        self.handler = handler
     }
 
     private var creation: EntityCreation {
         EntityCreation(
-            tables: tables, records: request.records, links: desk.links,
-            discriminators: desk.service.configuration.discriminators, limits: desk.limits)
+            tables: tables, records: request.records, links: handler.links,
+            discriminators: handler.service.configuration.discriminators, limits: handler.limits)
     }
 
-    func create(in place: EntitiesPlace) async throws -> DoorAnswer {
+    func create(in place: EntityCollectionPath) async throws -> MountResponse {
         let (created, payload) = try await insert(into: place)
         return try await answer(created, of: place.table, payload)
     }
 
     /// The entity that the body describes, once it is there.
-    func insert(into place: EntitiesPlace) async throws -> (KnownRecord, EntityPayload) {
+    func insert(into place: EntityCollectionPath) async throws -> (KnownRecord, EntityPayload) {
         let table = place.table
         var changes = ChangeSet()
         var given: [FieldName: WireValue] = [:]
         var parent: (KnownRecord, RecordRelation)?
         if case .related(let source, let relation, _) = place.origin {
-            let near = try await desk.finder.found(source)
+            let near = try await handler.finder.found(source)
             let known = KnownRecord(near.id, near.fields, of: source.table)
             given = EntityLinks.given(by: relation, from: known)
             parent = (known, relation)
@@ -44,18 +44,18 @@ struct EntityWriting: Sendable {
         let (payload, streams) = try self.payload(place)
         let created = try await creation.create(payload, in: table, given: given, streams: streams, &changes)
         if let (known, relation) = parent, case .links = relation {
-            desk.links.link(known, to: created, by: relation, &changes)
+            handler.links.link(known, to: created, by: relation, &changes)
         }
         try await apply(changes)
         return (created, payload)
     }
 
     /// The body as an entity, or for a media entity as its stream.
-    private func payload(_ place: EntitiesPlace) throws -> (EntityPayload, WireDictionary) {
+    private func payload(_ place: EntityCollectionPath) throws -> (EntityPayload, WireDictionary) {
         guard !request.sendsJSON, let stream = place.table.streams["$value"] else {
             return (try EntityPayload(json(), of: place.table, declared: place.type, model: tables.model), [:])
         }
-        let type = request.headers["Content-Type"] ?? StreamDesk.standardType
+        let type = request.headers["Content-Type"] ?? StreamHandler.standardType
         var payload = try EntityPayload([:], of: place.table, declared: place.type, model: tables.model)
         MediaDescription(type: type, name: request.headers["Slug"], size: request.body.count)
             .describe(&payload, model: tables.model)
@@ -64,29 +64,29 @@ struct EntityWriting: Sendable {
 
     private func answer(
         _ created: KnownRecord, of table: RecordTable, _ payload: EntityPayload
-    ) async throws -> DoorAnswer {
+    ) async throws -> MountResponse {
         let place = EntityPlace(table: table, type: table.type, origin: .key(created.id))
         let address = request.root + table.source + table.keyPredicate(created.fields, model: tables.model)
-        var headers: DoorHeaders = ["Location": address]
-        guard let record = try await desk.finder.record(place) else {
+        var headers: MountHeaders = ["Location": address]
+        guard let record = try await handler.finder.record(place) else {
             // The same change set has deleted it again.
-            return desk.answers.nothing(201, headers: headers)
+            return handler.answers.nothing(201, headers: headers)
         }
         if request.preferences.returned == .minimal {
             headers["OData-EntityId"] = address
             headers["Preference-Applied"] = "return=minimal"
             headers["ETag"] = EntityTag.text(record.revision)
-            return desk.answers.nothing(headers: headers)
+            return handler.answers.nothing(headers: headers)
         }
         if request.preferences.returned != nil { headers["Preference-Applied"] = "return=representation" }
-        return try await EntityReading(desk).representation(
+        return try await EntityReading(handler).representation(
             place, status: 201, headers: headers, expanding: NestedNames(payload, model: tables.model).option)
     }
 
-    func change(_ place: EntityPlace, replacing: Bool) async throws -> DoorAnswer {
+    func change(_ place: EntityPlace, replacing: Bool) async throws -> MountResponse {
         let conditions = WriteConditions(request.headers)
         for attempt in 1...Self.attempts {
-            guard let record = try await desk.finder.record(place) else {
+            guard let record = try await handler.finder.record(place) else {
                 let id = try missing(place)
                 try conditions.check(nil)
                 return try await upsert(place, id)
@@ -102,7 +102,7 @@ struct EntityWriting: Sendable {
         throw WriteConditions.failed
     }
 
-    private func change(_ record: Record, at place: EntityPlace, replacing: Bool) async throws -> DoorAnswer {
+    private func change(_ record: Record, at place: EntityPlace, replacing: Bool) async throws -> MountResponse {
         let declared = tables.model.structured(place.table.type(of: record)) ?? place.type
         let payload = try EntityPayload(json(), of: place.table, declared: declared, model: tables.model)
         // OData 4.0 has no entities within a change (Protocol 4.0, section 11.4.3.1).
@@ -113,7 +113,7 @@ struct EntityWriting: Sendable {
         }
         var changes = ChangeSet()
         let update = EntityUpdate(
-            tables: tables, records: request.records, links: desk.links, creation: creation)
+            tables: tables, records: request.records, links: handler.links, creation: creation)
         try await update.change(
             record, of: place.table, by: payload, replacing: replacing, if: .revision(record.revision), &changes)
         try await apply(changes)
@@ -121,16 +121,16 @@ struct EntityWriting: Sendable {
     }
 
     /// After a change: nothing, unless the caller wants to see it.
-    func changed(_ place: EntityPlace) async throws -> DoorAnswer {
+    func changed(_ place: EntityPlace) async throws -> MountResponse {
         if request.preferences.returned == .representation {
-            return try await EntityReading(desk).representation(
+            return try await EntityReading(handler).representation(
                 place, status: 200, headers: ["Preference-Applied": "return=representation"])
         }
-        let record = try await desk.finder.record(place)
-        var headers: DoorHeaders = [:]
+        let record = try await handler.finder.record(place)
+        var headers: MountHeaders = [:]
         if let record { headers["ETag"] = EntityTag.text(record.revision) }
         if request.preferences.returned == .minimal { headers["Preference-Applied"] = "return=minimal" }
-        return desk.answers.nothing(headers: headers)
+        return handler.answers.nothing(headers: headers)
     }
 
     /// The key to create what is not there under. Throws `record.notFound` where a change creates nothing: where the
@@ -145,8 +145,8 @@ struct EntityWriting: Sendable {
         return id
     }
 
-    private func upsert(_ place: EntityPlace, _ id: RecordID) async throws -> DoorAnswer {
-        try desk.capable(place.table, .insert)
+    private func upsert(_ place: EntityPlace, _ id: RecordID) async throws -> MountResponse {
+        try handler.capable(place.table, .insert)
         let payload = try EntityPayload(json(), of: place.table, declared: place.type, model: tables.model)
         var changes = ChangeSet()
         let created = try await creation.create(payload, in: place.table, given: keyFields, id: id, &changes)
@@ -154,8 +154,8 @@ struct EntityWriting: Sendable {
         return try await answer(created, of: place.table, payload)
     }
 
-    func delete(_ place: EntityPlace) async throws -> DoorAnswer {
-        let record = try await desk.finder.found(place)
+    func delete(_ place: EntityPlace) async throws -> MountResponse {
+        let record = try await handler.finder.found(place)
         let conditions = WriteConditions(request.headers)
         try conditions.check(record)
         var changes = ChangeSet()
@@ -163,7 +163,7 @@ struct EntityWriting: Sendable {
             request.headers["If-Match"] == nil ? .none : .revision(record.revision)
         changes.add(RecordChange(place.table.entity, .delete(record.id), if: condition))
         try await apply(changes)
-        return desk.answers.nothing()
+        return handler.answers.nothing()
     }
 
     func apply(_ changes: ChangeSet) async throws {

@@ -5,7 +5,7 @@ struct WriteConditions: Sendable {
     private let ifMatch: String?
     private let ifNoneMatch: String?
 
-    init(_ headers: DoorHeaders) {
+    init(_ headers: MountHeaders) {
         ifMatch = headers["If-Match"]
         ifNoneMatch = headers["If-None-Match"]
     }

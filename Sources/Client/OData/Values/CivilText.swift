@@ -41,7 +41,7 @@ enum CivilText {
 }
 
 /// A date and a time as texts have them: `2026-11-21T12:00:00.5+01:00`, and version 2's `/Date(1795262400000+0060)/`.
-struct ODataMoment {
+struct ODataDateTimeOffset {
     /// On a clock of the place.
     var local: ODataLocalDateTime
     /// Minutes that the place is ahead of UTC; 0 where nothing says so.

@@ -23,7 +23,7 @@ public struct ODataDateTime: Sendable, Hashable, ODataCalendarValue {
     }
 
     public init?(odata json: WireValue) {
-        guard let text = json.stringValue, let moment = ODataMoment(text) else { return nil }
+        guard let text = json.stringValue, let moment = ODataDateTimeOffset(text) else { return nil }
         (utc, offset) = (
             ODataLocalDateTime(
                 seconds: moment.local.seconds - moment.offset * 60, nanoseconds: moment.local.nanoseconds),

@@ -18,7 +18,7 @@ public struct ODataLocalDateTime: Sendable, Hashable, Comparable, ODataCalendarV
     }
 
     public init?(odata json: WireValue) {
-        guard let text = json.stringValue, let moment = ODataMoment(text) else { return nil }
+        guard let text = json.stringValue, let moment = ODataDateTimeOffset(text) else { return nil }
         self = moment.local
     }
 

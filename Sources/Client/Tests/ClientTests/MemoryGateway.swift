@@ -98,7 +98,7 @@ extension MemoryGateway {
         let pulls = pulls
         do {
             return try .value(
-                try await store.atOneMoment { try pulls.page(request, for: SyncCaller(user), at: $0) }.wireValue)
+                try await store.withReadSnapshot { try pulls.page(request, for: SyncCaller(user), at: $0) }.wireValue)
         } catch let error as PorticoError where error.code == .fetchAgain {
             return try .refused(410, "sync.fetchAgain")
         }
@@ -121,7 +121,7 @@ extension MemoryGateway {
         while let part = run.next {
             run.made(try await store.transact(weight: 1) { try pushes.perform(part, in: $0) })
         }
-        return try .value(PushAnswer(outcomes: run.outcomes, checkpoint: "none").wireValue)
+        return try .value(PushResponse(outcomes: run.outcomes, checkpoint: "none").wireValue)
     }
 
     private func attachment(_ request: TransportRequest, _ digest: String) throws -> TransportResponse {

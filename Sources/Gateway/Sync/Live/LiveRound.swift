@@ -8,7 +8,7 @@ struct LiveRound {
 
     private let pulls: PullMachine
     private let store: any Store
-    private var answers: [LiveQuestion: LiveAnswer] = [:]
+    private var answers: [LiveQuery: LiveResponse] = [:]
 
     init(pulls: PullMachine, store: any Store) {
         self.pulls = pulls
@@ -16,25 +16,25 @@ struct LiveRound {
     }
 
     /// In the questions' order; nil where the stream has to look for itself, and to learn what is wrong.
-    mutating func answers(to questions: [LiveQuestion]) async -> [LiveAnswer?] {
+    mutating func answers(to queries: [LiveQuery]) async -> [LiveResponse?] {
         if size > Self.most { answers = [:] }
-        var known = questions.map { answers[$0] }
-        let unknown = questions.indices.filter { known[$0] == nil }
+        var known = queries.map { answers[$0] }
+        let unknown = queries.indices.filter { known[$0] == nil }
         guard !unknown.isEmpty else { return known }
-        answers.merge(await find(Set(unknown.map { questions[$0] }))) { $1 }
-        for index in unknown { known[index] = answers[questions[index]] }
+        answers.merge(await find(Set(unknown.map { queries[$0] }))) { $1 }
+        for index in unknown { known[index] = answers[queries[index]] }
         return known
     }
 
     private var size: Int { answers.values.reduce(0) { $0 + ($1.event?.readableBytes ?? 0) } }
 
     /// All or none: a store may break a read off and begin it again.
-    private func find(_ questions: Set<LiveQuestion>) async -> [LiveQuestion: LiveAnswer] {
+    private func find(_ queries: Set<LiveQuery>) async -> [LiveQuery: LiveResponse] {
         let pulls = pulls
-        let found = try? await store.atOneMoment { moment in
-            let moment = RememberingMoment(moment)
-            return try questions.reduce(into: [LiveQuestion: LiveAnswer]()) { answers, question in
-                answers[question] = try pulls.answer(to: question, at: moment)
+        let found = try? await store.withReadSnapshot { snapshot in
+            let snapshot = CachingSnapshot(snapshot)
+            return try queries.reduce(into: [LiveQuery: LiveResponse]()) { answers, query in
+                answers[query] = try pulls.answer(to: query, at: snapshot)
             }
         }
         return found ?? [:]

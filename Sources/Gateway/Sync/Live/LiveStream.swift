@@ -9,7 +9,7 @@ import WireFormats
 /// One device's live stream: pages of a pull that never ends, as server-sent events (HTML, section 9.2).
 ///
 /// The checkpoint of the last event is all it remembers, so a consumer that reads slowly is not kept events for: its next
-/// one tells everything since. At most one event is in memory. While it waits, ``LiveHub`` writes what is news straight to
+/// one tells everything since. At most one event is in memory. While it waits, ``LiveBroadcaster`` writes what is news straight to
 /// the channel, and its task sleeps on; only a peer that has not taken the last event yet is left to the task.
 final class LiveStream: ResponseStream {
     private struct State {
@@ -117,13 +117,13 @@ extension LiveStream {
     var eventLoop: (any EventLoop)? { state.withLock { $0.channel?.eventLoop } }
 
     /// What it asks while it waits; nil where it has told nothing yet.
-    var question: LiveQuestion? {
-        state.withLock { $0.checkpoint }.map { LiveQuestion(checkpoint: $0, subject: subject) }
+    var query: LiveQuery? {
+        state.withLock { $0.checkpoint }.map { LiveQuery(checkpoint: $0, subject: subject) }
     }
 
-    /// Writes the answer to ``question``: on the event loop, while the stream waits. False where it has to go on itself:
+    /// Writes the answer to ``query``: on the event loop, while the stream waits. False where it has to go on itself:
     /// more pages follow, the peer has not taken the last event yet, or it is over.
-    func tell(_ answer: LiveAnswer) -> Bool {
+    func tell(_ answer: LiveResponse) -> Bool {
         guard !watch.isExpired, let channel = state.withLock({ $0.isOver ? nil : $0.channel }), channel.isAtRest else {
             return false
         }
@@ -148,7 +148,7 @@ struct LiveSource: Sendable {
     func page(_ request: PullRequest, for caller: SyncCaller) async throws -> (PullPage, Revision) {
         let (pulls, store) = (pulls, store)
         return try await withTaskExecutorPreference(globalConcurrentExecutor) {
-            try await store.atOneMoment { (try pulls.page(request, for: caller, at: $0), $0.position) }
+            try await store.withReadSnapshot { (try pulls.page(request, for: caller, at: $0), $0.position) }
         }
     }
 }

@@ -83,7 +83,7 @@ struct SyncLiveEndpoint: Endpoint {
         let ticket = try ticket(asked, for: caller, request)
         do {
             let (pulls, store) = (sync.pulls, services.store)
-            try await store.atOneMoment { try pulls.check(asked, for: caller, at: $0) }
+            try await store.withReadSnapshot { try pulls.check(asked, for: caller, at: $0) }
             let watch = try await credentials.watch(request.caller.authentication) { ticket.cut() }
             var response = GatewayResponse(
                 .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store", .xAccelBuffering: "no"])
@@ -107,7 +107,7 @@ struct SyncLiveEndpoint: Endpoint {
         defer { ticket.close() }
         let watch = try await credentials.watch(request.caller.authentication) { ticket.cut() }
         defer { watch.end() }
-        let longest = min(.seconds(number), sync.settings.longestPoll, request.request.patience)
+        let longest = min(.seconds(number), sync.settings.longestPoll, request.request.idleTimeout)
         let page = try await LongPoll(source: source, caller: caller, ticket: ticket, watch: watch)
             .page(asked, within: longest)
         return try services.answers.write(
@@ -144,7 +144,7 @@ struct LongPoll: Sendable {
 
 extension GatewayRequest {
     /// How long an answer may be held back: a little less than the request's deadline.
-    fileprivate var patience: Duration { max(.zero, deadline - .now - .seconds(2)) }
+    fileprivate var idleTimeout: Duration { max(.zero, deadline - .now - .seconds(2)) }
 }
 
 extension HTTPField.Name {

@@ -8,7 +8,7 @@ final class ProviderDocuments: Sendable {
     private let upstream: any UpstreamClient
     private let clock: any WallClock
     private let knowledge: Mutex<ProviderKnowledge>
-    private let turn = Turnstile(limit: 1000)
+    private let turn = AsyncMutex(limit: 1000)
     private let isRefreshing = Mutex(false)
 
     init(_ settings: OpenIDConnectSettings, _ upstream: any UpstreamClient, clock: any WallClock) {

@@ -20,7 +20,7 @@ struct ProviderKnowledge: Sendable {
     }
 
     /// What was fetched is used for so much longer than it is believed while the provider cannot be reached.
-    static let patience = 24.0
+    static let idleTimeout = 24.0
     /// Seconds between two tries of a provider of which nothing is known.
     static let pause = 5.0
 
@@ -46,7 +46,7 @@ struct ProviderKnowledge: Sendable {
         let isFresh = now - fetched < refresh
         if isFresh, isEnough(documents) || !mayTry { return .known(documents) }
         guard mayTry else { return .known(documents) }
-        let isUsable = now - fetched <= refresh * Self.patience && isEnough(documents)
+        let isUsable = now - fetched <= refresh * Self.idleTimeout && isEnough(documents)
         return isUsable ? .refresh(documents) : .fetch
     }
 
@@ -61,7 +61,7 @@ struct ProviderKnowledge: Sendable {
     mutating func note(_ failure: PorticoError, now: WireDate) -> Documents? {
         tried = now
         self.failure = failure
-        if now - fetched > refresh * Self.patience { documents = nil }
+        if now - fetched > refresh * Self.idleTimeout { documents = nil }
         return documents
     }
 }

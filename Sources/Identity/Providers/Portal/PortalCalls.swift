@@ -27,7 +27,7 @@ public struct PortalCalls: Sendable {
         }
     }
 
-    private func send(_ request: UpstreamRequest, _ account: AccountID, _ pair: inout PortalPair) async throws
+    private func send(_ request: UpstreamRequest, _ account: AccountID, _ pair: inout PortalCredentials) async throws
         -> UpstreamResponse
     {
         let now = provider.context.clock.now()
@@ -43,7 +43,8 @@ public struct PortalCalls: Sendable {
         return response
     }
 
-    private func fetchToken(for request: UpstreamRequest, _ account: AccountID, _ pair: inout PortalPair) async throws
+    private func fetchToken(for request: UpstreamRequest, _ account: AccountID, _ pair: inout PortalCredentials)
+        async throws
         -> UpstreamResponse
     {
         pair.token = nil
@@ -60,9 +61,9 @@ public struct PortalCalls: Sendable {
 
     /// Signs in again with what is kept, once for all calls that wait. A refusal forgets the password, so that no
     /// further try locks the person out there.
-    private func renew(_ account: AccountID, _ kept: PortalSignIns.Kept) async throws -> PortalPair {
+    private func renew(_ account: AccountID, _ kept: PortalSignIns.Kept) async throws -> PortalCredentials {
         let generation = kept.pair.generation
-        let pair = try await kept.turn.pass { () -> PortalPair? in
+        let pair = try await kept.turn.pass { () -> PortalCredentials? in
             guard let current = provider.signIns.kept(for: account) else { return nil }
             guard current.pair.generation == generation else { return current.pair }
             guard let cookies = try await provider.signIn(kept.username, kept.password, from: .unknown) else {

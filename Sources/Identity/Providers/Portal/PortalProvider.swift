@@ -9,7 +9,7 @@ package struct PortalProvider: SignInProvider {
     let context: IdentityContext
     let accounts: ExternalAccounts
     let signIns: PortalSignIns
-    private let turns: FairTurns
+    private let turns: FairScheduler
 
     init(_ settings: PortalSettings, _ upstream: any UpstreamClient, _ context: IdentityContext) {
         self.settings = settings
@@ -18,7 +18,7 @@ package struct PortalProvider: SignInProvider {
         accounts = ExternalAccounts(context: context)
         signIns = PortalSignIns(limit: settings.keptSignIns, clock: context.clock)
         let passwords = context.configuration.passwords
-        turns = FairTurns(
+        turns = FairScheduler(
             FairQueue.Limits(
                 slots: settings.signInsAtOnce, waiting: passwords.waitingHashes, longestWait: passwords.longestWait))
     }
@@ -33,7 +33,7 @@ package struct PortalProvider: SignInProvider {
             provider: self.name, subject: name.folded, name: username, displayName: username, roles: roles,
             asOf: context.clock.now())
         guard let account = try await accounts.account(for: identity) else { return .refused }
-        signIns.keep(PortalPair(cookies: jar), for: account.id, username: username, password: password)
+        signIns.keep(PortalCredentials(cookies: jar), for: account.id, username: username, password: password)
         return .accepted(ProvenAccount(account))
     }
 

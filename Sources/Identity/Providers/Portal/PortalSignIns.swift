@@ -7,9 +7,9 @@ final class PortalSignIns: Sendable {
     struct Kept: Sendable {
         let username: String
         let password: Secret
-        var pair: PortalPair
+        var pair: PortalCredentials
         /// One renewal at a time.
-        let turn = Turnstile(limit: 100)
+        let turn = AsyncMutex(limit: 100)
         var usedAt: WireDate
         /// Orders what was used at one time.
         var lastUsed: UInt64
@@ -35,7 +35,7 @@ final class PortalSignIns: Sendable {
         self.clock = clock
     }
 
-    func keep(_ pair: PortalPair, for account: AccountID, username: String, password: Secret) {
+    func keep(_ pair: PortalCredentials, for account: AccountID, username: String, password: Secret) {
         state.withLock { state in
             state.time += 1
             var pair = pair
@@ -59,7 +59,7 @@ final class PortalSignIns: Sendable {
     }
 
     /// Changes the pair, unless another sign-in has replaced it since it was read.
-    func update(_ account: AccountID, generation: Int, _ change: (inout PortalPair) -> Void) {
+    func update(_ account: AccountID, generation: Int, _ change: (inout PortalCredentials) -> Void) {
         state.withLock { state in
             guard state.kept[account]?.pair.generation == generation else { return }
             state.kept[account].map { kept in
@@ -71,10 +71,10 @@ final class PortalSignIns: Sendable {
     }
 
     /// The pair of a renewed sign-in in place of the old one; nil where the account was signed out meanwhile.
-    func renew(_ account: AccountID, from generation: Int, with cookies: CookieJar) -> PortalPair? {
+    func renew(_ account: AccountID, from generation: Int, with cookies: CookieJar) -> PortalCredentials? {
         state.withLock { state in
             guard state.kept[account]?.pair.generation == generation else { return state.kept[account]?.pair }
-            var pair = PortalPair(cookies: cookies)
+            var pair = PortalCredentials(cookies: cookies)
             pair.generation = state.nextGeneration()
             state.kept[account]?.pair = pair
             return pair

@@ -83,7 +83,7 @@ struct FuzzRun {
 }
 
 /// Records that answer every question with one row.
-final class RowOfOnes: RecordMoment {
+final class RowOfOnes: RecordSnapshot {
     private(set) var asked: [Relation] = []
     var position: Revision { Revision(0) }
 

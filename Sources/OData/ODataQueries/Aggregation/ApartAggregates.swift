@@ -14,7 +14,7 @@ struct ApartAggregate {
     let isCount: Bool
 
     func column(_ value: RowExpression) -> AppliedRows.Column {
-        AppliedRows.Column(path: [name], meaning: Meaning(isCount ? value.orZero : value, type))
+        AppliedRows.Column(path: [name], meaning: TypedExpression(isCount ? value.orZero : value, type))
     }
 }
 
@@ -105,12 +105,12 @@ struct ApartAggregates {
     private func aggregated(_ aggregate: AggregateExpression, _ walk: Walk) throws(QueryProblem) -> ApartAggregate? {
         let key = RowExpression.field(walk.place.source, walk.place.table.keyField)
         let isCount = aggregate.method == nil
-        let value: Meaning
+        let value: TypedExpression
         if isCount, walk.rest.count == 1 {
-            value = Meaning(.value(.int64(1)), .int64)
+            value = TypedExpression(.value(.int64(1)), .int64)
         } else {
             value = try reader.follow(
-                walk.rest, from: .entity(walk.place), aggregate.range, on: Ground(.entity(walk.place)))
+                walk.rest, from: .entity(walk.place), aggregate.range, on: ExpressionScope(.entity(walk.place)))
         }
         var reached = rows
         for join in walk.joins where !rows.joins.contains(join) { reached.joins.append(join) }
@@ -121,16 +121,17 @@ struct ApartAggregates {
         let name = reader.numbering.next()
         let source = AppliedRows(source: .rows(distinct, as: name), content: .columns([]))
         let outputs = groups.indices.map { RowExpression.output(name, $0) }
-        let output = Meaning(.output(name, groups.count + 1), value.type)
+        let output = TypedExpression(.output(name, groups.count + 1), value.type)
         let total = try aggregate.method.map { method throws(QueryProblem) in
             try reader.meaning(of: method, output, aggregate.range)
         }
-        let sum = Meaning(.aggregate(.sum, output.expression, isDistinct: false), .int64)
+        let sum = TypedExpression(.aggregate(.sum, output.expression, isDistinct: false), .int64)
         return made(aggregate, source, outputs, total ?? sum, isCount: isCount)
     }
 
     private func made(
-        _ aggregate: AggregateExpression, _ rows: AppliedRows, _ keys: [RowExpression], _ value: Meaning, isCount: Bool
+        _ aggregate: AggregateExpression, _ rows: AppliedRows, _ keys: [RowExpression], _ value: TypedExpression,
+        isCount: Bool
     ) -> ApartAggregate {
         let method = aggregate.from.last?.method ?? aggregate.method
         return ApartAggregate(

@@ -16,7 +16,7 @@ struct AppliedRows {
 
     struct Column {
         let path: [String]
-        let meaning: Meaning
+        let meaning: TypedExpression
         /// Whether a row has it; nil: every row does.
         var presence: RowExpression?
     }
@@ -50,13 +50,13 @@ struct AppliedRows {
     var owner: [RowExpression] { belonging?.values ?? [] }
 
     /// Where expressions stand.
-    var ground: Ground {
-        var ground: Ground
+    var ground: ExpressionScope {
+        var ground: ExpressionScope
         switch content {
-        case .entities(let place): ground = Ground(.entity(place))
+        case .entities(let place): ground = ExpressionScope(.entity(place))
         case .columns(let columns):
             let names = columns.map { ($0.path.joined(separator: "/"), $0.meaning) }
-            ground = Ground(.outputs(Dictionary(names, uniquingKeysWith: { first, _ in first })))
+            ground = ExpressionScope(.outputs(Dictionary(names, uniquingKeysWith: { first, _ in first })))
         }
         for joined in joined { ground.variables[joined.name] = joined.ground }
         for column in computed { ground.computed[column.path.joined(separator: "/")] = column.meaning }

@@ -33,7 +33,7 @@ extension Applier {
 
     /// A sum may be nothing; counts and shares are positive.
     private func amount(
-        _ amount: Expression, of ranking: Transformation.Ranking, on ground: Ground
+        _ amount: Expression, of ranking: Transformation.Ranking, on ground: ExpressionScope
     ) throws(QueryProblem) -> WireValue {
         let wanted = try reader.read(amount, on: ground)
         let isSum = ranking == .topsum || ranking == .bottomsum

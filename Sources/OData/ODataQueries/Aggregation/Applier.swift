@@ -53,7 +53,7 @@ struct Applier {
         }
     }
 
-    func order(_ items: [OrderItem], on ground: Ground) throws(QueryProblem) -> [RowOrder] {
+    func order(_ items: [OrderItem], on ground: ExpressionScope) throws(QueryProblem) -> [RowOrder] {
         var order: [RowOrder] = []
         for item in items {
             order.append(
@@ -97,7 +97,7 @@ struct Applier {
         }
         let outputs = columns.enumerated().map { position, column in
             AppliedRows.Column(
-                path: column.path, meaning: Meaning(.output(name, owners + position), column.meaning.type),
+                path: column.path, meaning: TypedExpression(.output(name, owners + position), column.meaning.type),
                 presence: column.presence.flatMap { _ in following(1).first })
         }
         var result = AppliedRows(source: .rows(relation, as: name), content: .columns(outputs))

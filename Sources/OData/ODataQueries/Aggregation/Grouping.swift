@@ -50,7 +50,7 @@ struct Grouping {
             let value = RowExpression.output(group, width + position)
             let isCount = counts.contains(column.path.joined(separator: "/"))
             return AppliedRows.Column(
-                path: column.path, meaning: Meaning(isCount ? value.orZero : value, column.meaning.type))
+                path: column.path, meaning: TypedExpression(isCount ? value.orZero : value, column.meaning.type))
         }
         var result = AppliedRows(
             source: .rows(owners, as: owner),

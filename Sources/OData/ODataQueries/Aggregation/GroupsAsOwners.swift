@@ -29,7 +29,7 @@ struct GroupsAsOwners {
     ) -> AppliedRows {
         guard case .columns(let columns) = made.content else { return made }
         let own = zip(keys, made.owner.suffix(keys.count)).map { key, value in
-            AppliedRows.Column(path: key.path, meaning: Meaning(value, key.meaning.type))
+            AppliedRows.Column(path: key.path, meaning: TypedExpression(value, key.meaning.type))
         }
         var result = made
         result.content = .columns(own + columns.filter { column in !own.contains { $0.path == column.path } })

@@ -74,7 +74,7 @@ struct Joining {
         let relation = flat.relation(flat.owner + [.value(.int64(1))] + columns.map(\.meaning.expression))
         let outputs = columns.enumerated().map { position, column in
             AppliedRows.Column(
-                path: column.path, meaning: Meaning(.output(source, width + 1 + position), column.meaning.type))
+                path: column.path, meaning: TypedExpression(.output(source, width + 1 + position), column.meaning.type))
         }
         result.joins.append(Join(kind, .rows(relation, as: source), on: isOwned))
         result.joined.append(
@@ -85,7 +85,7 @@ struct Joining {
     /// What narrows the joined entities one by one.
     private func restriction(_ step: Transformation, _ place: EntityPlace) throws(QueryProblem) -> RowExpression? {
         switch step {
-        case .filter(let filter): try reader.condition(filter, on: Ground(.entity(place)))
+        case .filter(let filter): try reader.condition(filter, on: ExpressionScope(.entity(place)))
         case .search(let search): .found(place.source, try reader.read(search, SourceRange(0, 0)))
         default: nil
         }

@@ -2,9 +2,9 @@ import AdapterKit
 import ODataRecords
 
 // The same rows under another source's name.
-extension Meaning {
-    func moved(from old: SourceName, to new: SourceName) -> Meaning {
-        Meaning(expression.moved(from: old, to: new), type, literal: literal)
+extension TypedExpression {
+    func moved(from old: SourceName, to new: SourceName) -> TypedExpression {
+        TypedExpression(expression.moved(from: old, to: new), type, literal: literal)
     }
 }
 

@@ -36,7 +36,8 @@ extension Applier {
         (reader.model.structured(place.type)?.properties ?? []).compactMap { property in
             place.table.columns[property.name].map { column in
                 AppliedRows.Column(
-                    path: path + [property.name], meaning: Meaning(.field(place.source, column.field), property.type))
+                    path: path + [property.name],
+                    meaning: TypedExpression(.field(place.source, column.field), property.type))
             }
         }
     }
@@ -62,7 +63,7 @@ extension Applier {
         let found = nested.map { $0.found(in: name, from: &next) }
         let outputs = columns.enumerated().map { position, column in
             var output = AppliedRows.Column(
-                path: column.path, meaning: Meaning(.output(name, owners + position), column.meaning.type))
+                path: column.path, meaning: TypedExpression(.output(name, owners + position), column.meaning.type))
             if inOrder, !presences[position].isEverywhere {
                 output.presence = .output(name, next)
                 next += 1

@@ -9,7 +9,7 @@ struct BelongingReader {
     let expansion: ExpansionPlan?
     let table: RecordTable
 
-    private var records: [RecordNews] { run.news.records(of: table.entity) }
+    private var records: [ChangedRecord] { run.news.records(of: table.entity) }
 
     /// The keys of the records that may be rows of the level now, and were not or not as they are.
     var keys: [WireValue] {
@@ -69,7 +69,7 @@ struct BelongingReader {
         let relation = Relation(
             .records(through, as: link), where: .oneOf(.field(link, far), targets),
             columns: [.field(link, far), .field(link, near)], limit: ChangesRun.mostRows)
-        return try run.moment.rows(relation).compactMap { row in
+        return try run.snapshot.rows(relation).compactMap { row in
             RecordID(key: row[0]).map { ($0, [row[1]]) }
         }
     }

@@ -11,9 +11,9 @@ struct ChangesRun {
     static let mostRows = 20_000
     private static let batch = 8_192
 
-    let moment: any RecordMoment
+    let snapshot: any RecordSnapshot
     let limits: QueryLimits
-    let news: NewsIndex
+    let news: ChangedRecordIndex
     /// Whether rows that did not change themselves are told whole.
     let isWhole: Bool
 
@@ -27,7 +27,7 @@ struct ChangesRun {
         let found = zip(whole, owners).compactMap { row, owner in
             RecordID(key: row.values[keyColumn]).map { Belonging(owner: RowKey(owner), id: $0) }
         }
-        try ExpansionRun(moment: moment, limits: limits).expand(&whole, level.expansions)
+        try ExpansionRun(snapshot: snapshot, limits: limits).expand(&whole, level.expansions)
         var changes = try belongings.gone(except: Set(found))
         changes += zip(whole, owners).map { OwnedChange(change: .whole($0), owner: $1) }
         return changes + (try within(level, expansion, keyColumn, beneath, except: Set(found)))
@@ -69,7 +69,7 @@ struct ChangesRun {
     private func told(_ row: ResultRow, _ parts: [[ResultChange]], of level: LevelPlan) throws -> ResultChange {
         guard isWhole else { return .within(row, parts) }
         var rows = [row]
-        try ExpansionRun(moment: moment, limits: limits).expand(&rows, level.expansions)
+        try ExpansionRun(snapshot: snapshot, limits: limits).expand(&rows, level.expansions)
         return .whole(rows[0])
     }
 
@@ -89,7 +89,7 @@ struct ChangesRun {
             let belongs = RowExpression.oneOf(column, Array(values[start..<min(start + Self.batch, values.count)]))
             relation.condition = relation.condition.map { .all([belongs, $0]) } ?? belongs
             relation.limit = Self.mostRows + 1 - rows.count
-            try moment.rows(relation) { rows.append(try ResultRow(reading: $0)) }
+            try snapshot.rows(relation) { rows.append(try ResultRow(reading: $0)) }
             guard rows.count <= Self.mostRows else {
                 throw PorticoError(.fetchAgain, "Too much has changed since then. Fetch everything again.")
             }

@@ -23,7 +23,7 @@ public struct ChangesPage: Sendable {
     /// What is gone comes first.
     public let changes: [ResultChange]
     /// To go on from.
-    public let mark: HistoryMark
+    public let mark: ChangeCursor
     /// Whether there is nothing more.
     public let isComplete: Bool
 }

@@ -33,25 +33,26 @@ public struct TrackedQuery: Sendable {
     }
 
     /// Where the result is now.
-    public func mark(at moment: any RecordMoment) throws -> HistoryMark { try moment.mark(of: entities) }
+    public func mark(at snapshot: any RecordSnapshot) throws -> ChangeCursor { try snapshot.mark(of: entities) }
 
     /// What has changed since the mark, of at most `limit` records. Throws `sync.fetchAgain` where that is not known.
     /// `isWhole`: a row of which only expanded entities changed is told whole as well.
     public func changes(
-        since mark: HistoryMark, limit: Int, isWhole: Bool = false, at moment: any RecordMoment
+        since mark: ChangeCursor, limit: Int, isWhole: Bool = false, at snapshot: any RecordSnapshot
     ) throws -> ChangesPage {
-        let news = try moment.news(of: entities, since: mark, limit: limit)
-        let run = ChangesRun(moment: moment, limits: limits.held, news: NewsIndex(news.records), isWhole: isWhole)
+        let news = try snapshot.news(of: entities, since: mark, limit: limit)
+        let run = ChangesRun(
+            snapshot: snapshot, limits: limits.held, news: ChangedRecordIndex(news.records), isWhole: isWhole)
         return ChangesPage(
             shape: shape, changes: try run.changes(of: level).map(\.change), mark: news.mark,
             isComplete: news.isComplete)
     }
 
     /// How many changes there are since the mark, on all pages together.
-    public func count(since mark: HistoryMark, limit: Int, at moment: any RecordMoment) throws -> Int {
+    public func count(since mark: ChangeCursor, limit: Int, at snapshot: any RecordSnapshot) throws -> Int {
         var (mark, count) = (mark, 0)
         while true {
-            let page = try changes(since: mark, limit: limit, at: moment)
+            let page = try changes(since: mark, limit: limit, at: snapshot)
             count += page.changes.count
             guard !page.isComplete else { return count }
             mark = page.mark

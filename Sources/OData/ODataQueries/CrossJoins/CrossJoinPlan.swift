@@ -12,20 +12,20 @@ public struct CrossJoinPlan: Sendable {
     let remaining: Int?
 
     /// With `$count=true`: how many rows there are in all.
-    public func total(at moment: any RecordMoment) throws -> Int? {
+    public func total(at snapshot: any RecordSnapshot) throws -> Int? {
         guard let count else { return nil }
         var number = 0
-        try moment.rows(count) { number = Int(try $0[0].int64Value ?? 0) }
+        try snapshot.rows(count) { number = Int(try $0[0].int64Value ?? 0) }
         return number
     }
 
     /// Gives the page's rows in their order, some at a time, with what was expanded of them (``CrossJoinPart/row(of:)``): no
     /// more than those are in memory. Returns the `$skiptoken` of the next page; nil on the last. Throws ``PorticoError``.
-    public func rows(at moment: any RecordMoment, _ receive: ([ResultRow]) throws -> Void) throws -> String? {
+    public func rows(at snapshot: any RecordSnapshot, _ receive: ([ResultRow]) throws -> Void) throws -> String? {
         guard pageLimit > 0 else { return nil }
         let expansions = parts.flatMap { part in part.level.expansions.map { $0.shifted(by: part.columns.lowerBound) } }
-        var run = RowRun(ExpansionRun(moment: moment, limits: limits), expansions)
-        return try run.read(relation, upTo: pageLimit, at: moment, receive) ? try next(after: run) : nil
+        var run = RowRun(ExpansionRun(snapshot: snapshot, limits: limits), expansions)
+        return try run.read(relation, upTo: pageLimit, at: snapshot, receive) ? try next(after: run) : nil
     }
 
     private func next(after run: RowRun) throws -> String? {

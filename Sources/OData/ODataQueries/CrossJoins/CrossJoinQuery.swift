@@ -36,7 +36,7 @@ private struct CrossJoinBuilder {
     private let options: CollectedOptions
     private let places: [EntityPlace]
     private let parts: [CrossJoinPart]
-    private let ground: Ground
+    private let ground: ExpressionScope
     private let limits: QueryLimits
 
     init(
@@ -46,7 +46,7 @@ private struct CrossJoinBuilder {
         self.limits = limits
         reader = ExpressionReader(
             tables: tables, numbering: SourceNumbering(), aliases: options.aliases, now: query.now)
-        var ground = Ground(.outputs([:]))
+        var ground = ExpressionScope(.outputs([:]))
         var places: [EntityPlace] = []
         var parts: [CrossJoinPart] = []
         let expanded = try Self.expanded(options.expand, query.sources)

@@ -6,12 +6,12 @@ import ODataRecords
 // Canonical functions. URL Conventions 4.01, sections 5.1.1.5 to 5.1.1.12.
 extension ExpressionReader {
     func call(
-        _ function: BuiltInFunction, _ written: [Expression], _ range: SourceRange, on ground: Ground
-    ) throws(QueryProblem) -> Meaning {
+        _ function: BuiltInFunction, _ written: [Expression], _ range: SourceRange, on ground: ExpressionScope
+    ) throws(QueryProblem) -> TypedExpression {
         guard function.argumentCounts.contains(written.count) else {
             throw QueryProblem("\(function.rawValue) takes another number of values.", at: range)
         }
-        var arguments: [Meaning] = []
+        var arguments: [TypedExpression] = []
         for argument in written { arguments.append(try read(argument, on: ground)) }
         let types = arguments.map { $0.type.map { model.family(of: $0) } }
         guard function.accepts(types) else {
@@ -19,30 +19,31 @@ extension ExpressionReader {
         }
         let values = arguments.map(\.expression)
         if let simple = function.rowFunction {
-            return Meaning(.call(simple.function, values), simple.result ?? arguments[0].type ?? .string)
+            return TypedExpression(.call(simple.function, values), simple.result ?? arguments[0].type ?? .string)
         }
         return try special(function, arguments, values, types, range)
     }
 
     private func special(
-        _ function: BuiltInFunction, _ arguments: [Meaning], _ values: [RowExpression], _ types: [TypeFamily?],
+        _ function: BuiltInFunction, _ arguments: [TypedExpression], _ values: [RowExpression], _ types: [TypeFamily?],
         _ range: SourceRange
-    ) throws(QueryProblem) -> Meaning {
+    ) throws(QueryProblem) -> TypedExpression {
         let isList = types.first == .some(.collection)
         switch function {
-        case .contains: return Meaning(.call(isList ? .listContains : .contains, values), .boolean)
-        case .startswith: return Meaning(.call(isList ? .listStartsWith : .startsWith, values), .boolean)
-        case .endswith: return Meaning(.call(isList ? .listEndsWith : .endsWith, values), .boolean)
-        case .substringof: return Meaning(.call(.contains, [values[1], values[0]]), .boolean)
-        case .length: return Meaning(.call(isList ? .count : .length, values), TypeReference(.primitive(.int32)))
-        case .date: return types[0] == .date ? arguments[0] : Meaning(.call(.dayOf, values), .date)
-        case .time: return types[0] == .timeOfDay ? arguments[0] : Meaning(.call(.timeOf, values), .timeOfDay)
-        case .totalseconds: return Meaning(values[0], TypeReference(.primitive(.decimal)))
+        case .contains: return TypedExpression(.call(isList ? .listContains : .contains, values), .boolean)
+        case .startswith: return TypedExpression(.call(isList ? .listStartsWith : .startsWith, values), .boolean)
+        case .endswith: return TypedExpression(.call(isList ? .listEndsWith : .endsWith, values), .boolean)
+        case .substringof: return TypedExpression(.call(.contains, [values[1], values[0]]), .boolean)
+        case .length:
+            return TypedExpression(.call(isList ? .count : .length, values), TypeReference(.primitive(.int32)))
+        case .date: return types[0] == .date ? arguments[0] : TypedExpression(.call(.dayOf, values), .date)
+        case .time: return types[0] == .timeOfDay ? arguments[0] : TypedExpression(.call(.timeOf, values), .timeOfDay)
+        case .totalseconds: return TypedExpression(values[0], TypeReference(.primitive(.decimal)))
         case .totaloffsetminutes:
-            return Meaning(Self.unlessNull(values[0], .value(0)), TypeReference(.primitive(.int32)))
+            return TypedExpression(Self.unlessNull(values[0], .value(0)), TypeReference(.primitive(.int32)))
         case .now:
             numbering.readsClock = true
-            return Meaning(.value(.date(now)), .dateTimeOffset)
+            return TypedExpression(.value(.date(now)), .dateTimeOffset)
         case .mindatetime: return try natural(.dateTimeOffset("0001-01-01T00:00:00Z"), range)
         case .maxdatetime: return try natural(.dateTimeOffset("9999-12-31T23:59:59.999999Z"), range)
         default:

@@ -5,22 +5,22 @@ import ODataRecords
 
 // Literals by themselves, and as the type that they meet.
 extension ExpressionReader {
-    func natural(_ literal: Literal, _ range: SourceRange) throws(QueryProblem) -> Meaning {
-        func text(_ text: String, _ type: PrimitiveType) throws(QueryProblem) -> Meaning {
+    func natural(_ literal: Literal, _ range: SourceRange) throws(QueryProblem) -> TypedExpression {
+        func text(_ text: String, _ type: PrimitiveType) throws(QueryProblem) -> TypedExpression {
             guard let value = StoredForm.value(text: text, type) else {
                 throw QueryProblem("The value is out of range.", at: range)
             }
-            return Meaning(.value(value), TypeReference(.primitive(type)), literal: literal)
+            return TypedExpression(.value(value), TypeReference(.primitive(type)), literal: literal)
         }
         switch literal {
         case .null: return .null
-        case .boolean(let flag): return Meaning(.value(.bool(flag)), .boolean, literal: literal)
+        case .boolean(let flag): return TypedExpression(.value(.bool(flag)), .boolean, literal: literal)
         case .number(let digits, let suffix): return try text(digits, Self.type(of: digits, suffix))
         // SQL has none: whatever is computed with it is null, and `compare` knows it.
-        case .notANumber: return Meaning(.value(.null), .double, literal: literal)
+        case .notANumber: return TypedExpression(.value(.null), .double, literal: literal)
         case .infinity(let isNegative):
-            return Meaning(.value(.double(isNegative ? -.infinity : .infinity)), .double, literal: literal)
-        case .string(let value): return Meaning(.value(.string(value)), .string, literal: literal)
+            return TypedExpression(.value(.double(isNegative ? -.infinity : .infinity)), .double, literal: literal)
+        case .string(let value): return TypedExpression(.value(.string(value)), .string, literal: literal)
         case .guid(let value): return try text(value, .guid)
         case .date(let value): return try text(value, .date)
         case .timeOfDay(let value): return try text(value, .timeOfDay)
@@ -28,16 +28,17 @@ extension ExpressionReader {
         case .duration(let value): return try text(value, .duration)
         case .enumeration(let name, let members): return try enumeration(name, members, literal, range)
         case .binary(let bytes):
-            return Meaning(.value(.data(bytes)), TypeReference(.primitive(.binary)), literal: literal)
+            return TypedExpression(.value(.data(bytes)), TypeReference(.primitive(.binary)), literal: literal)
         case .geography(let shape):
-            return Meaning(.value(shape.geoJSON), TypeReference(.primitive(.geography)), literal: literal)
+            return TypedExpression(.value(shape.geoJSON), TypeReference(.primitive(.geography)), literal: literal)
         case .geometry(let shape):
-            return Meaning(.value(shape.geoJSON), TypeReference(.primitive(.geometry)), literal: literal)
+            return TypedExpression(.value(shape.geoJSON), TypeReference(.primitive(.geometry)), literal: literal)
         }
     }
 
     /// The literal as a value of that type, as records hold it.
-    func fitted(_ meaning: Meaning, to type: TypeReference, _ range: SourceRange) throws(QueryProblem) -> RowExpression
+    func fitted(_ meaning: TypedExpression, to type: TypeReference, _ range: SourceRange) throws(QueryProblem)
+        -> RowExpression
     {
         guard let literal = meaning.literal, !meaning.isNull, let own = meaning.type else { return meaning.expression }
         let (from, to) = (model.family(of: own), model.family(of: type))
@@ -65,14 +66,14 @@ extension ExpressionReader {
 
     private func enumeration(
         _ name: WrittenName, _ members: [String], _ literal: Literal, _ range: SourceRange
-    ) throws(QueryProblem) -> Meaning {
+    ) throws(QueryProblem) -> TypedExpression {
         guard let type = model.enumeration(resolved(name)) else {
             throw QueryProblem("There is no enumeration type \(name).", at: range)
         }
         guard let value = type.value(of: members.joined(separator: ",")) else {
             throw QueryProblem("\(name) has no such member.", at: range)
         }
-        return Meaning(.value(.int64(value)), TypeReference(.enumeration(type.name)), literal: literal)
+        return TypedExpression(.value(.int64(value)), TypeReference(.enumeration(type.name)), literal: literal)
     }
 
     /// With the namespace of an alias, or of the type that there is of that name where none was written.

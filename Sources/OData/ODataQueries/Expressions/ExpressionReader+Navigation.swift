@@ -47,8 +47,8 @@ extension ExpressionReader {
 
     func follow(
         _ navigation: NavigationProperty, of entity: EntityPlace, _ rest: ArraySlice<PathSegment>,
-        _ range: SourceRange, on ground: Ground
-    ) throws(QueryProblem) -> Meaning {
+        _ range: SourceRange, on ground: ExpressionScope
+    ) throws(QueryProblem) -> TypedExpression {
         let rows = try linked(navigation, from: entity, range)
         if navigation.isCollection { return try follow(rest, among: rows, nil, range, on: ground) }
         return try follow(rest, fromOne: rows, range, on: ground)
@@ -56,8 +56,8 @@ extension ExpressionReader {
 
     /// `$root/…`: a set, one of its entities, or a singleton, whatever the row (URL Conventions 4.01, section 5.1.1.14.5).
     func root(
-        _ segments: ArraySlice<PathSegment>, _ range: SourceRange, on ground: Ground
-    ) throws(QueryProblem) -> Meaning {
+        _ segments: ArraySlice<PathSegment>, _ range: SourceRange, on ground: ExpressionScope
+    ) throws(QueryProblem) -> TypedExpression {
         guard let name = segments.first?.name, name.namespace == nil else {
             throw QueryProblem("A set or singleton is expected behind $root.", at: range)
         }
@@ -96,32 +96,32 @@ extension ExpressionReader {
             let name = PathSegment(.name(WrittenName(nil, part.name)), range)
             let property = Expression(.path(MemberPath([name], range)), range)
             let isSame = Expression(.binary(.equal, property, part.value), range)
-            conditions.append(try condition(isSame, on: Ground(.entity(place))))
+            conditions.append(try condition(isSame, on: ExpressionScope(.entity(place))))
         }
         return .all(conditions)
     }
 
     /// What is read of the one row that there is at most.
     func follow(
-        _ rest: ArraySlice<PathSegment>, fromOne rows: LinkedRows, _ range: SourceRange, on ground: Ground
-    ) throws(QueryProblem) -> Meaning {
+        _ rest: ArraySlice<PathSegment>, fromOne rows: LinkedRows, _ range: SourceRange, on ground: ExpressionScope
+    ) throws(QueryProblem) -> TypedExpression {
         if case .all? = rest.last?.form {
             // Nothing is there: then all of it is so.
             let inner = try follow(rest, from: .entity(rows.place), range, on: ground)
             let opposite = Relation.first(rows, .not(inner.expression))
-            return Meaning(.not(.isTrue(opposite)), .boolean)
+            return TypedExpression(.not(.isTrue(opposite)), .boolean)
         }
         let inner = try follow(rest, from: .entity(rows.place), range, on: ground)
         let value = Relation.first(rows, inner.expression)
-        if case .any? = rest.last?.form { return Meaning(.isTrue(value), .boolean) }
-        return Meaning(value, inner.type)
+        if case .any? = rest.last?.form { return TypedExpression(.isTrue(value), .boolean) }
+        return TypedExpression(value, inner.type)
     }
 
     /// What follows a collection of entities: a cast, a filter, `any`, `all`, `$count`.
     private func follow(
         _ segments: ArraySlice<PathSegment>, among rows: LinkedRows, _ condition: RowExpression?, _ range: SourceRange,
-        on ground: Ground
-    ) throws(QueryProblem) -> Meaning {
+        on ground: ExpressionScope
+    ) throws(QueryProblem) -> TypedExpression {
         guard let first = segments.first else {
             throw QueryProblem("A collection of entities is no value; `any`, `all` or `$count` make one.", at: range)
         }
@@ -136,22 +136,22 @@ extension ExpressionReader {
                 source: rows.source, joins: rows.joins, condition: rows.condition, place: place)
             return try follow(rest, among: narrowed, both(condition, isOf(cast, place)), range, on: ground)
         case .filter(let filter):
-            let inner = try self.condition(filter, on: Ground(.entity(rows.place), it: ground.it))
+            let inner = try self.condition(filter, on: ExpressionScope(.entity(rows.place), it: ground.it))
             return try follow(rest, among: rows, both(condition, inner), range, on: ground)
         case .any(let lambda):
             let inner = try lambda.map { lambda throws(QueryProblem) in
                 try self.lambda(lambda, .entity(rows.place), on: ground)
             }
-            return Meaning(
+            return TypedExpression(
                 .exists(rows.relation(where: both(condition, inner), columns: [.value(1)])), .boolean)
         case .all(let lambda):
             let inner = try self.lambda(lambda, .entity(rows.place), on: ground)
             let fails = both(condition, .not(.isTrue(inner)))
-            return Meaning(.not(.exists(rows.relation(where: fails, columns: [.value(1)]))), .boolean)
+            return TypedExpression(.not(.exists(rows.relation(where: fails, columns: [.value(1)]))), .boolean)
         case .count(let options):
             let chosen = try restriction(options, rows.place, on: ground)
             let count = RowExpression.aggregate(.count, nil, isDistinct: false)
-            return Meaning(.first(rows.relation(where: both(condition, chosen), columns: [count])), .int64)
+            return TypedExpression(.first(rows.relation(where: both(condition, chosen), columns: [count])), .int64)
         case .aggregate(let aggregate) where rest.isEmpty:
             return try aggregated(aggregate, among: rows, condition, on: ground)
         default: throw unsupported(first)
@@ -160,13 +160,13 @@ extension ExpressionReader {
 
     /// What `$filter` and `$search` in `$count(…)` leave.
     private func restriction(
-        _ options: [QueryOption], _ place: EntityPlace, on ground: Ground
+        _ options: [QueryOption], _ place: EntityPlace, on ground: ExpressionScope
     ) throws(QueryProblem) -> RowExpression? {
         var chosen: RowExpression?
         for option in options {
             switch option.form {
             case .filter(let filter):
-                chosen = both(chosen, try condition(filter, on: Ground(.entity(place), it: ground.it)))
+                chosen = both(chosen, try condition(filter, on: ExpressionScope(.entity(place), it: ground.it)))
             case .search(let search): chosen = both(chosen, .found(place.source, try read(search, option.range)))
             default: throw QueryProblem("Only $filter and $search go with $count here.", at: option.range)
             }
@@ -177,24 +177,26 @@ extension ExpressionReader {
     /// A list of values: `any`, `all`, `$count`.
     func follow(
         _ first: PathSegment, _ rest: ArraySlice<PathSegment>, list: RowExpression, _ type: TypeReference,
-        on ground: Ground
-    ) throws(QueryProblem) -> Meaning {
+        on ground: ExpressionScope
+    ) throws(QueryProblem) -> TypedExpression {
         let element = numbering.next()
         let item = Place.value(.element(element), [], type.item)
         let source = RelationSource.elements(of: list, as: element)
         switch first.form {
-        case .count: return Meaning(.call(.count, [list]), .int64)
+        case .count: return TypedExpression(.call(.count, [list]), .int64)
         case .any(let lambda):
             let inner = try lambda.map { lambda throws(QueryProblem) in try self.lambda(lambda, item, on: ground) }
-            return Meaning(.exists(Relation(source, where: inner, columns: [.value(1)])), .boolean)
+            return TypedExpression(.exists(Relation(source, where: inner, columns: [.value(1)])), .boolean)
         case .all(let lambda):
             let inner = RowExpression.not(.isTrue(try self.lambda(lambda, item, on: ground)))
-            return Meaning(.not(.exists(Relation(source, where: inner, columns: [.value(1)]))), .boolean)
+            return TypedExpression(.not(.exists(Relation(source, where: inner, columns: [.value(1)]))), .boolean)
         default: throw unsupported(first)
         }
     }
 
-    private func lambda(_ lambda: Lambda, _ place: Place, on ground: Ground) throws(QueryProblem) -> RowExpression {
+    private func lambda(_ lambda: Lambda, _ place: Place, on ground: ExpressionScope) throws(QueryProblem)
+        -> RowExpression
+    {
         var inner = ground
         inner.variables[lambda.variable] = place
         return try condition(lambda.condition, on: inner)

@@ -6,22 +6,25 @@ import ODataRecords
 // Operators. URL Conventions 4.01, sections 5.1.1.1 and 5.1.1.2.
 extension ExpressionReader {
     func binary(
-        _ operation: BinaryOperator, _ left: Expression, _ right: Expression, _ range: SourceRange, on ground: Ground
-    ) throws(QueryProblem) -> Meaning {
+        _ operation: BinaryOperator, _ left: Expression, _ right: Expression, _ range: SourceRange,
+        on ground: ExpressionScope
+    ) throws(QueryProblem) -> TypedExpression {
         switch operation {
-        case .and: return Meaning(.all([try condition(left, on: ground), try condition(right, on: ground)]), .boolean)
-        case .or: return Meaning(.any([try condition(left, on: ground), try condition(right, on: ground)]), .boolean)
-        case .isIn: return Meaning(try isAmong(try read(left, on: ground), right, range, on: ground), .boolean)
+        case .and:
+            return TypedExpression(.all([try condition(left, on: ground), try condition(right, on: ground)]), .boolean)
+        case .or:
+            return TypedExpression(.any([try condition(left, on: ground), try condition(right, on: ground)]), .boolean)
+        case .isIn: return TypedExpression(try isAmong(try read(left, on: ground), right, range, on: ground), .boolean)
         default: break
         }
         let (a, b) = (try read(left, on: ground), try read(right, on: ground))
         if operation == .has { return try has(a, b, range) }
-        if operation.isComparison { return Meaning(try compare(operation, a, b, range), .boolean) }
+        if operation.isComparison { return TypedExpression(try compare(operation, a, b, range), .boolean) }
         return try arithmetic(operation, a, b, range)
     }
 
     private func compare(
-        _ operation: BinaryOperator, _ left: Meaning, _ right: Meaning, _ range: SourceRange
+        _ operation: BinaryOperator, _ left: TypedExpression, _ right: TypedExpression, _ range: SourceRange
     ) throws(QueryProblem) -> RowExpression {
         let (a, b) = try pair(left, right, range)
         if left.literal == .notANumber || right.literal == .notANumber { return .value(.bool(operation == .notEqual)) }
@@ -36,7 +39,8 @@ extension ExpressionReader {
     }
 
     private func ordered(
-        _ comparison: Comparison, _ a: RowExpression, _ b: RowExpression, _ left: Meaning, _ right: Meaning,
+        _ comparison: Comparison, _ a: RowExpression, _ b: RowExpression, _ left: TypedExpression,
+        _ right: TypedExpression,
         _ range: SourceRange
     ) throws(QueryProblem) -> RowExpression {
         for type in [left.type, right.type].compactMap({ $0 }) where model.kind(of: type) == .tree {
@@ -48,7 +52,7 @@ extension ExpressionReader {
 
     /// Both of types that compare; a literal as a value of the other's type.
     func pair(
-        _ left: Meaning, _ right: Meaning, _ range: SourceRange
+        _ left: TypedExpression, _ right: TypedExpression, _ range: SourceRange
     ) throws(QueryProblem) -> (RowExpression, RowExpression) {
         guard let a = left.type, let b = right.type else { return (left.expression, right.expression) }
         let isLeftLiteral = left.literal != nil && right.literal == nil
@@ -78,7 +82,9 @@ extension ExpressionReader {
         type.type == .abstract("Untyped") && !type.isCollection && other == .structured
     }
 
-    private func has(_ left: Meaning, _ right: Meaning, _ range: SourceRange) throws(QueryProblem) -> Meaning {
+    private func has(_ left: TypedExpression, _ right: TypedExpression, _ range: SourceRange) throws(QueryProblem)
+        -> TypedExpression
+    {
         guard let type = left.type, case .enumeration(let name) = model.family(of: type) else {
             if left.isNull { return .null }
             throw QueryProblem("`has` needs an enumeration on its left.", at: range)
@@ -89,11 +95,11 @@ extension ExpressionReader {
         {
             throw QueryProblem("`has` needs a member of \(name) on its right.", at: range)
         }
-        return Meaning(.compare(.equal, .call(.bits, [left.expression, wanted]), wanted), .boolean)
+        return TypedExpression(.compare(.equal, .call(.bits, [left.expression, wanted]), wanted), .boolean)
     }
 
     private func isAmong(
-        _ left: Meaning, _ right: Expression, _ range: SourceRange, on ground: Ground
+        _ left: TypedExpression, _ right: Expression, _ range: SourceRange, on ground: ExpressionScope
     ) throws(QueryProblem) -> RowExpression {
         switch right.form {
         case .list(let items), .array(let items): return try isOne(of: items, left, on: ground)
@@ -115,7 +121,7 @@ extension ExpressionReader {
     }
 
     private func isOne(
-        of items: [Expression], _ left: Meaning, on ground: Ground
+        of items: [Expression], _ left: TypedExpression, on ground: ExpressionScope
     ) throws(QueryProblem) -> RowExpression {
         var values: [WireValue] = []
         var others: [RowExpression] = []

@@ -5,7 +5,7 @@ import ODataRecords
 
 // Paths: from what is in scope, segment after segment.
 extension ExpressionReader {
-    func read(_ path: MemberPath, on ground: Ground) throws(QueryProblem) -> Meaning {
+    func read(_ path: MemberPath, on ground: ExpressionScope) throws(QueryProblem) -> TypedExpression {
         let segments = path.segments[...]
         switch path.start {
         case .it: return try follow(segments, from: ground.it, path.range, on: ground)
@@ -33,8 +33,8 @@ extension ExpressionReader {
     private static let maximumOpenAliases = 16
 
     private func alias(
-        _ name: String, _ rest: ArraySlice<PathSegment>, _ range: SourceRange, on ground: Ground
-    ) throws(QueryProblem) -> Meaning {
+        _ name: String, _ rest: ArraySlice<PathSegment>, _ range: SourceRange, on ground: ExpressionScope
+    ) throws(QueryProblem) -> TypedExpression {
         // One without a value is null (URL Conventions 4.01, section 5.1.1.15).
         guard let expression = aliases[name] else { return .null }
         guard rest.isEmpty, !openAliases.contains(name) else {
@@ -51,8 +51,8 @@ extension ExpressionReader {
     }
 
     func follow(
-        _ segments: ArraySlice<PathSegment>, from place: Place, _ range: SourceRange, on ground: Ground
-    ) throws(QueryProblem) -> Meaning {
+        _ segments: ArraySlice<PathSegment>, from place: Place, _ range: SourceRange, on ground: ExpressionScope
+    ) throws(QueryProblem) -> TypedExpression {
         switch place {
         case .entity(let entity): return try follow(segments, from: entity, range, on: ground)
         case .value(let base, let steps, let type):
@@ -65,10 +65,10 @@ extension ExpressionReader {
     }
 
     private func follow(
-        _ segments: ArraySlice<PathSegment>, from entity: EntityPlace, _ range: SourceRange, on ground: Ground
-    ) throws(QueryProblem) -> Meaning {
+        _ segments: ArraySlice<PathSegment>, from entity: EntityPlace, _ range: SourceRange, on ground: ExpressionScope
+    ) throws(QueryProblem) -> TypedExpression {
         guard let first = segments.first else {
-            return Meaning(.field(entity.source, entity.table.keyField), TypeReference(.entity(entity.type)))
+            return TypedExpression(.field(entity.source, entity.table.keyField), TypeReference(.entity(entity.type)))
         }
         let rest = segments.dropFirst()
         guard let name = first.name else { throw unsupported(first) }
@@ -94,10 +94,10 @@ extension ExpressionReader {
 
     private func follow(
         _ segments: ArraySlice<PathSegment>, value base: RowExpression, _ steps: [RowStep], _ type: TypeReference,
-        _ range: SourceRange, on ground: Ground
-    ) throws(QueryProblem) -> Meaning {
+        _ range: SourceRange, on ground: ExpressionScope
+    ) throws(QueryProblem) -> TypedExpression {
         let value = self.value(base, steps, type)
-        guard let first = segments.first else { return Meaning(value, type) }
+        guard let first = segments.first else { return TypedExpression(value, type) }
         let rest = segments.dropFirst()
         if type.isCollection { return try follow(first, rest, list: value, type, on: ground) }
         guard let name = first.name, case .complex(let own) = type.type else { throw unsupported(first) }

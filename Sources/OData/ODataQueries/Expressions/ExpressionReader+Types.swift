@@ -6,32 +6,32 @@ import ODataRecords
 // `cast` and `isof`. URL Conventions 4.01, section 5.1.1.10.
 extension ExpressionReader {
     func cast(
-        _ inner: Expression?, _ written: WrittenType, _ range: SourceRange, on ground: Ground
-    ) throws(QueryProblem) -> Meaning {
+        _ inner: Expression?, _ written: WrittenType, _ range: SourceRange, on ground: ExpressionScope
+    ) throws(QueryProblem) -> TypedExpression {
         guard let inner else { throw QueryProblem("An entity is no value.", at: range, kind: .notSupported) }
         let meaning = try read(inner, on: ground)
         let type = try self.type(written)
-        guard let from = meaning.type else { return Meaning(.value(.null), type) }
+        guard let from = meaning.type else { return TypedExpression(.value(.null), type) }
         let (old, new) = (model.family(of: from), model.family(of: type))
         if old == new {
-            return Meaning(number(meaning.expression, as: type, old), type)
+            return TypedExpression(number(meaning.expression, as: type, old), type)
         }
         switch new {
         case .string:
-            return Meaning(.call(.toText, [meaning.expression]), type)
+            return TypedExpression(.call(.toText, [meaning.expression]), type)
         case .number where old == .string || old == .boolean:
-            return Meaning(number(meaning.expression, as: type, .number), type)
+            return TypedExpression(number(meaning.expression, as: type, .number), type)
         case .dateTimeOffset where old == .string || old == .date:
-            return Meaning(.call(.toDate, [meaning.expression]), type)
-        case .date where old == .dateTimeOffset: return Meaning(.call(.dayOf, [meaning.expression]), type)
-        case .timeOfDay where old == .dateTimeOffset: return Meaning(.call(.timeOf, [meaning.expression]), type)
-        case .enumeration where old == .number: return Meaning(.call(.toInteger, [meaning.expression]), type)
+            return TypedExpression(.call(.toDate, [meaning.expression]), type)
+        case .date where old == .dateTimeOffset: return TypedExpression(.call(.dayOf, [meaning.expression]), type)
+        case .timeOfDay where old == .dateTimeOffset: return TypedExpression(.call(.timeOf, [meaning.expression]), type)
+        case .enumeration where old == .number: return TypedExpression(.call(.toInteger, [meaning.expression]), type)
         case .number:
-            if case .enumeration = old { return Meaning(number(meaning.expression, as: type, .number), type) }
+            if case .enumeration = old { return TypedExpression(number(meaning.expression, as: type, .number), type) }
         default: break
         }
         // What cannot be cast is null.
-        return Meaning(.value(.null), type)
+        return TypedExpression(.value(.null), type)
     }
 
     private func number(_ value: RowExpression, as type: TypeReference, _ family: TypeFamily) -> RowExpression {
@@ -44,21 +44,21 @@ extension ExpressionReader {
     }
 
     func isOf(
-        _ inner: Expression?, _ written: WrittenType, _ range: SourceRange, on ground: Ground
-    ) throws(QueryProblem) -> Meaning {
+        _ inner: Expression?, _ written: WrittenType, _ range: SourceRange, on ground: ExpressionScope
+    ) throws(QueryProblem) -> TypedExpression {
         let type = try self.type(written)
         guard let inner else {
             guard case .entity(let place) = ground.current, let name = type.type.schemaName else {
-                return Meaning(.value(false), .boolean)
+                return TypedExpression(.value(false), .boolean)
             }
-            return Meaning(isOf(name, place), .boolean)
+            return TypedExpression(isOf(name, place), .boolean)
         }
         let meaning = try read(inner, on: ground)
-        guard let own = meaning.type else { return Meaning(.value(false), .boolean) }
+        guard let own = meaning.type else { return TypedExpression(.value(false), .boolean) }
         guard model.family(of: own) == model.family(of: type), own.type == type.type || isNarrower(type, own) else {
-            return Meaning(.value(false), .boolean)
+            return TypedExpression(.value(false), .boolean)
         }
-        return Meaning(.not(.isNull(meaning.expression)), .boolean)
+        return TypedExpression(.not(.isNull(meaning.expression)), .boolean)
     }
 
     private func isNarrower(_ type: TypeReference, _ own: TypeReference) -> Bool {

@@ -19,12 +19,12 @@ struct ExpressionReader {
 
     var model: EntityDataModel { tables.model }
 
-    func read(_ expression: Expression, on ground: Ground) throws(QueryProblem) -> Meaning {
+    func read(_ expression: Expression, on ground: ExpressionScope) throws(QueryProblem) -> TypedExpression {
         try numbering.count(at: expression.range)
         switch expression.form {
         case .literal(let literal): return try natural(literal, expression.range)
         case .path(let path): return try read(path, on: ground)
-        case .not(let inner): return Meaning(.not(try condition(inner, on: ground)), .boolean)
+        case .not(let inner): return TypedExpression(.not(try condition(inner, on: ground)), .boolean)
         case .negated(let inner): return try negated(inner, expression.range, on: ground)
         case .binary(let operation, let left, let right):
             return try binary(operation, left, right, expression.range, on: ground)
@@ -35,13 +35,13 @@ struct ExpressionReader {
         case .isDefined(let path):
             // What is defined is in the model: reading the path finds out.
             _ = try read(path, on: ground)
-            return Meaning(.value(true), .boolean)
+            return TypedExpression(.value(true), .boolean)
         case .list, .array, .object: return try tree(expression, on: ground)
         }
     }
 
     /// Throws where it is neither true nor false nor null.
-    func condition(_ expression: Expression, on ground: Ground) throws(QueryProblem) -> RowExpression {
+    func condition(_ expression: Expression, on ground: ExpressionScope) throws(QueryProblem) -> RowExpression {
         let meaning = try read(expression, on: ground)
         guard let type = meaning.type else { return meaning.expression }
         guard model.family(of: type) == .boolean else {
@@ -50,7 +50,9 @@ struct ExpressionReader {
         return meaning.expression
     }
 
-    private func choice(_ branches: [Expression.Branch], on ground: Ground) throws(QueryProblem) -> Meaning {
+    private func choice(_ branches: [Expression.Branch], on ground: ExpressionScope) throws(QueryProblem)
+        -> TypedExpression
+    {
         var read: [RowExpression.Branch] = []
         var type: TypeReference?
         for branch in branches {
@@ -59,13 +61,14 @@ struct ExpressionReader {
             let condition = try self.condition(branch.condition, on: ground)
             read.append(RowExpression.Branch(when: condition, then: value.expression))
         }
-        return Meaning(.choose(read, otherwise: .value(.null)), type)
+        return TypedExpression(.choose(read, otherwise: .value(.null)), type)
     }
 
     /// A list or an object in JSON, of literals.
-    private func tree(_ expression: Expression, on ground: Ground) throws(QueryProblem) -> Meaning {
+    private func tree(_ expression: Expression, on ground: ExpressionScope) throws(QueryProblem) -> TypedExpression {
         let value = try constant(expression)
-        return Meaning(.value(value), TypeReference(.abstract("Untyped"), isCollection: value.arrayValue != nil))
+        return TypedExpression(
+            .value(value), TypeReference(.abstract("Untyped"), isCollection: value.arrayValue != nil))
     }
 
     private func constant(_ expression: Expression) throws(QueryProblem) -> WireValue {

@@ -86,7 +86,7 @@ extension Hierarchy {
         }
         let (root, found, whole) = (node(), reader.numbering.next(), reader.numbering.next())
         func siblings(_ node: EntityPlace) throws(QueryProblem) -> [RowOrder] {
-            try applier.order(order, on: Ground(.entity(node))) + [RowOrder(key(node))]
+            try applier.order(order, on: ExpressionScope(.entity(node))) + [RowOrder(key(node))]
         }
         let criteria = try siblings(root)
         let start = try nodes(

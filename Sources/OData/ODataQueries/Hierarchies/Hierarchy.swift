@@ -54,15 +54,15 @@ struct Hierarchy {
 
     func key(_ node: EntityPlace) -> RowExpression { .field(node.source, table.keyField) }
 
-    func identifier(of node: EntityPlace) throws(QueryProblem) -> Meaning {
-        try reader.read(identifier, on: Ground(.entity(node)))
+    func identifier(of node: EntityPlace) throws(QueryProblem) -> TypedExpression {
+        try reader.read(identifier, on: ExpressionScope(.entity(node)))
     }
 
     /// Whether an entity of the set is a node of this hierarchy; nil: each is.
     func belongs(_ node: EntityPlace) throws(QueryProblem) -> RowExpression? {
         var condition = type == table.type.name ? nil : reader.isOf(type, node)
         for filter in filters {
-            condition = reader.both(condition, try reader.condition(filter, on: Ground(.entity(node))))
+            condition = reader.both(condition, try reader.condition(filter, on: ExpressionScope(.entity(node))))
         }
         return condition
     }

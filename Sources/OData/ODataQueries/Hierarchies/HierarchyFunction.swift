@@ -14,10 +14,10 @@ struct HierarchyFunction {
     let arguments: [String: Expression]
     let range: SourceRange
     let reader: ExpressionReader
-    let ground: Ground
+    let ground: ExpressionScope
 
     /// Nil where the path calls nothing of the Aggregation vocabulary.
-    init?(_ path: MemberPath, _ reader: ExpressionReader, on ground: Ground) {
+    init?(_ path: MemberPath, _ reader: ExpressionReader, on ground: ExpressionScope) {
         guard path.segments.count == 2, let written = path.segments[0].name, written.namespace != nil,
             case .arguments(.named(let arguments)) = path.segments[1].form
         else { return nil }
@@ -31,7 +31,7 @@ struct HierarchyFunction {
         (range, self.reader, self.ground) = (path.range, reader, ground)
     }
 
-    func meaning() throws(QueryProblem) -> Meaning {
+    func meaning() throws(QueryProblem) -> TypedExpression {
         guard case .path(let set) = try given("HierarchyNodes").form else {
             throw QueryProblem("The nodes of a hierarchy are a set behind $root.", at: range)
         }
@@ -52,7 +52,7 @@ struct HierarchyFunction {
             found = name == .issibling ? try siblings(of: other, hierarchy) : try related(to: other, hierarchy)
         }
         let isThere = RowExpression.isTrue(.among(node, found))
-        return Meaning(.choose([.init(when: .any(known), then: .value(.null))], otherwise: isThere), .boolean)
+        return TypedExpression(.choose([.init(when: .any(known), then: .value(.null))], otherwise: isThere), .boolean)
     }
 
     // MARK: Arguments
@@ -62,7 +62,7 @@ struct HierarchyFunction {
         return expression
     }
 
-    private func value(_ name: String, like sample: Meaning) throws(QueryProblem) -> RowExpression {
+    private func value(_ name: String, like sample: TypedExpression) throws(QueryProblem) -> RowExpression {
         let expression = try given(name)
         return try reader.pair(sample, try reader.read(expression, on: ground), expression.range).1
     }

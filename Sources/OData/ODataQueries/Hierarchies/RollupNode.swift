@@ -18,7 +18,7 @@ struct RollupNode {
 extension ExpressionReader {
     /// `Aggregation.rollupnode(Position=1)` and what follows it; nil where the path calls something else. OData Extension for
     /// Data Aggregation 4.0, section 6.3.
-    func rollupNode(_ path: MemberPath, on ground: Ground) throws(QueryProblem) -> Meaning? {
+    func rollupNode(_ path: MemberPath, on ground: ExpressionScope) throws(QueryProblem) -> TypedExpression? {
         guard path.segments.count > 1, let written = path.segments[0].name, written.namespace != nil,
             resolved(written) == QualifiedName(AggregationTerm.namespace, "rollupnode"),
             case .arguments(.named(let arguments)) = path.segments[1].form
@@ -29,7 +29,7 @@ extension ExpressionReader {
         }
         let node = ground.rollups[position - 1]
         let rest = path.segments.dropFirst(2)
-        guard !rest.isEmpty else { return Meaning(node.key, TypeReference(.entity(node.hierarchy.type))) }
+        guard !rest.isEmpty else { return TypedExpression(node.key, TypeReference(.entity(node.hierarchy.type))) }
         let place = node.hierarchy.node()
         let rows = LinkedRows(
             source: .records(place.table.entity, as: place.source), joins: [],
@@ -38,7 +38,7 @@ extension ExpressionReader {
     }
 
     private func position(
-        _ arguments: [NamedArgument], _ range: SourceRange, on ground: Ground
+        _ arguments: [NamedArgument], _ range: SourceRange, on ground: ExpressionScope
     ) throws(QueryProblem) -> Int {
         guard let argument = arguments.first else { return 1 }
         guard arguments.count == 1, argument.name == "Position",

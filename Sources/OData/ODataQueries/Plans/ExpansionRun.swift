@@ -3,7 +3,7 @@ import AdapterKit
 /// Brings a level's rows what was asked to be expanded: one question for each property and level, whatever the number
 /// of rows.
 struct ExpansionRun {
-    let moment: any RecordMoment
+    let snapshot: any RecordSnapshot
     let limits: QueryLimits
 
     /// How many rows one question is about.
@@ -39,7 +39,7 @@ struct ExpansionRun {
         for inner in expansion.level.expansions { try expand(&found, inner, &room) }
         var written = 0
         for position in rows.indices {
-            if position.isMultiple(of: Self.rowsBetweenChecks) { try moment.checkCancellation() }
+            if position.isMultiple(of: Self.rowsBetweenChecks) { try snapshot.checkCancellation() }
             let key = RowKey(rows[position], at: expansion.near)
             let own = owners.rows(of: key, among: found)
             let count = counts.map { key.hasNull ? 0 : $0[key] ?? 0 }
@@ -60,7 +60,7 @@ struct ExpansionRun {
             var relation = narrowed(expansion.level.relation, expansion, values)
             relation.limit = room + 1
             let before = found.count
-            try moment.rows(relation) { found.append(try ResultRow(reading: $0)) }
+            try snapshot.rows(relation) { found.append(try ResultRow(reading: $0)) }
             room -= found.count - before
             guard room >= 0 else { throw TooManyEntities() }
         }
@@ -74,7 +74,7 @@ struct ExpansionRun {
         let width = expansion.far.count
         for values in batches(of: rows, expansion) {
             let relation = narrowed(count, expansion, values)
-            try moment.rows(relation) { row in
+            try snapshot.rows(relation) { row in
                 let read = try ResultRow(reading: row)
                 counts[RowKey(read, at: 0..<width)] = Int(read.values[width].int64Value ?? 0)
             }

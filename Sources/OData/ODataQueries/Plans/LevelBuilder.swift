@@ -11,7 +11,7 @@ struct LevelBuilder {
     let place: EntityPlace
     /// How many levels are around this one.
     let depth: Int
-    private var ground: Ground
+    private var ground: ExpressionScope
     private var list = ColumnList()
     private let selection: Selection?
 
@@ -23,7 +23,7 @@ struct LevelBuilder {
         self.options = options
         self.place = place
         self.depth = depth
-        ground = Ground(.entity(place))
+        ground = ExpressionScope(.entity(place))
         for item in options.compute {
             guard ground.computed[item.name] == nil, reader.model.structured(place.type)?.property(item.name) == nil
             else { throw QueryProblem("There is a property \(item.name) already.", at: item.nameRange) }

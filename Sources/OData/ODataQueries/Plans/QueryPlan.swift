@@ -16,30 +16,30 @@ public struct QueryPlan: Sendable {
     let remaining: Int?
 
     /// The page, everything of it as the records are at that moment. Throws ``PorticoError``.
-    public func page(at moment: any RecordMoment) throws -> ResultPage {
-        let count = try total(at: moment)
+    public func page(at snapshot: any RecordSnapshot) throws -> ResultPage {
+        let count = try total(at: snapshot)
         var rows: [ResultRow] = []
-        let next = try self.rows(at: moment, limits.held) { rows += $0 }
-        return ResultPage(shape: shape, rows: rows, count: count, next: next, position: moment.position)
+        let next = try self.rows(at: snapshot, limits.held) { rows += $0 }
+        return ResultPage(shape: shape, rows: rows, count: count, next: next, position: snapshot.position)
     }
 
     /// With `$count=true`: how many rows there are in all.
-    public func total(at moment: any RecordMoment) throws -> Int? {
-        try level.count.map { try Self.number($0, at: moment) }
+    public func total(at snapshot: any RecordSnapshot) throws -> Int? {
+        try level.count.map { try Self.number($0, at: snapshot) }
     }
 
     /// Gives the page's rows in their order, some at a time, with what was expanded of them: no more than those are in
     /// memory. Returns the `$skiptoken` of the next page; nil on the last.
-    public func rows(at moment: any RecordMoment, _ receive: ([ResultRow]) throws -> Void) throws -> String? {
-        try rows(at: moment, limits, receive)
+    public func rows(at snapshot: any RecordSnapshot, _ receive: ([ResultRow]) throws -> Void) throws -> String? {
+        try rows(at: snapshot, limits, receive)
     }
 
     private func rows(
-        at moment: any RecordMoment, _ limits: QueryLimits, _ receive: ([ResultRow]) throws -> Void
+        at snapshot: any RecordSnapshot, _ limits: QueryLimits, _ receive: ([ResultRow]) throws -> Void
     ) throws -> String? {
         guard pageLimit > 0 else { return nil }
-        var run = RowRun(ExpansionRun(moment: moment, limits: limits), level.expansions)
-        guard try run.read(level.relation, upTo: pageLimit, at: moment, receive), let last = run.last else {
+        var run = RowRun(ExpansionRun(snapshot: snapshot, limits: limits), level.expansions)
+        guard try run.read(level.relation, upTo: pageLimit, at: snapshot, receive), let last = run.last else {
             return nil
         }
         return try next(after: level.orderColumns.map { last.values[$0] }, run.count)
@@ -51,13 +51,13 @@ public struct QueryPlan: Sendable {
     /// The same of flat rows, without a copy: `each` gets them one by one, while the store is at them, `some` is told after
     /// some of them and after the last.
     public func rows(
-        at moment: any RecordMoment, each: (any RowValues) throws -> Void, thenSome some: () throws -> Void
+        at snapshot: any RecordSnapshot, each: (any RowValues) throws -> Void, thenSome some: () throws -> Void
     ) throws -> String? {
         guard pageLimit > 0 else { return nil }
         var relation = level.relation
         relation.limit = pageLimit + 1
         var (count, last, hasMore): (Int, [WireValue], Bool) = (0, [], false)
-        try moment.rows(relation) { row in
+        try snapshot.rows(relation) { row in
             hasMore = count == pageLimit
             guard !hasMore else { return }
             try each(row)
@@ -70,8 +70,8 @@ public struct QueryPlan: Sendable {
     }
 
     /// How many rows there are: the answer to `/$count`. `$top` and `$skip` do not matter (URL Conventions 4.01, 4.8).
-    public func count(at moment: any RecordMoment) throws -> Int {
-        try Self.number(level.count ?? counting, at: moment)
+    public func count(at snapshot: any RecordSnapshot) throws -> Int {
+        try Self.number(level.count ?? counting, at: snapshot)
     }
 
     private var counting: Relation {
@@ -92,9 +92,9 @@ public struct QueryPlan: Sendable {
         return text
     }
 
-    private static func number(_ relation: Relation, at moment: any RecordMoment) throws -> Int {
+    private static func number(_ relation: Relation, at snapshot: any RecordSnapshot) throws -> Int {
         var number = 0
-        try moment.rows(relation) { number = Int(try $0[0].int64Value ?? 0) }
+        try snapshot.rows(relation) { number = Int(try $0[0].int64Value ?? 0) }
         return number
     }
 }

@@ -29,12 +29,12 @@ struct RowRun {
 
     /// Reads the rows of a page. Returns whether there are more.
     mutating func read(
-        _ relation: Relation, upTo limit: Int, at moment: any RecordMoment, _ receive: ([ResultRow]) throws -> Void
+        _ relation: Relation, upTo limit: Int, at snapshot: any RecordSnapshot, _ receive: ([ResultRow]) throws -> Void
     ) throws -> Bool {
         var relation = relation
         relation.limit = limit + 1
         var hasMore = false
-        try moment.rows(relation) { row in
+        try snapshot.rows(relation) { row in
             hasMore = count == limit
             if !hasMore { try add(try ResultRow(reading: row), receive) }
         }

@@ -8,21 +8,22 @@ enum CalendarFunctions {
             part("hour") { $0.hour }, part("minute") { $0.minute }, part("second") { $0.second },
         ] + [
             .strict("fractionalSecond", 1) { arguments in
-                guard let moment = CalendarMoment(arguments), let fraction = WireDecimal("0.\(moment.fraction)0") else {
+                guard let dateTime = CalendarDateTime(arguments), let fraction = WireDecimal("0.\(dateTime.fraction)0")
+                else {
                     return .null
                 }
                 return .blob(DecimalSortKey.bytes(of: fraction))
             },
-            .strict("dayOf", 1) { arguments in CalendarMoment(arguments).map { .text($0.dayText) } ?? .null },
-            .strict("timeOf", 1) { arguments in CalendarMoment(arguments).map { .text($0.timeText) } ?? .null },
+            .strict("dayOf", 1) { arguments in CalendarDateTime(arguments).map { .text($0.dayText) } ?? .null },
+            .strict("timeOf", 1) { arguments in CalendarDateTime(arguments).map { .text($0.timeText) } ?? .null },
             .strict("dayPlus", 2) { arguments in
-                guard let day = CalendarMoment(text: arguments.text(0)), let seconds = arguments.decimal(1)?.integer
+                guard let day = CalendarDateTime(text: arguments.text(0)), let seconds = arguments.decimal(1)?.integer
                 else { return .null }
                 return day.adding(days: seconds / 86_400).map { .text($0) } ?? .null
             },
             .strict("dayDifference", 2) { arguments in
-                guard let left = CalendarMoment(text: arguments.text(0))?.dayStart,
-                    let right = CalendarMoment(text: arguments.text(1))?.dayStart
+                guard let left = CalendarDateTime(text: arguments.text(0))?.dayStart,
+                    let right = CalendarDateTime(text: arguments.text(1))?.dayStart
                 else { return .null }
                 return .blob(ExactDecimal(Int64(left - right)).key)
             },
@@ -32,9 +33,9 @@ enum CalendarFunctions {
             shifted("date_add", 1), shifted("date_subtract", -1),
         ]
 
-    private static func part(_ name: String, _ read: @escaping @Sendable (CalendarMoment) -> Int?) -> SQLFunction {
+    private static func part(_ name: String, _ read: @escaping @Sendable (CalendarDateTime) -> Int?) -> SQLFunction {
         .strict(name, 1) { arguments in
-            CalendarMoment(arguments).flatMap(read).map { .integer(Int64($0)) } ?? .null
+            CalendarDateTime(arguments).flatMap(read).map { .integer(Int64($0)) } ?? .null
         }
     }
 

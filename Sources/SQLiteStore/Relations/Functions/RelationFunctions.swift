@@ -5,7 +5,7 @@ enum RelationFunctions {
     static func register(on database: Database) throws {
         let functions =
             DecimalFunctions.all + DoubleFunctions.all + TextFunctions.all + CalendarFunctions.all
-            + ConversionFunctions.all + TreeFunctions.all + PlaceFunctions.all
+            + ConversionFunctions.all + TreeFunctions.all + GeographyFunctions.all
         for function in functions { try function.register(on: database) }
         try DecimalAggregate.register(on: database)
     }

@@ -17,12 +17,12 @@ extension StoreConformance {
                 try await store.own.create(["name": "b"], in: "items")
                 try await store.own.delete("x", in: "items")
             }
-            try await store.atOneMoment { moment in
-                let history = try moment.history(of: "x", in: Samples.itemsID, limit: 3)
+            try await store.withReadSnapshot { snapshot in
+                let history = try snapshot.history(of: "x", in: Samples.itemsID, limit: 3)
                 try expectEqual(history.map(\.kind), [.remove, .put, .remove], "kinds")
                 try expect(history.allSatisfy { $0.id == "x" }, "of one record")
                 try expectEqual(history.map(\.position.number), [9, 7, 6], "positions")
-                try expectEqual(try moment.history(of: "x", in: Samples.ticketsID, limit: 3), [], "elsewhere")
+                try expectEqual(try snapshot.history(of: "x", in: Samples.ticketsID, limit: 3), [], "elsewhere")
             }
         },
         ConformanceCase("compaction removes the log's beginning, and reading below the floor says so") { store in
@@ -37,7 +37,7 @@ extension StoreConformance {
                 _ = try await store.changes(after: Revision(3), limit: 10)
             }
             try await expectError(.fetchAgain, "below the floor, at one moment") {
-                try await store.atOneMoment { _ = try $0.changes(after: Revision(0), limit: 10) }
+                try await store.withReadSnapshot { _ = try $0.changes(after: Revision(0), limit: 10) }
             }
             let rest = try await store.changes(after: Revision(4), limit: 10)
             try expectEqual(rest.map(\.position.number), [5, 6], "what is left")
@@ -52,9 +52,9 @@ extension StoreConformance {
             try expectEqual(try await store.changes(after: Revision(3), limit: 10), [], "the empty log")
             let next = try await store.own.create(["name": "a"], in: "items")
             try expectEqual(next.revision, Revision(4), "positions go on")
-            try await store.atOneMoment { moment in
-                try expectEqual(moment.position, Revision(4), "the position")
-                try expectEqual(moment.floor, Revision(3), "the floor")
+            try await store.withReadSnapshot { snapshot in
+                try expectEqual(snapshot.position, Revision(4), "the position")
+                try expectEqual(snapshot.floor, Revision(3), "the floor")
             }
         },
         ConformanceCase("compaction keeps what is not older than its instant") { store in
@@ -74,24 +74,24 @@ extension StoreConformance {
             try await store.transact(weight: 1) { try $0.keep(losing("x", 1)) }
             let done = try await store.compact(.through(store.position), dryRun: false)
             try expectEqual(done.outcomes, 2, "outcomes removed")
-            try await store.atOneMoment { moment in
-                try expectEqual(try moment.outcome(of: 1, from: "c"), nil, "an old one")
-                try expect(try moment.outcome(of: 3, from: "c") != nil, "the last is there")
-                try expectEqual(try moment.keptCopies(.all, before: nil, limit: 9).count, 1, "kept copies")
+            try await store.withReadSnapshot { snapshot in
+                try expectEqual(try snapshot.outcome(of: 1, from: "c"), nil, "an old one")
+                try expect(try snapshot.outcome(of: 3, from: "c") != nil, "the last is there")
+                try expectEqual(try snapshot.keptCopies(.all, before: nil, limit: 9).count, 1, "kept copies")
             }
         },
         ConformanceCase("losing copies go where they were kept before an instant, and no others") { store in
             try await store.transact(weight: 1) { transaction in
                 for sequence: Int64 in 1...3 { try transaction.keep(losing("x", sequence)) }
             }
-            let time = try await store.atOneMoment { try $0.keptCopies(.all, before: nil, limit: 9) }[0].time
+            let time = try await store.withReadSnapshot { try $0.keptCopies(.all, before: nil, limit: 9) }[0].time
             let later = WireDate(secondsSinceReferenceDate: time.secondsSinceReferenceDate + 1)
             try expectEqual(try await store.forgetCopies(keptBefore: time, dryRun: false), 0, "at their instant")
             try expectEqual(try await store.forgetCopies(keptBefore: later, dryRun: true), 3, "a dry run")
             try expectEqual(try await store.forgetCopies(keptBefore: later, dryRun: false), 3, "after it")
             try expectEqual(try await store.forgetCopies(keptBefore: later, dryRun: false), 0, "again")
             try await store.transact(weight: 1) { try $0.keep(losing("x", 4)) }
-            let left = try await store.atOneMoment { try $0.keptCopies(.all, before: nil, limit: 9) }
+            let left = try await store.withReadSnapshot { try $0.keptCopies(.all, before: nil, limit: 9) }
             try expectEqual(left.map(\.copy.sequence), [4], "what is left")
         },
     ]

@@ -14,8 +14,8 @@ extension StoreConformance {
         },
         ConformanceCase("what is read while it is taken is of one state") { store in
             for rank in 0..<20 { try await store.own.create(["name": "a", "rank": .int64(Int64(rank))], in: "items") }
-            let whole = try await store.own.pieces(within: .seconds(60)) { moment, output in
-                for _ in 0..<3 { try output.send([UInt8(try moment.count(nil, in: "items"))]) }
+            let whole = try await store.own.pieces(within: .seconds(60)) { snapshot, output in
+                for _ in 0..<3 { try output.send([UInt8(try snapshot.count(nil, in: "items"))]) }
             }
             var found: [UInt8] = []
             while let piece = try await whole.next() {
@@ -46,10 +46,10 @@ extension StoreConformance {
             }
             try expectEqual(store.position, position, "the position")
             try expectEqual(try await store.own.count(nil, in: "items"), 0, "records")
-            try await store.atOneMoment { moment in
-                try expectEqual(try moment.client("c"), nil, "the client")
-                try expectEqual(try moment.keptCopies(.all, before: nil, limit: 10), [], "kept copies")
-                try expectEqual(try moment.changes(after: Revision(0), limit: 10), [], "the log")
+            try await store.withReadSnapshot { snapshot in
+                try expectEqual(try snapshot.client("c"), nil, "the client")
+                try expectEqual(try snapshot.keptCopies(.all, before: nil, limit: 10), [], "kept copies")
+                try expectEqual(try snapshot.changes(after: Revision(0), limit: 10), [], "the log")
             }
         },
         ConformanceCase("a refused change takes nothing of the transaction around it") { store in
@@ -92,12 +92,12 @@ extension StoreConformance {
     ]
 
     private static func checkMoment(of store: any Store) async throws {
-        try await store.atOneMoment { moment in
-            let position = moment.position
-            let log = try moment.changes(after: Revision(0), limit: 10_000)
+        try await store.withReadSnapshot { snapshot in
+            let position = snapshot.position
+            let log = try snapshot.changes(after: Revision(0), limit: 10_000)
             try expectEqual(log.last?.position ?? Revision(0), position, "the log's end")
-            try expectEqual(try moment.count(nil, in: Samples.itemsID), log.count, "records and log entries")
-            let page = try moment.query(Query(order: [SortKey("created")], limit: 1000), in: Samples.itemsID)
+            try expectEqual(try snapshot.count(nil, in: Samples.itemsID), log.count, "records and log entries")
+            let page = try snapshot.query(Query(order: [SortKey("created")], limit: 1000), in: Samples.itemsID)
             try expectEqual(page.records.map(\.revision).max() ?? Revision(0), position, "the newest record")
         }
     }

@@ -9,17 +9,17 @@ extension StoreConformance {
                 _ = try transaction.apply(creating("x"))
                 try transaction.remember(content, of: 7, from: "c", of: "id-ann")
             }
-            try await store.atOneMoment { moment in
-                let outcome = try moment.outcome(of: 7, from: "c")
+            try await store.withReadSnapshot { snapshot in
+                let outcome = try snapshot.outcome(of: 7, from: "c")
                 try expectEqual(
-                    outcome, PushOutcome(client: "c", sequence: 7, content: content, position: moment.position),
+                    outcome, PushOutcome(client: "c", sequence: 7, content: content, position: snapshot.position),
                     "the outcome")
-                let client = try moment.client("c")
+                let client = try snapshot.client("c")
                 try expectEqual(client?.identity, "id-ann", "whose client it is")
                 try expectEqual(client?.lastSequence, 7, "the last sequence number")
-                try expectEqual(try moment.outcome(of: 6, from: "c"), nil, "another sequence number")
-                try expectEqual(try moment.outcome(of: 7, from: "d"), nil, "another client")
-                try expectEqual(try moment.client("d"), nil, "an unknown client")
+                try expectEqual(try snapshot.outcome(of: 6, from: "c"), nil, "another sequence number")
+                try expectEqual(try snapshot.outcome(of: 7, from: "d"), nil, "another client")
+                try expectEqual(try snapshot.client("d"), nil, "an unknown client")
             }
         },
         ConformanceCase("a sequence number has one outcome, and a client one identity") { store in
@@ -31,27 +31,27 @@ extension StoreConformance {
                 try await remember(3, by: "id-bob", in: store)
             }
             try await remember(3, in: store)
-            try await store.atOneMoment { moment in
-                try expectEqual(try moment.client("c")?.lastSequence, 3, "the last sequence number")
+            try await store.withReadSnapshot { snapshot in
+                try expectEqual(try snapshot.client("c")?.lastSequence, 3, "the last sequence number")
             }
         },
         ConformanceCase("clients are listed by their ids") { store in
             for client: ClientID in ["b", "a", "c"] { try await remember(1, from: client, in: store) }
-            try await store.atOneMoment { moment in
-                try expectEqual(try moment.clients(after: nil, limit: 2).map(\.id), ["a", "b"], "the first page")
-                try expectEqual(try moment.clients(after: "b", limit: 2).map(\.id), ["c"], "the second page")
+            try await store.withReadSnapshot { snapshot in
+                try expectEqual(try snapshot.clients(after: nil, limit: 2).map(\.id), ["a", "b"], "the first page")
+                try expectEqual(try snapshot.clients(after: "b", limit: 2).map(\.id), ["c"], "the second page")
             }
         },
         ConformanceCase("losing copies stay readable, newest first") { store in
             try await store.transact(weight: 1) { transaction in
                 for sequence: Int64 in 1...3 { try transaction.keep(losing(sequence == 2 ? "y" : "x", sequence)) }
             }
-            try await store.atOneMoment { moment in
-                let all = try moment.keptCopies(.all, before: nil, limit: 10)
+            try await store.withReadSnapshot { snapshot in
+                let all = try snapshot.keptCopies(.all, before: nil, limit: 10)
                 try expectEqual(all.map(\.copy), [losing("x", 3), losing("y", 2), losing("x", 1)], "all")
-                let ofX = try moment.keptCopies(.of("x", in: Samples.itemsID), before: all[0].number, limit: 10)
+                let ofX = try snapshot.keptCopies(.of("x", in: Samples.itemsID), before: all[0].number, limit: 10)
                 try expectEqual(ofX.map(\.copy.sequence), [1], "older ones of one record")
-                try expectEqual(try moment.keptCopies(.of("x", in: Samples.ticketsID), before: nil, limit: 1), [], "")
+                try expectEqual(try snapshot.keptCopies(.of("x", in: Samples.ticketsID), before: nil, limit: 1), [], "")
             }
         },
     ]

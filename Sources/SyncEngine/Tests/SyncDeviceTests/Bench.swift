@@ -57,7 +57,7 @@ struct Bench {
     }
 
     mutating func answerPush(_ outcomes: [MutationOutcome]) {
-        replyToPush(.answer(PushAnswer(outcomes: outcomes, checkpoint: "later")))
+        replyToPush(.answer(PushResponse(outcomes: outcomes, checkpoint: "later")))
     }
 
     mutating func replyToPush(_ reply: PushReply) {

@@ -6,13 +6,14 @@ import ValueTree
 /// A pull of several pages whose rows are kept elsewhere: nothing of it counts before all of it does, wherever it lies.
 @Suite("A pull that is staged piece by piece")
 struct StagingTests {
-    private let shelf = Shelf()
+    private let rowStore = PersistedRowStore()
 
     private func device() -> Device {
         var limits = DeviceLimits()
         limits.gatheredRecords = 1
         return Device(
-            restoring: DeviceState(clientID: "c", outbox: Outbox(), rows: ReplicaRows(keptBy: shelf), checkpoint: nil),
+            restoring: DeviceState(
+                clientID: "c", outbox: Outbox(), rows: ReplicaRows(keptBy: rowStore), checkpoint: nil),
             limits: limits)
     }
 
@@ -25,12 +26,12 @@ struct StagingTests {
             actions = device.pulled(asked, .page(page))
             for action in actions {
                 if case .stage(let piece) = action {
-                    shelf.stage(piece)
+                    rowStore.stage(piece)
                     device.pieceIsStaged()
                     pieces += 1
                 }
                 if case .persist(let entry) = action {
-                    shelf.store(entry)
+                    rowStore.store(entry)
                     device.rowsAreStored()
                 }
             }
@@ -67,7 +68,7 @@ struct StagingTests {
         let pages = [page(["n1": 1, "n2": 2]), page(["n3": 3, "n1": 7], remove: ["n2"]), page([:], remove: ["n9"])]
         #expect(pull(pages + [Bench.complete(whole, put: ["n4": 4])], &device) == 3)
         #expect(revisions(device.state.rows) == whole)
-        #expect(revisions(ReplicaRows(keptBy: shelf)) == whole)
+        #expect(revisions(ReplicaRows(keptBy: rowStore)) == whole)
     }
 
     @Test("forgets what it staged of a scope that begins again")

@@ -17,7 +17,7 @@ import Testing
         await first.close()
         let second = MemoryStore(image, epoch: Epoch("restored"), clock: Noon())
         #expect(second.epoch == Epoch("restored"))
-        #expect(try await second.atOneMoment { try $0.client("c")?.lastSequence } == 1)
+        #expect(try await second.withReadSnapshot { try $0.client("c")?.lastSequence } == 1)
     }
 }
 

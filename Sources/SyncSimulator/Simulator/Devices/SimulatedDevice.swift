@@ -10,7 +10,7 @@ struct SimulatedDevice {
     /// is that it must not forget.
     enum Keeping {
         case memory
-        case shelf(Shelf)
+        case rowStore(PersistedRowStore)
         case file(ReplicaFile)
     }
 
@@ -48,9 +48,9 @@ struct SimulatedDevice {
     private var kept: DeviceState {
         switch keeping {
         case .memory: durable
-        case .shelf(let shelf):
+        case .rowStore(let rowStore):
             DeviceState(
-                clientID: clientID, outbox: durable.outbox, rows: ReplicaRows(keptBy: shelf),
+                clientID: clientID, outbox: durable.outbox, rows: ReplicaRows(keptBy: rowStore),
                 checkpoint: durable.checkpoint)
         case .file(let file): file.state(clientID)
         }
@@ -60,7 +60,7 @@ struct SimulatedDevice {
     var isDurable: Bool {
         switch keeping {
         case .memory: machine.state == durable
-        case .shelf: isDurable(machine.state)
+        case .rowStore: isDurable(machine.state)
         case .file(let file): !foundOther && isDurable(machine.state) && isShown(by: file) && file.isWell
         }
     }
@@ -117,7 +117,7 @@ extension SimulatedDevice {
         }
         durable = state
         guard entries.contains(where: \.isPull) else { return true }
-        if case .shelf(let shelf) = keeping { shelf.store(durable.rows) }
+        if case .rowStore(let rowStore) = keeping { rowStore.store(durable.rows) }
         machine.rowsAreStored()
         return true
     }
@@ -126,7 +126,7 @@ extension SimulatedDevice {
     mutating func stage(_ piece: StagedPiece, endingAfter commits: Int?) -> Bool {
         switch keeping {
         case .memory: break
-        case .shelf(let shelf): shelf.stage(piece)
+        case .rowStore(let rowStore): rowStore.stage(piece)
         case .file(let file): guard file.stage(piece, endingAfter: commits) else { return false }
         }
         machine.pieceIsStaged()

@@ -4,7 +4,7 @@ import SyncMessages
 import WireFormats
 
 extension Simulation {
-    static let patience = 10 * Span.second
+    static let idleTimeout = 10 * Span.second
 
     mutating func send(_ door: Delivery.Door, _ number: RequestNumber, _ message: WireValue, _ device: Int) {
         guard let body = try? devices[device].format.write(message) else {
@@ -13,7 +13,7 @@ extension Simulation {
         let delivery = Delivery(
             device: device, process: devices[device].process, number: number, door: door, body: body)
         trace.add("d\(device) asks \(door) \(number.number)")
-        queue.schedule(.timeout(delivery), at: clock.elapsed + Self.patience)
+        queue.schedule(.timeout(delivery), at: clock.elapsed + Self.idleTimeout)
         guard devices[device].isOnline, !random.chance(faults.lost) else { return }
         queue.schedule(.request(delivery), at: arrival())
         // A second copy may come while the first is still answered, or long after.
@@ -88,7 +88,7 @@ extension Simulation {
 
     private func pushReply(_ reply: Reply, _ device: Int) throws -> PushReply {
         switch reply.status {
-        case .done: .answer(try PushAnswer(from: try devices[device].format.read(reply.body)))
+        case .done: .answer(try PushResponse(from: try devices[device].format.read(reply.body)))
         case .fetchAgain: .fetchAgain
         case .unauthorized: .unauthorized
         case .unavailable: .unavailable

@@ -24,7 +24,7 @@ extension Simulation {
                 try check(answer, of: device)
                 return reply(.done, try device.format.write(answer.wireValue, options: Self.omittingNulls))
             }
-        } catch is SabotagedTransaction.Death {
+        } catch is FaultInjectingTransaction.Death {
             try restart()
             return reply(.unavailable)
         } catch let error as PorticoError {
@@ -80,7 +80,7 @@ extension Simulation {
     }
 
     /// A repetition gets the same outcome.
-    private mutating func check(_ answer: PushAnswer, of device: SimulatedDevice) throws {
+    private mutating func check(_ answer: PushResponse, of device: SimulatedDevice) throws {
         for outcome in answer.outcomes where outcome.verdict != .retry {
             let name = "\(device.clientID) \(outcome.sequence)"
             if outcome.isForgotten, !answeredSequences.contains(name) {

@@ -92,7 +92,9 @@ public struct Simulation {
 
     /// Every other device has its rows elsewhere; in some runs one has a file, as an app has.
     private mutating func keeping(_ number: Int) throws -> SimulatedDevice.Keeping {
-        guard number == plan.deviceInFile else { return number.isMultiple(of: 2) ? .shelf(Shelf()) : .memory }
+        guard number == plan.deviceInFile else {
+            return number.isMultiple(of: 2) ? .rowStore(PersistedRowStore()) : .memory
+        }
         collected.count("devices in a file")
         return .file(ReplicaFile(at: try folder.file("d\(number).sqlite"), sabotage: plan.sabotage))
     }

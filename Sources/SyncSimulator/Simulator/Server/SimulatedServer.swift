@@ -57,28 +57,28 @@ extension SimulatedServer {
 
     func interest(of person: String) -> SyncInterest { SyncInterest(nil, in: Self.catalogue, for: caller(person)) }
 
-    func news(since position: Revision) async throws -> SyncNews? {
-        try await store.atOneMoment { try SyncNews(since: position, at: $0) }
+    func news(since position: Revision) async throws -> RowChanges? {
+        try await store.withReadSnapshot { try RowChanges(since: position, at: $0) }
     }
 
     func pull(_ request: PullRequest, for person: String) async throws -> PullPage {
         let (pulls, sabotage, caller) = (pulls, sabotage, caller(person))
-        return try await store.atOneMoment { moment in
-            try pulls.page(request, for: caller, at: SabotagedMoment(moment, sabotage))
+        return try await store.withReadSnapshot { snapshot in
+            try pulls.page(request, for: caller, at: FaultInjectingSnapshot(snapshot, sabotage))
         }
     }
 
     /// `deathAfter`: the process ends after so many outcomes, before anything is durable.
-    mutating func push(_ request: PushRequest, for person: String, deathAfter: Int?) async throws -> PushAnswer {
+    mutating func push(_ request: PushRequest, for person: String, deathAfter: Int?) async throws -> PushResponse {
         let caller = caller(person)
         let plan = try pushes.plan(sabotage == .tieBreak ? withoutBases(request) : request, for: caller)
         let (pushes, sabotage) = (pushes, sabotage)
         let progress = try await store.transact(weight: request.mutations.count) { transaction in
             try pushes.perform(
-                plan, in: SabotagedTransaction(transaction, sabotage, outcomesLeft: deathAfter))
+                plan, in: FaultInjectingTransaction(transaction, sabotage, outcomesLeft: deathAfter))
         }
         try ledger.observe(try store.image)
-        return PushAnswer(outcomes: progress.outcomes, checkpoint: pulls.mark(store.position, for: caller))
+        return PushResponse(outcomes: progress.outcomes, checkpoint: pulls.mark(store.position, for: caller))
     }
 
     private func withoutBases(_ request: PushRequest) -> PushRequest {
@@ -115,6 +115,6 @@ extension SimulatedServer {
     var floor: Int64 { store.floor.number }
 
     func keptCopies() async throws -> [KeptCopy] {
-        try await store.atOneMoment { try $0.keptCopies(.all, before: nil, limit: 1_000_000) }
+        try await store.withReadSnapshot { try $0.keptCopies(.all, before: nil, limit: 1_000_000) }
     }
 }

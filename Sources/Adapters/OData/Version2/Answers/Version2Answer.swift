@@ -6,14 +6,14 @@ import ODataQueries
 struct Version2Answer: Sendable {
     var status = 200
     /// Those that do not depend on the format: `ETag`, `Location`, `sap-message`.
-    var headers: DoorHeaders = [:]
+    var headers: MountHeaders = [:]
     var content: Version2Content
 
-    static func nothing(_ status: Int = 204, headers: DoorHeaders = [:]) -> Version2Answer {
+    static func nothing(_ status: Int = 204, headers: MountHeaders = [:]) -> Version2Answer {
         Version2Answer(status: status, headers: headers, content: .nothing)
     }
 
-    static func text(_ text: String, headers: DoorHeaders = [:]) -> Version2Answer {
+    static func text(_ text: String, headers: MountHeaders = [:]) -> Version2Answer {
         Version2Answer(headers: headers, content: .raw(Array(text.utf8), type: "text/plain;charset=utf-8"))
     }
 }
@@ -25,7 +25,7 @@ enum Version2Content: Sendable {
     /// Bytes that a caller stored.
     case stored([UInt8], StoredContent)
     /// Written already, in the format that was asked for.
-    case written(DoorAnswer.Body, type: String)
+    case written(MountResponse.Body, type: String)
     /// The names of the sets.
     case service([String])
     case feed(Version2Feed)

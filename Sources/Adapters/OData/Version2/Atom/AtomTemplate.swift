@@ -82,8 +82,8 @@ struct AtomTemplate {
     }
 
     private func mediaType(to builder: inout Builder) {
-        guard let column = level.mediaTypeColumn else { return builder.text(StreamDesk.standardType) }
-        builder.value(.control, at: column, before: "", null: StreamDesk.standardType)
+        guard let column = level.mediaTypeColumn else { return builder.text(StreamHandler.standardType) }
+        builder.value(.control, at: column, before: "", null: StreamHandler.standardType)
     }
 
     private func properties(_ kind: Version2Level.Kind, to builder: inout Builder) {

@@ -7,12 +7,12 @@ import ODataRecords
 /// Answers `$batch` of version 2 ([MS-ODATA], section 2.2.7.6): `multipart/mixed`, answered 202; reads and change sets,
 /// each by itself, whatever became of those before.
 struct Version2Batch: Sendable {
-    let door: Version2Door
-    let request: DoorRequest
+    let mount: Version2Mount
+    let request: MountRequest
     /// `https://host/odata/v2/service/`
     let root: String
 
-    func answer() async throws -> DoorAnswer {
+    func answer() async throws -> MountResponse {
         guard request.method == "POST" else {
             throw ODataError.methodNotAllowed("A batch is sent with POST.", allowed: "POST")
         }
@@ -20,21 +20,21 @@ struct Version2Batch: Sendable {
         guard type.lowercased().hasPrefix("multipart/mixed") else {
             throw PorticoError(.unsupportedMediaType, "A batch is multipart/mixed.")
         }
-        let limits = door.service.configuration.limits
+        let limits = mount.service.configuration.limits
         let steps = try MultipartReader(request.body, limits: limits.batch).steps(contentType: type)
-        let run = BatchRun(door: door, request: request, root: root, most: limits.heldBytes)
+        let run = BatchRun(mount: mount, request: request, root: root, most: limits.heldBytes)
         return try await BatchAnswer(
             status: 202, most: limits.wholeBytes, time: .seconds(limits.streamSeconds)
         ).made(
-            of: BatchWalk(steps, run, goesOn: true, fillsUp: false),
+            of: BatchExecution(steps, run, goesOn: true, fillsUp: false),
             MultipartWriter(headers: ["DataServiceVersion": Version2Protocol.version]))
     }
 }
 
-extension Version2Door: BatchedDoor {
+extension Version2Mount: BatchTarget {
     static let inheritedFields = ["DataServiceVersion", "MaxDataServiceVersion", "Accept-Language"]
 
-    func failure(_ error: any Error, of request: DoorRequest) -> DoorAnswer {
+    func failure(_ error: any Error, of request: MountRequest) -> MountResponse {
         let failure =
             error as? ODataError
             ?? ODataError(error as? PorticoError ?? PorticoError(.serverInternal, "The request failed."))

@@ -78,7 +78,7 @@ extension Version2JSONRows {
     }
 
     private static func media(_ level: Version2Level, to builder: inout Builder) {
-        let standard = JSONOutput.text(of: StreamDesk.standardType)
+        let standard = JSONOutput.text(of: StreamHandler.standardType)
         let key = #","content_type":"#
         if let column = level.mediaTypeColumn {
             builder.value(.control, at: column, before: key, null: key + standard)

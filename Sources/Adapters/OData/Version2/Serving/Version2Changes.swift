@@ -8,15 +8,15 @@ import ODataRecords
 /// What `!deltatoken` leads to: a feed of entries that are new or have changed, and tombstones of those that are gone
 /// (SAP's delta queries; RFC 6721 in Atom).
 struct Version2Changes: Sendable {
-    private let own: Version2Desk
+    private let own: Version2Handler
 
-    init(_ own: Version2Desk) {
+    init(_ own: Version2Handler) {
         self.own = own
     }
 
-    func feed(_ place: EntitiesPlace) async throws -> Version2Answer {
+    func feed(_ place: EntityCollectionPath) async throws -> Version2Answer {
         let request = own.request.plain
-        let deltas = DeltaReading(own.desk)
+        let deltas = DeltaReading(own.handler)
         let answer = try await deltas.page(
             place, isCounted: request.target.options.contains(where: \.isCount), isWhole: true)
         let link = deltas.link(answer.token)
@@ -28,7 +28,7 @@ struct Version2Changes: Sendable {
             case .gone(let id, _): removed.append(request.root + path(of: id, place.table))
             }
         }
-        let most = own.desk.limits.query.expandedRows
+        let most = own.handler.limits.query.expandedRows
         guard rows.reduce(0, { $0 + $1.entities }) <= max(most, rows.count) else {
             throw PorticoError(
                 .requestLimitExceeded, "A page of changes has at most \(most) entities, expanded ones included.")

@@ -7,18 +7,18 @@ import ODataRecords
 
 /// Function imports: parameters in the query, whatever the method ([MS-ODATA], section 2.2.3.6.2).
 struct Version2Operations: Sendable {
-    private let own: Version2Desk
-    private var desk: ResourceDesk { own.desk }
+    private let own: Version2Handler
+    private var handler: ResourceHandler { own.handler }
 
-    init(_ own: Version2Desk) {
+    init(_ own: Version2Handler) {
         self.own = own
     }
 
     func answer(_ call: OperationCall, _ suffix: Address.Suffix) async throws -> Version2Answer {
         var plain = own.request.plain
         if call.overloads.first?.kind == .action { plain = plain.saying(try arguments(call)) }
-        let desk = ResourceDesk(service: own.service, request: plain)
-        let (result, operation) = try await OperationDesk(desk).perform(call)
+        let handler = ResourceHandler(service: own.service, request: plain)
+        let (result, operation) = try await OperationHandler(handler).perform(call)
         switch result {
         case .nothing: return .nothing()
         case .value(let value):
@@ -54,8 +54,8 @@ struct Version2Operations: Sendable {
         let options = own.request.plain.target.options
         let query = EntityQuery(
             set, base: .records(ids), options: options, pageSize: max(ids.count, 1), now: own.service.clock.now())
-        let page = try await desk.runner.page(query)
-        let rows = OperationAnswer(desk).ordered(page, ids, table)
+        let page = try await handler.runner.page(query)
+        let rows = OperationAnswer(handler).ordered(page, ids, table)
         return Version2Answer(
             content: .feed(Version2Feed(level: try own.level(page.shape, options), rows: rows, count: page.count)))
     }

@@ -7,11 +7,11 @@ import ODataRecords
 
 /// `GET` ([MS-ODATA], section 2.2.7.2).
 struct Version2Reading: Sendable {
-    private let own: Version2Desk
-    private var desk: ResourceDesk { own.desk }
+    private let own: Version2Handler
+    private var handler: ResourceHandler { own.handler }
     private var request: ServiceRequest { own.request.plain }
 
-    init(_ own: Version2Desk) {
+    init(_ own: Version2Handler) {
         self.own = own
     }
 
@@ -19,41 +19,41 @@ struct Version2Reading: Sendable {
         switch (address.target, address.suffix) {
         case (.entities(let place), .none): return try await feed(place)
         case (.entities(let place), .count):
-            if DeltaReading(desk).isAskedForChanges {
-                return Version2Answer(plain: try await DeltaReading(desk).count(place))
+            if DeltaReading(handler).isAskedForChanges {
+                return Version2Answer(plain: try await DeltaReading(handler).count(place))
             }
-            let query = try await CollectionReading(desk).query(place)
-            return .text(String(try await desk.runner.count(query, request.question)))
+            let query = try await CollectionReading(handler).query(place)
+            return .text(String(try await handler.runner.count(query, request.cachedQuery)))
         case (.entities(let place), .ref): return try await links(place)
         case (.entity(let place), .ref): return try await link(place)
         case (.entity(let place), _): return try await entry(place)
         case (.property(let place, let property), let suffix): return try await self.property(place, property, suffix)
         case (.stream(let place, let name), _):
-            return Version2Answer(plain: try await StreamDesk(desk).answer(place, name))
+            return Version2Answer(plain: try await StreamHandler(handler).answer(place, name))
         default: throw PorticoError(.recordNotFound, "There is no such resource in this service.")
         }
     }
 
-    private func feed(_ place: EntitiesPlace) async throws -> Version2Answer {
-        let (reading, deltas) = (CollectionReading(desk), DeltaReading(desk))
+    private func feed(_ place: EntityCollectionPath) async throws -> Version2Answer {
+        let (reading, deltas) = (CollectionReading(handler), DeltaReading(handler))
         if deltas.isAskedForChanges { return try await Version2Changes(own).feed(place) }
         let query = try await reading.query(place)
-        let plan = try desk.runner.plan(query, request.question)
+        let plan = try handler.runner.plan(query, request.cachedQuery)
         // Who can follow changes is told where, as SAP's services do.
-        let tracked = try desk.runner.tracked(query, plan, request.question)
+        let tracked = try handler.runner.tracked(query, plan, request.cachedQuery)
         let (rows, scope) = (try rows(plan.shape), own.request.scope)
-        let body = try await desk.documents.body { moment, sink in
+        let body = try await handler.documents.body { snapshot, sink in
             var feed = rows.feed(in: scope, to: sink)
-            feed.begin(count: try plan.total(at: moment))
+            feed.begin(count: try plan.total(at: snapshot))
             let page =
                 plan.isFlat
                 ? try plan.rows(
-                    at: moment, each: { try feed.write(FlatRow(values: $0)) }, thenSome: { try feed.flush() })
-                : try plan.rows(at: moment) { rows in
+                    at: snapshot, each: { try feed.write(FlatRow(values: $0)) }, thenSome: { try feed.flush() })
+                : try plan.rows(at: snapshot) { rows in
                     for row in rows { feed.write(row) }
                     try feed.flush()
                 }
-            let token = try tracked.map { try deltas.token(try $0.mark(at: moment)) }
+            let token = try tracked.map { try deltas.token(try $0.mark(at: snapshot)) }
             feed.end(next: reading.next(page, token), delta: page == nil ? token.map { deltas.link($0) } : nil)
             try feed.flush()
         }
@@ -64,11 +64,11 @@ struct Version2Reading: Sendable {
     private func rows(_ shape: ResultShape) throws -> any Version2Rows {
         let format = own.request.format
         let make = { format.rows(try own.level(shape, request.target.options), own.tables.model) }
-        return try request.question?.version2.rows(format.feedType, make) ?? make()
+        return try request.cachedQuery?.version2.rows(format.feedType, make) ?? make()
     }
 
     private func entry(_ place: EntityPlace) async throws -> Version2Answer {
-        guard let (row, shape) = try await EntityReading(desk).row(place, options: request.target.options) else {
+        guard let (row, shape) = try await EntityReading(handler).row(place, options: request.target.options) else {
             throw PorticoError(.recordNotFound, "There is no such entity.", target: place.table.source)
         }
         let level = try own.level(shape, request.target.options)
@@ -76,14 +76,14 @@ struct Version2Reading: Sendable {
         if let tag, let field = request.headers["If-None-Match"], EntityReading.matches(field, tag) {
             return .nothing(304, headers: ["ETag": tag])
         }
-        var headers: DoorHeaders = [:]
+        var headers: MountHeaders = [:]
         headers["ETag"] = tag
         return Version2Answer(headers: headers, content: .entry(Version2Entry(level: level, row: row)))
     }
 
     /// An entity as it is now, for answers to writes.
-    func entry(at place: EntityPlace, status: Int, headers: DoorHeaders) async throws -> Version2Answer {
-        guard let (row, shape) = try await EntityReading(desk).row(place, options: []) else {
+    func entry(at place: EntityPlace, status: Int, headers: MountHeaders) async throws -> Version2Answer {
+        guard let (row, shape) = try await EntityReading(handler).row(place, options: []) else {
             return .nothing(headers: headers)
         }
         let level = try own.level(shape, [])
@@ -94,9 +94,9 @@ struct Version2Reading: Sendable {
             status: status, headers: headers, content: .entry(Version2Entry(level: level, row: row)))
     }
 
-    private func links(_ place: EntitiesPlace) async throws -> Version2Answer {
-        let reading = CollectionReading(desk)
-        let page = try await desk.runner.page(try await reading.query(place))
+    private func links(_ place: EntityCollectionPath) async throws -> Version2Answer {
+        let reading = CollectionReading(handler)
+        let page = try await handler.runner.page(try await reading.query(place))
         let level = try own.level(page.shape, request.target.options)
         return Version2Answer(
             content: .links(
@@ -107,7 +107,7 @@ struct Version2Reading: Sendable {
     }
 
     private func link(_ place: EntityPlace) async throws -> Version2Answer {
-        guard let (row, shape) = try await EntityReading(desk).row(place, options: []) else {
+        guard let (row, shape) = try await EntityReading(handler).row(place, options: []) else {
             throw PorticoError(.recordNotFound, "There is no such entity.", target: place.table.source)
         }
         let level = try own.level(shape, [])
@@ -116,11 +116,11 @@ struct Version2Reading: Sendable {
     }
 
     private func property(
-        _ place: EntityPlace, _ property: PropertyPlace, _ suffix: Address.Suffix
+        _ place: EntityPlace, _ property: PropertyPath, _ suffix: Address.Suffix
     ) async throws -> Version2Answer {
-        let record = try await desk.finder.found(place)
+        let record = try await handler.finder.found(place)
         let value = property.inner.reduce(record[property.column.field]) { $0[$1] ?? .null }
-        let headers: DoorHeaders = ["ETag": EntityTag.text(record.revision)]
+        let headers: MountHeaders = ["ETag": EntityTag.text(record.revision)]
         switch suffix {
         case .none:
             let name = property.inner.last ?? property.column.property
@@ -132,7 +132,7 @@ struct Version2Reading: Sendable {
     }
 
     /// `$value`. A null has none.
-    private func raw(_ value: WireValue, _ property: PropertyPlace, _ headers: DoorHeaders) throws -> Version2Answer {
+    private func raw(_ value: WireValue, _ property: PropertyPath, _ headers: MountHeaders) throws -> Version2Answer {
         if let bytes = value.dataValue {
             return Version2Answer(
                 headers: headers, content: .stored(bytes, StoredContent(property.mediaType(in: own.tables))))

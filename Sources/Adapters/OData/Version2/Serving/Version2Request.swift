@@ -9,23 +9,23 @@ struct Version2Request: Sendable {
     let scope: Version2Scope
 
     /// The answer in the format that was asked for, with the header fields that all of version 2's have.
-    func write(_ answer: Version2Answer) throws(PorticoError) -> DoorAnswer {
+    func write(_ answer: Version2Answer) throws(PorticoError) -> MountResponse {
         var headers = answer.headers
         headers["DataServiceVersion"] = Version2Protocol.version
         switch answer.content {
-        case .nothing: return DoorAnswer(answer.status, headers: headers)
+        case .nothing: return MountResponse(answer.status, headers: headers)
         case .raw(let bytes, let type):
             headers["Content-Type"] = type
-            return DoorAnswer(answer.status, headers: headers, body: bytes)
+            return MountResponse(answer.status, headers: headers, body: bytes)
         case .stored(let bytes, let content):
-            return DoorAnswer(answer.status, stored: bytes, as: content, headers: headers)
+            return MountResponse(answer.status, stored: bytes, as: content, headers: headers)
         case .written(let body, let type):
             headers["Content-Type"] = type
-            return DoorAnswer(answer.status, headers: headers, body: body)
+            return MountResponse(answer.status, headers: headers, body: body)
         default:
             let document = try format.document(answer.content, in: scope)
             headers["Content-Type"] = document.mediaType
-            return DoorAnswer(answer.status, headers: headers, body: document.bytes)
+            return MountResponse(answer.status, headers: headers, body: document.bytes)
         }
     }
 }
@@ -35,29 +35,29 @@ struct Version2RequestReader: Sendable {
     let service: ODataService
     let rootPath: String
 
-    func request(_ request: DoorRequest) throws -> Version2Request {
+    func request(_ request: MountRequest) throws -> Version2Request {
         let relative = RootedTarget.relative(request.target, below: rootPath)
         let method = try Self.method(request)
         let reader = Version2Target(tables: service.tables, limits: service.configuration.limits.language)
-        let (question, target) = try service.question(
+        let (cachedQuery, target) = try service.cachedQuery(
             method, relative, in: .v2, read: reader.target)
         let root = "\(request.origin)\(rootPath)/"
         let plain = ServiceRequest(
             method: method, relative: relative, target: target, format: ResponseFormat(),
             preferences: Preferences(nil), headers: request.headers, body: request.body, root: root,
-            caller: request.caller, records: request.records, question: question, language: .v2)
+            caller: request.caller, records: request.records, cachedQuery: cachedQuery, language: .v2)
         let scope = Version2Scope(
             model: service.tables.model, root: root, relative: relative, now: service.clock.now())
-        return Version2Request(plain: plain, format: try format(target, question, request.headers), scope: scope)
+        return Version2Request(plain: plain, format: try format(target, cachedQuery, request.headers), scope: scope)
     }
 
     /// Answers that are the same in every format are given whatever was asked for.
     private func format(
-        _ target: RequestTarget, _ question: KnownQuestion?, _ headers: DoorHeaders
+        _ target: RequestTarget, _ cachedQuery: CachedQuery?, _ headers: MountHeaders
     ) throws -> any Version2Format {
         let accept = headers["Accept"]
         let negotiate = { try format(target, accept: accept) }
-        return try question?.version2.format(accept, negotiate) ?? negotiate()
+        return try cachedQuery?.version2.format(accept, negotiate) ?? negotiate()
     }
 
     private func format(_ target: RequestTarget, accept: String?) throws(PorticoError) -> any Version2Format {
@@ -75,7 +75,7 @@ struct Version2RequestReader: Sendable {
 
     /// `X-HTTP-Method` says what a `POST` means, for what only lets `GET` and `POST` through. `MERGE` is what `PATCH`
     /// was called before there was one.
-    private static func method(_ request: DoorRequest) throws(PorticoError) -> String {
+    private static func method(_ request: MountRequest) throws(PorticoError) -> String {
         var method = request.method
         if let meant = request.headers["X-HTTP-Method"] ?? request.headers["X-HTTP-Method-Override"] {
             guard method == "POST", ["PUT", "MERGE", "PATCH", "DELETE"].contains(meant.uppercased()) else {

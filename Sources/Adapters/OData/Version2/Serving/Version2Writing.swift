@@ -6,36 +6,36 @@ import ODataRecords
 /// Everything but `GET` ([MS-ODATA], section 2.2.7): the body becomes what version 4's JSON would have said, and the
 /// desks of version 4 do the rest.
 struct Version2Writing: Sendable {
-    private let own: Version2Desk
+    private let own: Version2Handler
     private var request: ServiceRequest { own.request.plain }
 
-    init(_ own: Version2Desk) {
+    init(_ own: Version2Handler) {
         self.own = own
     }
 
     func answer(_ address: Address) async throws -> Version2Answer {
         var address = address
         let plain = request.saying(try content(&address))
-        let desk = ResourceDesk(service: own.service, request: plain)
+        let handler = ResourceHandler(service: own.service, request: plain)
         switch (address.target, address.suffix, plain.method) {
-        case (.entities(let place), .none, "POST"): return try await create(place, desk)
+        case (.entities(let place), .none, "POST"): return try await create(place, handler)
         case (.entity(let place), .none, "PUT"), (.entity(let place), .none, "PATCH"):
-            var answer = Version2Answer(plain: try await desk.answer(address))
-            if let record = try await desk.finder.record(place) {
+            var answer = Version2Answer(plain: try await handler.answer(address))
+            if let record = try await handler.finder.record(place) {
                 answer.headers["sap-message"] = message(plain.content, place.table, record.fields)
             }
             return answer
-        default: return Version2Answer(plain: try await desk.answer(address))
+        default: return Version2Answer(plain: try await handler.answer(address))
         }
     }
 
-    private func create(_ place: EntitiesPlace, _ desk: ResourceDesk) async throws -> Version2Answer {
-        try desk.capable(place.table, .insert)
-        let (created, _) = try await EntityWriting(desk).insert(into: place)
+    private func create(_ place: EntityCollectionPath, _ handler: ResourceHandler) async throws -> Version2Answer {
+        try handler.capable(place.table, .insert)
+        let (created, _) = try await EntityWriting(handler).insert(into: place)
         let entry = EntityPlace(table: place.table, type: place.table.type, origin: .key(created.id))
-        var headers: DoorHeaders = [:]
-        if let record = try await desk.finder.record(entry) {
-            headers["sap-message"] = message(desk.request.content, place.table, record.fields)
+        var headers: MountHeaders = [:]
+        if let record = try await handler.finder.record(entry) {
+            headers["sap-message"] = message(handler.request.content, place.table, record.fields)
         }
         return try await Version2Reading(own).entry(at: entry, status: 201, headers: headers)
     }
@@ -76,7 +76,7 @@ struct Version2Writing: Sendable {
     }
 
     /// `$value`'s text; nil for bytes, which are taken as they come.
-    private func raw(_ property: PropertyPlace) throws(PorticoError) -> WireValue? {
+    private func raw(_ property: PropertyPath) throws(PorticoError) -> WireValue? {
         let form = Version2Form(model: own.tables.model)
         guard own.tables.model.primitive(behind: property.type.type) != .binary else { return nil }
         guard let text = String(validating: request.body, as: UTF8.self),

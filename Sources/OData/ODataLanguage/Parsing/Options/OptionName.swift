@@ -5,7 +5,7 @@ enum OptionName: String, CaseIterable {
 }
 
 /// Where options stand, which decides which of them may.
-enum OptionPlace {
+enum OptionContext {
     case top
     case metadata
     case entity

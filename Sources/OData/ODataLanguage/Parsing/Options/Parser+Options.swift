@@ -1,7 +1,7 @@
 /// Query options: which one it is, and what separates them. Section 2 of the ABNF.
 extension Parser {
     /// `queryOptions`: joined by `&`, which nothing inside them may be.
-    mutating func queryOptions(_ place: OptionPlace = .top) throws(Mismatch) -> [QueryOption] {
+    mutating func queryOptions(_ place: OptionContext = .top) throws(Mismatch) -> [QueryOption] {
         let last = end
         defer { end = last }
         var options: [QueryOption] = []
@@ -20,7 +20,7 @@ extension Parser {
     }
 
     /// `( option ; option )` behind a path of `$expand`, `$select` or `$count`.
-    mutating func nestedOptions(_ place: OptionPlace) throws(Mismatch) -> [QueryOption] {
+    mutating func nestedOptions(_ place: OptionContext) throws(Mismatch) -> [QueryOption] {
         try nested { parser throws(Mismatch) in
             try parser.expect("(")
             var options = [try parser.queryOption(place)]
@@ -31,7 +31,7 @@ extension Parser {
         }
     }
 
-    mutating func queryOption(_ place: OptionPlace) throws(Mismatch) -> QueryOption {
+    mutating func queryOption(_ place: OptionContext) throws(Mismatch) -> QueryOption {
         try countNode()
         if isVersion2 { return try version2Option(place) }
         let start = at

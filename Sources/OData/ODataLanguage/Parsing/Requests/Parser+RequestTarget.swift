@@ -19,7 +19,7 @@ extension Parser {
         return RequestTarget(resource, options: options)
     }
 
-    private mutating func resource() throws(Mismatch) -> (RequestTarget.Resource, OptionPlace) {
+    private mutating func resource() throws(Mismatch) -> (RequestTarget.Resource, OptionContext) {
         if skip(word: "$batch", ignoringCase: false) { return (.batch, .metadata) }
         if skip(word: "$metadata", ignoringCase: false) {
             if peek() == UInt8(ascii: "#") { _ = try context() }

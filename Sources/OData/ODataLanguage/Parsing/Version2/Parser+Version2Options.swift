@@ -1,7 +1,7 @@
 /// OData 2.0's query options (MS-ODATA, section 2.2.3.6). Their names are case-sensitive and begin with `$`; SAP's
 /// `!deltatoken` and options of the application's own do not.
 extension Parser {
-    mutating func version2Option(_ place: OptionPlace) throws(Mismatch) -> QueryOption {
+    mutating func version2Option(_ place: OptionContext) throws(Mismatch) -> QueryOption {
         let start = at
         if skip(word: "!deltatoken", ignoringCase: false) { return try deltaToken(from: start) }
         guard peek() == UInt8(ascii: "$") else { return try customOption() }

@@ -27,9 +27,9 @@ import Testing
 
     @Test func `the adapter sees both sides and its answer is made once`() async throws {
         var world = try await world()
-        let asked = Mutex<[ConflictQuestion]>([])
-        world.judge = { question in
-            asked.withLock { $0.append(question) }
+        let asked = Mutex<[PendingConflict]>([])
+        world.judge = { query in
+            asked.withLock { $0.append(query) }
             return .success(.change(["title": "both"]))
         }
         let push = [mutation(1, .update, "x", base: 1), mutation(2, .create, "y")]
@@ -50,7 +50,7 @@ import Testing
         ] {
             var world = try await world()
             #expect(try await world.push([change], from: "one", of: ann).map(\.verdict) == [.conflict])
-            let kept = try await world.store.atOneMoment { try $0.keptCopies(.all, before: nil, limit: 9) }
+            let kept = try await world.store.withReadSnapshot { try $0.keptCopies(.all, before: nil, limit: 9) }
             #expect(kept.count == 1)
             world.judge = { _ in .success(.delete) }
             var again = change

@@ -11,7 +11,7 @@ import Testing
     ) async throws -> Bool {
         let before = world.store.position
         try await change()
-        let news = try await world.store.atOneMoment { try SyncNews(since: before, at: $0) }
+        let news = try await world.store.withReadSnapshot { try RowChanges(since: before, at: $0) }
         let interest = SyncInterest(names, in: world.catalogue, for: SyncCaller(SyncWorld.user(user)))
         return interest.isConcerned(by: try #require(news))
     }
@@ -58,7 +58,7 @@ import Testing
             try await records.create(["id": "1"], in: name)
             let before = store.position
             try await records.delete("1", in: name)
-            let news = try #require(try await store.atOneMoment { try SyncNews(since: before, at: $0) })
+            let news = try #require(try await store.withReadSnapshot { try RowChanges(since: before, at: $0) })
             let auditor = SyncCaller(SyncWorld.user("ann", roles: ["auditor"]))
             #expect(SyncInterest(nil, in: catalogue, for: auditor).isConcerned(by: news))
             #expect(SyncInterest(nil, in: catalogue, for: SyncCaller(ann)).isConcerned(by: news) == expected)
@@ -67,8 +67,8 @@ import Testing
 
     @Test func `too many changes concern everybody`() async throws {
         let world = try await SyncWorld()
-        for _ in 0...SyncNews.mostEntries { try await world.own.create(["title": "t"], in: "notes") }
-        let news = try await world.store.atOneMoment { try SyncNews(since: Revision(0), at: $0) }
+        for _ in 0...RowChanges.mostEntries { try await world.own.create(["title": "t"], in: "notes") }
+        let news = try await world.store.withReadSnapshot { try RowChanges(since: Revision(0), at: $0) }
         #expect(news == nil)
     }
 }

@@ -155,25 +155,25 @@ import Testing
         try await device.pull(world)
         try await world.own.update("n7", ["title": "new"], in: "notes")
         let (pulls, request, caller) = (world.pulls, PullRequest(checkpoint: device.checkpoint), SyncCaller(ann))
-        let reads = try await world.store.atOneMoment { moment in
-            let counting = CountingMoment(moment)
+        let reads = try await world.store.withReadSnapshot { snapshot in
+            let counting = CountingSnapshot(snapshot)
             _ = try pulls.page(request, for: caller, at: counting)
             return (counting.queries, counting.records)
         }
         #expect(reads == (0, 1))
     }
 
-    @Test func `a change that two look at is read once by a moment that remembers`() async throws {
+    @Test func `a change that two look at is read once by a snapshot that remembers`() async throws {
         let world = try await SyncWorld()
         var devices = [PlainDevice(ann), PlainDevice(SyncWorld.user("ben"))]
         for index in devices.indices { try await devices[index].pull(world) }
         try await world.own.create(["id": "n", "sharedWith": ["ann", "ben"]], in: "notes")
-        let questions = devices.map { (PullRequest(checkpoint: $0.checkpoint), SyncCaller($0.principal)) }
+        let queries = devices.map { (PullRequest(checkpoint: $0.checkpoint), SyncCaller($0.principal)) }
         let pulls = world.pulls
-        let (records, told) = try await world.store.atOneMoment { moment in
-            let counting = CountingMoment(moment)
-            let remembering = RememberingMoment(counting)
-            let told = try questions.map { try pulls.page($0.0, for: $0.1, at: remembering).operations.map(\.id) }
+        let (records, told) = try await world.store.withReadSnapshot { snapshot in
+            let counting = CountingSnapshot(snapshot)
+            let remembering = CachingSnapshot(counting)
+            let told = try queries.map { try pulls.page($0.0, for: $0.1, at: remembering).operations.map(\.id) }
             return (counting.records, told)
         }
         #expect(told == [["n"], ["n"]])
@@ -218,12 +218,12 @@ import Testing
 }
 
 /// Passes everything on and counts.
-private final class CountingMoment: StoreMoment {
-    private let inner: any StoreMoment
+private final class CountingSnapshot: StoreSnapshot {
+    private let inner: any StoreSnapshot
     private(set) var queries = 0
     private(set) var records = 0
 
-    init(_ inner: any StoreMoment) { self.inner = inner }
+    init(_ inner: any StoreSnapshot) { self.inner = inner }
 
     var position: Revision { inner.position }
     var floor: Revision { inner.floor }

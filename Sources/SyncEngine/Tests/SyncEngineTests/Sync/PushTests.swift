@@ -16,7 +16,7 @@ import Testing
         try await change("x", ["title": "first"], base, in: collection, world, from: "one", 2)
         let outcome = try await change("x", ["title": "second"], base, in: collection, world, from: "two", 1)
         let title = try await world.own.record("x", in: EntityName(unchecked: collection))?["title"]
-        let kept = try await world.store.atOneMoment { try $0.keptCopies(.all, before: nil, limit: 10) }
+        let kept = try await world.store.withReadSnapshot { try $0.keptCopies(.all, before: nil, limit: 10) }
         #expect(kept.count == 1)
         if collection == "lastWins" {
             #expect(outcome.verdict == .applied && title == "second")

@@ -36,7 +36,7 @@ import Testing
 
     /// Streams of live sync are answered together: whoever asks after whom must not change what anybody is told.
     @Test(arguments: 0..<UInt64(20))
-    func `a moment that remembers tells everybody what the store does`(seed: UInt64) async throws {
+    func `a snapshot that remembers tells everybody what the store does`(seed: UInt64) async throws {
         var random = Seeded(seed)
         var limits = PullLimits()
         limits.scan = random.number(2...30)
@@ -45,14 +45,14 @@ import Testing
         var devices = ["ann", "ben", "cid"].map { PlainDevice(SyncWorld.user($0, region: "north")) }
         for _ in 0..<30 {
             for _ in 0..<random.number(1...5) { try await Changes(world: world).make(&random) }
-            let questions = devices.map {
+            let queries = devices.map {
                 (PullRequest(checkpoint: $0.checkpoint, limit: random.number(1...8)), SyncCaller($0.principal))
             }
             let pulls = world.pulls
-            try await world.store.atOneMoment { moment in
-                let remembering = RememberingMoment(moment)
-                for (request, caller) in questions + questions {
-                    let page = try pulls.page(request, for: caller, at: moment)
+            try await world.store.withReadSnapshot { snapshot in
+                let remembering = CachingSnapshot(snapshot)
+                for (request, caller) in queries + queries {
+                    let page = try pulls.page(request, for: caller, at: snapshot)
                     #expect(try pulls.page(request, for: caller, at: remembering) == page)
                 }
             }

@@ -44,14 +44,14 @@ struct RuledWorld {
                     Field("id", .string), Field("house", .string, isRequired: true), Field("colour", .string),
                     Field("changes", .integer, defaultValue: 0, source: .rules),
                 ]),
-        ], rules: HouseRules())
+        ], rules: RuleFixture())
 }
 
-private struct HouseRules: RecordRules {
+private struct RuleFixture: RecordRules {
     func prepare(_ change: RecordChange, of record: Record?, in writing: RecordWriting) throws -> PreparedChange {
         switch (change.entity.text, change.action) {
         case ("houses", .delete(let id)):
-            let rooms = try writing.moment.query(Query(.compare("house", .equal, .string(id.text))), in: "rooms")
+            let rooms = try writing.snapshot.query(Query(.compare("house", .equal, .string(id.text))), in: "rooms")
             guard rooms.records.allSatisfy({ $0["colour"] != "gold" }) else {
                 throw PorticoError(.recordConflict, "There is gold in it.")
             }
@@ -67,7 +67,7 @@ private struct HouseRules: RecordRules {
 
     func verify(_ record: Record, of entity: EntityName, in writing: RecordWriting) throws {
         guard entity == "rooms", let house = record["house"].stringValue.flatMap({ RecordID($0) }) else { return }
-        guard try writing.moment.record(house, in: "houses") != nil else {
+        guard try writing.snapshot.record(house, in: "houses") != nil else {
             throw PorticoError(.requestInvalid, "There is no such house.", target: "house")
         }
     }

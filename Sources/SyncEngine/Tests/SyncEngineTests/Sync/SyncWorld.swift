@@ -10,7 +10,7 @@ struct SyncWorld {
     let pulls: PullMachine
     let pushes: PushMachine
     /// Settles conflicts of `decided`.
-    var judge: @Sendable (ConflictQuestion) async -> Result<ConflictDecision, PorticoError> = { _ in .success(.keep) }
+    var judge: @Sendable (PendingConflict) async -> Result<ConflictDecision, PorticoError> = { _ in .success(.keep) }
     /// What storing this record throws.
     var fails: [RecordID: PorticoError] = [:]
 
@@ -36,7 +36,7 @@ struct SyncWorld {
 
     func page(_ request: PullRequest, for principal: Principal) async throws -> PullPage {
         let pulls = pulls
-        return try await store.atOneMoment { try pulls.page(request, for: SyncCaller(principal), at: $0) }
+        return try await store.withReadSnapshot { try pulls.page(request, for: SyncCaller(principal), at: $0) }
     }
 
     func push(
@@ -47,7 +47,7 @@ struct SyncWorld {
         var run = PushRun(plan)
         while let part = run.next {
             do { run.made(try await perform(part)) } catch { try run.failed(error) }
-            if let question = run.question { run.decided(await judge(question)) }
+            if let query = run.query { run.decided(await judge(query)) }
         }
         return run.outcomes
     }

@@ -1,0 +1,105 @@
+import AdapterKit
+import HTTPTypes
+
+/// Hands the requests below a door's root to its adapter, and its answers back.
+struct MountEndpoint: Endpoint {
+    let served: ServedAdapter
+    let mount: HTTPMount
+    let services: GatewayServices
+    let properties: EndpointProperties
+
+    init(served: ServedAdapter, mount: HTTPMount, services: GatewayServices) {
+        self.served = served
+        self.mount = mount
+        self.services = services
+        properties = EndpointProperties(
+            name: "\(served.declaration.name).\(mount.name)", access: .public, effect: .writes,
+            adapter: served.declaration.name, status: served.status, bodyLimit: mount.bodyLimit,
+            requiresToken: mount.requiresToken)
+    }
+
+    var description: EndpointDescription {
+        EndpointDescription(
+            summary: mount.summary, tag: served.declaration.title,
+            answers: [
+                (.ok, .document(mediaType: mount.mediaType)), (.created, .document(mediaType: mount.mediaType)),
+                (.accepted, .document(mediaType: mount.mediaType)), (.noContent, .nothing),
+            ],
+            errors: [
+                .requestInvalid, .requestTooLarge, .requestTimeout, .unsupportedMediaType, .transferCodingUnknown,
+                .methodNotAllowed, .recordNotFound, .recordExists, .preconditionFailed, .storeUnavailable,
+                .adapterUnavailable,
+            ],
+            ownFailures: mount.mediaType, access: mount.access, isDecidedByOperation: true)
+    }
+
+    func effect(of request: GatewayRequest) -> Effect {
+        if request.method == .get || request.method == .head { return .reads }
+        guard request.method == .post, let last = request.target.segments.last else { return .writes }
+        return mount.readingPosts.contains(last) ? .reads : .writes
+    }
+
+    func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        let inner = request.request
+        let body = try await services.bodies.bytes(of: inner, limit: mount.bodyLimit)
+        let answer = try await served.adapter.answer(
+            MountRequest(
+                mount: mount.name, method: inner.method == .head ? "GET" : inner.method.rawValue,
+                target: inner.target.text, origin: inner.origin, headers: MountHeaders(inner.headers), body: body,
+                caller: request.caller.principal, requestID: inner.id, deadline: inner.deadline,
+                records: served.records(in: services.store, for: request.caller, naming: services.rights),
+                log: served.log))
+        return try response(answer, to: inner)
+    }
+
+    func errorResponse(_ error: PorticoError, for request: GatewayRequest) -> GatewayResponse? {
+        let failure = MountFailure(
+            mount: mount.name, method: request.method.rawValue, target: request.target.text,
+            headers: MountHeaders(request.headers), requestID: request.id)
+        guard let answer = served.adapter.present(error, status: error.code.status.code, to: failure),
+            var response = try? response(answer, to: request)
+        else { return nil }
+        if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+
+    private func response(_ answer: MountResponse, to request: GatewayRequest) throws(PorticoError) -> GatewayResponse {
+        guard (200...599).contains(answer.status) else {
+            throw PorticoError(.serverInternal, "Something went wrong on the server.", logDetail: "no such status")
+        }
+        var response = GatewayResponse(.standard(answer.status), headers: try answer.headers.fields())
+        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
+        switch answer.body {
+        case .bytes(let bytes):
+            services.answers.compress(
+                bytes, ContentCoding.negotiate(request.headers[.acceptEncoding]), into: &response)
+        case .pieces(let pieces):
+            let coding = ContentCoding.negotiate(request.headers[.acceptEncoding])?.stream()
+            if let coding { response.headers[.contentEncoding] = coding.name }
+            response.stream = MountBodyStream(pieces, coding, log: served.log)
+        }
+        return response
+    }
+}
+
+extension MountHeaders {
+    fileprivate init(_ fields: HTTPFields) {
+        self.init(fields.map { Field($0.name.rawName, $0.value) })
+    }
+
+    /// Throws `server.internal` for what cannot stand in a head.
+    fileprivate func fields() throws(PorticoError) -> HTTPFields {
+        var collected = HeaderFields(.response)
+        for field in self.fields {
+            do {
+                try collected.append(field.name, field.value)
+            } catch {
+                throw PorticoError(
+                    .serverInternal, "Something went wrong on the server.",
+                    logDetail: "the header field \(field.name.prefix(100)) cannot be sent: \(error)")
+            }
+        }
+        return collected.fields
+    }
+}

@@ -1,0 +1,132 @@
+import AdapterKit
+import HTTPTypes
+import NIOCore
+import Synchronization
+
+/// Written answers, kept exactly as long as they are true.
+///
+/// An entry belongs to the position of its adapter's records in the store's log at the moment before the answer was
+/// computed. It is used only while the position is still the same, so no change can be missed; a change during the
+/// computation makes the entry useless, never wrong. The oldest unused entries leave when ``capacity`` bytes are kept.
+final class ResponseCache: Sendable {
+    /// A class, so that looking it up copies none of its parts.
+    final class Key: Hashable, Sendable {
+        let endpoint: String
+        /// What the caller said about formats and codings, as it said it: spellings are few, and a look-up negotiates
+        /// nothing.
+        let accept: String?
+        let acceptEncoding: String?
+        let contentType: String?
+        /// What an answer may depend on besides the input: the caller's roles, nil for an anonymous one.
+        let roles: Set<RoleName>?
+        /// Who asks, where row rules make the answer theirs; nil: it is the same for all that may call.
+        let reader: Principal?
+        /// Path and query.
+        let target: String
+        let body: [UInt8]
+
+        /// To the same request from callers of these roles; nil: from anybody who gets there.
+        init(
+            _ endpoint: String, _ request: GatewayRequest, roles: Set<RoleName>?, reader: Principal? = nil,
+            body: [UInt8]
+        ) {
+            self.endpoint = endpoint
+            accept = request.headers.text(.accept)
+            acceptEncoding = request.headers.text(.acceptEncoding)
+            contentType = request.headers.text(.contentType)
+            self.roles = roles
+            self.reader = reader
+            target = request.target.text
+            self.body = body
+        }
+    }
+
+    /// A class, so that noting a use changes no dictionary. It is touched under the lock only.
+    fileprivate final class Entry {
+        let position: Revision
+        let answer: CachedResponse
+        let cost: Int
+        var lastUse: UInt64
+
+        init(position: Revision, answer: CachedResponse, cost: Int, lastUse: UInt64) {
+            self.position = position
+            self.answer = answer
+            self.cost = cost
+            self.lastUse = lastUse
+        }
+    }
+
+    fileprivate struct State {
+        var entries: [Key: Entry] = [:]
+        var cost = 0
+        var uses: UInt64 = 0
+    }
+
+    let capacity: Int
+    private let state = Mutex(State())
+
+    init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    func answer(for key: Key, at position: Revision) -> CachedResponse? {
+        state.withLock { state -> CachedResponse? in
+            guard let entry = state.entries[key] else { return nil }
+            guard entry.position == position else {
+                state.remove(key)
+                return nil
+            }
+            state.uses += 1
+            entry.lastUse = state.uses
+            return entry.answer
+        }
+    }
+
+    func keep(_ response: GatewayResponse, for key: Key, at position: Revision) {
+        guard response.buffer.readableBytes <= capacity / 8 else { return }
+        let answer = CachedResponse(response)
+        let cost = answer.cost + key.size + 512
+        guard cost <= capacity / 8 else { return }
+        state.withLock { state in
+            state.remove(key)
+            state.uses += 1
+            state.entries[key] = Entry(position: position, answer: answer, cost: cost, lastUse: state.uses)
+            state.cost += cost
+            if state.cost > capacity { state.shrink(to: capacity / 2) }
+        }
+    }
+}
+
+extension ResponseCache.Key {
+    static func == (left: ResponseCache.Key, right: ResponseCache.Key) -> Bool {
+        left.target == right.target && left.endpoint == right.endpoint && left.accept == right.accept
+            && left.acceptEncoding == right.acceptEncoding && left.contentType == right.contentType
+            && left.body == right.body && left.roles == right.roles && left.reader == right.reader
+    }
+
+    /// Where and what is asked tells most keys apart; hashing a principal costs more than comparing it once.
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(target)
+        hasher.combine(body)
+        hasher.combine(reader?.id)
+    }
+
+    /// In bytes, about.
+    fileprivate var size: Int {
+        [accept, acceptEncoding, contentType].reduce(target.utf8.count + body.count) { $0 + ($1?.utf8.count ?? 0) }
+    }
+}
+
+extension ResponseCache.State {
+    fileprivate mutating func remove(_ key: ResponseCache.Key) {
+        if let entry = entries.removeValue(forKey: key) { cost -= entry.cost }
+    }
+
+    /// Half is freed at once, so that the sort is paid for by many later answers.
+    fileprivate mutating func shrink(to target: Int) {
+        for (key, _) in entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
+            guard cost > target else { return }
+            remove(key)
+        }
+    }
+}

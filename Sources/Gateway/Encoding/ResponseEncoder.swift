@@ -1,0 +1,168 @@
+import AdapterKit
+import HTTPTypes
+import ValueTree
+import WireFormats
+
+/// From an answer to a response: format by `Accept`, validators, content coding.
+struct ResponseEncoder: Sendable {
+    let catalogue: FormatCatalogue
+    private let negotiated = NegotiatedVariants()
+
+    init(catalogue: FormatCatalogue) {
+        self.catalogue = catalogue
+    }
+
+    /// An operation's answer. `version` names the state where the answer itself names none.
+    func write(
+        _ answer: OperationResult, of operation: Operation, to request: GatewayRequest, presentation: Presentation,
+        version: String?
+    ) throws(PorticoError) -> GatewayResponse {
+        let validators = answer.validators ?? version.map { Validators(version: $0) }
+        switch answer.content {
+        case .nothing: return GatewayResponse(.noContent)
+        case .document(let bytes, let mediaType):
+            return document(bytes, mediaType: mediaType, to: request, validators: validators)
+        case .value(let value):
+            return try write(
+                value, to: request, presentation: presentation, shape: operation.output, validators: validators,
+                isDone: operation.effect == .writes)
+        }
+    }
+
+    /// `isDone`: the request has changed something. An answer that the negotiated format cannot carry is then written in
+    /// another one, since a failure would say that nothing was changed.
+    func write(
+        _ value: WireValue, to request: GatewayRequest, presentation: Presentation, shape: Shape = .any,
+        status: HTTPResponse.Status = .ok, validators: Validators?, isDone: Bool = false
+    ) throws(PorticoError) -> GatewayResponse {
+        var variant = try choice(for: request, presentation: presentation)
+        let bytes: [UInt8]
+        do {
+            bytes = try encode(value, as: variant.format, presentation: presentation, shape: shape)
+        } catch {
+            guard isDone else { throw error }
+            guard let other = encodedOtherwise(value) else { return GatewayResponse(status) }
+            variant = ResponseVariant(
+                format: other.format, mediaType: other.format.mediaTypeWritten.description, coding: variant.coding)
+            bytes = other.bytes
+        }
+        var response = GatewayResponse(status, headers: [.contentType: variant.mediaType, .vary: Self.vary])
+        compress(bytes, variant.coding, into: &response)
+        label(&response, validators, variant: variant.name)
+        return response
+    }
+
+    /// By `?format=` where there is one that is not to be overlooked, otherwise by `Accept`.
+    func choice(
+        for request: GatewayRequest, presentation: Presentation, overlooksQuery: Bool = false
+    ) throws(PorticoError) -> ResponseVariant {
+        let query = NegotiatedVariants.Question(
+            accept: request.headers.text(.accept), acceptEncoding: request.headers.text(.acceptEncoding),
+            override: overlooksQuery ? nil : request.target["format"], defaultFormat: presentation.defaultFormat,
+            textXMLMeansPlist: presentation.textXMLIsPropertyList)
+        return try negotiated.variant(query) { () throws(PorticoError) in try agree(query, presentation) }
+    }
+
+    private func agree(
+        _ query: NegotiatedVariants.Question, _ presentation: Presentation
+    ) throws(PorticoError) -> ResponseVariant {
+        do {
+            let chosen = try formats(presentation).answer(accept: query.accept, override: query.override)
+            return ResponseVariant(
+                format: chosen.format, mediaType: chosen.mediaType.description,
+                coding: ContentCoding.negotiate(query.acceptEncoding))
+        } catch {
+            throw PorticoError(error)
+        }
+    }
+
+    /// The catalogue's formats, the route's default first.
+    private func formats(_ presentation: Presentation) -> RouteFormats {
+        let others = catalogue.formats.filter { $0.name.text != presentation.defaultFormat }
+        let preferred = catalogue.formats.filter { $0.name.text == presentation.defaultFormat }
+        return RouteFormats(preferred + others, textXMLMeansPlist: presentation.textXMLIsPropertyList)
+    }
+
+    private func encodedOtherwise(_ value: WireValue) -> (format: any WireFormat, bytes: [UInt8])? {
+        for format in [JSONFormat(), CBORFormat()] as [any WireFormat] {
+            if let bytes = try? format.write(value) { return (format, bytes) }
+        }
+        return nil
+    }
+
+    private func encode(
+        _ value: WireValue, as format: any WireFormat, presentation: Presentation, shape: Shape
+    ) throws(PorticoError) -> [UInt8] {
+        do throws(WireFormatError) {
+            if format.name == .xml, let shaped = presentation.xml.flatMap({ ShapedXML($0, shape) }) {
+                return try shaped.write(value)
+            }
+            let nulls: WritingOptions.NullPolicy = presentation.omitsNull && !format.traits.null ? .omitMember : .error
+            return try format.write(value, options: WritingOptions.answer(nulls: nulls))
+        } catch {
+            throw PorticoError(error)
+        }
+    }
+}
+
+extension ResponseEncoder {
+    static let vary = "Accept, Accept-Encoding"
+    static let keptByTheCaller = "private, no-cache"
+
+    private func document(
+        _ bytes: [UInt8], mediaType: String, to request: GatewayRequest, validators: Validators?
+    ) -> GatewayResponse {
+        let coding = ContentCoding.negotiate(request.headers[.acceptEncoding])
+        var response = GatewayResponse(.ok, headers: [.contentType: mediaType, .vary: "Accept-Encoding"])
+        compress(bytes, coding, into: &response)
+        label(&response, validators, variant: coding?.rawValue ?? "document")
+        return response
+    }
+
+    func compress(_ bytes: [UInt8], _ coding: ContentCoding?, into response: inout GatewayResponse) {
+        guard let coding, bytes.count >= ContentCoding.minimumSize, let encoded = coding.encode(bytes) else {
+            response.body = bytes
+            return
+        }
+        response.headers.put(.contentEncoding, coding.rawValue)
+        response.body = encoded
+    }
+
+    private func label(_ response: inout GatewayResponse, _ validators: Validators?, variant: String) {
+        response.headers.put(.cacheControl, validators == nil ? "no-store" : Self.keptByTheCaller)
+        if let version = validators?.version {
+            response.headers.put(.eTag, EntityTag(version: version, variant: variant).text)
+        }
+        if let modified = validators?.lastModified.flatMap(HTTPDate.text) {
+            response.headers.put(.lastModified, modified)
+        }
+    }
+
+    /// 304 where the caller has this answer already (RFC 9110, section 13.2.2).
+    func revalidated(_ response: GatewayResponse, for request: GatewayRequest) -> GatewayResponse {
+        isUnchanged(response, for: request) ? response.unchanged() : response
+    }
+
+    func isUnchanged(_ response: GatewayResponse, for request: GatewayRequest) -> Bool {
+        (request.method == .get || request.method == .head) && response.status == .ok
+            && isCurrent(response, request.headers)
+    }
+
+    private func isCurrent(_ response: GatewayResponse, _ headers: HTTPFields) -> Bool {
+        if let field = headers.text(.ifNoneMatch) {
+            guard let tag = response.headers.text(.eTag) else { return false }
+            return field == tag || EntityTagList(field).contains { $0 == "*" || $0 == tag }
+        }
+        guard let since = headers.text(.ifModifiedSince).flatMap(HTTPDate.date),
+            let modified = response.headers[.lastModified].flatMap(HTTPDate.date)
+        else { return false }
+        return modified <= since
+    }
+}
+
+extension WritingOptions {
+    /// As answers are written: nothing that a record may hold makes one unsendable in any format.
+    static func answer(nulls: NullPolicy) -> WritingOptions {
+        WritingOptions(nulls: nulls, dateFractions: .truncate, largeIntegers: .text)
+    }
+}
