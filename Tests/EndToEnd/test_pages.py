@@ -41,7 +41,7 @@ class Page(html.parser.HTMLParser):
             self.text += data
         if tag == "a" and not self.links[attributes["href"]]:
             self.links[attributes["href"]] = data
-        if tag in ("td", "th") and data.strip():
+        if (tag in ("td", "th") or attributes.get("class") == "text") and data.strip():
             self.cells.append(data.strip())
 
     def names(self, tag):
@@ -164,6 +164,13 @@ class Pages(GatewayTest):
         files = [path for path in document["paths"] if path.startswith(("/chat/", "/client/", "/favicon"))]
         self.assertEqual([path for path in files if not path.startswith("/chat/v1/")], [])
         self.assertIn("/chat/v1/rooms", document["paths"])
+
+    def test_every_file_of_the_pages_is_there_without_a_sign_in(self):
+        for folder, address in (("ChatPage/Files", "chat"), ("BrowserClient/Client", "client"), ("BrowserClient/Demonstration", "client")):
+            for file in sorted((ROOT / "Sources" / folder).iterdir()):
+                name = "" if file.suffix == ".html" else file.name
+                if file.suffix in (".html", ".css", ".js"):
+                    self.assertEqual(self.expect(self.gateway.get(f"/{address}/{name}"), 200).body, file.read_bytes())
 
     def test_a_long_list_is_cut_and_says_so(self):
         page = self.page("/api/v1/employees/employees?limit=1000", user="alice")

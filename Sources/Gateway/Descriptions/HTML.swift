@@ -140,8 +140,8 @@ struct HTML: Sendable, ExpressibleByStringLiteral {
         [role=alert]{border-left:.25rem solid var(--alert);padding:.5rem .75rem}
         .scroll{overflow-x:auto;max-width:100%;margin:.5rem 0}
         table{border-collapse:collapse;background:var(--card);font-size:.9rem;overflow-wrap:normal}
-        th,td{border:1px solid var(--line);padding:.35rem .6rem;text-align:left;vertical-align:top;white-space:pre-wrap;\
-        max-width:32rem}
+        th,td{border:1px solid var(--line);padding:.35rem .6rem;text-align:left;vertical-align:top;\
+        max-width:32rem}.text{white-space:pre-wrap}
         td{overflow-wrap:break-word}thead th{color:var(--soft);white-space:nowrap}
         """
 }

@@ -33,8 +33,8 @@ struct ValuePage: Sendable {
     }
 
     private var links: HTML {
-        let links = formats.flatMap { [.text(" · "), HTML.link(address(setting: "format", to: $0), $0)] }
-        return .element("nav", [.init("aria-label", "Formats")], ["The same as"] + links)
+        let links = formats.flatMap { [.text(" "), HTML.link(address(setting: "format", to: $0), $0)] }
+        return .element("nav", [.init("aria-label", "Formats")], ["The same as:"] + links)
     }
 
     private func address(setting name: String, to value: String) -> String {
@@ -47,7 +47,7 @@ struct ValuePage: Sendable {
         switch value {
         case .array(let items): list(items, depth)
         case .dictionary(let members): members.isEmpty ? Self.empty : table(of: members, depth)
-        default: .text(Self.text(value))
+        default: .element("div", [.init("class", "text")], [.text(Self.text(value))])
         }
     }
 
@@ -72,7 +72,7 @@ struct ValuePage: Sendable {
             HTML.element(
                 "tr", columns.map { name in .element("td", record[name].map { [content($0, depth + 1)] } ?? []) })
         }
-        return .scrolling(.element("table", .element("thead", head), .element("tbody", rows)))
+        return Self.table(.element("table", .element("thead", head), .element("tbody", rows)), depth)
     }
 
     /// In the order in which the records have them.
@@ -101,10 +101,13 @@ struct ValuePage: Sendable {
                 "tr", .element("th", [.init("scope", "row")], [.text(Self.cut(member.key))]),
                 .element("td", content(member.value, depth + 1)))
         }
-        return .scrolling(.element("table", .element("tbody", rows)))
+        return Self.table(.element("table", .element("tbody", rows)), depth)
     }
 
-    private static let empty = HTML.element("p", "Nothing.")
+    /// A table within a table scrolls with it.
+    private static func table(_ table: HTML, _ depth: Int) -> HTML { depth == 0 ? .scrolling(table) : table }
+
+    private static let empty = HTML.element("div", [.init("class", "note")], ["nothing"])
 
     private static func text(_ value: WireValue) -> String {
         switch value {
