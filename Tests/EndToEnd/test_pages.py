@@ -12,6 +12,7 @@ import tempfile
 import unittest
 import urllib.parse
 
+import browser
 from harness import BUILD, CHEAP_PASSWORDS, DEMO, JSON, ROOT, SAMPLES, START_SECONDS, XML, Gateway, GatewayTest
 
 # What Chrome, Firefox and Safari send when somebody goes to an address.
@@ -179,6 +180,50 @@ class Pages(GatewayTest):
         self.assertEqual(rows, min(total, 500))
         if total > rows:
             self.assertIn(f"{total - rows} more are not shown", page.text)
+
+
+@unittest.skipUnless(browser.program(), "there is no Chromium here")
+class Screens(GatewayTest):
+    """The pages as a browser lays them out, on a phone and on a desk, in light and in dark."""
+
+    PAGES = ("/", "/auth/login?next=/chat/", "/chat/", "/client/", "/plists/sonnets", "/nothing")
+    # By the formula of WCAG 2.2 (relative luminance): every text against the nearest background behind it.
+    CONTRAST = """(() => {
+        const parse = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+        const light = ([r, g, b]) => [r, g, b].map((x) => x / 255).map((x) => x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4)
+            .reduce((sum, x, i) => sum + x * [.2126, .7152, .0722][i], 0);
+        const behind = (element) => {
+            for (let one = element; one; one = one.parentElement) {
+                const color = parse(getComputedStyle(one).backgroundColor);
+                if (color.length === 3 || color[3] === 1) return color;
+            }
+            return [255, 255, 255];
+        };
+        const shown = [...document.body.querySelectorAll("*")].filter((one) => one.offsetParent
+            && [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim()));
+        return Math.min(...shown.map((one) => {
+            const [a, b] = [light(parse(getComputedStyle(one).color)), light(behind(one))].sort((x, y) => y - x);
+            return (a + .05) / (b + .05);
+        }));
+    })()"""
+
+    def test_no_page_is_wider_than_its_screen_and_every_text_can_be_read(self):
+        opened = browser.Browser()
+        self.addCleanup(opened.close)
+        page = opened.person().page()
+        grounds = set()
+        for width in (390, 1280):
+            page.call("Emulation.setDeviceMetricsOverride", width=width, height=844, deviceScaleFactor=1, mobile=width < 400)
+            for scheme in ("light", "dark"):
+                page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+                for path in self.PAGES:
+                    with self.subTest(path=path, width=width, scheme=scheme):
+                        page.go(f"http://127.0.0.1:{self.gateway.port}{path}")
+                        page.until("[...document.body.querySelectorAll('form, section, table, [role=alert]')].some((one) => one.offsetParent)")
+                        self.assertLessEqual(page.run("document.documentElement.scrollWidth"), width)
+                        self.assertGreaterEqual(page.run(self.CONTRAST), 4.5)
+                        grounds.add((scheme, page.run("getComputedStyle(document.body).backgroundColor")))
+        self.assertEqual(len(grounds), 2, "the pages have one look")
 
 
 class LogForm(unittest.TestCase):
