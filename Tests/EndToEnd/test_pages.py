@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 import urllib.parse
 
@@ -250,16 +251,22 @@ class LogForm(unittest.TestCase):
         self.assertRegex(request, r"^\d\d:\d\d:\d\d\.\d{3}Z info +request method=GET path=/plists/sonnets status=200 ")
 
     def test_nothing_a_caller_sends_commands_the_terminal(self):
-        gateway = Gateway("--set", "log.format=text")
+        """Notes to devices of the platform `log` are what a caller wrote, in the log."""
+        gateway = Gateway("--set", "log.format=text", "--set", "push.log=true")
         self.addCleanup(gateway.remove)
-        path = "/x%1b%5b2J%0a%c2%9b31m%7f"
-        gateway.request("GET", path, None, {"Accept": JSON})
-        gateway.send("POST", "/auth/login", {"username": "\u001b[2J\n\u009b", "password": "x"})
+        alice, bob = (gateway.login(name).json()["accessToken"] for name in ("alice", "bob"))
+        gateway.send("POST", "/chat/v1/devices", {"token": "a" * 64, "platform": "log"}, token=bob)
+        room = gateway.send("POST", "/chat/v1/rooms", {"name": "r", "members": ["bob"]}, token=alice).json()["room"]["id"]
+        said = "\u009b2J\n00:00:00.000Z info forged\x7f \"quoted\" \\ \u00e9"
+        self.assertEqual(gateway.send("POST", f"/chat/v1/rooms/{room}/messages", {"text": said}, token=alice).status // 100, 2)
+        end = time.monotonic() + START_SECONDS
+        while "forged" not in gateway.log():
+            self.assertLess(time.monotonic(), end, gateway.log())
+            time.sleep(0.05)
         gateway.stop()
         log = gateway.log_path.read_bytes()
+        self.assertIn('body="alice: \\u{9b}2J\\n00:00:00.000Z info forged\\u{7f} \\"quoted\\" \\\\ \u00e9"'.encode(), log)
         self.assertEqual(re.findall(rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]", log), [])
-        for line in log.splitlines():
-            self.assertRegex(line, rb"^\d\d:\d\d:\d\d")
 
     def test_a_terminal_gets_text_and_a_first_start_says_what_it_loads(self):
         """In a pseudo-terminal, with a new data directory."""
