@@ -39,8 +39,9 @@ build-host: need-build
 	@swift build -c release -j $(JOBS) --product portico
 	@.ci/build-plugins release $(PLUGINS)
 
-check: need-build need-check check-deploy ## format, strictness, imports, arrows, texts; each check proved by sabotage
+check: need-build need-check check-deploy ## format, strictness, imports, arrows, texts, the generated reference; each check proved by sabotage
 	@python3 -B Tests/Checks
+	@.ci/reference
 	@cd Tests/Checks/sabotage && python3 -B -m unittest discover --quiet
 
 check-deploy: need-check

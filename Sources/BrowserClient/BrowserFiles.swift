@@ -6,7 +6,9 @@ public enum BrowserFiles {
     /// `import { connect } from "/client/portico.js"` is all that a page needs.
     public static let all: [PageFile] =
         [
-            PageFile("/client/", .html, PackageResources.index_html),
+            PageFile(
+                "/client/", .html, PackageResources.index_html,
+                entry: .init("Notes", "Your notes, with and without a network.", adapter: "notes")),
             PageFile("/client/notes.css", .style, PackageResources.notes_css),
         ]
         + modules.map { PageFile(PathTemplate(stringLiteral: "/client/\($0.name).js"), .module, $0.bytes) }

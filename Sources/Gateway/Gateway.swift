@@ -129,6 +129,9 @@ public final class Gateway: Sendable {
         _ error: PorticoError, _ request: GatewayRequest, _ presentation: Presentation,
         at endpoint: (any Endpoint)? = nil
     ) -> GatewayResponse {
+        if error.code == .loginRequired, request.isNavigation {
+            return .redirectToSignIn(from: request)
+        }
         var response =
             endpoint?.errorResponse(error, for: request)
             ?? errors.write(error, for: request, presentation: presentation)

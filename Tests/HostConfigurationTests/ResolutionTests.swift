@@ -29,6 +29,19 @@ private func resolve(
         #expect(resolved["http.cors.origins"] == nil)
     }
 
+    @Test func `a default that is not of its kind is an error with the key's name`() throws {
+        let wrong = ConfigurationReference([
+            ConfigurationKey("adapters.notes.limit", .integer(1...10), default: "many", "Of a plugin."),
+            ConfigurationKey("adapters.notes.mode", .choice(["a"]), default: "a", "Of a plugin."),
+        ])
+        let resolved = ResolvedConfiguration.resolve(
+            try YAMLDocument.read("", file: "test.yaml"), reference: wrong, environment: [:], overrides: [],
+            secrets: SecretSource(environment: [:]) { _ in "" })
+        let errors = #expect(throws: ConfigurationErrors.self) { try resolved.get() }
+        #expect(errors?.description.contains("The default of adapters.notes.limit is not of its kind.") == true)
+        #expect(errors?.description.contains("adapters.notes.mode") == false)
+    }
+
     @Test func `the environment lies over the file, and the command line over both`() throws {
         let yaml = "http: {port: 1, corsMaxAge: 1s}\nadapters: {users: {access: login}}"
         let resolved = try resolve(

@@ -23,7 +23,10 @@ final class ODataAdapter: Adapter {
         let operations = ServiceOperationTable(context.serviceOperations)
         for configuration in configurations {
             let seed = ServiceSeed(configuration, records: context.records, now: context.clock.now())
-            try await seed.loadIfEmpty()
+            let loaded = try await seed.loadIfEmpty()
+            if loaded > 0 {
+                context.log.info("seed loaded", ["service": .text(configuration.name), "records": .count(loaded)])
+            }
             let service = ODataService(
                 configuration: configuration,
                 documents: ServiceDocuments(configuration.model, isSearched: !configuration.searched.isEmpty),

@@ -50,10 +50,11 @@ struct SignInPageEndpoint: Endpoint {
         answers: [(.ok, .document(mediaType: "text/html"))])
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        if request.caller.sessionCookie != nil {
-            return GatewayResponse(page: SignedInPage(name: request.caller.principal.displayName).html, isPrivate: true)
-        }
         let next = request.request.target["next"].flatMap { LocalPath($0) } ?? .front
+        if request.caller.sessionCookie != nil {
+            let page = SignedInPage(name: request.caller.principal.displayName, next: next)
+            return GatewayResponse(page: page.html, isPrivate: true)
+        }
         return SignInForm(accounts: accounts).page(for: request.request, next: next)
     }
 }

@@ -4,6 +4,7 @@ import HTTPTypes
 /// `GET /`: what is served here, for people.
 struct FrontPageEndpoint: Endpoint {
     let adapters: [ServedAdapter]
+    let pages: [PageFile]
     let version: String
 
     let properties = EndpointProperties(name: "frontPage", access: .public, effect: .reads)
@@ -14,22 +15,48 @@ struct FrontPageEndpoint: Endpoint {
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         var sections: [HTML] = []
         for served in adapters { sections.append(await section(served)) }
-        return GatewayResponse(page: page(sections))
+        let principal = request.caller.principal
+        return GatewayResponse(
+            page: page([entries].compactMap(\.self) + sections, principal), isPrivate: !principal.isAnonymous)
     }
 
-    private func page(_ sections: [HTML]) -> HTML {
+    private func page(_ sections: [HTML], _ principal: Principal) -> HTML {
         HTML.document(
             title: "Portico",
             body: [
                 .element("h1", "Portico"),
                 .element(
                     "p", "One gateway for every backend behind it: each resource in JSON, property lists and XML."),
-            ] + sections + [
+                .element("p", account(principal)),
+                .element("div", [.init("class", "cards")], sections),
                 .element(
-                    "nav", .link(SignInPage.path, "Sign in"), .text(" · "),
-                    .link("/openapi.json", "OpenAPI description"), .text(" · "), .link("/health/ready", "Health"),
-                    .text(" · Version \(version)"))
+                    "nav", [.init("aria-label", "About this gateway")],
+                    [
+                        .link("/openapi.json", "OpenAPI description"), .text(" · "), .link("/health/ready", "Health"),
+                        .text(" · Version \(version)"),
+                    ]),
             ])
+    }
+
+    private func account(_ principal: Principal) -> [HTML] {
+        guard !principal.isAnonymous else { return [.link(SignInPage.path, "Sign in")] }
+        return [
+            .text("You are signed in as \(principal.displayName). "), .link(SignInPage.path, "Sign out"),
+        ]
+    }
+
+    /// Pages whose adapter is not served are not there.
+    private var entries: HTML? {
+        let items = pages.compactMap { page -> HTML? in
+            guard let entry = page.entry, adapters.contains(where: { $0.declaration.name == entry.adapter }) else {
+                return nil
+            }
+            return .element("li", .link(page.path.description, entry.title), .text(" — \(entry.summary)"))
+        }
+        guard !items.isEmpty else { return nil }
+        return .element(
+            "section", [.init("class", "first")],
+            [.element("h2", "To try"), .element("p", "Pages that work in this browser."), .element("ul", items)])
     }
 
     /// An adapter whose listings fail is listed without them; the page is for finding one's way when things break too.

@@ -9,6 +9,7 @@ struct ErrorWriter: Sendable {
 
     func write(_ error: PorticoError, for request: GatewayRequest, presentation: Presentation) -> GatewayResponse {
         let variant = variant(for: request, presentation: presentation)
+        if variant.isPage { return page(error, for: request) }
         let value = Self.value(error, requestID: request.id, presentation.errors)
         // Texts that every format carries, in dictionaries: no format fails.
         let body = (try? variant.format.write(value)) ?? []
@@ -16,6 +17,14 @@ struct ErrorWriter: Sendable {
             error.code.status,
             headers: [.contentType: variant.mediaType, .vary: ResponseEncoder.vary, .cacheControl: "no-store"],
             body: body)
+        if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
+        return response
+    }
+
+    private func page(_ error: PorticoError, for request: GatewayRequest) -> GatewayResponse {
+        let page = ErrorPage(error: error, requestID: request.id, path: LocalPath(request.target.text))
+        var response = GatewayResponse(page: page.html, status: error.code.status, isPrivate: true)
+        response.headers[.vary] = ResponseEncoder.vary
         if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
         return response
     }

@@ -11,6 +11,8 @@ final class NegotiatedVariants: Sendable {
         let override: String?
         let defaultFormat: String
         let textXMLMeansPlist: Bool
+        /// Whether the answer may be a page for people: to reads only.
+        let mayBePage: Bool
 
         /// Longer ones are no habit of anybody.
         var isShort: Bool {

@@ -36,6 +36,7 @@ struct ResponseEncoder: Sendable {
         status: HTTPResponse.Status = .ok, validators: Validators?, isDone: Bool = false
     ) throws(PorticoError) -> GatewayResponse {
         var variant = try choice(for: request, presentation: presentation)
+        if variant.isPage { return page(value, to: request, status: status, validators, variant) }
         let bytes: [UInt8]
         do {
             bytes = try encode(value, as: variant.format, presentation: presentation, shape: shape)
@@ -59,19 +60,23 @@ struct ResponseEncoder: Sendable {
         let query = NegotiatedVariants.Question(
             accept: request.headers.text(.accept), acceptEncoding: request.headers.text(.acceptEncoding),
             override: overlooksQuery ? nil : request.target["format"], defaultFormat: presentation.defaultFormat,
-            textXMLMeansPlist: presentation.textXMLIsPropertyList)
+            textXMLMeansPlist: presentation.textXMLIsPropertyList,
+            mayBePage: !request.isPartOfBatch && (request.method == .get || request.method == .head))
         return try negotiated.variant(query) { () throws(PorticoError) in try agree(query, presentation) }
     }
 
     private func agree(
         _ query: NegotiatedVariants.Question, _ presentation: Presentation
     ) throws(PorticoError) -> ResponseVariant {
-        do {
-            let chosen = try formats(presentation).answer(accept: query.accept, override: query.override)
-            return ResponseVariant(
-                format: chosen.format, mediaType: chosen.mediaType.description,
-                coding: ContentCoding.negotiate(query.acceptEncoding))
+        let formats = formats(presentation)
+        let coding = ContentCoding.negotiate(query.acceptEncoding)
+        let page = query.mayBePage && query.override == nil ? PagePreference(accept: query.accept) : nil
+        do throws(NegotiationFailure) {
+            let chosen = try formats.answer(accept: query.accept, override: query.override)
+            if let page, page.precedes(chosen.range) { return Self.page(coding) }
+            return ResponseVariant(format: chosen.format, mediaType: chosen.mediaType.description, coding: coding)
         } catch {
+            if page != nil { return Self.page(coding) }
             throw PorticoError(error)
         }
     }
@@ -81,6 +86,22 @@ struct ResponseEncoder: Sendable {
         let others = catalogue.formats.filter { $0.name.text != presentation.defaultFormat }
         let preferred = catalogue.formats.filter { $0.name.text == presentation.defaultFormat }
         return RouteFormats(preferred + others, textXMLMeansPlist: presentation.textXMLIsPropertyList)
+    }
+
+    private static func page(_ coding: ContentCoding?) -> ResponseVariant {
+        ResponseVariant(format: JSONFormat(), mediaType: HTML.mediaType, coding: coding, isPage: true)
+    }
+
+    private func page(
+        _ value: WireValue, to request: GatewayRequest, status: HTTPResponse.Status, _ validators: Validators?,
+        _ variant: ResponseVariant
+    ) -> GatewayResponse {
+        let page = ValuePage(value: value, target: request.target, formats: catalogue.formats.map(\.name.text))
+        var response = GatewayResponse(page: page.html, status: status)
+        response.headers[.vary] = Self.vary
+        compress(Array(page.html.text.utf8), variant.coding, into: &response)
+        label(&response, validators, variant: variant.name)
+        return response
     }
 
     private func encodedOtherwise(_ value: WireValue) -> (format: any WireFormat, bytes: [UInt8])? {

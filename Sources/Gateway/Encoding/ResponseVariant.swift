@@ -5,9 +5,12 @@ struct ResponseVariant: Sendable {
     let format: any WireFormat
     let mediaType: String
     let coding: ContentCoding?
+    /// A page for people in the format's place (``ValuePage``).
+    var isPage = false
 
     /// Tells variants apart in entity tags and in the answer cache.
     var name: String {
-        coding.map { "\(format.name)-\($0.rawValue)" } ?? format.name.text
+        let name = isPage ? "page" : format.name.text
+        return coding.map { "\(name)-\($0.rawValue)" } ?? name
     }
 }

@@ -10,14 +10,34 @@ extension GatewayResponse {
         self.init(
             status,
             headers: [
-                .contentType: "text/html; charset=utf-8", .cacheControl: isPrivate ? "no-store" : "no-cache",
+                .contentType: HTML.mediaType, .cacheControl: isPrivate ? "no-store" : "no-cache",
                 .contentSecurityPolicy: HTML.contentSecurityPolicy, .referrerPolicy: "same-origin",
                 .crossOriginOpenerPolicy: "same-origin", .xFrameOptions: "DENY",
             ], body: Array(page.text.utf8))
     }
 }
 
+extension GatewayResponse {
+    /// A person who needs a sign-in gets the page for it, and comes back to where they were.
+    static func redirectToSignIn(from request: GatewayRequest) -> GatewayResponse {
+        let next = LocalPath(request.target.text) ?? .front
+        return GatewayResponse(
+            .seeOther,
+            headers: [
+                .location: SignInPage.address(leadingTo: next), .cacheControl: "no-store", .vary: ResponseEncoder.vary,
+            ])
+    }
+}
+
 extension GatewayRequest {
+    /// A browser that goes to an address, for a person to look at: it names pages before anything else.
+    var isNavigation: Bool {
+        guard method == .get || method == .head, !isPartOfBatch, headers[.authorization] == nil,
+            let ranges = MediaRange.list(headers[.accept] ?? ""), let first = ranges.first
+        else { return false }
+        return first.type.essence == "text/html" && first.quality > 0
+    }
+
     /// A browser that sent a form and shows the answer to a person.
     var isSentByForm: Bool {
         let type = headers[.contentType].flatMap { MediaType($0) }?.essence

@@ -5,6 +5,10 @@ import Identity
 struct SignInPage: Sendable {
     static let path = "/auth/login"
 
+    static func address(leadingTo next: LocalPath) -> String {
+        next == .front ? path : "\(path)?next=\(PercentEncoding.encode(next.text))"
+    }
+
     /// Sent back with the form (``SignInForm``).
     let token: Secret
     let next: LocalPath
@@ -15,7 +19,8 @@ struct SignInPage: Sendable {
     var providers: [ProviderName] = []
 
     var html: HTML {
-        .document(title: "Sign in", body: [.element("h1", "Sign in")] + [alert, form, elsewhere].compactMap(\.self))
+        .document(
+            title: "Sign in", body: [.element("h1", "Sign in"), purpose, alert, form, elsewhere].compactMap(\.self))
     }
 
     private var elsewhere: HTML? {
@@ -29,6 +34,11 @@ struct SignInPage: Sendable {
             providers.map { provider in
                 .element("li", .link("/auth/oidc/\(provider)/login?return=\(back)", "Sign in with \(provider)"))
             })
+    }
+
+    private var purpose: HTML? {
+        guard next != .front else { return nil }
+        return .element("p", [.init("class", "note")], [.text("Then you go on to \(next.text).")])
     }
 
     private var alert: HTML? {
@@ -62,13 +72,14 @@ struct SignInPage: Sendable {
 /// What the sign-in page shows to whoever is signed in.
 struct SignedInPage: Sendable {
     let name: String
+    let next: LocalPath
 
     var html: HTML {
         .document(
             title: "Signed in",
             body: [
-                .element("h1", "Signed in"), .element("p", .text("You are signed in as \(name).")), form,
-                .element("nav", .link("/", "What is served here")),
+                .element("h1", "Signed in"), .element("p", .text("You are signed in as \(name).")),
+                .element("p", .link(next.text, next == .front ? "What is served here" : "Go on to \(next.text)")), form,
             ])
     }
 

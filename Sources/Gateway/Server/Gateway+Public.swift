@@ -25,15 +25,16 @@ extension Gateway {
             + SyncRoutes(sync: sync, services: services, identity: identity).routes()
             + feeds.routes(services, identity)
             + Self.providerRoutes(accounts)
-            + settings.pages.map { Route(.get, $0.path, PageFileEndpoint($0)) }
             + Self.ownRoutes(adapters, services, settings, readiness, description, itself)
+        let files = (PageFile.icons + settings.pages).map { Route(.get, $0.path, PageFileEndpoint($0)) }
         self.init(
-            routes: try RouteTable(routes),
+            routes: try RouteTable(routes + files),
             authenticator: IdentityAuthenticator(
                 identity: identity, cookie: settings.cookie, allowsBasic: settings.allowsBasic),
             guardian: CSRFProtection(identity: identity),
             cors: CrossOrigin(origins: settings.origins, maxAge: settings.preflightMaxAge),
             services: services, errors: ErrorWriter(answers: services.answers), log: log)
+        // Without the files of pages: they are no operations.
         var openAPI = OpenAPI(catalogue: services.catalogue, version: settings.version)
         description.set(OpenAPIEndpoint.response(try services.catalogue.json.write(openAPI.document(routes))))
         itself.set(self)
@@ -71,7 +72,7 @@ extension Gateway {
         _ description: DeferredValue<GatewayResponse>, _ itself: DeferredValue<Gateway>
     ) -> [Route] {
         [
-            Route(.get, "/", FrontPageEndpoint(adapters: adapters, version: settings.version)),
+            Route(.get, "/", FrontPageEndpoint(adapters: adapters, pages: settings.pages, version: settings.version)),
             Route(.get, "/health/live", LiveEndpoint()),
             Route(.get, "/health/ready", ReadyEndpoint(readiness: readiness)),
             Route(.get, "/openapi.json", OpenAPIEndpoint(text: description)),

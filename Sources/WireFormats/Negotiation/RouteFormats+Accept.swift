@@ -50,10 +50,13 @@ extension RouteFormats {
 
     /// Types like `application/vnd.example+json` that a range names and a format's suffix covers. The answer is of the
     /// general format and says so: nobody has checked that it keeps the named one's rules.
+    ///
+    /// Not for XML: a type such as `application/xhtml+xml` is a vocabulary with elements of its own, which generic XML
+    /// never is. Browsers name it before `application/xml`.
     private func suffixed(_ ranges: [MediaRange]) -> [Representation] {
         let known = representations
         return ranges.compactMap { range in
-            guard let suffix = range.type.structuredSuffix,
+            guard let suffix = range.type.structuredSuffix, suffix != FormatName.xml.text,
                 !known.contains(where: { range.matches($0.type) }),
                 let format = formats.first(where: { $0.structuredSuffix == suffix })
             else { return nil }

@@ -22,7 +22,7 @@ struct Reference: ParsableCommand {
     private static let heading = """
         # Configuration reference
 
-        Printed by `portico reference`. A configuration is YAML; over it comes the environment (`PORTICO_` and the key in
+        Printed by `portico reference`; `make check` compares. A configuration is YAML; over it comes the environment (`PORTICO_` and the key in
         upper snake case: `http.corsMaxAge` is `PORTICO_HTTP_CORS_MAX_AGE`), over that `--set key=value`, lists as
         `[a,b]`. An unknown key is an error with its place and a suggestion; `portico check --config FILE` finds all of
         them at once. `*` stands for a name of your own.

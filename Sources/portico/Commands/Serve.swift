@@ -1,3 +1,4 @@
+import AdapterKit
 import ArgumentParser
 import Foundation
 import Gateway
@@ -24,11 +25,18 @@ struct Serve: AsyncParsableCommand {
         let signals = ProcessSignals()
         DescriptorLimit.raise()
         let plan = try options.load()
-        let output = LogOutput(.standardError)
+        let output = LogOutput(.standardError, form: LogForm(plan.settings.logFormat, for: .standardError))
         defer { output.flush() }
         let level = Logger.Level(plan.settings.logLevel)
         LoggingSystem.bootstrap { _ in JSONLogHandler(level: level, output: output) }
         let logger = Logger(label: "portico")
+        logger.info(
+            "configuration loaded",
+            metadata: [
+                "adapters": .string(plan.adapters.map(\.declaration.name.text).joined(separator: ", ")),
+                "configuration": .string(options.file), "data": .string(plan.settings.dataDirectory.path),
+                "plugins": .string(plan.plugins.joined(separator: ", ")),
+            ])
         GatewayServer.limitEventLoops(to: Processors.allowed)
         let host = try await Host(plan, acceptsStore: acceptStore, logger: logger)
         let listener = try Listener(plan.settings)

@@ -1,6 +1,7 @@
 import Logging
 
-/// One JSON object a line: time, level, message, and the metadata as members in the order of their names.
+/// One line for each event: time, level, message, and the metadata as members in the order of their names, in the form
+/// of the output.
 ///
 /// Our own handler: swift-log's stream handler writes a format that no log collector parses.
 struct JSONLogHandler: LogHandler {

@@ -1,12 +1,19 @@
 import Logging
 
-/// Lines of the log on their way to the file, each a JSON object whose members come in the order of their adding.
+/// Lines of the log on their way to the file, whose members come in the order of their adding. In JSON each is an
+/// object; as text, time, level and message, then `key=value` for each member that is not empty.
 ///
 /// They are written as bytes into one buffer: a gateway that is busy logs more lines than anything else it does.
 struct LogLines {
     private(set) var bytes: [UInt8] = []
+    let form: LogForm
+
+    init(_ form: LogForm) {
+        self.form = form
+    }
 
     mutating func open(_ time: [UInt8], _ level: Logger.Level, _ message: String) {
+        guard form == .json else { return openText(time, level, message) }
         write("{\"time\":\"")
         bytes.append(contentsOf: time)
         bytes.append(UInt8(ascii: "\""))
@@ -16,11 +23,13 @@ struct LogLines {
 
     /// The key needs no escape.
     mutating func add(_ key: StaticString, _ value: some StringProtocol) {
+        guard form == .json else { return addText("\(key)", value) }
         name(key)
         quote(value)
     }
 
     mutating func add(_ key: StaticString, _ number: Int64) {
+        guard form == .json else { return addText("\(key)", "\(number)") }
         name(key)
         bytes.append(UInt8(ascii: "\""))
         write(number)
@@ -28,13 +37,14 @@ struct LogLines {
     }
 
     mutating func add(named key: String, _ value: String) {
+        guard form == .json else { return addText(key, value) }
         bytes.append(UInt8(ascii: ","))
         quote(key)
         bytes.append(UInt8(ascii: ":"))
         quote(value)
     }
 
-    mutating func close() { write("}\n") }
+    mutating func close() { write(form == .json ? "}\n" : "\n") }
 
     /// The buffer stays: the next lines need it again.
     mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
@@ -88,5 +98,43 @@ struct LogLines {
 
     private static func needsEscape(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+}
+
+/// A line as text, for people at a terminal.
+extension LogLines {
+    /// The time of day in UTC: who watches knows the day.
+    private mutating func openText(_ time: [UInt8], _ level: Logger.Level, _ message: String) {
+        bytes.append(contentsOf: time.drop { $0 != UInt8(ascii: "T") }.dropFirst())
+        bytes.append(UInt8(ascii: " "))
+        bytes += level.rawValue.utf8
+        for _ in level.rawValue.utf8.count..<9 { bytes.append(UInt8(ascii: " ")) }
+        // Messages are constant texts of this program.
+        writeText(message, quoted: false)
+    }
+
+    private mutating func addText(_ key: String, _ value: some StringProtocol) {
+        guard !value.isEmpty else { return }
+        bytes.append(UInt8(ascii: " "))
+        writeText(key, quoted: false)
+        bytes.append(UInt8(ascii: "="))
+        let isPlain = value.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=") }
+        writeText(value, quoted: !isPlain)
+    }
+
+    /// What a terminal would take for a command (C0, DEL and C1 of ECMA-48) is written as an escape, so that nothing a
+    /// caller sends moves the cursor, begins a line or changes a title.
+    private mutating func writeText(_ text: some StringProtocol, quoted: Bool) {
+        if quoted { bytes.append(UInt8(ascii: "\"")) }
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
+            case 0x0A: bytes += "\\n".utf8
+            case ..<0x20, 0x7F..<0xA0: bytes += "\\u{\(String(scalar.value, radix: 16))}".utf8
+            case 0x22 where quoted: bytes += "\\\"".utf8
+            case 0x5C where quoted: bytes += "\\\\".utf8
+            default: bytes += Unicode.UTF8.encode(scalar) ?? Unicode.UTF8.encodedReplacementCharacter
+            }
+        }
+        if quoted { bytes.append(UInt8(ascii: "\"")) }
     }
 }

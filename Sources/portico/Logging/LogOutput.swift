@@ -13,17 +13,18 @@ final class LogOutput: Sendable {
     static let longestWait = 256 << 10
 
     private struct State {
-        var lines = LogLines()
+        var lines: LogLines
         var clock = LogClock()
         var isFlushDue = false
     }
 
     private let file: FileHandle
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let queue = DispatchQueue(label: "portico.log")
 
-    init(_ file: FileHandle) {
+    init(_ file: FileHandle, form: LogForm) {
         self.file = file
+        state = Mutex(State(lines: LogLines(form)))
     }
 
     func write(_ level: Logger.Level, _ message: String, _ members: (inout LogLines) -> Void) {

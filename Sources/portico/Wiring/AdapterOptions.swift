@@ -1,5 +1,6 @@
 import AdapterKit
 import HostConfiguration
+import ValueTree
 
 extension ConfigurationOption {
     /// How the option is written in the configuration.
@@ -17,6 +18,21 @@ extension ConfigurationOption {
         case .choice(let choices): .choice(choices)
         case .list(let item): .list(of: kind(of: item))
         default: .text
+        }
+    }
+}
+
+extension WireValue {
+    /// As one would write it in the configuration; nil for what has no such form.
+    var configurationText: String? {
+        switch self {
+        case .bool(let flag): return String(flag)
+        case .int64(let number): return String(number)
+        case .string(let text): return text
+        case .array(let items):
+            let texts = items.compactMap(\.configurationText)
+            return texts.count == items.count ? "[\(texts.joined(separator: ", "))]" : nil
+        default: return nil
         }
     }
 }

@@ -9,10 +9,11 @@ struct DemoAccounts {
         self.accounts = accounts
     }
 
-    func create(in identity: Identity) async throws {
+    func create(in identity: Identity, log: Log) async throws {
         for account in accounts where try await identity.administration.account(named: account.name) == nil {
             try await identity.administration.addAccount(
                 NewAccount(account.name, roles: account.roles, password: account.password), by: .system)
+            log.info("demo account created", ["account": .text("\(account.name)")])
         }
     }
 }

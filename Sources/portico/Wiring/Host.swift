@@ -72,7 +72,7 @@ struct Host {
             administrationOf: adapters, store: store, identity: identity, sync: sync, upkeep: upkeep,
             settings: settings.gateway,
             readiness: readiness, clock: SystemClock(), log: log)
-        try await DemoAccounts(settings.demoAccounts).create(in: identity)
+        try await DemoAccounts(settings.demoAccounts).create(in: identity, log: log)
         let start = AdapterStart(
             store: store, identity: identity, feeds: feeds, push: push.sender,
             serviceOperations: adapters.flatMap(\.adapter.serviceOperations),

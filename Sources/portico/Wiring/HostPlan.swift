@@ -19,13 +19,17 @@ struct HostPlan {
 
     let settings: HostSettings
     let adapters: [PlannedAdapter]
+    /// Paths of the plugin libraries that were loaded.
+    let plugins: [String]
 
     /// Throws ``ConfigurationErrors`` and ``Refusal``.
     init(
         _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String, data: String
     ) throws {
         let secrets = SecretSource(environment: environment) { try String(contentsOfFile: $0, encoding: .utf8) }
-        let modules = try PluginPlan(root, overrides: overrides, directory: directory, secrets: secrets).modules()
+        let pluginPlan = try PluginPlan(root, overrides: overrides, directory: directory, secrets: secrets)
+        let modules = try pluginPlan.modules()
+        plugins = pluginPlan.paths
         let resolved = try ResolvedConfiguration.resolve(
             root, reference: HostReference.reference(for: modules), environment: environment, overrides: overrides,
             secrets: secrets

@@ -167,6 +167,9 @@ enum HostReference {
     private static let other = [
         ConfigurationKey(
             "log.level", .choice(LogLevel.allCases.map(\.rawValue)), default: "info", "The least level logged."),
+        ConfigurationKey(
+            "log.format", .choice([LogForm.automatic] + LogForm.allCases.map(\.rawValue)), default: LogForm.automatic,
+            "`text`: lines for people; `json`: an object a line, for collectors; `auto`: text on a terminal."),
         ConfigurationKey("log.access", .flag, default: "true", "Whether every request is logged."),
         ConfigurationKey("store.kind", .choice(["sqlite"]), default: "sqlite", "The database."),
         ConfigurationKey("store.path", .text, default: "portico.sqlite", "The database file, in the data directory."),
@@ -245,6 +248,11 @@ enum HostReference {
                 "adapters.\(name).portal", .text,
                 "Of `identity.providers`, the portal whose systems it calls in its callers' names."),
             ConfigurationKey("adapters.\(name).access", .access, "Who may call it."),
-        ] + options.map { ConfigurationKey("adapters.\(name).\($0.path)", $0.kind, $0.summary) }
+        ]
+            + options.map {
+                ConfigurationKey(
+                    "adapters.\(name).\($0.path)", $0.kind, default: $0.defaultValue.flatMap(\.configurationText),
+                    $0.summary)
+            }
     }
 }

@@ -23,6 +23,8 @@ struct HostSettings {
     let storeProbe: Duration
     let loadsSampleData: Bool
     let logLevel: LogLevel
+    /// A name of ``LogForm``, or ``LogForm/automatic``.
+    let logFormat: String
     let logsAccess: Bool
     let stopDeadline: Duration
     let adapters: AdapterLimits
@@ -52,6 +54,7 @@ struct HostSettings {
         storeProbe = values.duration("store.probe")
         loadsSampleData = values.flag("store.sampleData")
         logLevel = LogLevel(rawValue: values.text("log.level")) ?? .info
+        logFormat = values.text("log.format")
         logsAccess = values.flag("log.access")
         stopDeadline = values.duration("http.deadlines.stop")
         adapters = AdapterLimits(values)

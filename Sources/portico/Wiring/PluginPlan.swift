@@ -6,7 +6,7 @@ import PluginHost
 /// The adapters that a configuration can name: the built-in ones, and those of the plugins it loads. Plugins come first
 /// of all, because the keys below `adapters` depend on them.
 struct PluginPlan {
-    private let paths: [String]
+    let paths: [String]
 
     init(_ root: ConfigurationNode, overrides: [String], directory: String, secrets: SecretSource) throws {
         let reference = ConfigurationReference([HostReference.plugins])

@@ -15,9 +15,15 @@ struct SampleData {
     /// One transaction, so that a first start that is interrupted leaves nothing half-loaded.
     func load() async throws {
         for entity in served.declaration.entities where try await records.count(nil, in: entity.name) > 0 { return }
-        let changes = try served.adapter.sampleRecords().flatMap { sample in
+        let samples = try served.adapter.sampleRecords().filter { !$0.records.isEmpty }
+        guard !samples.isEmpty else { return }
+        served.log.info(
+            "loading sample records",
+            ["entities": .text(samples.map { "\($0.entity) \($0.records.count)" }.joined(separator: ", "))])
+        let changes = samples.flatMap { sample in
             sample.records.map { RecordChange(sample.entity, .create(nil, $0)) }
         }
-        if !changes.isEmpty { _ = try await records.apply(changes) }
+        _ = try await records.apply(changes)
+        served.log.info("sample records loaded", ["records": .count(changes.count)])
     }
 }

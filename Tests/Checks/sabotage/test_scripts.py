@@ -69,6 +69,40 @@ class TestPackages(Scripts):
         self.assertIn("no time left for: swift build", said)
 
 
+class ConfigurationReference(Scripts):
+    """`make check` holds docs/configuration.md against what the program prints."""
+
+    def setUp(self):
+        super().setUp()
+        self.shop.stand_in("swift", "true")
+        self.document = self.shop.root / "docs/configuration.md"
+        program = self.shop.root / ".build/debug/portico"
+        for path in (self.document, program):
+            path.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\n[ \"$1\" = reference ] && echo '| `http.port` | 0 to 65535 |'\n")
+        program.chmod(0o755)
+
+    def test_a_document_that_is_what_the_program_prints_passes(self):
+        self.document.write_text("| `http.port` | 0 to 65535 |\n")
+        self.assertEqual((0, ""), self.shop.run(".ci/reference"))
+
+    def test_a_row_that_differs_fails_and_is_renewed_on_demand(self):
+        self.document.write_text("| `http.port` | a number |\n")
+        code, said = self.shop.run(".ci/reference")
+        self.assertEqual(1, code)
+        self.assertIn("+| `http.port` | 0 to 65535 |", said)
+        self.assertIn(".ci/reference --write", said)
+        self.assertEqual(0, self.shop.run(".ci/reference", "--write")[0])
+        self.assertEqual(0, self.shop.run(".ci/reference")[0])
+
+    def test_a_program_that_does_not_build_fails(self):
+        self.document.write_text("| `http.port` | 0 to 65535 |\n")
+        self.shop.stand_in("swift", "echo broken; exit 1")
+        code, said = self.shop.run(".ci/reference")
+        self.assertEqual(1, code)
+        self.assertIn("broken", said)
+
+
 class Run(Scripts):
     def test_a_failing_step_ends_the_run(self):
         self.shop.stand_in("make", 'echo "made $1"; [ "$1" != check ]')

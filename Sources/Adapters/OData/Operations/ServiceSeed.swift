@@ -21,10 +21,11 @@ struct ServiceSeed: Sendable {
         self.now = now
     }
 
-    func loadIfEmpty() async throws {
-        guard configuration.seed != nil else { return }
-        for entity in configuration.entities where try await records.count(nil, in: entity.name) > 0 { return }
-        try await load()
+    /// How many records were loaded.
+    func loadIfEmpty() async throws -> Int {
+        guard configuration.seed != nil else { return 0 }
+        for entity in configuration.entities where try await records.count(nil, in: entity.name) > 0 { return 0 }
+        return try await load()
     }
 
     /// Everything away, the seed in again, in one transaction.
@@ -39,13 +40,15 @@ struct ServiceSeed: Sendable {
                 query.start = .after(next)
             }
         }
-        try await load(after: changes)
+        _ = try await load(after: changes)
     }
 
-    private func load(after removals: ChangeSet = ChangeSet()) async throws {
+    /// How many changes that were.
+    private func load(after removals: ChangeSet = ChangeSet()) async throws -> Int {
         var changes = removals
         if let path = configuration.seed { try add(try Self.document(path), to: &changes) }
         if !changes.changes.isEmpty { _ = try await records.apply(changes.changes) }
+        return changes.changes.count
     }
 
     private static func document(_ path: String) throws -> WireDictionary {

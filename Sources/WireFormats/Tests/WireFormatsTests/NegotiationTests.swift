@@ -63,6 +63,8 @@ private let feed = RouteFormats([plist, BinaryPropertyListFormat(), JSONFormat()
             ("text/html, */*;q=0.1", "json application/json"),
             ("application/json;odata=verbose;q=0.5;ext=1, text/html", "json application/json"),
             ("application/problem+json", "json application/json"),
+            ("application/xhtml+xml, application/json;q=0.9", "json application/json"),
+            ("image/svg+xml, */*;q=0.1", "json application/json"),
             (" , application/xml ,, ", "xml application/xml"),
             (
                 "application/json;q=0.5, application/json;odata=verbose;q=1, application/xml;q=0.7",
@@ -74,7 +76,10 @@ private let feed = RouteFormats([plist, BinaryPropertyListFormat(), JSONFormat()
         #expect("\(answer.format.name) \(answer.mediaType)" == expected)
     }
 
-    @Test(arguments: ["text/html", "application/json;q=0", "*/*;q=0", "image/*", "application/vnd.x+yaml"])
+    @Test(arguments: [
+        "text/html", "application/json;q=0", "*/*;q=0", "image/*", "application/vnd.x+yaml", "application/xhtml+xml",
+        "application/atom+xml", "image/svg+xml;q=0.5",
+    ])
     func `no match lists what there is`(field: String) {
         #expect(throws: NegotiationFailure.notAcceptable(all.map(\.mediaTypeWritten))) {
             try resource.answer(accept: field)
