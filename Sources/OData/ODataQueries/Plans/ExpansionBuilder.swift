@@ -199,7 +199,11 @@ struct ExpansionBuilder {
         }
         let target = outer.reader.model.structured(written.cast ?? written.navigation.target)
         let goesOn = isStar ? target?.navigation.isEmpty == false : target?.navigation(written.navigation.name) != nil
-        guard left > 1, goesOn else { return nil }
+        guard left > 1 else { return nil }
+        guard goesOn else {
+            if isStar { return nil }
+            throw QueryProblem("\(written.navigation.name) does not lead to itself: there are no $levels.", at: range)
+        }
         let others = written.item.options.filter { if case .levels = $0.form { false } else { true } }
         let option = QueryOption(.levels(.number(String(left - 1))), nameRange: range, range: range)
         let own = written.item.path.segments.filter { $0.name?.name == written.navigation.name }
