@@ -199,6 +199,8 @@ class Generator:
             else:
                 text = self.one(*own)
                 column = quoted(text)
+                # In a concat, values of one name are of one kind.
+                name = f"D{number}" if KINDS[text] == "day" and method != "countdistinct" else name
             made.append((f"{text} with {method} as {name}", sql.format(column), name))
         return made
 
