@@ -62,6 +62,9 @@ fuzz: need-build ## a fuzzer for every reader, transcoding and conversion, FUZZ_
 fuzz-requests: need-build need-test build ## damaged requests of every kind against the release build for SECONDS (7200): no end, no silence, no 500
 	@PORTICO_BUILD=$(CURDIR)/.build/release nice -n 15 python3 -B Tests/RequestFuzzing --seconds $(or $(SECONDS),7200) $(if $(SEED),--seed $(SEED))
 
+odata-sql: need-build need-test ## REQUESTS (10000) generated aggregations and expansions of OData against SQL, of SEED
+	@PORTICO_ODATA_SQL=$(or $(REQUESTS),10000) PORTICO_ODATA_SQL_SEED=$(or $(SEED),4012) .ci/test-end-to-end test_odata_sql
+
 soak: need-build need-test simulate kills ## long fault tests: half an hour of mixed load, kills of store and gateway, sync simulated
 	@PORTICO_KILLS=100 PORTICO_SOAK=$(SOAK_SECONDS) .ci/test-end-to-end test_crash test_soak
 

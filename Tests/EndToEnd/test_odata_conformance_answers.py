@@ -69,6 +69,26 @@ class Answers(ReferenceTest):
         for wrong in ("$top=-1", "$skip=x", "$count=maybe", "$filter=", "$orderby=Price sideways", "$unknown=1", "$top=1&$top=2"):
             self.refused(f"Products?{wrong}")
 
+    def test_a_null_for_what_the_service_computes_is_ignored(self):
+        made = self.product("Computed", ID=None, CreatedAt=None, Version=None)
+        self.assertTrue(made["ID"] and made["CreatedAt"])
+        self.assertEqual(made["Version"], 1)
+        path = f"Products({made['ID']})"
+        self.request("PATCH", path, {"Rating": 3, "Version": None, "CreatedAt": None}, 200, Prefer="return=representation")
+        now = self.get(path).json()
+        self.assertEqual((now["Rating"], now["Version"], now["CreatedAt"]), (3, 2, made["CreatedAt"]))
+        self.request("POST", "Products", {"Name": None, "Price": 1}, 400)
+
+    def test_an_empty_segment_is_no_part_of_a_path(self):
+        for path in ("/Products", "//", "/$metadata", "Products//$count"):
+            answer = self.gateway.get("/odata/v4/reference/" + path)
+            self.assertIn(answer.status, (400, 404), path)
+        self.assertEqual(self.gateway.get("/odata/v4/reference").status, 200)
+
+    def test_a_reference_system_is_a_text_in_the_models_json(self):
+        model = self.get("$metadata?$format=json").json()["ComplianceService"]
+        self.assertEqual(model["Product"]["Location"]["$SRID"], "4326")
+
     def test_methods_that_a_resource_does_not_have(self):
         for method, path in [
             ("DELETE", "Products"), ("PUT", "Products"), ("POST", "$metadata"), ("DELETE", ""), ("DELETE", "Company"),

@@ -88,7 +88,7 @@ class Hierarchy(GatewayTest):
         self.assertEqual(set(support["Transformations"]), taken)
         self.assertTrue(support["From"])
         self.values("Sales?$apply=aggregate(Amount with sum from BranchID with max as Most)")
-        self.values("Sales?$apply=groupby((rollup(BranchID),rollup(Branch/AboveID)),aggregate($count as N))")
+        self.values("Sales?$apply=groupby((rollup(null,BranchID),rollup(null,Branch/AboveID)),aggregate($count as N))")
 
     def test_functions_tell_where_a_node_is(self):
         def found(call):

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import re
 import unittest
 import urllib.parse
 import xml.etree.ElementTree as ElementTree
@@ -231,6 +232,23 @@ class Reading(Version2Test):
         prices = sorted((p["Price"] for p in self.rows("Products", REFERENCE)), reverse=True)
         self.assertEqual([p["Price"] for p in top], prices[:2])
         self.failure("GetTopProducts?count='x'", 400, REFERENCE)
+        laptops = self.rows("GetTopProducts?count=9&category='Electronics'", REFERENCE)
+        self.assertEqual({p["Category"]["__deferred"]["uri"].rsplit("/", 1)[-1] for p in laptops}, {"Category"})
+
+    def test_the_model_has_the_parameters_of_all_overloads(self):
+        text = self.gateway.get(REFERENCE + "$metadata").text()
+        declared = {
+            name: re.findall(r'<Parameter Name="(\w+)"', body)
+            for name, body in re.findall(r'<FunctionImport Name="(\w+)"[^>]*>(.*?)</FunctionImport>', text, re.DOTALL)}
+        self.assertEqual(set(declared["GetTopProducts"]), {"count", "category"})
+        self.assertEqual(set(declared["Calculate"]), {"value", "a", "b"})
+
+    def test_a_slash_behind_a_raw_value_is_taken(self):
+        product = self.rows("Products?$top=1&$select=Name", REFERENCE)[0]
+        path = "/" + product["__metadata"]["uri"].split("/", 3)[3]
+        self.assertEqual(self.gateway.get(path + "/Name/$value/").text(), product["Name"])
+        for wrong in ("/Name/$value//", "/Name/$value/x", "/Name/"):
+            self.assertIn(self.gateway.get(path + wrong).status, (400, 404), wrong)
 
     def test_a_media_entity_tells_what_its_bytes_are(self):
         headers = {"Content-Type": "image/webp", "Slug": "Seal", "Accept": JSON, "X-Requested-With": "X"}

@@ -35,7 +35,7 @@ import Testing
     @Test func `sub-totals, joined results, the best`() async throws {
         #expect(
             try await rows(
-                "Students?$apply=groupby((rollup(SchoolID)),aggregate($count as N))&$orderby=N desc,SchoolID")
+                "Students?$apply=groupby((rollup(null,SchoolID)),aggregate($count as N))&$orderby=N desc,SchoolID")
                 == [[.null, 4], [1, 2], [.null, 1], [2, 1]])
         #expect(
             try await rows(
@@ -48,6 +48,63 @@ import Testing
             try await rows("Students?$apply=topcount(3,ID)/aggregate(ID with min as Least)") == [[2]])
         #expect(
             try await rows("Students?$apply=compute(ID mul 2 as Twice)/aggregate(Twice with sum as Sum)") == [[20]])
+    }
+
+    // By name: what a row lacks is not null in it.
+    @Test(
+        arguments: [
+            (
+                "rollup(SchoolID,ID)", "aggregate($count as N)",
+                [
+                    ["ID": 1, "N": 1, "SchoolID": 1], ["ID": 2, "N": 1, "SchoolID": 1],
+                    ["ID": 3, "N": 1, "SchoolID": 2], ["ID": 4, "N": 1, "SchoolID": .null],
+                    ["N": 1, "SchoolID": .null], ["N": 1, "SchoolID": 2], ["N": 2, "SchoolID": 1],
+                ]
+            ),
+            (
+                "rollup(null,SchoolID)", "aggregate($count as N)",
+                [["N": 1, "SchoolID": .null], ["N": 1, "SchoolID": 2], ["N": 2, "SchoolID": 1], ["N": 4]]
+            ),
+            (
+                "SchoolID,rollup(School/Name,Active)", "aggregate($count as N)/filter(N gt 1)",
+                [["N": 2, "School/Name": "North", "SchoolID": 1]]
+            ),
+            (
+                "rollup(Places)", "aggregate($count as N)/filter(N gt 1)",
+                [["Active": true, "N": 2]]
+            ),
+        ] as [(String, String, [[String: WireValue]])])
+    func `a rollup has the levels that it names, and no row has a property of a finer one`(
+        levels: String, then: String, expected: [[String: WireValue]]
+    ) async throws {
+        let request = "Students?$apply=groupby((\(levels)),\(then))"
+        var next: String? = ""
+        var found: [[String: WireValue]] = []
+        let school = try await School()
+        while let token = next {
+            let page = try await school.page(request + (token.isEmpty ? "" : "&$skiptoken=\(token)"), pageSize: 1)
+            found += page.rows.map { row in
+                var told: [String: WireValue] = [:]
+                for (position, column) in page.shape.columns.enumerated()
+                where column.isVisible && column.presence.map({ row.values[$0] == .bool(true) }) ?? true {
+                    told[column.name] = row.values[position]
+                }
+                return told
+            }
+            next = page.next
+        }
+        #expect(found.map(Self.text).sorted() == expected.map(Self.text).sorted())
+    }
+
+    @Test(
+        arguments: ["rollup(Active)", "rollup(null)", "rollup(Nope)", "rollup(Tree)", "rollup(SchoolID,Nope)"])
+    func `a rollup of one property is none`(levels: String) async throws {
+        let school = try await School()
+        #expect(throws: QueryProblem.self) { try school.plan("Students?$apply=groupby((\(levels)))") }
+    }
+
+    private static func text(_ row: [String: WireValue]) -> String {
+        row.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
     }
 
     @Test func `the largest that reach a sum or a share, and rows that come twice`() async throws {
@@ -63,7 +120,8 @@ import Testing
                 try await school.column("ID", "Students?$apply=\(step)&$orderby=ID") == expected.map { .int64($0) },
                 "\(step)")
         }
-        #expect(try await rows("Students?$apply=groupby((rollup(Active)))") == [[.null], [.null], [false], [true]])
+        #expect(
+            try await rows("Students?$apply=groupby((rollup(null,Active)))").count == 4)
         #expect(
             try await rows("Students?$apply=groupby((Active),aggregate($count as N)/filter(N gt 1)/top(2))") == [
                 [true, 2]
@@ -179,7 +237,7 @@ import Testing
                 ]
             ),
             (
-                "Students?$apply=groupby((rollup(Active)),toppercent(60,ID)/aggregate(ID with sum as S))&$orderby=S,Active",
+                "Students?$apply=groupby((rollup(null,Active)),toppercent(60,ID)/aggregate(ID with sum as S))&$orderby=S,Active",
                 [[false, 2], [.null, 3], [true, 4], [.null, 7]]
             ),
             (

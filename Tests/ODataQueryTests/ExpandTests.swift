@@ -60,6 +60,77 @@ import Testing
         #expect(throws: QueryProblem.self) { try school.plan("Schools?$expand=*($levels=max)") }
     }
 
+    @Test(
+        arguments: [
+            ("aggregate($count as N)", [[["N": 2]], [["N": 1]], [["N": 0]]]),
+            (
+                "groupby((Active),aggregate($count as N))",
+                [[["Active": false, "N": 1], ["Active": true, "N": 1]], [["Active": .null, "N": 1]], []]
+            ),
+            ("filter(ID gt 1)/aggregate(ID with sum as S);$filter=S gt 2", [[], [["S": 3]], []]),
+            ("groupby((ID));$orderby=ID desc;$top=1;$count=true", [[["ID": 2]], [["ID": 3]], []]),
+            ("groupby((ID));$skip=1", [[["ID": 2]], [], []]),
+            ("groupby((ID));$compute=ID mul 2 as D;$select=D", [[["D": 2], ["D": 4]], [["D": 6]], []]),
+            ("topcount(1,ID)/groupby((Name))", [[["Name": "Bob"]], [["Name": .null]], []]),
+        ] as [(String, [[[String: WireValue]]])])
+    func `what is applied to what is expanded is applied for each row by itself`(
+        options: String, expected: [[[String: WireValue]]]
+    ) async throws {
+        let page = try await School().page("Schools?$expand=Students($apply=\(options))")
+        let found = try page.rows.map { row in
+            let found = try #require(row.expanded("Students", page.shape))
+            return found.rows.rows.map { row in
+                var told: [String: WireValue] = [:]
+                for column in found.shape.columns where column.isVisible {
+                    told[column.name] = row.value(column.name, found.shape)
+                }
+                return told
+            }
+        }
+        #expect(found == expected)
+        if options.contains("$count=true") {
+            #expect(page.rows.map { $0.expanded("Students", page.shape)?.rows.count } == [2, 1, 0])
+        }
+    }
+
+    @Test func `it is applied to linked entities and below other levels, and expanded further`() async throws {
+        let school = try await School()
+        let page = try await school.page(
+            "Students?$expand=Friends($apply=filter(ID gt 1);$expand=School($expand=Students($apply=aggregate(ID with max as Last))))"
+        )
+        #expect(try ids(page, "Friends") == [[2, 3], [], [], []])
+        let friends = try #require(page.rows[0].expanded("Friends", page.shape))
+        let above = try #require(friends.rows.rows[1].expanded("School", friends.shape))
+        let students = try #require(above.rows.rows[0].expanded("Students", above.shape))
+        #expect(students.rows.rows.map { $0.value("Last", students.shape) } == [3])
+    }
+
+    @Test(arguments: [
+        "Schools?$expand=Students($apply=aggregate(Nope with sum as X))",
+        "Schools?$expand=Students($apply=groupby((Nope)))",
+        "Schools?$expand=Students($apply=aggregate($count as N);$select=Nope)",
+        "Schools?$expand=Students($apply=identity;$levels=2)", "Students?$expand=School($apply=identity)",
+        "Students?$expand=School($top=0)", "Students?$expand=School($skip=1)", "Students?$expand=School($count=true)",
+        "Students?$expand=School($orderby=ID)", "Students?$select=Marks($top=1)",
+        "Students?$select=Home($filter=Zip eq 1)",
+        "Students?$select=Home($select=City($top=1))", "Students?$select=Home($select=City;$count=true)",
+        "Students?$select=School($select=Name)", "Students?$select=School/Name", "Students?$select=Nope.Nope",
+        "Students?$apply=identity&$select=Home($select=City)", "Students?$apply=identity&$compute=1 as Name",
+        "Students?$apply=aggregate($count as N)&$search=x",
+    ])
+    func `no option is passed over`(request: String) async throws {
+        let school = try await School()
+        #expect(throws: QueryProblem.self) { try school.plan(request) }
+    }
+
+    @Test func `what follows an expansion's own transformations is not tracked, and a search behind them searches`()
+        async throws
+    {
+        let school = try await School()
+        #expect(try school.tracked("Schools?$expand=Students($apply=aggregate($count as N))") == nil)
+        #expect(try await school.column("ID", "Students?$apply=filter(ID lt 3)&$search=Bob") == [2])
+    }
+
     @Test func `references and counts are less than entities`() async throws {
         let school = try await School()
         let page = try await school.page("Schools?$expand=Students/$count")

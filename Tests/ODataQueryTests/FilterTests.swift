@@ -37,7 +37,8 @@ import Testing
             ("now() gt 2001-01-01T00:00:00Z", [1, 2, 3, 4]), ("ID in (1,2,3,4,1,2,3,4,1,2,3,4)", [1, 2, 3, 4]),
             ("Height eq NaN", []), ("Height ne NaN", [1, 2, 3, 4]), ("Height lt INF", [1, 2, 4]), ("State eq 2", [3]),
             ("GPA eq 31e-1", [1, 2]), ("ID lt 99999999999999999999", [1, 2, 3, 4]), ("ID ne 2.5", [1, 2, 3, 4]),
-            ("@a eq ID&@a=2", [2]), ("Name eq @b", [3]),
+            ("@a eq ID&@a=2", [2]), ("ID in ()", []), ("not (Name in ())", [1, 2, 3, 4]), ("null in ( )", []),
+            ("Name eq @b", [3]),
         ] as [(String, [Int64])])
     func `finds what the specification says`(filter: String, expected: [Int64]) async throws {
         let school = try await School()

@@ -43,6 +43,8 @@ struct School {
             <Property Name="Marks" Type="Collection(Edm.Int32)"/><Property Name="Active" Type="Edm.Boolean"/>
             <NavigationProperty Name="School" Type="S.School" Partner="Students"><ReferentialConstraint Property="SchoolID" ReferencedProperty="ID"/></NavigationProperty>
             <NavigationProperty Name="Friends" Type="Collection(S.Student)"/>
+            <Annotation Term="Aggregation.LeveledHierarchy" Qualifier="Places"><Collection>
+              <PropertyPath>Active</PropertyPath><PropertyPath>SchoolID</PropertyPath></Collection></Annotation>
             <Annotation Term="Aggregation.RecursiveHierarchy" Qualifier="Circle"><Record>
               <PropertyValue Property="NodeProperty" PropertyPath="ID"/>
               <PropertyValue Property="ParentNavigationProperty" NavigationPropertyPath="Friends"/></Record></Annotation>

@@ -49,7 +49,8 @@ struct ImportRows: Sendable {
             do {
                 try add(row, table, service, &changes)
             } catch let error as PorticoError {
-                throw PorticoError(error.code, error.message, target: "rows[\(position)].\(error.target ?? "")")
+                let told = ImportedRow(model: service.model).explained(error, row, table.type)
+                throw PorticoError(told.code, told.message, target: "rows[\(position)].\(told.target ?? "")")
             }
         }
         if !changes.changes.isEmpty { _ = try await records.apply(changes.changes) }
@@ -97,9 +98,44 @@ struct ImportRows: Sendable {
     }
 }
 
-/// A row of a file whose values are all texts, as CSV has them: each is taken for what its property is.
+/// A row of a file whose values are all texts, as CSV has them: each is taken for what its property is. SQLite's own forms
+/// of dates and truth values are read too.
 struct ImportedRow {
+    /// Characters of a refused value that an error tells.
+    private static let toldCharacters = 40
+
     let model: EntityDataModel
+
+    /// The error with the value at fault and the form that is wanted, where it is about a property's value.
+    func explained(_ error: PorticoError, _ row: WireValue, _ type: StructuredType) -> PorticoError {
+        guard let name = error.target, let property = type.property(name), let value = row[name], !value.isNull,
+            let form = form(property.type)
+        else { return error }
+        let text = value.stringValue ?? value.decimalValue.map { "\($0)" } ?? value.boolValue.map { "\($0)" }
+        guard let text else { return error }
+        let told = text.count > Self.toldCharacters ? "\(text.prefix(Self.toldCharacters))…" : text
+        return PorticoError(error.code, "\(error.message) \"\(told)\" is not \(form).", target: name)
+    }
+
+    private func form(_ type: TypeReference) -> String? {
+        guard !type.isCollection, let primitive = model.primitive(behind: type.type) else { return nil }
+        if case .enumeration = type.type { return "one of its members" }
+        if let range = primitive.integerRange {
+            return "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        }
+        switch primitive {
+        case .boolean: return "true, false, 1 or 0"
+        case .decimal, .double, .single: return "a number like 12.5 that it holds"
+        case .date: return "a day like 2024-01-31"
+        case .dateTimeOffset: return "an instant like 2024-01-31T10:30:00Z or 2024-01-31 10:30:00, which is UTC"
+        case .timeOfDay: return "a time like 10:30:00"
+        case .duration: return "a duration like PT1H30M"
+        case .guid: return "an identifier like 01234567-89ab-cdef-0123-456789abcdef"
+        case .binary: return "bytes in base64url"
+        case .string: return "a text that it holds"
+        default: return nil
+        }
+    }
 
     func typed(_ row: WireValue, _ type: StructuredType) -> WireValue {
         guard case .dictionary(let members) = row else { return row }
@@ -111,12 +147,32 @@ struct ImportedRow {
     }
 
     private func value(_ value: WireValue, _ type: TypeReference) -> WireValue {
-        guard case .string(let text) = value, !type.isCollection else { return value }
-        switch model.primitive(behind: type.type) {
-        case .boolean: return text == "true" ? true : text == "false" ? false : value
+        guard !type.isCollection else { return value }
+        let primitive = model.primitive(behind: type.type)
+        if primitive == .boolean, let number = value.int64Value, 0...1 ~= number { return .bool(number == 1) }
+        guard case .string(let text) = value else { return value }
+        switch primitive {
+        case .boolean: return Self.truthValues[text.lowercased()].map(WireValue.bool) ?? value
+        case .dateTimeOffset: return .string(Self.instant(text))
+        case .date: return .string(text.hasSuffix(" 00:00:00") ? String(text.dropLast(9)) : text)
         case .byte, .sByte, .int16, .int32, .int64: return Int64(text).map(WireValue.int64) ?? value
         case .double, .single: return Double(text).map(WireValue.double) ?? value
         default: return value
         }
+    }
+
+    private static let truthValues = ["true": true, "false": false, "1": true, "0": false]
+
+    /// `2024-01-31`, `2024-01-31 10:30[:00[.5]]` and the same with `T`, which SQLite means in UTC; others as they are.
+    private static func instant(_ text: String) -> String {
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else { return text }
+        guard bytes.count > 10 else { return text + "T00:00:00Z" }
+        guard bytes[10] == UInt8(ascii: " ") || bytes[10] == UInt8(ascii: "T") else { return text }
+        let (day, rest) = (text.prefix(10), text.dropFirst(11))
+        guard let zone = rest.firstIndex(where: { "Zz+-".contains($0) }) else {
+            return "\(day)T\(rest)\(rest.utf8.count == 5 ? ":00" : "")Z"
+        }
+        return "\(day)T\(rest[..<zone])\(rest[zone...])"
     }
 }

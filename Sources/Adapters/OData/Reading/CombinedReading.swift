@@ -16,6 +16,7 @@ struct CombinedReading: Sendable {
 
     func crossJoin(_ sources: [String]) async throws -> MountResponse {
         try ResourceHandler.only(["GET"], request)
+        try OptionRules(request).checkCombined()
         for source in sources where tables[source] == nil {
             throw PorticoError(.recordNotFound, "There is no entity set \(source).", target: source)
         }
@@ -38,6 +39,7 @@ struct CombinedReading: Sendable {
     /// One set after the other, in the order of their names.
     func all(_ type: WrittenName?) async throws -> MountResponse {
         try ResourceHandler.only(["GET"], request)
+        try OptionRules(request).checkCombined()
         let sets = try sets(type)
         let reading = CollectionReading(handler)
         let walk = try MultiSetPaging(sets, options: request.target.options, pageSize: reading.pageSize, handler.runner)

@@ -34,6 +34,8 @@ struct EntityPayload: Sendable {
                 try control(String(member.key[..<at]), String(member.key[member.key.index(after: at)...]), member.value)
             } else if let property = type.property(member.key) {
                 guard property.type.type != .primitive(.stream) else { continue }
+                // Of what the service computes, every value is ignored; a null is one that its type may not have.
+                if member.value.isNull, property.annotations.isTagged(CoreTerm.computed) { continue }
                 values[property.name] = try reader.value(member.value, property.type, at: property.name)
             } else if let navigation = type.navigation(member.key) {
                 try navigate(navigation, member.value)

@@ -25,15 +25,21 @@ struct CSVReader {
 
     /// All rows, the header's first. Throws `request.malformed` with the line.
     static func read(_ bytes: [UInt8]) throws(PorticoError) -> [Row] {
-        guard String(validating: bytes, as: UTF8.self) != nil else {
-            throw PorticoError(.requestMalformed, "The file is not UTF-8.")
-        }
+        let isText = String(validating: bytes, as: UTF8.self) != nil
         var reader = CSVReader(bytes: bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes)
         var rows: [Row] = []
         while reader.position < reader.bytes.count {
             let row = try reader.row()
+            if !isText, let column = row.fields.firstIndex(where: { $0.contains("\u{FFFD}") }) {
+                let header = rows.first?.fields ?? []
+                let name = header.indices.contains(column) ? " (\(header[column]))" : ""
+                throw PorticoError(
+                    .requestMalformed,
+                    "Line \(row.line), column \(column + 1)\(name): these bytes are no text in UTF-8.")
+            }
             if row.fields != [""] { rows.append(row) }
         }
+        guard isText else { throw PorticoError(.requestMalformed, "The file is not UTF-8.") }
         return rows
     }
 

@@ -22,6 +22,7 @@ public enum AggregationTerm {
     public static let namespace = "Org.OData.Aggregation.V1"
     public static let applySupportedDefaults = "\(namespace).ApplySupportedDefaults"
     public static let recursiveHierarchy = "\(namespace).RecursiveHierarchy"
+    public static let leveledHierarchy = "\(namespace).LeveledHierarchy"
 }
 
 /// Terms of SAP's vocabularies, and those of OASIS that say what SAP's attributes of version 2 say.

@@ -80,7 +80,9 @@ enum JSONSchemaWriter {
                 members["$Nullable"] = true
             }
         }
-        copy(["UnderlyingType", "MaxLength", "Precision", "Scale", "Unicode", "SRID"], element, to: &members)
+        copy(["UnderlyingType", "MaxLength", "Precision", "Scale", "Unicode"], element, to: &members)
+        // A text even where it is a number (CSDL JSON 4.01, section 7.2.6).
+        if let reference = element["SRID"] { members["$SRID"] = .string(reference) }
         if let standard = element["DefaultValue"] { members["$DefaultValue"] = .string(standard) }
         JSONAnnotationWriter.add(element, to: &members)
         return members

@@ -13,22 +13,22 @@ struct AppliedLevel {
     func level(
         _ transformations: [Transformation], _ source: RelationSource, _ place: EntityPlace, where base: RowExpression?
     ) throws(QueryProblem) -> LevelPlan {
-        try level(transformations, of: AppliedRows(source: source, condition: base, content: .entities(place)))
+        try level(
+            try rows(transformations, of: AppliedRows(source: source, condition: base, content: .entities(place))))
     }
 
-    func level(_ transformations: [Transformation], of start: AppliedRows) throws(QueryProblem) -> LevelPlan {
+    /// What the transformations make, and the options behind them.
+    func rows(_ transformations: [Transformation], of start: AppliedRows) throws(QueryProblem) -> AppliedRows {
         var rows = try applier.settled(try applier.apply(transformations, to: start))
-        for item in options.compute {
-            let meaning = try reader.read(item.expression, on: rows.ground)
-            rows.computed.append(AppliedRows.Column(path: [item.name], meaning: meaning))
-        }
+        if let search = options.search { rows = try applier.searched(rows, search.expression) }
+        rows = try applier.computed(rows, options.compute)
         if let filter = options.filter {
             rows.condition = reader.both(rows.condition, try reader.condition(filter, on: rows.ground))
         }
         if !options.order.isEmpty { rows.order = try applier.order(options.order, on: rows.ground) }
         // Entities are columns where there is no one set that the rows are of.
         if case .columns = rows.content, !rows.joined.isEmpty { rows = applier.flattened(rows) }
-        return try level(rows)
+        return rows
     }
 
     func level(_ rows: AppliedRows) throws(QueryProblem) -> LevelPlan {
@@ -56,6 +56,8 @@ struct AppliedLevel {
             // All columns together tell rows apart, as far as they differ.
             order += columns.filter { $0.meaning.type.map { reader.model.kind(of: $0) != .tree } ?? true }
                 .map { RowOrder($0.meaning.expression) }
+            // A column may be null in one row and absent in another.
+            order += columns.compactMap(\.presence).map { RowOrder($0) }
         }
         for column in rows.columns {
             let isVisible = selected?.contains(column.path.joined(separator: "/")) ?? true
@@ -92,6 +94,11 @@ struct AppliedLevel {
         guard let items = options.select else { return nil }
         var names: Set<String> = []
         for item in items {
+            guard item.options.isEmpty else {
+                throw QueryProblem(
+                    "Behind $apply, properties are selected without options.", at: item.path.range,
+                    kind: .notSupported)
+            }
             if case .star? = item.path.segments.first?.form { return nil }
             let name = Grouping.names(item.path).joined(separator: "/")
             _ = try reader.read(Expression(.path(item.path), item.path.range), on: rows.ground)

@@ -100,8 +100,11 @@ struct AppliedRows {
 }
 
 extension [AppliedRows.Column] {
-    /// All that can be ordered.
-    var tieBreak: [RowOrder] { filter { $0.meaning.type?.hasOrder ?? true }.map { RowOrder($0.meaning.expression) } }
+    /// All that can be ordered, and whether it is there.
+    var tieBreak: [RowOrder] {
+        filter { $0.meaning.type?.hasOrder ?? true }.map { RowOrder($0.meaning.expression) }
+            + compactMap(\.presence).map { RowOrder($0) }
+    }
 }
 
 extension TypeReference {

@@ -15,7 +15,7 @@ extension Applier {
             spread = try rollup.spread(spread)
         }
         var results: [AppliedRows] = []
-        for set in Self.sets(elements) {
+        for set in try sets(elements) {
             // Without properties a node's rows are transformed as they are.
             let isWhole = set.isEmpty && !rollups.isEmpty && !then.isEmpty
             var result = isWhole ? try apply(then, to: spread) : try grouped(spread, by: set, then)
@@ -25,21 +25,39 @@ extension Applier {
         return results.count == 1 ? results[0] : try united(results)
     }
 
-    /// Every combination of the levels of each `rollup`, with the properties that stand alone.
-    private static func sets(_ elements: [GroupingElement]) -> [[MemberPath]] {
+    /// Every combination of the levels of each `rollup`, with the properties that stand alone (section 3.2.3.2).
+    private func sets(_ elements: [GroupingElement]) throws(QueryProblem) -> [[MemberPath]] {
         var sets: [[MemberPath]] = [[]]
         for element in elements {
             switch element {
             case .property(let path): sets = sets.map { $0 + [path] }
             case .rollup(let written):
-                // `rollup(null,…)` names the grand total, which is there anyway.
-                let paths = written.first.map(Grouping.names) == ["null"] ? Array(written.dropFirst()) : written
-                let levels = (0...paths.count).reversed().map { Array(paths.prefix($0)) }
+                let levels = try levels(written)
                 sets = levels.flatMap { level in sets.map { $0 + level } }
             case .rollupRecursive: continue
             }
         }
         return sets
+    }
+
+    /// The finest first. `rollup(null,…)` has the grand total too; a single name is that of a leveled hierarchy.
+    private func levels(_ written: [MemberPath]) throws(QueryProblem) -> [[MemberPath]] {
+        guard written.count == 1, let only = written.first else {
+            let hasTotal = written.first.map(Grouping.names) == ["null"]
+            let paths = hasTotal ? Array(written.dropFirst()) : written
+            return ((hasTotal ? 0 : 1)...paths.count).reversed().map { Array(paths.prefix($0)) }
+        }
+        let names = Grouping.names(only)
+        guard names.count == 1, let type = reader.tables[set]?.type.name,
+            let levels = reader.model.leveledHierarchy(names[0], of: type)
+        else {
+            throw QueryProblem(
+                "rollup takes two levels or more, or the name of a leveled hierarchy.", at: only.range)
+        }
+        let paths = levels.map { level in
+            MemberPath(level.map { PathSegment(.name(WrittenName(nil, $0)), only.range) }, only.range)
+        }
+        return (1...paths.count).reversed().map { Array(paths.prefix($0)) }
     }
 
     /// `then` is applied to each group: most often what narrows it, an aggregate that makes one row of it, and what may

@@ -113,7 +113,7 @@ struct Applier {
         return result
     }
 
-    private func searched(_ rows: AppliedRows, _ search: SearchExpression) throws(QueryProblem) -> AppliedRows {
+    func searched(_ rows: AppliedRows, _ search: SearchExpression) throws(QueryProblem) -> AppliedRows {
         guard case .entities(let place) = rows.content else {
             throw QueryProblem("Only entities are searched.", kind: .notSupported)
         }
@@ -123,7 +123,7 @@ struct Applier {
         return result
     }
 
-    private func computed(_ rows: AppliedRows, _ items: [ComputeItem]) throws(QueryProblem) -> AppliedRows {
+    func computed(_ rows: AppliedRows, _ items: [ComputeItem]) throws(QueryProblem) -> AppliedRows {
         var result = try settled(rows)
         for item in items {
             try checkNew(item, in: result)

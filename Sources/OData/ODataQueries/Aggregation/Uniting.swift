@@ -42,15 +42,14 @@ extension Applier {
         }
     }
 
-    /// All rows, each with every column that one of them has; null where it lacks it. `inOrder`: one part after the other,
-    /// each in its own order, and a row has the columns of its part alone.
+    /// All rows, each with the columns of its part alone. `inOrder`: one part after the other, each in its own order.
     func united(_ parts: [AppliedRows], inOrder: Bool = false) throws(QueryProblem) -> AppliedRows {
         var columns: [AppliedRows.Column] = []
         for column in parts.flatMap(\.columns) where !columns.contains(where: { $0.path == column.path }) {
             columns.append(column)
         }
         let nested = try collections(of: parts)
-        let presences = inOrder ? columns.map { Presence(of: $0.path, in: parts) } : []
+        let presences = columns.map { Presence(of: $0.path, in: parts) }
         let places = inOrder ? places(parts) : []
         let relations = parts.enumerated().map { number, part in
             let own = part.columns
@@ -64,7 +63,7 @@ extension Applier {
         let outputs = columns.enumerated().map { position, column in
             var output = AppliedRows.Column(
                 path: column.path, meaning: TypedExpression(.output(name, owners + position), column.meaning.type))
-            if inOrder, !presences[position].isEverywhere {
+            if !presences[position].isEverywhere {
                 output.presence = .output(name, next)
                 next += 1
             }

@@ -91,7 +91,7 @@ extension LevelPlan {
         guard relation.window == nil, relation.condition?.isOfItsRow ?? true else { return false }
         guard relation.columns.allSatisfy(\.isOfItsRow) else { return false }
         return expansions.allSatisfy { expansion in
-            guard case .entities = expansion.content else { return false }
+            guard case .entities = expansion.content, expansion.made == nil else { return false }
             return expansion.level.isIndependent
         }
     }

@@ -20,8 +20,8 @@ extension CrossJoinQuery {
             tables: tables, numbering: SourceNumbering(), aliases: options.aliases, now: now)
         let applier = Applier(
             reader: reader, limits: limits, depth: 0, set: "Collection(Edm.ComplexType)", sources: [:])
-        let level = try AppliedLevel(applier: applier, options: options).level(
-            options.apply ?? [], of: try rows(tables, reader))
+        let applied = AppliedLevel(applier: applier, options: options)
+        let level = try applied.level(try applied.rows(options.apply ?? [], of: try rows(tables, reader)))
         let prepared = PreparedQuery(
             level: level, limits: limits, top: options.top, skip: options.skip,
             readsClock: reader.numbering.readsClock)

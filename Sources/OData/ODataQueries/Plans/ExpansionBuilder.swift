@@ -71,6 +71,7 @@ struct ExpansionBuilder {
         }
         let navigation = written.navigation
         let options = try options()
+        if let apply = options.apply { return try applied(apply, options, &list) }
         var linked = try outer.reader.linked(navigation, from: outer.place, range)
         let relation = try relation(range)
         let links = belonging(linked, relation, &list)
@@ -92,6 +93,32 @@ struct ExpansionBuilder {
             property: navigation.name, relation: relation, owner: outer.place.table,
             isCollection: navigation.isCollection, content: written.content, level: level, near: links.near,
             far: links.far)
+    }
+
+    /// `$apply` among the options: carried out for each row's entities by itself.
+    private func applied(
+        _ transformations: [Transformation], _ options: CollectedOptions, _ list: inout ColumnList
+    ) throws(QueryProblem) -> ExpansionPlan {
+        let (navigation, range) = (written.navigation, written.item.path.range)
+        guard options.levels == nil else {
+            throw QueryProblem("What $apply has made is not expanded again.", at: range, kind: .notSupported)
+        }
+        let owned = try OwnedRows(navigation, cast: written.cast, from: outer.place, outer.reader, range)
+        let applier = Applier(
+            reader: outer.reader, limits: outer.limits, depth: outer.depth + 1, set: owned.place.table.source,
+            sources: owned.sources)
+        let applied = AppliedLevel(applier: applier, options: options)
+        let rows = try applied.rows(transformations, of: owned.rows)
+        var level = try applied.level(rows)
+        level.relation.columns += rows.owner
+        level.count = level.count.map { counted($0, by: rows.owner) }
+        if options.top != nil || options.skip > 0 {
+            level.relation.window = RowWindow(by: rows.owner, skip: options.skip, limit: options.top)
+        }
+        return ExpansionPlan(
+            property: navigation.name, relation: nil, owner: outer.place.table, isCollection: true,
+            content: written.content, level: level, near: owned.near.map { list.position(of: $0, .string) },
+            far: rows.owner, made: ExpansionPlan.Made(set: applier.set, sources: owned.sources))
     }
 
     private func counting(_ relation: Relation) -> Relation {
@@ -137,9 +164,23 @@ struct ExpansionBuilder {
             throw QueryProblem("Nothing is expanded of references and counts.", at: written.item.path.range)
         }
         if written.content == .references { options.select = [] }
+        if !written.navigation.isCollection, !isStar { try checkSingle() }
         guard let levels = options.levels, let inner = try inner(levels) else { return options }
         options.expand.append(inner)
         return options
+    }
+
+    /// Of one entity there is no part, no order and no number.
+    private func checkSingle() throws(QueryProblem) {
+        for option in written.item.options {
+            switch option.form {
+            case .top, .skip, .orderBy, .count, .apply:
+                throw QueryProblem(
+                    "\(option.form.name ?? "This option") is for collections, and \(written.navigation.name) is one entity.",
+                    at: option.range)
+            default: continue
+            }
+        }
     }
 
     private func inner(_ levels: Levels) throws(QueryProblem) -> ExpandItem? {
@@ -158,7 +199,11 @@ struct ExpansionBuilder {
         }
         let target = outer.reader.model.structured(written.cast ?? written.navigation.target)
         let goesOn = isStar ? target?.navigation.isEmpty == false : target?.navigation(written.navigation.name) != nil
-        guard left > 1, goesOn else { return nil }
+        guard left > 1 else { return nil }
+        guard goesOn else {
+            if isStar { return nil }
+            throw QueryProblem("\(written.navigation.name) does not lead to itself: there are no $levels.", at: range)
+        }
         let others = written.item.options.filter { if case .levels = $0.form { false } else { true } }
         let option = QueryOption(.levels(.number(String(left - 1))), nameRange: range, range: range)
         let own = written.item.path.segments.filter { $0.name?.name == written.navigation.name }

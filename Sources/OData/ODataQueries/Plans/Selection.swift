@@ -29,8 +29,9 @@ struct Selection {
             }
             guard let name = first.name else { break }
             guard name.namespace != nil else { break }
-            // `Namespace.*` and names of operations: which are told is not the data's concern.
-            guard let cast = reader.model.structured(reader.resolved(name)) else { return }
+            guard let cast = reader.model.structured(reader.resolved(name)) else {
+                return try Self.checkOperations(name, first.range, reader.model)
+            }
             guard reader.model.type(cast.name, isA: type) else {
                 throw QueryProblem("\(cast.name) does not derive from \(type).", at: first.range)
             }
@@ -43,6 +44,18 @@ struct Selection {
         try add(name, segments.dropFirst(), item, first.range, type, reader, computed)
     }
 
+    /// `Namespace.*` and names of operations: which are told is not the data's concern, but that they are there.
+    private static func checkOperations(
+        _ name: WrittenName, _ range: SourceRange, _ model: EntityDataModel
+    ) throws(QueryProblem) {
+        let namespace = name.namespace ?? ""
+        let isKnown =
+            name.name == "*"
+            ? model.namespaces.contains(model.aliases[namespace] ?? namespace)
+            : model.operations[model.resolve(QualifiedName(namespace, name.name))] != nil
+        guard isKnown else { throw QueryProblem("The model has no \(name).", at: range) }
+    }
+
     private mutating func add(
         _ name: String, _ rest: ArraySlice<PathSegment>, _ item: SelectItem, _ range: SourceRange,
         _ type: QualifiedName, _ reader: ExpressionReader, _ computed: Set<String>
@@ -52,18 +65,41 @@ struct Selection {
             computed.contains(name) || structured?.navigation(name) != nil || structured?.isOpen == true
         guard let property = structured?.property(name) else {
             guard isKnown else { throw QueryProblem("\(type.name) has no property \(name).", at: range) }
+            guard item.options.isEmpty else {
+                throw QueryProblem("\(name) is selected without options.", at: item.path.range, kind: .notSupported)
+            }
+            if structured?.navigation(name) != nil, let further = rest.first {
+                throw QueryProblem("What \(name) leads to is selected in $expand.", at: further.range)
+            }
             return note(name, nil)
         }
         if !item.options.isEmpty, !property.type.isCollection, !property.type.type.isStructured, rest.isEmpty {
             throw QueryProblem("\(name) is one value and takes no options.", at: SourceRange(range.end, range.end))
         }
         var paths: [[String]] = rest.isEmpty ? [] : [rest.compactMap { $0.name?.name }]
-        for option in item.options {
-            guard case .select(let inner) = option.form else { continue }
-            paths += inner.map { $0.path.segments.compactMap { $0.name?.name } }
-        }
+        paths = try Self.paths(item.options, behind: paths)
         for path in paths { try check(path, property.type, reader, range) }
         note(name, paths.isEmpty || paths.contains([]) ? nil : paths)
+    }
+
+    /// The paths that nested options select behind one, each from the property on. Of the other options none is answered.
+    private static func paths(
+        _ options: [QueryOption], behind paths: [[String]]
+    ) throws(QueryProblem) -> [[String]] {
+        guard let first = options.first else { return paths }
+        guard options.count == 1, case .select(let items) = first.form else {
+            let other = options.first { if case .select = $0.form { false } else { true } } ?? first
+            throw QueryProblem(
+                "Within $select, \(other.form.name ?? "this option") is not answered.", at: other.range,
+                kind: .notSupported)
+        }
+        var selected: [[String]] = []
+        for item in items {
+            let names = item.path.segments.compactMap { $0.name?.name }
+            let own = (paths.isEmpty ? [[]] : paths).map { $0 + names }
+            selected += try Self.paths(item.options, behind: own)
+        }
+        return selected
     }
 
     private func check(

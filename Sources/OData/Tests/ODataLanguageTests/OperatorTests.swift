@@ -15,7 +15,7 @@ import Testing
         ("-a add b", "((- a) add b)"),
         ("-1 add b", "(-1 add b)"),
         ("a in (1) or b", "((a in [1]) or b)"),
-        ("a in (b)", "(a in b)"),
+        ("a in (b)", "(a in b)"), ("a in ()", "(a in [])"), ("a in ( ) and b", "((a in []) and b)"),
         ("A EQ 1 AND B Ne 2", "((A eq 1) and (B ne 2))"),
     ])
     func `operators bind as the specification's table says`(text: String, grouped: String) throws {

@@ -1,3 +1,4 @@
+import AdapterKit
 import ODataLanguage
 import Testing
 
@@ -67,6 +68,47 @@ import Testing
         }
         #expect(first.grouped == "(Name eq 'a b')")
         #expect(second.grouped == "(Name eq 'a+b')")
+    }
+
+    // Each with the same text percent-encoded.
+    @Test(arguments: [
+        "A gt +3", "A eq 1e+3", "A in (+1,-2,+3)", "At gt 2024-01-15T00:00:00+02:00", "A add +1 eq +2.5E+1",
+        "round(+1.5) eq 2", "P eq geography'SRID=4326;Point(+1 -2e+1)'", "E eq Shop.Color'+4'",
+    ])
+    func `a plain plus is a number's or an offset's sign wherever one stands`(text: String) throws {
+        let spaced = text.replacing(" ", with: "%20")
+        let encoded = spaced.replacing("+", with: "%2B")
+        for frame in [
+            "B?$filter=\u{1}", "B?$apply=filter(\u{1})", "B?$expand=C($filter=\u{1})", "B?$compute=\u{1}%20as%20D",
+            "B?%24orderby=\u{1}&%24top=1", "B?$filter=@p&@p=\u{1}",
+        ] {
+            let plain = try RequestTarget(frame.replacing("\u{1}", with: spaced))
+            let same = try RequestTarget(frame.replacing("\u{1}", with: encoded))
+            #expect(Self.outline(plain) == Self.outline(same), "\(frame)")
+        }
+    }
+
+    @Test func `a plain plus is a sign in paths too, and in version 2`() throws {
+        for (plain, version) in [
+            ("Shelves(2024-01-15T00:00:00+02:00)", LanguageVersion.v4), ("Books(+7)", .v4), ("Near(a=+1.5e+3)", .v4),
+            ("Books?$filter=At%20gt%20datetimeoffset'2024-01-15T00:00:00+02:00'", .v2),
+        ] {
+            let encoded = try RequestTarget(plain.replacing("+", with: "%2B"), version: version)
+            #expect(Self.outline(try RequestTarget(plain, version: version)) == Self.outline(encoded))
+        }
+    }
+
+    /// Without where it stands.
+    private static func outline(_ target: RequestTarget) -> WireValue { unplaced(TreeOutline.outline(of: target)) }
+
+    private static func unplaced(_ value: WireValue) -> WireValue {
+        if let items = value.arrayValue { return .array(items.map(unplaced)) }
+        guard let members = value.dictionaryValue else { return value }
+        var kept = WireDictionary()
+        for member in members where !member.key.lowercased().hasSuffix("range") {
+            kept[member.key] = unplaced(member.value)
+        }
+        return .dictionary(kept)
     }
 
     @Test func `queries that forms encode are read as forms mean them`() throws {

@@ -30,15 +30,18 @@ struct Version2Mount: Sendable {
         switch request.plain.target.resource {
         case .service:
             try ResourceHandler.only(["GET"], request.plain)
+            try OptionRules(request.plain).checkDocument()
             let sets = service.tables.model.container.entitySets.filter(\.includedInServiceDocument)
             return Version2Answer(content: .service(sets.map(\.name)))
         case .path(let segments):
             let reader = AddressReader(tables: service.tables, options: request.plain.target.options)
             let find = { try reader.address(segments) }
             let address = try request.plain.cachedQuery?.place(find) ?? find()
+            try OptionRules(request.plain).check(address)
             return try await Version2Handler(service: service, request: request).answer(address)
         case .metadata:
             try ResourceHandler.only(["GET"], request.plain)
+            try OptionRules(request.plain).checkDocument()
             return Version2Answer(content: .raw(service.documents.version2, type: "application/xml;charset=utf-8"))
         case .batch, .entity, .crossJoin, .all:
             throw PorticoError(.recordNotFound, "There is no such resource in this service.")

@@ -89,12 +89,13 @@ extension Parser {
         return left
     }
 
-    /// `listExpr`: literals in parentheses.
+    /// `listExpr`: literals in parentheses, or none.
     private mutating func list() throws(Mismatch) -> Expression {
         let start = at
         try expect("(")
         skipSpace()
         var items: [Expression] = []
+        if skip(")") { return Expression(.list(items), range(from: start)) }
         repeat {
             guard items.count < limits.listMembers else { throw exceeded("at most \(limits.listMembers) members") }
             items.append(try literalExpression())

@@ -1,13 +1,9 @@
 /// Numbers, section 7 of the ABNF.
 extension Parser {
-    /// `SIGN`: in a URL `+` counts only when encoded, since a plain one may mean a space.
+    /// `SIGN`. A plain `+` that means a space is one by now (``RequestTarget/init(_:version:limits:)``).
     mutating func sign() -> String? {
         if skip("-") { return "-" }
-        guard let character = current, character.byte == UInt8(ascii: "+"),
-            character.isEncoded || source.encoding == .plain
-        else { return nil }
-        at += 1
-        return "+"
+        return skip("+") ? "+" : nil
     }
 
     /// `decimalLiteral`, `doubleLiteral`, `singleLiteral` and their values: the exact digits, without a leading `+`.

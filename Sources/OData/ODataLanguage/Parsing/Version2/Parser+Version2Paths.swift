@@ -15,6 +15,8 @@ extension Parser {
                     form = .value
                 }
                 segments.append(PathSegment(form, range(from: start)))
+                // Some clients of version 2 write `$value/`.
+                if case .value = form { _ = skipRaw("/") }
                 return note("the end", at: at)
             }
             try version2Name(into: &segments)

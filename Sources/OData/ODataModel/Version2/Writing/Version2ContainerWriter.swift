@@ -43,22 +43,31 @@ struct Version2ContainerWriter {
         output.end()
     }
 
-    /// The first overload of which version 2 can tell every parameter and the result.
+    /// With the parameters of all overloads of which version 2 can tell every parameter and the result. It has no overloads:
+    /// a parameter that one of them does without may be left out.
     private func write(_ item: OperationImport, method: String, to output: inout XMLOutput) {
         let overloads = (model.operations[item.operation] ?? []).filter { !$0.isBound }
-        guard let operation = overloads.first(where: isTellable) else { return }
+        let tellable = overloads.filter(isTellable)
+        guard let operation = tellable.first else { return }
+        let alike = tellable.filter { $0.result == operation.result }
         output.begin("FunctionImport", [("Name", item.name)])
         if let result = operation.result, let name = resultName(result) { output.attribute("ReturnType", name) }
         if let set = item.entitySet { output.attribute("EntitySet", set) }
         output.attribute("m:HttpMethod", method)
-        for parameter in operation.parameters { write(parameter, to: &output) }
+        var written: Set<String> = []
+        for parameter in alike.flatMap(\.parameters) where written.insert(parameter.name).inserted {
+            let isInAll = alike.allSatisfy { $0.parameters.contains { $0.name == parameter.name } }
+            write(parameter, isOptional: parameter.isOptional || !isInAll, to: &output)
+        }
         output.end()
     }
 
-    private func write(_ parameter: SchemaOperation.Parameter, to output: inout XMLOutput) {
+    private func write(
+        _ parameter: SchemaOperation.Parameter, isOptional: Bool, to output: inout XMLOutput
+    ) {
         guard case .simple(let type) = model.version2Shape(of: parameter.type) else { return }
         output.begin("Parameter", [("Name", parameter.name), ("Type", type.description), ("Mode", "In")])
-        if parameter.isOptional || parameter.type.isNullable { output.attribute("Nullable", "true") }
+        if isOptional || parameter.type.isNullable { output.attribute("Nullable", "true") }
         Version2Facets(parameter.type, model).write(as: type, to: &output)
         output.end()
     }
