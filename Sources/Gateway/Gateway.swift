@@ -93,7 +93,7 @@ public final class Gateway: Sendable {
             let answer = try await CallerIdentity.$current.withValue(Admission.identity(caller, request)) {
                 try await endpoint.respond(to: authenticated)
             }
-            response = services.answers.revalidated(answer, for: request)
+            response = try services.answers.revalidated(answer, for: request)
         } catch {
             let known = PorticoError(unexpected: error)
             failure = known
@@ -118,11 +118,21 @@ public final class Gateway: Sendable {
         if request.method == .options {
             return GatewayResponse(.noContent, headers: [.allow: methods])
         }
-        let error = PorticoError(.methodNotAllowed, "This path does not take \(request.method.rawValue).")
+        let error =
+            request.method.isKnown
+            ? PorticoError(.methodNotAllowed, "This path does not take \(request.method.rawValue).")
+            : PorticoError.methodUnknown
         let segments = request.target.segments
         var response = fail(error, request, routes.presentation(segments), at: routes.endpoint(segments))
         response.headers[.allow] = methods
         return response
+    }
+
+    /// The error response to a request that is not dispatched, in the shape of the contract at its path.
+    func refusal(_ error: PorticoError, of request: GatewayRequest) -> GatewayResponse {
+        let segments = request.target.segments
+        return fail(
+            error, request, routes.presentation(segments), at: routes.endpoint(segments) ?? routes.neighbour(segments))
     }
 
     func fail(
@@ -151,6 +161,16 @@ public final class Gateway: Sendable {
         }
         return response
     }
+}
+
+extension HTTPRequest.Method {
+    private static let known: Set<HTTPRequest.Method> = [
+        .get, .head, .post, .put, .delete, .connect, .options, .trace, .patch,
+    ]
+
+    /// Whether a path that does not take it answers 405; other methods are answered 501 (RFC 9110, section 9.1). MERGE is
+    /// of OData 2.
+    fileprivate var isKnown: Bool { Self.known.contains(self) || rawValue == "MERGE" }
 }
 
 /// What the access log says about a request beyond its line and status.

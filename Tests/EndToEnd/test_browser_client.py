@@ -227,6 +227,28 @@ class Replica(BrowserTest):
         self.assertEqual((self.on_server(made), self.on_server(kept), self.on_server(gone)), ("made", "changed twice", None))
         self.assertEqual(self.page.run("await replica.problems()"), [])
 
+    def test_a_request_that_hangs_without_a_network_ends_when_it_is_back(self):
+        self.replica()
+        self.live()
+        self.page.run("""void (() => {
+            const requests = replica.synchronizer.pushing.requests;
+            const real = requests.fetcher;
+            const never = new AbortController().signal;
+            globalThis.hanging = 0;
+            AbortSignal.timeout = () => never;
+            requests.fetcher = (url, { signal }) => new Promise((_, reject) => {
+                hanging += 1;
+                signal.addEventListener('abort', () => reject(signal.reason));
+            });
+            globalThis.networkReturns = () => { requests.fetcher = real; dispatchEvent(new Event('online')); };
+        })()""")
+        note = self.page.run("await replica.create('notes', { title: 'hung', text: '' })")
+        self.page.until("hanging > 0")
+        self.page.run("void dispatchEvent(new Event('offline'))")
+        self.page.run("networkReturns()")
+        self.all_sent()
+        self.assertEqual(self.on_server(note), "hung")
+
     def test_edits_outlive_the_page(self):
         self.replica()
         self.live()

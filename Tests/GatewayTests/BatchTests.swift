@@ -82,7 +82,7 @@ private func carried(_ answer: BatchAnswer, _ format: any WireFormat) -> BatchAn
 }
 
 @Suite struct AnswersAfterWritesTests {
-    private let answers = ResponseEncoder(catalogue: .standard)
+    private let answers = ResponseEncoder(catalogue: .standard, clock: Epoch())
 
     private func written(_ value: WireValue, _ accept: MediaType, isDone: Bool) throws -> GatewayResponse {
         let request = GatewayRequest(
@@ -135,4 +135,8 @@ private func carried(_ answer: BatchAnswer, _ format: any WireFormat) -> BatchAn
         #expect(throws: Never.self) { try collected.append("X", String(repeating: "a", count: 15)) }
         #expect(throws: HeaderFields.Failure.tooLarge) { try collected.append("", "") }
     }
+}
+
+private struct Epoch: WallClock {
+    func now() -> WireDate { WireDate(secondsSince1970: 0) }
 }

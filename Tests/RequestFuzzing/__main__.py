@@ -7,6 +7,7 @@ are kept below `--keep`, one file each, and told with what the gateway logged. T
 
 import argparse
 import base64
+import collections
 import hashlib
 import pathlib
 import random
@@ -17,6 +18,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "EndToEnd")]
 
+import accounts  # noqa: E402
 import corpus  # noqa: E402
 import exchange  # noqa: E402
 from harness import Gateway  # noqa: E402
@@ -28,11 +30,13 @@ SETTINGS = [
     "--set", "http.deadlines.request=20s", "--set", "log.level=warning",
 ]
 REMEMBERED = 40
+# The share of requests that carry a token.
+SIGNED_IN = 0.9
 
 
 class Run:
     def __init__(self, options):
-        self.options, self.number, self.findings, self.seen, self.statuses = options, 0, [], {}, {}
+        self.options, self.number, self.findings, self.seen, self.statuses = options, 0, [], {}, collections.Counter()
         self.recent, self.late = [], []
         self.plain = self.start(Gateway)
         self.secure = self.start(SecureGateway) if options.http2 else None
@@ -44,7 +48,7 @@ class Run:
         return kind(*SETTINGS)
 
     def sign_in(self):
-        self.token = self.plain.login("alice").json()["accessToken"]
+        self.sessions = {gateway: accounts.Sessions(gateway) for gateway in (self.plain, self.secure) if gateway}
         self.lines = exchange.Plain(self.plain.port)
         self.frames = exchange.Framed(self.secure.port) if self.secure else None
 
@@ -56,12 +60,13 @@ class Run:
 
     def one(self, number):
         call, chance = self.call(number)
-        token = self.token if chance.random() < 0.8 else None
-        if self.frames and chance.random() < 0.15:
-            answer, data = self.frames.send(call, None), exchange.raw(call, None)
-            gateway = self.secure
+        account = chance.choice(accounts.NAMES) if chance.random() < SIGNED_IN else None
+        gateway = self.secure if self.frames and chance.random() < 0.15 else self.plain
+        token = self.sessions[gateway].token(account)
+        data = exchange.raw(call, token)
+        if gateway is self.secure:
+            answer = self.frames.send(call, token)
         else:
-            data, gateway = exchange.raw(call, token), self.plain
             if chance.random() < 0.05:
                 at = chance.randrange(max(1, min(len(data), 400)))
                 data = data[:at] + bytes([chance.randrange(256)]) + data[at + 1:]
@@ -77,7 +82,10 @@ class Run:
             except ConnectionRefusedError:
                 answer = None
         status = answer.status if answer else None
-        self.statuses[status] = self.statuses.get(status, 0) + 1
+        self.statuses[status] += 1
+        if status == 401 and account:
+            # The damaged request may have signed its own caller out, or carry other credentials.
+            self.sessions[gateway].renew(account)
         if status == 504:
             self.late.append(number)
         if gateway.process.poll() is not None:
@@ -132,11 +140,15 @@ class Run:
             self.number += 1
             if self.number % 100 == 0:
                 self.check_health()
+        used = ", ".join(f"{gateway.resident('VmHWM') >> 20} MiB" for gateway in self.sessions)
+        signed_in = sum(sessions.count for sessions in self.sessions.values())
         self.plain.remove()
         if self.secure:
             self.secure.remove()
-        told = ", ".join(f"{status}: {count}" for status, count in sorted(self.statuses.items(), key=str))
-        print(f"{self.number} requests, seed {self.options.seed}, {len(self.findings)} findings; statuses {told}")
+        sent = sum(self.statuses.values())
+        shares = ", ".join(f"{status}: {count} ({count / sent:.1%})" for status, count in self.statuses.most_common())
+        print(f"{sent} requests, seed {self.options.seed}, {len(self.findings)} findings; statuses {shares}")
+        print(f"signed in {signed_in} times; the most memory {used}")
         # No findings: what takes long may do so. But somebody may want to know why.
         print(f"not in time: {self.late[:50]}")
         return 1 if self.findings else 0

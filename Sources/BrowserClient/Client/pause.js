@@ -1,6 +1,6 @@
 // Waiting between attempts: longer after each failure, shorter when the browser hints that the network is back.
 
-const longest = 30_000;
+const longest = 10_000;
 
 export class Pause {
   failures = 0;
@@ -17,18 +17,21 @@ export class Pause {
   async next(first = 1_000) {
     const length = Math.min(longest, first * 2 ** Math.min(this.failures, 10));
     this.failures += 1;
-    await interrupted(length * (0.5 + Math.random() / 2), this.signal);
+    if (await interrupted(length * (0.5 + Math.random() / 2), this.signal)) this.reset();
   }
 }
 
-/** The time is over, the signal aborted, or the browser says that it is online: a hint that may be wrong either way. */
+/**
+ * The time is over, the signal aborted, or the browser says that it is online: a hint that may be wrong either way.
+ * @returns {Promise<boolean>} whether it was the hint
+ */
 export function interrupted(milliseconds, signal) {
   return new Promise((resolve) => {
-    const done = () => {
+    const done = (event) => {
       clearTimeout(timer);
       globalThis.removeEventListener?.("online", done);
       signal?.removeEventListener("abort", done);
-      resolve();
+      resolve(event?.type === "online");
     };
     const timer = setTimeout(done, milliseconds);
     globalThis.addEventListener?.("online", done);
@@ -53,21 +56,50 @@ export class Nudge {
   }
 }
 
+/** One attempt. What is under way while the browser is offline may never be answered, so `online` ends it then. */
+class Attempt {
+  constructor(signal) {
+    this.ending = new AbortController();
+    this.signal = AbortSignal.any([signal, this.ending.signal]);
+    this.wasOffline = globalThis.navigator?.onLine === false;
+    for (const name of ["offline", "online"]) globalThis.addEventListener?.(name, this);
+  }
+
+  handleEvent({ type }) {
+    if (type === "offline") this.wasOffline = true;
+    else if (this.wasOffline) this.ending.abort();
+  }
+
+  get isOvertaken() {
+    return this.ending.signal.aborted;
+  }
+
+  close() {
+    for (const name of ["offline", "online"]) globalThis.removeEventListener?.(name, this);
+  }
+}
+
 /**
- * Does `work` again after each nudge, until `signal` aborts. A failure delays it and never ends it.
+ * Does `work` again after each nudge, until `signal` aborts, and at once when the browser says that it is online. A
+ * failure delays it and never ends it.
+ * @param {(signal: AbortSignal) => Promise<void>} work
  * @param {(error: any) => Promise<boolean>} recover whether to wait before the next attempt
  */
 export async function keepDoing(work, { signal, nudge, recover }) {
   const pause = new Pause(signal);
   while (!signal.aborted) {
     const nudged = nudge.next;
+    const attempt = new Attempt(signal);
     try {
-      await work();
+      await work(attempt.signal);
       pause.reset();
-      await nudged;
+      if (!attempt.isOvertaken) await nudged;
     } catch (error) {
       if (signal.aborted) return;
-      if (await recover(error)) await Promise.race([pause.next((error.retryAfter ?? 1) * 1_000), nudged]);
+      if (attempt.isOvertaken) pause.reset();
+      else if (await recover(error)) await Promise.race([pause.next((error.retryAfter ?? 1) * 1_000), nudged]);
+    } finally {
+      attempt.close();
     }
   }
 }

@@ -40,8 +40,8 @@ export class Synchronizer {
   async run(signal) {
     const recover = (error) => this.recover(error);
     await Promise.all([
-      keepDoing(() => this.pushing.all(signal), { signal, recover, nudge: this.nudges.push }),
-      keepDoing(() => this.pullAndFollow(signal), { signal, recover, nudge: this.nudges.pull }),
+      keepDoing((attempt) => this.pushing.all(attempt), { signal, recover, nudge: this.nudges.push }),
+      keepDoing((attempt) => this.pullAndFollow(attempt), { signal, recover, nudge: this.nudges.pull }),
     ]);
   }
 

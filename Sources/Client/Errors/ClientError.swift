@@ -23,6 +23,9 @@ public enum ClientError: Error, Sendable, Equatable {
     case recordExists
     /// A record is to be changed that there is not.
     case recordNotFound
+    /// A record is to be created in a collection that is none of ``ReplicaSettings/collections``: the replica would never
+    /// have the record from the server.
+    case unknownCollection(String)
     /// As many edits wait for the server as may wait at once (``SyncLimits/waitingEdits``).
     case outboxFull
     /// The replica was closed.

@@ -2,7 +2,8 @@ import Foundation
 
 /// A gateway, as an app sees it: signing in, and the records of whoever did, with and without a network.
 ///
-///     let portico = try await Portico.open(ServerAddress("https://gateway.example")!, in: folder)
+///     let settings = PorticoSettings(replica: ReplicaSettings(collections: ["notes"]))
+///     let portico = try await Portico.open(ServerAddress("https://gateway.example")!, in: folder, settings: settings)
 ///     try await portico.signIn(name: "alice", password: password)
 ///     for try await notes in try await portico.replica().observe(RecordQuery("notes")) { show(notes) }
 ///
@@ -37,7 +38,7 @@ public actor Portico {
     /// Who is signed in, or was when the sign-in ended.
     public var account: Account? { opened?.account }
 
-    /// The records of ``account``.
+    /// The records of ``account``: those of ``ReplicaSettings/collections``, or all that it may read.
     ///
     /// - Throws: ``ClientError/notSignedIn``.
     public func replica() throws -> Replica {

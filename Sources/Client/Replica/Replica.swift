@@ -16,6 +16,7 @@ public final class Replica: Sendable {
     private let signals: ChangeSignals
     private let attachments: AttachmentStore
     private let makeID: @Sendable () -> String
+    private let collections: [String]?
     private let lock: FolderLock
 
     /// Opens what is in the folder, or begins there. Takes milliseconds, however much there is.
@@ -36,6 +37,7 @@ public final class Replica: Sendable {
         attachments = try storing { try AttachmentStore(files, database, session, limits) }
         signals = ChangeSignals()
         makeID = settings.makeID
+        collections = settings.collections
         runner = try SyncRunner(
             database, SyncServer(session: session, limits: limits), attachments, signals,
             limits.device(settings.collections), clock: settings.clock, makeClientID: settings.makeID)
@@ -100,9 +102,10 @@ extension Replica {
     ///
     /// - Parameter id: nil: a new one, if the entity leaves it to its clients.
     /// - Returns: the id.
-    /// - Throws: ``ClientError``: `recordExists`, `outboxFull`, `storage`, `closed`. Whether the server takes it shows later.
+    /// - Throws: ``ClientError``: `unknownCollection`, `recordExists`, `outboxFull`, `storage`, `closed`. Whether the server takes it shows later.
     @discardableResult
     public func create(in collection: String, _ fields: WireDictionary, id: String? = nil) async throws -> String {
+        if let collections, !collections.contains(collection) { throw ClientError.unknownCollection(collection) }
         let id = id ?? makeID()
         _ = try await runner.edit(LocalEdit(RecordKey(collection, id), .create(fields)))
         return id

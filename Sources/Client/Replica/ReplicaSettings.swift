@@ -2,7 +2,7 @@ import Foundation
 
 /// What an app decides about its replica.
 public struct ReplicaSettings: Sendable {
-    /// Nil: every collection that the account may see.
+    /// What the replica holds. Nil: every record of every collection that the account may read.
     public var collections: [String]?
     public var limits: SyncLimits
     /// Fields by collection that the app orders or filters by: each gets an index. Changing them costs one pass over the

@@ -27,7 +27,8 @@ struct BatchCall: Sendable {
         let place = "calls[\(number)]"
         let path = call["path"]?.stringValue ?? ""
         let isPathTooLong = path.utf8.count > services.limits.uri
-        guard let target = isPathTooLong ? .root : RequestTarget(path) else {
+        let read = isPathTooLong ? RequestTarget.path(of: path, atMost: services.limits.uri) : RequestTarget(path)
+        guard let target = read else {
             throw PorticoError(.requestInvalid, "The path is not well-formed.", target: "\(place).path")
         }
         var headers = HTTPFields()

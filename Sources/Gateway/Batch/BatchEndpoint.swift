@@ -152,7 +152,7 @@ struct BatchEndpoint: Endpoint {
     private func answer(_ call: BatchCall, by gateway: Gateway, _ budget: BatchBudget) async -> BatchAnswer {
         var response: GatewayResponse
         if let refusal = call.refusal {
-            response = gateway.fail(refusal, call.request, Presentation())
+            response = gateway.refusal(refusal, of: call.request)
             gateway.finish(&response, for: call.request)
         } else {
             response = await gateway.respond(to: call.request).response

@@ -43,13 +43,17 @@ enum ContentCoding: String, Sendable {
         let names = codings.split(separator: ",").map { $0.trimmingSpaces().lowercased() }
         guard names.count <= 2 else { throw unsupported }
         for name in names.reversed() where name != "identity" {
-            guard let coding = ContentCoding(rawValue: name == "x-gzip" ? "gzip" : name) else { throw unsupported }
+            guard let coding = ContentCoding(rawValue: canonical(name)) else { throw unsupported }
             bytes = try coding.decode(bytes, limit: min(limit, max(bytes.count, 1) * expansion))
         }
         return bytes
     }
 
-    /// What the caller takes, gzip before deflate at equal weight; nil: as it is.
+    /// RFC 9110, section 8.4.1.3.
+    private static func canonical(_ name: String) -> String { name == "x-gzip" ? "gzip" : name }
+
+    /// The coding with the greatest weight, gzip before deflate at equal weight; nil: `identity`, where the caller gives it
+    /// a greater weight than both, or takes neither.
     static func negotiate(_ acceptEncoding: String?) -> ContentCoding? {
         guard let acceptEncoding else { return nil }
         var weights: [String: Double] = [:]
@@ -57,11 +61,12 @@ enum ContentCoding: String, Sendable {
             let parts = piece.split(separator: ";").map { $0.trimmingSpaces().lowercased() }
             guard let name = parts.first else { continue }
             let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) }
-            weights[name] = weight ?? 1
+            weights[canonical(name)] = weight ?? 1
         }
         let gzip = weights["gzip"] ?? weights["*"] ?? 0
-        let deflate = weights["deflate"] ?? 0
-        if gzip <= 0 && deflate <= 0 { return nil }
+        let deflate = weights["deflate"] ?? weights["*"] ?? 0
+        let best = max(gzip, deflate)
+        guard best > 0, best >= weights["identity"] ?? 0 else { return nil }
         return gzip >= deflate ? .gzip : .deflate
     }
 

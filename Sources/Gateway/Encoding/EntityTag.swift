@@ -9,16 +9,17 @@ struct EntityTag: Sendable, Equatable {
     var text: String { "\"\(version)-\(variant)\"" }
 }
 
-/// The members of an `If-Match` or `If-None-Match` field, `W/` taken off, quotes kept.
+/// The members of an `If-Match` or `If-None-Match` field, quotes kept. Iterating takes `W/` off, which is the weak
+/// comparison of `If-None-Match`.
 struct EntityTagList: Sequence {
-    private let tags: [String]
+    /// As they were sent, which is what the strong comparison of `If-Match` looks at.
+    let withWeakness: [String]
 
     init(_ field: String) {
-        tags = field.split(separator: ",").map { piece in
-            let tag = piece.trimmingSpaces()
-            return String(tag.hasPrefix("W/") ? tag.dropFirst(2) : tag)
-        }
+        withWeakness = field.split(separator: ",").map { String($0.trimmingSpaces()) }
     }
 
-    func makeIterator() -> IndexingIterator<[String]> { tags.makeIterator() }
+    func makeIterator() -> IndexingIterator<[String]> {
+        withWeakness.map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 }.makeIterator()
+    }
 }

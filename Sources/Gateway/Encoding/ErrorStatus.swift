@@ -13,7 +13,7 @@ extension ErrorCode {
         case .requestHeadersTooLarge: .requestHeaderFieldsTooLarge
         case .requestTimeout: .requestTimeout
         case .expectationFailed: .expectationFailed
-        case .transferCodingUnknown: .notImplemented
+        case .methodUnknown, .transferCodingUnknown: .notImplemented
         case .versionUnsupported: .httpVersionNotSupported
         case .unsupportedMediaType, .unsupportedEncoding: .unsupportedMediaType
         case .notAcceptable, .notRepresentable: .notAcceptable

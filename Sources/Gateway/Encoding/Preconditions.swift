@@ -11,7 +11,8 @@ struct Preconditions: Sendable {
         ifNoneMatch = headers[.ifNoneMatch]
     }
 
-    /// A tag that this gateway never gave matches nothing: `record.preconditionFailed`.
+    /// A tag that this gateway never gave matches nothing: `record.preconditionFailed`. Nor does a weak one, as the
+    /// comparison is the strong one (RFC 9110, section 13.1.1).
     func condition() throws(PorticoError) -> RecordChange.Condition {
         if let ifNoneMatch {
             guard ifNoneMatch == "*" else {
@@ -20,7 +21,7 @@ struct Preconditions: Sendable {
             return .absent
         }
         guard let ifMatch else { return .none }
-        let tags = Array(EntityTagList(ifMatch))
+        let tags = EntityTagList(ifMatch).withWeakness
         if tags == ["*"] { return .exists }
         guard tags.count == 1 else {
             throw PorticoError(.requestInvalid, "If-Match takes one entity tag here.", target: "If-Match")

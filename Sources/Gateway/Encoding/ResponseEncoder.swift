@@ -6,10 +6,12 @@ import WireFormats
 /// From an answer to a response: format by `Accept`, validators, content coding.
 struct ResponseEncoder: Sendable {
     let catalogue: FormatCatalogue
+    private let clock: any WallClock
     private let negotiated = NegotiatedVariants()
 
-    init(catalogue: FormatCatalogue) {
+    init(catalogue: FormatCatalogue, clock: any WallClock) {
         self.catalogue = catalogue
+        self.clock = clock
     }
 
     /// An operation's answer. `version` names the state where the answer itself names none.
@@ -159,9 +161,27 @@ extension ResponseEncoder {
         }
     }
 
-    /// 304 where the caller has this answer already (RFC 9110, section 13.2.2).
-    func revalidated(_ response: GatewayResponse, for request: GatewayRequest) -> GatewayResponse {
-        isUnchanged(response, for: request) ? response.unchanged() : response
+    /// 304 where the caller has this answer already (RFC 9110, section 13.2.2). Throws `record.preconditionFailed` where
+    /// the caller wants it in another state only.
+    func revalidated(_ response: GatewayResponse, for request: GatewayRequest) throws(PorticoError) -> GatewayResponse {
+        guard isWanted(response, for: request) else {
+            throw PorticoError(.preconditionFailed, "The resource is not in the state that the request names.")
+        }
+        return isUnchanged(response, for: request) ? response.unchanged() : response
+    }
+
+    /// By `If-Match`, else by `If-Unmodified-Since`. A response without the validator is wanted, and so is one with a weak
+    /// tag: it is of an adapter whose contract compares tags otherwise.
+    func isWanted(_ response: GatewayResponse, for request: GatewayRequest) -> Bool {
+        guard request.method == .get || request.method == .head, response.status == .ok else { return true }
+        if let field = request.headers.text(.ifMatch) {
+            guard let tag = response.headers.text(.eTag), !tag.hasPrefix("W/") else { return true }
+            return EntityTagList(field).withWeakness.contains { $0 == "*" || $0 == tag }
+        }
+        guard let limit = date(request.headers.text(.ifUnmodifiedSince)),
+            let modified = date(response.headers[.lastModified])
+        else { return true }
+        return modified <= limit
     }
 
     func isUnchanged(_ response: GatewayResponse, for request: GatewayRequest) -> Bool {
@@ -174,10 +194,13 @@ extension ResponseEncoder {
             guard let tag = response.headers.text(.eTag) else { return false }
             return field == tag || EntityTagList(field).contains { $0 == "*" || $0 == tag }
         }
-        guard let since = headers.text(.ifModifiedSince).flatMap(HTTPDate.date),
-            let modified = response.headers[.lastModified].flatMap(HTTPDate.date)
+        guard let since = date(headers.text(.ifModifiedSince)), let modified = date(response.headers[.lastModified])
         else { return false }
         return modified <= since
+    }
+
+    private func date(_ field: String?) -> WireDate? {
+        field.flatMap { HTTPDate.date($0, now: clock.now()) }
     }
 }
 

@@ -24,6 +24,16 @@ final class RequestTarget: Sendable {
         self.query = items
     }
 
+    /// The path alone of a text that is too long or not well-formed: as much of it as `limit` bytes have, so that an
+    /// error can be written in the shape of the contract there. The root where it has no path.
+    static func path(of text: String, atMost limit: Int) -> RequestTarget {
+        let path = text.utf8.prefix(limit).prefix { $0 != UInt8(ascii: "?") }
+        if let target = RequestTarget(String(decoding: path, as: UTF8.self)) { return target }
+        // The limit may have cut an escape.
+        let whole = path.lastIndex(of: UInt8(ascii: "/")).map { path[..<$0] } ?? path.prefix(0)
+        return RequestTarget(String(decoding: whole, as: UTF8.self)) ?? .root
+    }
+
     /// The first value of a query parameter.
     subscript(name: String) -> String? {
         query.first { $0.name == name }?.value

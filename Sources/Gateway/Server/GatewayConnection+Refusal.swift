@@ -12,11 +12,14 @@ extension GatewayConnection {
         return response
     }
 
-    /// What becomes of a request that does not reach the gateway.
-    func failure(_ error: any Error, id: String, method: HTTPRequest.Method, headers: HTTPFields) -> GatewayResponse {
+    /// The error response to a request that the gateway does not answer, in the shape of the contract at its path.
+    func failure(
+        _ error: any Error, id: String, method: HTTPRequest.Method, headers: HTTPFields, target: RequestTarget = .root
+    ) -> GatewayResponse {
         let bare = GatewayRequest(
-            id: id, method: method, target: .root, headers: headers, peer: "", body: .bytes([]), deadline: .now)
-        var response = gateway.fail(PorticoError(unexpected: error), bare, Presentation())
+            id: id, method: method, target: target, headers: headers, peer: "", body: .bytes([]), deadline: .now)
+        var response = gateway.refusal(PorticoError(unexpected: error), of: bare)
+        if method == .head { response.omitBody() }
         response.headers[.xRequestID] = id
         return response
     }

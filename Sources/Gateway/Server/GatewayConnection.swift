@@ -89,7 +89,10 @@ final class GatewayConnection: Sendable {
                 await gateway.respond(to: inner)
             }
         } catch {
-            return (failure(error, id: id, method: request.method, headers: request.headers), RequestTrace())
+            let target = RequestTarget.path(of: request.head.path ?? "", atMost: gateway.services.limits.uri)
+            return (
+                failure(error, id: id, method: request.method, headers: request.headers, target: target), RequestTrace()
+            )
         }
     }
 

@@ -24,7 +24,7 @@ struct GatewayServices: Sendable {
         self.clock = clock
         catalogue = .standard
         bodies = BodyReader(catalogue: catalogue, limits: limits)
-        answers = ResponseEncoder(catalogue: catalogue)
+        answers = ResponseEncoder(catalogue: catalogue, clock: clock)
         admission = Admission(limits)
         cache = ResponseCache(capacity: limits.answerCache)
         deadlines = DeadlineScheduler()

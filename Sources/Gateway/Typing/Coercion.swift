@@ -19,7 +19,9 @@ struct Coercion: Sendable {
         switch (shape, value) {
         case (.object(let object), .dictionary(let members)): .dictionary(coerce(members, to: object))
         case (.list(let item), .array(let items)): .array(items.map { coerce($0, to: item) })
-        case (.list(let item), _) where textSpellsEverything && !value.isNull: .array([coerce(value, to: item)])
+        case (.list(let item), _) where textSpellsEverything && !value.isNull:
+            .array(Self.items(of: value, item).map { coerce($0, to: item) })
+        case (.object, .string("")) where textSpellsEverything: .dictionary([:])
         case (.double, .int64(let number)): Double(exactly: number).map(WireValue.double) ?? value
         case (.double, .decimal(let number)): number.exactDouble.map(WireValue.double) ?? value
         case (.decimal, _): Self.decimal(value) ?? value
@@ -55,6 +57,17 @@ struct Coercion: Sendable {
         case .bool where textSpellsEverything: return Self.flag(text).map(WireValue.bool) ?? .string(text)
         default: return .string(text)
         }
+    }
+
+    /// What XML without types holds instead of a list: nothing, the items in a dictionary of the only name `item`, as the
+    /// typed form writes them, or the only item itself.
+    private static func items(of value: WireValue, _ item: Shape) -> [WireValue] {
+        if value == .string("") { return [] }
+        guard let members = value.dictionaryValue, members.count == 1, let items = members["item"] else {
+            return [value]
+        }
+        if case .object(let shape) = item, shape.member("item") != nil { return [value] }
+        return items.arrayValue ?? [items]
     }
 
     private static func flag(_ text: String) -> Bool? {

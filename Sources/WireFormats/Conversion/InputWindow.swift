@@ -7,7 +7,7 @@ struct InputWindow {
     private(set) var position = 0
     private(set) var isAtEnd = false
     /// The place of ``position`` in the whole stream.
-    private var offset = 0
+    private(set) var offset = 0
     private var line = 1
     private var lineStart = 0
 

@@ -1,10 +1,13 @@
 /// Finds where a JSON value ends without reading it: strings and brackets are enough for that. What is wrong inside is
 /// found when the piece is read.
-struct JSONExtent {
-    private var depth = 0
+struct JSONExtent: NestedExtent {
+    private var origin: Int
+    private var containers = OpenContainers()
     private var isInString = false
     private var isEscaped = false
     private(set) var scanned = 0
+
+    init(from origin: Int) { self.origin = origin }
 
     /// The length of the value that starts at `start`; nil where more bytes are needed. Scalars other than strings end
     /// before what follows them, so the end of the stream ends them too.
@@ -12,7 +15,7 @@ struct JSONExtent {
         bytes.withUnsafeBufferPointer { bytes in
             while start + scanned < bytes.count {
                 let byte = bytes[start + scanned]
-                if !isInString, depth == 0, scanned > 0, Self.endsScalar(byte) { return scanned }
+                if !isInString, containers.depth == 0, scanned > 0, Self.endsScalar(byte) { return scanned }
                 scanned += 1
                 if step(byte) { return scanned }
             }
@@ -30,19 +33,26 @@ struct JSONExtent {
                 isEscaped = true
             } else if byte == UInt8(ascii: "\"") {
                 isInString = false
-                return depth == 0
+                return containers.depth == 0
             }
             return false
         }
         switch byte {
         case UInt8(ascii: "\""): isInString = true
-        case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
+        case UInt8(ascii: "["), UInt8(ascii: "{"): containers.open(at: origin + scanned - 1)
         case UInt8(ascii: "]"), UInt8(ascii: "}"):
-            depth -= 1
-            return depth <= 0
+            containers.close()
+            return containers.depth == 0
         default: break
         }
         return false
+    }
+
+    mutating func resume(at origin: Int) -> Bool {
+        guard containers.enter(at: origin) else { return false }
+        scanned -= origin - self.origin
+        self.origin = origin
+        return true
     }
 
     private static func endsScalar(_ byte: UInt8) -> Bool {

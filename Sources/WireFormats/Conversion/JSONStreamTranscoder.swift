@@ -4,6 +4,7 @@ import ValueTree
 /// dictionaries are opened and their members taken one by one.
 struct JSONStreamTranscoder {
     private var pieces: StreamedPieces
+    private var scan: JSONExtent?
 
     init(_ pieces: StreamedPieces) {
         self.pieces = pieces
@@ -71,18 +72,5 @@ struct JSONStreamTranscoder {
         }
     }
 
-    /// The length of the value at hand; nil for a container that is longer than a piece. A value that must be taken as a
-    /// whole is read up to the limit of the stream.
-    private mutating func extent(isWhole: Bool) throws -> Int? {
-        var extent = JSONExtent()
-        while true {
-            if let length = extent.length(
-                pieces.window.bytes, from: pieces.window.position, isAtEnd: pieces.window.isAtEnd)
-            {
-                return isWhole || length <= pieces.pieceBytes ? length : nil
-            }
-            guard isWhole || pieces.window.available < pieces.pieceBytes else { return nil }
-            try pieces.window.fill(to: pieces.window.available + 1)
-        }
-    }
+    private mutating func extent(isWhole: Bool) throws -> Int? { try pieces.extent(isWhole: isWhole, &scan) }
 }

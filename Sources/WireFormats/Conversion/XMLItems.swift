@@ -1,6 +1,9 @@
 /// Takes the content of a long XML document item by item, for the transcoders of property lists and of generic XML.
 struct XMLItems {
     var pieces: StreamedPieces
+    private var scan: XMLExtent?
+
+    init(pieces: StreamedPieces) { self.pieces = pieces }
 
     /// What stands next, white space before it skipped.
     enum Next {
@@ -61,15 +64,7 @@ struct XMLItems {
 
     /// The length of the item at hand; nil for one that is longer than a piece, unless it is needed as a whole.
     mutating func extent(isWhole: Bool) throws -> Int? {
-        var extent = XMLExtent()
-        while true {
-            let window = pieces.window.position
-            if let length = extent.length(pieces.window.bytes, from: window, isAtEnd: pieces.window.isAtEnd) {
-                return isWhole || length <= pieces.pieceBytes ? length : nil
-            }
-            guard isWhole || pieces.window.available < pieces.pieceBytes else { return nil }
-            try pieces.window.fill(to: pieces.window.available + 1)
-        }
+        try pieces.extent(isWhole: isWhole, &scan)
     }
 
     /// The name of the element at hand, as it stands there.

@@ -12,6 +12,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case requestTimeout = "request.timeout"
     case expectationFailed = "request.expectationFailed"
     case transferCodingUnknown = "request.transferCodingUnknown"
+    case methodUnknown = "request.methodUnknown"
     case versionUnsupported = "request.versionUnsupported"
     case unsupportedMediaType = "request.unsupportedMediaType"
     case unsupportedEncoding = "request.unsupportedEncoding"

@@ -2,7 +2,8 @@ import Client
 import Foundation
 
 let folder = URL(fileURLWithPath: "notes-of-this-device")
-let portico = try await Portico.open(ServerAddress("http://127.0.0.1:8080")!, in: folder)
+let settings = PorticoSettings(replica: ReplicaSettings(collections: ["notes"]))
+let portico = try await Portico.open(ServerAddress("http://127.0.0.1:8080")!, in: folder, settings: settings)
 
 if await portico.account == nil {
     print("name: ", terminator: "")

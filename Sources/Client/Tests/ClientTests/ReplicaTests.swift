@@ -21,6 +21,18 @@ struct ReplicaTests {
         #expect(note["owner"] == "alice" && note.revision > 0 && !note.isWaiting)
     }
 
+    @Test("takes no record of a collection that it does not hold")
+    func unknownCollection() async throws {
+        var settings = Device.settings
+        settings.collections = ["notes"]
+        let alice = try await Device("alice", at: try await MemoryGateway(), settings: settings)
+        try await alice.note("kept")
+        await #expect(throws: ClientError.unknownCollection("note")) {
+            try await alice.replica.create(in: "note", ["title": "misspelt"])
+        }
+        #expect(alice.replica.status.waiting == 1)
+    }
+
     @Test("answers queries as the app asked them")
     func queries() async throws {
         let alice = try await Device("alice", at: try await MemoryGateway())

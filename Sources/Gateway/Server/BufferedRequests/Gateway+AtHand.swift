@@ -11,7 +11,8 @@ extension Gateway {
         let properties = endpoint.properties
         guard (try? admit(caller, request, properties, effect: properties.effect)) != nil,
             let kept = endpoint.immediateResponse(
-                to: AuthenticatedRequest(request: request, caller: caller, parameters: parameters))
+                to: AuthenticatedRequest(request: request, caller: caller, parameters: parameters)),
+            services.answers.isWanted(kept.response, for: request)
         else { return nil }
         guard (try? services.admission.countAddress(of: request)) != nil else { return nil }
         let standing = services.admission.count(caller, of: request)

@@ -96,7 +96,11 @@ extension GatewayConnection {
             switch result {
             case .success(let answered): answered
             case .failure(let error):
-                (failure(error, id: request.id, method: request.method, headers: request.headers), RequestTrace())
+                (
+                    failure(
+                        error, id: request.id, method: request.method, headers: request.headers, target: request.target),
+                    RequestTrace()
+                )
             }
         label(&response, isLast: response.closesConnection)
         let access = access(

@@ -21,7 +21,8 @@ struct RequestHeadValidation {
         for (name, value) in head.headers { try rules.take(name, value) }
         try rules.checkFraming(version)
         let isLast = rules.ends || asLast || version != .http1_1
-        return ValidatedHead(host: rules.host, isLast: isLast, mayBeHeld: rules.mayBeHeld && !isLast)
+        return ValidatedHead(
+            host: rules.host, isLast: isLast, mayBeHeld: rules.mayBeHeld && !isLast, isChunked: rules.codings > 0)
     }
 
     private func checkTarget(_ uri: String, _ method: NIOHTTP1.HTTPMethod, _ version: HTTPVersion) throws(PorticoError)

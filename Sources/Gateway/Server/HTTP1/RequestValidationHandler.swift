@@ -1,4 +1,5 @@
 import AdapterKit
+import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
@@ -13,6 +14,8 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
 
     /// What a stop gives a request that is on its way still.
     static let grace = TimeAmount.seconds(1)
+    /// Longer ones are called malformed.
+    static let longestMethod = 32
     static let secondLook = TimeAmount.milliseconds(200)
     /// How late a timer of a loop is that has read everything there is.
     static let punctual = TimeAmount.milliseconds(20)
@@ -21,6 +24,9 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
     /// What every request on this connection is told; nil: it is one of those that there is room for.
     private let turnedAway: PorticoError?
     private var order = PipelineOrder()
+    private var framing = ChunkFraming()
+    /// What the decoder is being given, and how many heads had come before.
+    private var reading: (bytes: ByteBuffer, heads: Int)?
     /// The next behind the door. It is told of requests directly: they are the most that goes through here.
     private var inside: BufferedRequestHandler?
     /// For who watches what the decoder makes of bytes, until it is taken.
@@ -44,8 +50,11 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
         guard order.isReadingOn else { return throwAway(part, context) }
         switch part {
         case .head(let head): letIn(head, context)
-        case .body: inside?.receive(part)
+        case .body(let bytes):
+            framing.bodyArrived(bytes.readableBytes)
+            inside?.receive(part)
         case .end:
+            framing.bodyEnded()
             order.requestEnded()
             inside?.receive(part)
         }
@@ -57,6 +66,7 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
             if let turnedAway, !RequestPermits.isAlwaysAnswered(head.uri) { throw turnedAway }
             let validatedHead = try RequestHeadValidation.admit(head, asLast: isStopping)
             isFirstVersion = head.version == .http1_0
+            framing.bodyBegan(isChunked: validatedHead.isChunked)
             order.headArrived(isLast: validatedHead.isLast)
             guard validatedHead.isLast else {
                 lastLetIn = (head, validatedHead)
@@ -80,6 +90,23 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
         return true
     }
 
+    /// The decoder is about to be given bytes.
+    func readingBegan(_ bytes: ByteBuffer) {
+        reading = (bytes, order.heads)
+        framing.readingBegan()
+    }
+
+    /// The decoder was given so many bytes, and everything that it made of them has come.
+    func readingEnded() {
+        guard let bytes = reading?.bytes.readableBytes else { return }
+        reading = nil
+        guard !framing.readingEnded(bytes), let context, order.isReadingOn else { return }
+        framing.bodyEnded()
+        act(order.refused(.chunksTooLarge), context)
+        // Whoever reads the body learns that it broke.
+        context.fireErrorCaught(HTTPParserError.invalidChunkSize)
+    }
+
     /// How many heads were let in.
     var heads: Int { order.heads }
 
@@ -95,9 +122,19 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
         }
         guard let known = error as? HTTPParserError else { return context.fireErrorCaught(error) }
         guard !order.isComplete else { return }
-        act(order.refused(PorticoError(known)), context)
+        let isOtherMethod = known == .invalidMethod && startsWithMethod
+        act(order.refused(isOtherMethod ? .methodUnknown : PorticoError(known)), context)
         // Whoever reads the broken body learns that it broke.
         context.fireErrorCaught(error)
+    }
+
+    /// Whether the reading begins with what could be a request's method. The decoder calls everything else by the same name.
+    private var startsWithMethod: Bool {
+        guard let reading, reading.heads == order.heads else { return false }
+        let line = reading.bytes.readableBytesView.prefix(Self.longestMethod + 2)
+        let method = line.prefix { $0 != UInt8(ascii: " ") }
+        return line.dropFirst(method.count).starts(with: " /".utf8)
+            && HTTPRequest.Method(rawValue: String(decoding: method, as: UTF8.self)) != nil
     }
 
     /// A stop fails nobody: whatever is asked is answered, with the word that the connection ends; only one on which
@@ -229,6 +266,12 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
 extension RequestValidationHandler: Sendable {}
 
 extension PorticoError {
+    static var methodUnknown: PorticoError { PorticoError(.methodUnknown, "The method is unknown.") }
+
+    fileprivate static var chunksTooLarge: PorticoError {
+        PorticoError(.requestTooLarge, "The chunks of the body take too many bytes beside it.")
+    }
+
     /// The decoder's reasons, for whoever sent the request.
     init(_ error: HTTPParserError) {
         switch error {

@@ -6,4 +6,6 @@ struct ValidatedHead {
     /// Whether the request may be held until it is whole: its body is short and sent as it is, the connection goes on,
     /// and its client waits for no word before it sends.
     let mayBeHeld: Bool
+    /// The body comes in chunks.
+    var isChunked = false
 }

@@ -30,6 +30,8 @@ final class RepeatedRequestHandler: ChannelInboundHandler, RemovableChannelHandl
             return
         }
         hasPassedOn = true
+        mount.readingBegan(bytes)
+        defer { mount.readingEnded() }
         guard place == .messageStart else {
             place.take(bytes.readableBytes)
             return context.fireChannelRead(data)

@@ -45,6 +45,31 @@ private func failure(_ document: String, _ from: FormatName, _ to: FormatName?, 
         }
     }
 
+    @Test(arguments: [FormatName.json, .plist, .xml])
+    func `deep nesting with values at every level becomes the same in pieces as on the whole`(source: FormatName) throws
+    {
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<200 {
+            var value = WireValue.string("innermost")
+            for level in 0..<Int.random(in: 1...60, using: &random) {
+                let others = (0..<Int.random(in: 0...3, using: &random)).map {
+                    WireValue.string("[\(level)] {\($0)} <")
+                }
+                let place = Int.random(in: 0...others.count, using: &random)
+                var items = others
+                items.insert(value, at: place)
+                value =
+                    Bool.random(using: &random)
+                    ? .array(items) : .dictionary(["before": .array(others), "inner": value])
+            }
+            let document = try format(source).write(value)
+            for pieceBytes in [200, 1_000] {
+                let pieces = try convert(document, source, .cbor, inPieces: true, of: pieceBytes)
+                #expect(try format(.cbor).read(pieces) == format(source).read(document))
+            }
+        }
+    }
+
     @Test(arguments: [
         "<r a='1' xmlns:p='u'><!-- c --><x>1</x><x b='2'>two</x> <?i?><p:y p:c=''><z/><z>long long long long</z></p:y></r>",
         "<r><only>one element of some length, and no other one</only></r>",
