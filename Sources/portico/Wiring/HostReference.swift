@@ -136,6 +136,9 @@ enum HostReference {
             "sync.limits.uploadsPerPrincipal", .integer(1...1_000_000), default: "32",
             "Those of one account; the one that was left for longest gives way to the next."),
         ConfigurationKey(
+            "sync.limits.unnamedPerPrincipal", .size, default: "8GiB",
+            "Bytes that one account has uploaded, in part or whole, and no record names yet."),
+        ConfigurationKey(
             "sync.attachments.window", .duration, default: "7d",
             "How long an attachment stays that no record names, and an upload that nobody goes on with."),
         ConfigurationKey(
