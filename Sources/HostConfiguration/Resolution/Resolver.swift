@@ -9,8 +9,10 @@ struct Resolver {
         for key in reference.keys {
             guard let text = key.defaultText, !key.path.contains("*") else { continue }
             let node = FlowText.node(text, at: .commandLine("\(key.name)=\(text)"))
+            // An adapter's may be a plugin's.
             guard let value = try? reader.read(node, as: key.kind) else {
-                preconditionFailure("the default of \(key.name) is not of its kind")
+                errors.append(ConfigurationError("The key's default is not of its kind.", at: .commandLine(key.name)))
+                continue
             }
             settings[key.name] = .init(path: key.path, value: value, place: nil)
         }

@@ -29,6 +29,10 @@ struct Serve: AsyncParsableCommand {
         let level = Logger.Level(plan.settings.logLevel)
         LoggingSystem.bootstrap { _ in JSONLogHandler(level: level, output: output) }
         let logger = Logger(label: "portico")
+        logger.info("starting", metadata: ["version": "\(Portico.version)", "config": "\(options.file)"])
+        for warning in plan.warnings {
+            logger.warning("configuration", metadata: ["warning": "\(warning)"])
+        }
         GatewayServer.limitEventLoops(to: Processors.allowed)
         let host = try await Host(plan, acceptsStore: acceptStore, logger: logger)
         let listener = try Listener(plan.settings)
@@ -41,6 +45,7 @@ struct Serve: AsyncParsableCommand {
             logger.error(
                 "stopped with a file of the store not in its place: what was written into a lost file is gone")
         }
+        logger.info(signals.isRestartRequested ? "restarting" : "stopped")
         output.flush()
         if isStoreLost { throw ExitCode.failure }
         if signals.isRestartRequested { listener.handOver() }

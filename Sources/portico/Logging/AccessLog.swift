@@ -7,11 +7,13 @@ extension LogOutput {
         write(.info, "request") { line in
             line.add("bytes", Int64(access.bytes))
             line.add("caller", access.caller)
+            if let refusal = access.refusal { line.add("code", refusal.code) }
             line.add("endpoint", access.endpoint)
-            line.add("id", access.id)
             line.add("method", access.method)
             line.add("microseconds", access.microseconds)
             line.add("path", access.path)
+            if let refusal = access.refusal { line.add("reason", refusal.reason) }
+            line.add("requestId", access.id)
             line.add("status", Int64(access.status))
         }
     }
