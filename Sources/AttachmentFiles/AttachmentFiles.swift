@@ -68,10 +68,20 @@ public final class AttachmentFiles: AttachmentStore {
             // What comes whole waits for nothing, and a piece that leaves a gap is refused.
             let waits = offset == 0 && Int64(bytes.count) < total && upload.place.fileSize == nil
             try turn.admit(Int64(bytes.count), to: upload, waits: waits, within: limits)
-            let before = upload.taken
-            defer { turn.note(upload, before: before) }
+            let (before, partial) = (upload.taken, upload.place.fileSize ?? 0)
+            defer { turn.note(upload, before: before, partial: partial) }
             return try upload.append(bytes, at: offset)
         }
+    }
+
+    public func largestUnnamed(of owner: String, limit: Int) async throws -> [AttachmentDigest] {
+        let name = layout.name(of: owner)
+        return try await turns.take { $0.largestUnnamed(of: name, limit: limit) }
+    }
+
+    public func noteNamed(_ digests: Set<AttachmentDigest>, by owner: String) async throws {
+        let name = layout.name(of: owner)
+        try await turns.take { try $0.noteNamed(digests, by: name) }
     }
 
     public func read(_ digest: AttachmentDigest, from offset: Int64, count: Int) async throws -> [UInt8] {
@@ -100,10 +110,14 @@ public struct AttachmentLimits: Sendable, Equatable {
     public var uploads: Int
     /// `sync.limits.uploadsPerPrincipal`: those of one owner.
     public var uploadsPerPrincipal: Int
+    /// `sync.limits.unnamedPerPrincipal`: bytes that one owner has uploaded, in part or whole, and no record names.
+    public var unnamedPerPrincipal: Int64
 
     public init(
-        each: Int64 = 256 << 20, total: Int64 = 64 << 30, uploads: Int = 10_000, uploadsPerPrincipal: Int = 32
+        each: Int64 = 256 << 20, total: Int64 = 64 << 30, uploads: Int = 10_000, uploadsPerPrincipal: Int = 32,
+        unnamedPerPrincipal: Int64 = 8 << 30
     ) {
+        self.unnamedPerPrincipal = unnamedPerPrincipal
         self.each = each
         self.total = total
         self.uploads = uploads

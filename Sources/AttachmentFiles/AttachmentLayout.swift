@@ -49,9 +49,17 @@ struct AttachmentLayout: Sendable {
         parts.appending(path: "\(name(of: owner))-\(digest.text)")
     }
 
-    /// An empty file for each owner who has uploaded the whole.
-    func mark(of digest: AttachmentDigest, by owner: String) -> URL {
-        marks(of: digest).appending(path: name(of: owner))
+    /// A file for each owner who has uploaded the whole: empty until a record is found that names it, then ``named``.
+    func mark(of digest: AttachmentDigest, by owner: String) -> URL { mark(of: digest, name: name(of: owner)) }
+
+    func mark(of digest: AttachmentDigest, name: String) -> URL { marks(of: digest).appending(path: name) }
+
+    static let named = Data([UInt8(ascii: "n")])
+
+    /// Those, as the layout names them, whose upload no record is known to name.
+    func unnamedOwners(of digest: AttachmentDigest) -> [String] {
+        let folder = marks(of: digest)
+        return folder.namesWithin.filter { folder.appending(path: $0).fileSize == 0 }
     }
 
     /// The folder of those files.

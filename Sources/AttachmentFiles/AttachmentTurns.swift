@@ -76,6 +76,11 @@ struct AttachmentTurn {
         var there = counted ?? count()
         defer { counted = there }
         if waits { try makePlace(for: upload, in: &there, of: limits.uploadsPerPrincipal) }
+        guard there.unnamedBytes(of: upload.owner) + bytes <= limits.unnamedPerPrincipal else {
+            throw PorticoError(
+                .storeFull,
+                "Your uploads that no record names take all of their room; name them in records, or wait.")
+        }
         guard there.bytes + bytes <= limits.total else {
             throw PorticoError(.storeFull, "There is no room for attachments left.")
         }
@@ -98,16 +103,38 @@ struct AttachmentTurn {
         }
         try FileManager.default.removeItem(at: oldest.place)
         there.remove(oldest.digest, by: upload.owner)
+        there.addUploaded(-oldest.size, by: upload.owner)
         there.bytes -= oldest.size
     }
 
-    /// What one upload took before, and takes now.
-    mutating func note(_ upload: AttachmentUpload, before: Int64) {
+    /// What one upload took before, and takes now. `partial`: of that, what was not yet whole.
+    mutating func note(_ upload: AttachmentUpload, before: Int64, partial: Int64) {
         counted?.bytes += upload.taken - before
+        counted?.addUploaded((upload.place.fileSize ?? 0) - partial, by: upload.owner)
+        if upload.mark.fileSize == 0, let size = upload.goal.fileSize {
+            counted?.unnamed[upload.owner, default: [:]][upload.digest] = size
+        }
         if upload.place.fileSize == nil {
             counted?.remove(upload.digest, by: upload.owner)
         } else {
             counted?.insert(upload.digest, by: upload.owner)
+        }
+    }
+
+    /// The largest of an owner's attachments that no record is known to name.
+    mutating func largestUnnamed(of owner: String, limit: Int) -> [AttachmentDigest] {
+        let there = counted ?? count()
+        counted = there
+        return (there.unnamed[owner] ?? [:]).sorted { $0.value > $1.value }.prefix(limit).map(\.key)
+    }
+
+    /// A record names them, so they do not count as the owner's any more.
+    mutating func noteNamed(_ digests: Set<AttachmentDigest>, by owner: String) throws {
+        for digest in digests {
+            let mark = layout.mark(of: digest, name: owner)
+            guard mark.fileSize == 0 else { continue }
+            try AttachmentLayout.named.write(to: mark)
+            counted?.unnamed[owner]?[digest] = nil
         }
     }
 
@@ -117,9 +144,17 @@ struct AttachmentTurn {
     /// Once, and then kept up to date: to look at all files takes long where there are many.
     private func count() -> AttachmentCapacity {
         let partial = layout.partial()
-        return AttachmentCapacity(
-            bytes: (layout.complete() + partial).reduce(0) { $0 + $1.size },
+        let complete = layout.complete()
+        var room = AttachmentCapacity(
+            bytes: (complete + partial).reduce(0) { $0 + $1.size },
             uploads: Dictionary(grouping: partial, by: \.owner).mapValues { Set($0.map(\.digest)) })
+        for upload in partial { room.addUploaded(upload.size, by: upload.owner) }
+        for found in complete {
+            for owner in layout.unnamedOwners(of: found.digest) {
+                room.unnamed[owner, default: [:]][found.digest] = found.size
+            }
+        }
+        return room
     }
 }
 
@@ -128,6 +163,10 @@ struct AttachmentCapacity {
     var bytes: Int64
     /// Under way, by their owners' names in the layout.
     private(set) var uploads: [String: Set<AttachmentDigest>]
+    /// Whole ones that no record is known to name, with their sizes, by their owners.
+    var unnamed: [String: [AttachmentDigest: Int64]] = [:]
+    /// Bytes of uploads under way, by their owners.
+    private var uploaded: [String: Int64] = [:]
     /// Of all owners.
     private(set) var count: Int
 
@@ -135,6 +174,15 @@ struct AttachmentCapacity {
         self.bytes = bytes
         self.uploads = uploads
         count = uploads.values.reduce(0) { $0 + $1.count }
+    }
+
+    func unnamedBytes(of owner: String) -> Int64 {
+        (unnamed[owner] ?? [:]).values.reduce(uploaded[owner] ?? 0, +)
+    }
+
+    mutating func addUploaded(_ bytes: Int64, by owner: String) {
+        let sum = (uploaded[owner] ?? 0) + bytes
+        uploaded[owner] = sum > 0 ? sum : nil
     }
 
     mutating func insert(_ digest: AttachmentDigest, by owner: String) {

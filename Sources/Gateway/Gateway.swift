@@ -145,6 +145,7 @@ public final class Gateway: Sendable {
         var response =
             endpoint?.errorResponse(error, for: request)
             ?? errors.write(error, for: request, presentation: presentation)
+        response.refusal = AccessRecord.Refusal(error)
         if error.code.status == .unauthorized { authenticator.challenge(&response) }
         if error.code == .unsupportedMediaType { response.headers[.accept] = services.bodies.acceptedTypes }
         if error.code == .requestTooLarge { response.closesConnection = true }
@@ -155,7 +156,7 @@ public final class Gateway: Sendable {
             log.error(
                 "request failed",
                 [
-                    "request": .text(request.id), "code": .text(error.code.rawValue),
+                    "requestId": .text(request.id), "code": .text(error.code.rawValue),
                     "detail": .text(error.logDetail ?? error.message),
                 ])
         }

@@ -6,6 +6,8 @@ public struct Plugin: Sendable {
     public let path: String
     public let stamp: PluginStamp
     public let module: any AdapterModule.Type
+    /// Whether it was built without optimisation: it works, many times slower.
+    public let isDebugBuild: Bool
 
     /// The Swift module that the adapter's type is declared in.
     var swiftModuleName: String {

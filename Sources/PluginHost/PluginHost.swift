@@ -67,6 +67,7 @@ public struct CheckedPlugin: Sendable {
     public func load() throws(PluginError) -> Plugin {
         let library = try LoadedLibrary(file)
         guard try library.stamp() == stamp else { throw PluginError(file.path, .replacedWhileLoading) }
-        return Plugin(path: file.path, stamp: stamp, module: try library.module())
+        let box = try library.box()
+        return Plugin(path: file.path, stamp: stamp, module: box.module, isDebugBuild: box.isDebugBuild)
     }
 }

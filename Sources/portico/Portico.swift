@@ -22,6 +22,8 @@ struct Portico: AsyncParsableCommand {
             } else {
                 try command.run()
             }
+        } catch let error where FileFailure.sentence(error) != nil {
+            exit(withError: Refusal(FileFailure.sentence(error) ?? ""))
         } catch {
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
             FileHandle.standardError.write(Data((fullMessage(for: error) + "\n").utf8))

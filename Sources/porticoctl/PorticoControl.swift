@@ -26,7 +26,7 @@ struct PorticoControl: AsyncParsableCommand {
                 try command.run()
             }
         } catch let failure as Failure {
-            FileHandle.standardError.write(Data("porticoctl: \(failure.message)\n".utf8))
+            FileHandle.standardError.write(Data("porticoctl: \(failure.message.visibleLines)\n".utf8))
             Foundation.exit(failure.exitStatus)
         } catch {
             // ArgumentParser ends with 64 for wrong usage; operators' scripts expect 2.

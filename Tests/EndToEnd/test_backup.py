@@ -50,14 +50,17 @@ class Backup(unittest.TestCase):
         self.assertEqual(summary["epoch"], epoch)
         self.note("after")
         self.control("backup", backup, fails="already")
+        self.assertIs(self.control("status")["store"]["restoresAtNextStart"], False)
         restored = self.control("restore", backup)
         self.assertEqual(restored["position"], summary["position"])
+        self.assertIs(self.control("status")["store"]["restoresAtNextStart"], True)
         self.assertIn("after", self.titles())
         self.gateway.stop()
         self.start()
         self.assertIn("before", self.titles())
         self.assertNotIn("after", self.titles())
         self.assertNotEqual(self.control("status")["store"]["epoch"], epoch)
+        self.assertIs(self.control("status")["store"]["restoresAtNextStart"], False)
 
     def attach(self, data):
         """Uploads it, and names it in a note."""

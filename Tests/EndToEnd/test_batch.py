@@ -53,6 +53,21 @@ class HeadOfACall(BatchTest):
                                 {"id": "b", "method": "GET", "path": "/health/live"}])
         self.assertEqual([a["status"] for a in answers], [414, 200])
 
+    def test_a_call_whose_path_is_not_well_formed_is_400_and_the_others_are_answered(self):
+        paths = [f"/health/live{text}" for text in
+                 [" ", "\r", "\n", "\r\nX: y", "\t", "\x7f", "\x80", "\x9f", "\u00a0", "\u00e9",
+                  "\u2028", "\U0001f600", "#", "#a", "?a=b c", "?a=\u00e9", "?a#b", "%", "%zz", "%ff"]]
+        paths += ["", "health/live", "http://a/health/live", "*", "a:1"]
+        for path in paths:
+            answers = self.answers([{"id": "bad", "method": "GET", "path": path},
+                                    {"id": "good", "method": "GET", "path": "/health/live"}])
+            self.assertEqual([(a["id"], a["status"]) for a in answers], [("bad", 400), ("good", 200)], path)
+            self.assertEqual(answers[0]["body"]["error"]["code"], "request.malformed", path)
+        for text in ["\0", "\x01", "\x1f", "\uffff"]:
+            # No text of any document may hold these.
+            refused = self.batch([{"id": "bad", "method": "GET", "path": f"/health/live{text}"}])
+            self.assertEqual(self.expect(refused, 400).json()["error"]["target"], "calls[0].path")
+
     def test_fields_that_cannot_be_part_of_a_call_are_refused_before_any_is_made(self):
         for headers in [{"Content-Length": "1"}, {"Origin": "https://a.example"}, {"X": "a\nb"}, {"a b": "c"},
                         {":path": "/"}, {"X-A": "1", "x-a": "2"}, {"Sec-Fetch-Site": "none"}, {"X": 1}]:

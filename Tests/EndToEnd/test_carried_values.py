@@ -269,12 +269,39 @@ class Decimals(CarriedValues):
         answer = self.gateway.request(
             "PATCH", f"{PRODUCTS}/{product['ID']}", '{"Price": 0.10000000000000001}', {"Content-Type": JSON}, user="alice")
         self.assertEqual(self.expect(answer, 200).json()["Price"], 0.1)
-        body = '{"Location": {"type": "Point", "coordinates": [1234567890123456.7, -0.12345678901234567]}}'
+        body = '{"Location": {"type": "Point", "coordinates": [123.45678901234567, -0.12345678901234567, 1234567890123456.7]}}'
         self.expect(self.gateway.request("PATCH", f"{PRODUCTS}/{product['ID']}", body, {"Content-Type": JSON}, user="alice"), 200)
         for accept in FORMATS:
             answer = self.expect(self.gateway.get(f"{PRODUCTS}/{product['ID']}", accept, user="bob"), 200)
             found = self.read(accept, answer.body)["Location"]["coordinates"]
-            self.assertEqual([self.number(value) for value in found], [Decimal("1234567890123456.7"), Decimal("-0.12345678901234567")], accept)
+            self.assertEqual([self.number(value) for value in found], [Decimal(text) for text in ("123.45678901234567", "-0.12345678901234567", "1234567890123456.7")], accept)
+
+    def test_what_is_no_geometry_is_refused_and_names_its_property(self):
+        """RFC 7946: positions, lines, closed rings, degrees; of the property's type."""
+        product = self.product("geometries")
+        ring = [[0, 0], [1, 0], [1, 1], [0, 0]]
+        deep = [0, 0]
+        for _ in range(90):
+            deep = [deep]
+        good = [
+            ("Location", "Point", [0, 0]), ("Location", "Point", [-180, 90, 12.5]), ("Location", "Point", [180.0, -90, 1, 2]),
+            ("Route", "LineString", [[0, 0], [1, 1]]), ("Area", "Polygon", [ring]), ("Area", "Polygon", [ring, ring]), ("Area", "Polygon", [])]
+        bad = [("Location", "Point", value) for value in [
+            [], [0], [0, 0, 0, 0, 0], ["0", "0"], [0, None], [None, None], [[0, 0]], [True, False], {}, "0,0", None, 0, [0, {"a": 1}],
+            [180.1, 0], [-181, 0], [0, 90.5], [0, -91], [1e300, 0], [10 ** 30, 0], deep]]
+        bad += [("Route", "LineString", value) for value in [
+            [], [[0, 0]], [[0, 0], [1]], [[0, 0], [1, "1"]], [[0, 0], [181, 0]], [0, 0], [[[0, 0], [1, 1]]], [[0, 0], None], deep]]
+        bad += [("Area", "Polygon", value) for value in [
+            [[]], [ring[:3]], [[*ring[:3], [9, 9]]], ring, [ring, [[0, 0]]], [[[0, 0], [1, 0], [1, 91], [0, 0]]], [None], [ring, 1], deep]]
+        bad += [("Location", "LineString", [[0, 0], [1, 1]]), ("Area", "Point", [0, 0]), ("Location", "point", [0, 0]), ("Location", None, [0, 0])]
+        for name, kind, coordinates in good + bad:
+            body = json.dumps({name: {"type": kind, "coordinates": coordinates}})
+            answer = self.gateway.request("PATCH", f"{PRODUCTS}/{product['ID']}", body, {"Content-Type": JSON}, user="alice")
+            with self.subTest(body=body):
+                if (name, kind, coordinates) in good:
+                    self.expect(answer, 200)
+                else:
+                    self.assertEqual(self.expect(answer, 400).json()["error"]["target"], name)
 
 
 HARMLESS = ["text/plain", "text/plain; charset=utf-8", "image/png", "IMAGE/JPEG", "image/gif", "image/webp", "audio/mpeg", "video/mp4"]

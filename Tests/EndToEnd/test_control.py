@@ -81,6 +81,25 @@ class Commands(ControlTest):
         credentials["password"] = "second password"
         self.expect(self.gateway.send("POST", "/auth/login", credentials), 200)
 
+    def test_what_others_wrote_moves_nothing_on_the_terminal(self):
+        """Tables show control characters, orders of writing and what is invisible as escapes; programs get the text."""
+        codes = [0x1B, 0x07, 0x7F, 0x85, 0x9B, 0xAD, 0x061C, 0x200B, 0x200F, 0x2028, 0x2029, 0x202E, 0x2066, 0xFEFF, 0xE0001]
+        names = {}
+        for code in codes:
+            name = f"a{chr(code)}b"
+            done = self.control("accounts", "add", f"t{code}", "--display-name", name, "--without-password")
+            self.assertNotIn(chr(code), done.stdout + done.stderr)
+            if done.returncode == DONE:
+                names[f"t{code}"] = name
+        self.assertGreater(len(names), 10)
+        shown = self.control("accounts", "list").stdout
+        told = {account["name"]: account["displayName"] for account in self.json("accounts", "list")["accounts"]}
+        for code in codes:
+            self.assertNotIn(chr(code), shown)
+            if name := names.get(f"t{code}"):
+                self.assertEqual(told[f"t{code}"], name)
+                self.assertIn(f"a\\u{{{code:x}}}b", shown)
+
     def test_bad_accounts_are_refused(self):
         self.fails("accounts", "add", "alice", stdin="a long password\n")
         self.fails("accounts", "add", "short", stdin="x\n", word="assword")

@@ -40,7 +40,7 @@ class Streaming(GatewayTest):
         for _ in range(100):
             lines = [json.loads(line) for line in self.gateway.log_path.read_text().splitlines() if line.startswith("{")]
             for line in lines:
-                if line["message"] == "request" and line["id"] == answer.headers["x-request-id"]:
+                if line["message"] == "request" and line["requestId"] == answer.headers["x-request-id"]:
                     return int(line["bytes"])
             time.sleep(0.05)
         self.fail("the request has no line")

@@ -241,7 +241,7 @@ class LogForm(unittest.TestCase):
         lines = self.lines()
         events = [json.loads(line) for line in lines]
         self.assertIn("/plists/sonnets", [event.get("path") for event in events])
-        loaded = next(event for event in events if event["message"] == "configuration loaded")
+        loaded = next(event for event in events if event["message"] == "starting")
         self.assertEqual((loaded["configuration"], "chat" in loaded["adapters"], "libNotes" in loaded["plugins"]), (DEMO, True, True))
 
     def test_people_get_lines_they_can_read_when_asked_for(self):
@@ -287,7 +287,7 @@ class LogForm(unittest.TestCase):
             process.wait(START_SECONDS)
         text = text.decode()
         self.assertNotIn('{"time"', text)
-        for part in ("configuration loaded", "demo account created account=alice", "loading sample records entities=",
+        for part in ("starting", "demo account created account=alice", "loading sample records entities=",
                      "Students 400", "sample records loaded", "seed loaded"):
             self.assertIn(part, text)
 

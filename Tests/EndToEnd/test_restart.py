@@ -64,6 +64,7 @@ class RefusedRestart(unittest.TestCase):
                 self.config.write_text(text)
                 os.kill(self.gateway.process.pid, signal.SIGUSR2)
                 self.assertIn(words, self.wait_for_problems(count))
+                self.assertNotIn("Error: ", self.problems()[-1])
                 self.assertEqual(self.gateway.get("/health/ready").status, 200)
         self.config.write_text(self.GOOD)
         os.kill(self.gateway.process.pid, signal.SIGUSR2)

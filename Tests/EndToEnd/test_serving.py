@@ -7,7 +7,7 @@ import tempfile
 import time
 import unittest
 
-from harness import JSON, Gateway, run_portico
+from harness import JSON, ROOT, Gateway, run_portico
 
 NOTES = "/api/v1/notes/notes"
 DEMO_ACCOUNT = "identity:\n  demoAccounts:\n    - { name: alice, password: portico-demo, roles: [member] }\n"
@@ -94,6 +94,101 @@ class Configuration(unittest.TestCase):
         allowed = self.run_with(DEMO_ACCOUNT, *cheap)
         self.assertEqual(allowed.returncode, 0, allowed)
 
+    def test_values_of_the_right_kind_that_cannot_work_are_refused_with_their_place(self):
+        for origin in ["https://a.example/", "https://a.example/path", "a.example", "https://", "'*'", "'null'", "https://A.example",
+                       "https://u@a.example", "https://a.example?b", "https://a.example#b", "' https://a.example'"]:
+            self.refused(f"http:\n  cors:\n    origins: [{origin}]\n", "portico.yaml:3:14:", "origin")
+        for name in ["a b", "''", "a;b", "a=b", "'a\"b'", "a,b", "äh"]:
+            self.refused(f"identity:\n  session:\n    cookie:\n      name: {name}\n", "portico.yaml:4:13:", "cookie")
+        self.refused("identity:\n  login:\n    queueTimeout: 16s\n", "portico.yaml:3:19:", "half of http.deadlines.request")
+        self.refused(
+            "identity: {providers: {a: {kind: portal, certificates: [/none.pem]}}}\n", "portico.yaml:1:", "/none.pem", "no such file")
+        for key in ["search", "unique", "discriminators"]:
+            for name in ["Products", "Products/", "Nothing/Name", "Products/Nothing", "Products/Name/More", "/"]:
+                done = self.refused(self.service(f"{key}: [{name}]"), "portico.yaml:5:", "no property", repr(name)[1:-1])
+                self.assertNotIn("ConfigurationProblem", done.stderr)
+        (self.folder / "seed.json").write_text('{"_meta": {}, "Nothing": []}')
+        (self.folder / "odd.json").write_text("[]")
+        for name, word in [("none.json", "cannot be read"), ("seed.json", "Nothing"), ("odd.json", "no JSON document")]:
+            self.refused(self.service(f"seed: {name}"), "portico.yaml:5:", name, word)
+        good = "http: {cors: {origins: ['https://a.example', 'http://localhost:8080', 'capacitor://localhost']}}\n"
+        done = self.run_with(good + self.service("search: [Products/Name]"))
+        self.assertEqual(done.returncode, 0, done)
+
+    def service(self, line):
+        model = pathlib.Path(ROOT, "Config/odata/reference.csdl.xml")
+        return f"adapters:\n  odata:\n    services:\n      a:\n        {line}\n        model: {model}\n"
+
+    def test_an_option_that_an_adapter_does_not_have_is_refused(self):
+        for name in ["employees", "users", "chat", "odata", "odata-reference"]:
+            self.refused(f"adapters:\n  {name}:\n    portal: a\n", "portico.yaml:3:5:", f"no key adapters.{name}.portal")
+
+    def test_a_mapping_without_what_it_needs_is_refused_with_its_place(self):
+        for text, word in [
+                ("plugins:\n  - path: a.so\n", "mode"), ("plugins:\n  - mode: inProcess\n", "path"),
+                ("limits:\n  routes:\n    - path: /a\n", "requestsPerMinute"),
+                ("identity:\n  demoAccounts:\n    - name: a\n", "password")]:
+            self.refused(text, "portico.yaml:", f"Here {word} is missing")
+        self.refused("plugins:\n  - path: a.so\n    mode: beside\n", "portico.yaml:3:11:", "inProcess")
+
+    def test_variables_that_kubernetes_sets_for_a_service_are_warned_about(self):
+        variables = {
+            "PORTICO_SERVICE_HOST": "10.0.0.1", "PORTICO_SERVICE_PORT": "8443", "PORTICO_SERVICE_PORT_HTTPS": "8443",
+            "PORTICO_PORT": "tcp://10.0.0.1:8443", "PORTICO_PORT_8443_TCP": "tcp://10.0.0.1:8443", "PORTICO_PORT_8443_TCP_PROTO": "tcp",
+            "PORTICO_PORT_8443_TCP_PORT": "8443", "PORTICO_PORT_8443_TCP_ADDR": "10.0.0.1", "PORTICO_HTTP_PORT": "tcp://10.0.0.1:80",
+            "PORTICO_ADMIN_SERVICE_HOST": "10.0.0.2", "PORTICO_ADMIN_PORT_80_UDP_ADDR": "10.0.0.2"}
+        done = self.run_with("", environment=variables)
+        self.assertEqual(done.returncode, 0, done)
+        for name in variables:
+            self.assertRegex(done.stderr, rf"warning: .*{name}\b")
+        for name, text in [("PORTICO_PORT", "8080"), ("PORTICO_SERVICE", "a"), ("PORTICO_SERVICE_NAME", "a"), ("PORTICO_PORT_TCP", "a")]:
+            self.refused("", name, environment={name: text})
+
+    def test_a_certificate_replaces_nothing_without_being_told_to(self):
+        files = [self.folder / name for name in ("certificate.pem", "key.pem")]
+        arguments = ["certificate", "--certificate", files[0], "--key", files[1]]
+        self.assertEqual(run_portico(*arguments).returncode, 0)
+        first = [file.read_text() for file in files]
+        for missing in [[], files[:1], files[1:]]:
+            for file in missing:
+                file.unlink()
+            there = {file: file.read_text() for file in files if file.exists()}
+            done = run_portico(*arguments)
+            self.assertEqual(done.returncode, 1, done)
+            self.assertIn("--force", done.stderr)
+            self.assertEqual({file: file.read_text() for file in files if file.exists()}, there)
+            for file, text in zip(files, first):
+                file.write_text(text)
+        files[1].chmod(0o644)
+        self.assertEqual(run_portico(*arguments, "--force").returncode, 0)
+        self.assertNotEqual([file.read_text() for file in files], first)
+        self.assertEqual(files[1].stat().st_mode & 0o777, 0o600)
+
+    def test_what_cannot_be_read_or_written_is_told_with_path_and_reason(self):
+        text = self.folder / "text.pem"
+        text.write_text("no certificate")
+        arguments = ["--certificate", self.folder / "c.pem", "--key", self.folder / "k.pem"]
+        self.assertEqual(run_portico("certificate", *arguments).returncode, 0)
+        def tls(certificate, key):
+            return f"http:\n  tls:\n    certificate: {certificate}\n    key: {key}\n"
+        cases = [
+            (tls("/none.pem", self.folder / "k.pem"), "/none.pem cannot be read"), (tls(self.folder / "c.pem", "/none.pem"), "/none.pem cannot be read"),
+            (tls(text, self.folder / "k.pem"), "holds no certificate"), (tls(self.folder / "c.pem", text), "holds no private key")]
+        for configuration, word in cases:
+            done = self.refused(configuration, word)
+            self.assertNotRegex(done.stderr, r"NSCocoa|Domain|failedTo|NIOSSL")
+        done = run_portico("certificate", "--certificate", "/none/c.pem", "--key", "/none/k.pem")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/none/k.pem: cannot be written: no such file or directory", done.stderr)
+        done = run_portico("check", "--config", self.folder)
+        self.assertIn("directory", done.stderr)
+        (self.folder / "file").write_text("")
+        (self.folder / "portico.yaml").write_text("")
+        done = run_portico("serve", "--config", self.folder / "portico.yaml", "--data", self.folder / "file" / "data")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(str(self.folder / "file"), done.stderr)
+        self.assertNotRegex(done.stderr, r"NSCocoa|Domain=")
+
     def test_a_plain_secret_is_never_printed(self):
         done = self.run_with("http:\n  prot: 1\n" + DEMO_ACCOUNT)
         self.assertNotIn("portico-demo", done.stderr + done.stdout)
@@ -145,6 +240,25 @@ class Stopping(unittest.TestCase):
                 return
             time.sleep(0.05)
         self.fail("a stopping gateway takes connections still")
+
+    def test_the_log_tells_of_start_requests_refusals_and_stop(self):
+        gateway = self.start()
+        missing = gateway.get("/nothing")
+        refused = gateway.send("POST", "/auth/login", {"username": "alice", "password": "s3cret-s3cret"})
+        for answer in (missing, refused):
+            gateway.log_with(answer)
+        self.assertEqual(gateway.stop(), 0)
+        lines = [json.loads(line) for line in gateway.log().splitlines() if line.startswith("{")]
+        messages = [line["message"] for line in lines]
+        for message in ["starting", "stopping", "stopped"]:
+            self.assertEqual(messages.count(message), 1, messages)
+        by_id = {line["requestId"]: line for line in lines if "requestId" in line}
+        for answer, code in ((missing, "route.notFound"), (refused, "auth.invalid")):
+            line = by_id[answer.headers["x-request-id"]]
+            self.assertEqual((line["message"], line["code"], line["status"]), ("request", code, answer.status))
+            self.assertTrue(line["reason"])
+            self.assertIs(type(line["microseconds"]), int)
+        self.assertNotIn("s3cret-s3cret", gateway.log())
 
     def test_idle_connections_and_a_request_that_never_ends_do_not_hold_up_a_stop(self):
         gateway = self.start("--set", "http.deadlines.stop=2s")

@@ -15,7 +15,7 @@ from test_tls import SecureGateway
 MOST_MEMORY = 250 << 20
 WHOLE = END_HEADERS | END_STREAM
 FLOOD = 50_000
-PROTOCOL_ERROR, ENHANCE_YOUR_CALM = 1, 11
+PROTOCOL_ERROR, REFUSED_STREAM, ENHANCE_YOUR_CALM = 1, 7, 11
 
 
 class Streams(unittest.TestCase):
@@ -48,6 +48,18 @@ class Served(Streams):
             connection.send(HEADERS, request(path), WHOLE, stream)
         found = connection.statuses(len(paths))
         self.assertEqual(found, {stream: 200 if path == "/health/live" else 404 for stream, path in paths.items()})
+
+    def test_a_host_field_names_what_the_authority_names(self):
+        for status, authority, hosts in [
+                (200, "a", ["a"]), (200, "a", ["A"]), (200, "a:8443", ["a:8443"]), (400, "a", ["b"]), (400, "a", ["a", "b"]),
+                (400, "a", ["a", "a"]), (400, "a", [""]), (400, "a", ["a:8443"]), (400, "a", ["a."]), (400, "a", ["a,b"])]:
+            with self.subTest(authority=authority, hosts=hosts):
+                connection = self.connect()
+                connection.send(
+                    HEADERS, request(fields=[("host", host) for host in hosts], authority=authority), WHOLE, 1)
+                self.assertEqual(connection.answer(1)[0], status)
+                connection.send(HEADERS, request(), WHOLE, 3)
+                self.assertEqual(connection.answer(3)[0], 200)
 
     def test_a_body_is_read(self):
         connection = self.connect()
@@ -307,6 +319,20 @@ class Abuse(Streams):
             self.assertTrue(body is None or status in (400, 431), (status, body))
         except Ended:
             pass
+
+    def test_one_stream_too_many_is_refused_and_the_others_go_on(self):
+        connection = self.connect()
+        fields = [("content-type", "application/json")]
+        asked = b'{"username":"alice","password":"portico-demo"}'
+        for stream in range(1, 200, 2):
+            connection.send(HEADERS, request("/auth/login", "POST", fields), END_HEADERS, stream)
+        for stream in (201, 203):
+            connection.send(HEADERS, request(), WHOLE, stream)
+            self.assertEqual(connection.answer(stream), (REFUSED_STREAM, None))
+        connection.send(DATA, asked, END_STREAM, 1)
+        self.assertEqual(connection.answer(1)[0], 200)
+        connection.send(HEADERS, request(), WHOLE, 205)
+        self.assertEqual(connection.answer(205)[0], 200)
 
     def test_more_streams_than_agreed(self):
         connection = self.connect()

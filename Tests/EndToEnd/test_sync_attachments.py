@@ -260,5 +260,35 @@ class UploadShares(GatewayTest):
         self.assertEqual(self.received(b"d", "bob"), 10)
 
 
+class UnnamedShares(GatewayTest):
+    """What one account has uploaded and no record names leaves the others their room."""
+
+    put, refer = Attachments.put, Attachments.refer
+
+    settings = ("--set", "sync.limits.unnamedPerPrincipal=1000", "--set", "sync.limits.attachments=1MiB")
+
+    def test_an_account_beyond_its_share_is_refused_until_records_name_its_uploads(self):
+        data = [bytes([65 + number]) * 300 for number in range(8)]
+        for whole in data[:3]:
+            self.put(whole)
+        self.put(data[3], status=507)
+        self.put(data[3], data[3][:101], "bytes 0-100/300", status=507)
+        # Uploads under way count, and another account has a share of its own.
+        self.put(data[3], data[3][:100], "bytes 0-99/300", status=202)
+        self.put(data[4], data[4][:1], "bytes 0-0/300", status=507)
+        for whole in data[:3]:
+            self.put(whole, user="bob")
+        self.put(data[5], user="bob", status=507)
+        # What records name counts no more, and stays so when the gateway starts again.
+        self.refer(data[0], data[1])
+        self.put(data[3], data[3][100:], "bytes 100-299/300")
+        self.put(data[4])
+        self.put(data[5], status=507)
+        self.put(data[5], user="bob", status=507)
+        self.refer(data[2], data[3], data[4])
+        for whole in data[5:]:
+            self.put(whole)
+
+
 if __name__ == "__main__":
     unittest.main()

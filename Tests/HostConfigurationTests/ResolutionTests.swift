@@ -61,6 +61,12 @@ private func resolve(
             resolved["http.cors.origins"]?.list == [.text("https://a.example"), .text("https://b.example")])
     }
 
+    @Test func `what Kubernetes sets for a service is left aside and told`() throws {
+        let resolved = try resolve("", environment: ["PORTICO_HTTP_PORT": "tcp://10.0.0.1:80", "HOME": "/"]).get()
+        #expect(resolved["http.port"]?.integer == 8080)
+        #expect(resolved.warnings.map(\.place) == [.environment("PORTICO_HTTP_PORT")])
+    }
+
     @Test func `an unknown key is an error with its place and a suggestion`() throws {
         let errors = try #require(throws: ConfigurationErrors.self) { try resolve("http:\n  prot: 1\nlgo: 2").get() }
         #expect(

@@ -112,7 +112,7 @@ class Run:
 
     def find(self, kind, detail, number, data, before=""):
         # One finding for all requests that fail alike: what is theirs alone is left out.
-        alike = kind + re.sub(r'\d+|"request":"[^"]*"|"time":"[^"]*"|request=\S+', "", detail)[-300:]
+        alike = kind + re.sub(r'\d+|"requestId":"[^"]*"|"time":"[^"]*"|request=\S+', "", detail)[-300:]
         name = hashlib.sha256(alike.encode()).hexdigest()[:12]
         self.seen[name] = self.seen.get(name, 0) + 1
         if self.seen[name] > 1:

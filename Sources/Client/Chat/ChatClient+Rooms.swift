@@ -19,10 +19,15 @@ extension ChatClient {
 
     /// Rooms that everybody may join, by name.
     ///
-    /// - Parameter name: those whose names come after this one.
-    public func publicRooms(after name: String? = nil, limit: Int = 50) async throws -> [ChatRoom] {
+    /// - Parameters:
+    ///   - name: those whose names come after this one.
+    ///   - room: the id of the room of that name with which the page before ended; others of its name come too.
+    public func publicRooms(
+        after name: String? = nil, _ room: String? = nil, limit: Int = 50
+    ) async throws -> [ChatRoom] {
         var query = [(name: "limit", value: String(limit))]
         if let name { query.append((name: "after", value: name)) }
+        if let room { query.append((name: "afterRoom", value: room)) }
         let answer = try await session.value(of: ServerCall(path: ["chat", "v1", "public-rooms"], query: query))
         return try (answer["rooms"]?.arrayValue ?? []).map { try ChatRoom($0) }
     }

@@ -10,6 +10,8 @@ struct StatusRoutes: Sendable {
     let version: String
     let readiness: Readiness
     let started: WireDate
+    /// Whether a backup takes the store's place at the next start.
+    let isRestorePending: @Sendable () -> Bool
 
     func routes() -> [Route] {
         [
@@ -43,6 +45,7 @@ struct StatusRoutes: Sendable {
             "store": [
                 "epoch": .string(services.store.epoch.text), "position": .int64(services.store.position.number),
                 "problem": readiness.storeProblem.map { .string($0) } ?? .null,
+                "restoresAtNextStart": .bool(isRestorePending()),
             ],
         ]
     }

@@ -7,7 +7,7 @@ import WireFormats
 struct BatchCall: Sendable {
     let id: String
     let request: GatewayRequest
-    /// Why the call is answered without being made: its head exceeds a limit.
+    /// Why the call is answered without being made: its path is not well-formed, or its head exceeds a limit.
     let refusal: PorticoError?
 
     /// Header fields of the batch that hold for its calls unless they say otherwise.
@@ -21,18 +21,23 @@ struct BatchCall: Sendable {
         .xRequestedWith, .secFetchSite,
     ]
 
-    /// Throws `request.invalid` naming what is not well-formed. What is only too long becomes the call's ``refusal``.
+    /// Throws `request.invalid` naming what is not well-formed in a header field or the body. A path that is not
+    /// well-formed, and a head that is too long, become the call's ``refusal``.
     init(_ call: WireValue, number: Int, in batch: GatewayRequest, _ services: GatewayServices) throws(PorticoError) {
         id = call["id"]?.stringValue ?? ""
         let place = "calls[\(number)]"
         let path = call["path"]?.stringValue ?? ""
         let isPathTooLong = path.utf8.count > services.limits.uri
-        let read = isPathTooLong ? RequestTarget.path(of: path, atMost: services.limits.uri) : RequestTarget(path)
-        guard let target = read else {
-            throw PorticoError(.requestInvalid, "The path is not well-formed.", target: "\(place).path")
-        }
+        // The same rules as for the address of a request that comes alone.
+        let target =
+            isPathTooLong
+            ? RequestTarget.path(of: path, atMost: services.limits.uri)
+            : RequestHeadValidation.isPrintable(path) ? RequestTarget(path) : nil
         var headers = HTTPFields()
-        var refusal = isPathTooLong ? PorticoError.addressTooLong : nil
+        var refusal: PorticoError? =
+            if isPathTooLong { .addressTooLong } else if target == nil {
+                PorticoError(.requestMalformed, "The path is not well-formed.", target: "\(place).path")
+            } else { nil }
         if let own = try Self.headers(
             call["headers"]?.dictionaryValue ?? [:], within: services.limits.requestHead, place)
         {
@@ -56,7 +61,7 @@ struct BatchCall: Sendable {
         self.refusal = refusal
         request = GatewayRequest(
             id: "\(batch.id).\(number)", method: .init(rawValue: call["method"]?.stringValue ?? "") ?? .get,
-            target: target, headers: headers, peer: batch.peer, origin: batch.origin, body: .bytes(bytes),
+            target: target ?? .root, headers: headers, peer: batch.peer, origin: batch.origin, body: .bytes(bytes),
             deadline: batch.deadline, isPartOfBatch: true)
     }
 

@@ -11,6 +11,8 @@ struct GatewayResponse: Sendable {
     var stream: (any ResponseStream)?
     /// The connection cannot be used any further: the rest of a refused body is not read.
     var closesConnection = false
+    /// For the access log: the error that this answer reports.
+    var refusal: AccessRecord.Refusal?
 
     init(_ status: HTTPResponse.Status, headers: HTTPFields = [:], body: [UInt8] = []) {
         self.status = status

@@ -1,3 +1,5 @@
+import AdapterKit
+
 /// What the access log says about one request, known once its response is ready to be written; of a body that is sent
 /// while it is made, once it has ended.
 public struct AccessRecord: Sendable {
@@ -12,6 +14,19 @@ public struct AccessRecord: Sendable {
     public let endpoint: String
     /// The account's name; empty for an anonymous caller.
     public let caller: String
+    /// Why the request was refused; nil where it was not.
+    public let refusal: Refusal?
     /// From the whole head to the response.
     public let microseconds: Int64
+
+    /// An error's code and what it says of itself, without what the caller sent.
+    public final class Refusal: Sendable {
+        public let code: String
+        public let reason: String
+
+        init(_ error: PorticoError) {
+            code = error.code.rawValue
+            reason = error.code.reason
+        }
+    }
 }

@@ -173,17 +173,17 @@ final class GatewayConnection: Sendable {
     ) -> AccessRecord? {
         access(
             method, path, status: response.status.code, bytes: response.buffer.readableBytes, trace, id: id,
-            began: began)
+            refusal: response.refusal, began: began)
     }
 
     func access(
         _ method: HTTPRequest.Method, _ path: Substring, status: Int, bytes: Int, _ trace: RequestTrace, id: String,
-        began: ContinuousClock.Instant
+        refusal: AccessRecord.Refusal? = nil, began: ContinuousClock.Instant
     ) -> AccessRecord? {
         guard settings.accessLog != nil else { return nil }
         return AccessRecord(
             id: id, method: method.rawValue, path: path, status: status, bytes: bytes, endpoint: trace.endpoint,
-            caller: trace.caller,
+            caller: trace.caller, refusal: refusal,
             microseconds: (ContinuousClock.now - began).nanoseconds / 1_000)
     }
 

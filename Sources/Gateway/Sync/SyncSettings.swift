@@ -25,6 +25,8 @@ public struct SyncSettings: Sendable, Equatable {
     public var uploads = 10_000
     /// `sync.limits.uploadsPerPrincipal`: those of one principal.
     public var uploadsPerPrincipal = 32
+    /// `sync.limits.unnamedPerPrincipal`: bytes that one principal has uploaded and no record names.
+    public var unnamedPerPrincipal = 8 << 30
     /// `sync.attachments.window`: how long an attachment stays that no record names, and an upload that nobody goes on
     /// with.
     public var attachmentWindow = Duration.seconds(7 * 86_400)

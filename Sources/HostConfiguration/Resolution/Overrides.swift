@@ -1,12 +1,14 @@
 /// What the environment and the command line say, laid over the file.
 enum Overrides {
     /// `PORTICO_` and the key in upper snake case: `http.corsMaxAge` is `PORTICO_HTTP_CORS_MAX_AGE`. A variable that
-    /// begins so and names no key is an error, since it was meant to.
+    /// begins so and names no key is an error, since it was meant to; but for ``serviceVariables(_:)``.
     static func environment(
         _ environment: [String: String], _ reference: ConfigurationReference
     ) throws(ConfigurationError) -> [(path: [String], node: ConfigurationNode)] {
         var found: [(path: [String], node: ConfigurationNode)] = []
-        for (name, text) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("PORTICO_") {
+        let services = Set(serviceVariables(environment))
+        for (name, text) in environment.sorted(by: { $0.key < $1.key })
+        where name.hasPrefix("PORTICO_") && !services.contains(name) {
             let place = ConfigurationLocation.environment(name)
             guard let path = path(of: String(name.dropFirst("PORTICO_".count)), reference) else {
                 throw ConfigurationError("No configuration key has this name.", at: place)
@@ -14,6 +16,29 @@ enum Overrides {
             found.append((path, FlowText.node(text, at: place)))
         }
         return found
+    }
+
+    /// Those that Kubernetes sets in every container for a service named `portico` or `portico-…`: `PORTICO_SERVICE_HOST`,
+    /// `PORTICO_SERVICE_PORT`, `PORTICO_PORT=tcp://…` and `PORTICO_PORT_8443_TCP…`.
+    static func serviceVariables(_ environment: [String: String]) -> [String] {
+        environment.filter { name, text in isServiceVariable(name, text) }.keys.sorted()
+    }
+
+    private static func isServiceVariable(_ name: String, _ text: String) -> Bool {
+        guard name.hasPrefix("PORTICO_") else { return false }
+        let words = name.split(separator: "_", omittingEmptySubsequences: false)
+        if let service = words.dropFirst().firstIndex(of: "SERVICE"), service + 1 < words.count {
+            let rest = words[(service + 1)...]
+            return rest.elementsEqual(["HOST"]) || rest.first == "PORT"
+        }
+        let protocols: [Substring] = ["TCP", "UDP", "SCTP"]
+        if words.last == "PORT", protocols.contains(where: { text.hasPrefix("\($0.lowercased())://") }) { return true }
+        return words.indices.contains { index in
+            words[index] == "PORT" && index + 2 < words.count && Int(words[index + 1]) != nil
+                && protocols.contains(words[index + 2])
+                && (index + 3 == words.count
+                    || (index + 4 == words.count && ["PROTO", "PORT", "ADDR"].contains(words[index + 3])))
+        }
     }
 
     /// `key=value`, lists as `[a,b]`.

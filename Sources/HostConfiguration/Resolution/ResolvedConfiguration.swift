@@ -10,6 +10,8 @@ public struct ResolvedConfiguration: Sendable {
     }
 
     private let settings: [String: Setting]
+    /// What was left aside though it looks as if it were meant.
+    public let warnings: [ConfigurationError]
 
     /// The file, over it the environment, over that `overrides` (`key=value`). Reports every error, not only the first.
     public static func resolve(
@@ -22,11 +24,17 @@ public struct ResolvedConfiguration: Sendable {
         resolver.add { () throws(ConfigurationError) in try Overrides.environment(environment, reference) }
         resolver.add { () throws(ConfigurationError) in try Overrides.commandLine(overrides) }
         guard resolver.errors.isEmpty else { return .failure(ConfigurationErrors(resolver.errors)) }
-        return .success(ResolvedConfiguration(settings: resolver.settings))
+        let warnings = Overrides.serviceVariables(environment).map {
+            ConfigurationError(
+                "This looks like a variable that Kubernetes sets for a service; it is left aside.", at: .environment($0)
+            )
+        }
+        return .success(ResolvedConfiguration(settings: resolver.settings, warnings: warnings))
     }
 
-    init(settings: [String: Setting]) {
+    init(settings: [String: Setting], warnings: [ConfigurationError]) {
         self.settings = settings
+        self.warnings = warnings
     }
 
     public subscript(path: String) -> ConfigurationValue? {

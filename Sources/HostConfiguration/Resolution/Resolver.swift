@@ -9,10 +9,9 @@ struct Resolver {
         for key in reference.keys {
             guard let text = key.defaultText, !key.path.contains("*") else { continue }
             let node = FlowText.node(text, at: .commandLine("\(key.name)=\(text)"))
-            // A plugin's options have defaults too, and nobody has checked those.
+            // An adapter's may be a plugin's.
             guard let value = try? reader.read(node, as: key.kind) else {
-                errors.append(
-                    ConfigurationError("The default of \(key.name) is not of its kind.", at: .commandLine(key.name)))
+                errors.append(ConfigurationError("The key's default is not of its kind.", at: .commandLine(key.name)))
                 continue
             }
             settings[key.name] = .init(path: key.path, value: value, place: nil)

@@ -107,6 +107,9 @@ struct ValueReader {
             }
             values[entry.key] = try read(entry.value, as: key.kind)
         }
+        if let missing = keys.first(where: { $0.isRequired && values[$0.name] == nil }) {
+            throw ConfigurationError("Here \(missing.name) is missing.", at: node.place)
+        }
         return values
     }
 }

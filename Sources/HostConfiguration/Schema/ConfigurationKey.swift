@@ -6,8 +6,14 @@ public struct ConfigurationKey: Sendable, Equatable {
     /// As one would write it; nil: nothing.
     public let defaultText: String?
     public let summary: String
+    /// Whether a mapping that has this key cannot do without it.
+    public let isRequired: Bool
 
-    public init(_ path: String, _ kind: ConfigurationKind, default defaultText: String? = nil, _ summary: String) {
+    public init(
+        _ path: String, _ kind: ConfigurationKind, default defaultText: String? = nil, isRequired: Bool = false,
+        _ summary: String
+    ) {
+        self.isRequired = isRequired
         self.path = path.split(separator: ".").map(String.init)
         self.kind = kind
         self.defaultText = defaultText

@@ -39,13 +39,13 @@ struct LoadedLibrary {
         return stamp
     }
 
-    func module() throws(PluginError) -> any AdapterModule.Type {
+    func box() throws(PluginError) -> AdapterModuleBox {
         let entry = unsafeBitCast(try symbol("adapterkit_module"), to: ModuleEntry.self)
         guard let pointer = entry() else { throw PluginError(path, .noModule) }
         let object = Unmanaged<AnyObject>.fromOpaque(pointer).takeRetainedValue()
         // Fails for the box of another copy of AdapterKit, whose protocols would be other ones too.
         guard let box = object as? AdapterModuleBox else { throw PluginError(path, .noModule) }
-        return box.module
+        return box
     }
 
     private func symbol(_ name: String) throws(PluginError) -> UnsafeMutableRawPointer {

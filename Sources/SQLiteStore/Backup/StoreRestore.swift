@@ -42,6 +42,9 @@ public struct StoreRestore: Sendable {
         }
     }
 
+    /// Whether a backup waits for the store to be opened next.
+    public var isPrepared: Bool { FileManager.default.fileExists(atPath: prepared) }
+
     /// Takes back what was prepared.
     public func cancel() throws { try DurableFiles.remove(prepared) }
 

@@ -34,11 +34,18 @@ public protocol AttachmentStore: Sendable {
     ///
     /// Throws `record.conflict` for a piece that leaves a gap, `request.invalid` where the whole is something else than
     /// the digest says (the upload is gone then), `request.tooLarge` beyond the largest size, `store.full` where all
-    /// attachments together have their room, `server.overloaded` where too many uploads are under way, of all or of the
+    /// attachments together, or those of the owner that no record names, have their room, `server.overloaded` where too many uploads are under way, of all or of the
     /// owner. What comes whole counts as none of them.
     func append(
         _ bytes: [UInt8], at offset: Int64, of total: Int64, to digest: AttachmentDigest, from owner: String
     ) async throws -> AttachmentProgress
+
+    /// The largest of an owner's uploads that no record is known to name. They count against the owner's share of what
+    /// is stored.
+    func largestUnnamed(of owner: String, limit: Int) async throws -> [AttachmentDigest]
+
+    /// Records name these, so they do not count against the owner's share any more.
+    func noteNamed(_ digests: Set<AttachmentDigest>, by owner: String) async throws
 
     /// At most `count` bytes; fewer at the end.
     func read(_ digest: AttachmentDigest, from offset: Int64, count: Int) async throws -> [UInt8]

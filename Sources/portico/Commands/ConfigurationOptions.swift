@@ -29,10 +29,11 @@ struct ConfigurationOptions: ParsableArguments {
     }
 
     private func read(_ file: String) throws -> String {
+        if let reason = FileFailure.reading(file) { throw Refusal("\(file): cannot be read: \(reason).") }
         do {
             return try String(contentsOfFile: file, encoding: .utf8)
         } catch {
-            throw Refusal("\(file): cannot be read.")
+            throw Refusal("\(file): cannot be read: it is not UTF-8.")
         }
     }
 }

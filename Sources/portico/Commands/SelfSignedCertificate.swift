@@ -22,11 +22,17 @@ struct SelfSignedCertificate: ParsableCommand {
     @Option(help: "For how many days it is valid.")
     var days: Int = 90
 
+    @Flag(help: "Replaces a certificate and a key that are there.")
+    var force = false
+
     func validate() throws {
         guard (1...825).contains(days) else { throw ValidationError("A certificate is valid for 1 to 825 days.") }
     }
 
     func run() throws {
+        for path in [key, certificate] where !force && FileManager.default.fileExists(atPath: path) {
+            throw Refusal("\(path): there is a file already; --force replaces it.")
+        }
         let secret = P256.Signing.PrivateKey()
         try write(secret.pemRepresentation, to: key, permissions: 0o600)
         try write(certified(secret).serializeAsPEM().pemString, to: certificate, permissions: 0o644)
@@ -54,10 +60,17 @@ struct SelfSignedCertificate: ParsableCommand {
         return .ipAddress(ASN1OctetString(contentBytes: bytes[...]))
     }
 
-    private func write(_ text: String, to path: String, permissions: Int) throws {
-        guard
-            FileManager.default.createFile(
-                atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: permissions])
-        else { throw Refusal("\(path): cannot be written.") }
+    /// Made anew, so that a file that was there lends it neither its permissions nor its readers.
+    private func write(_ text: String, to path: String, permissions: mode_t) throws {
+        if force { unlink(path) }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions)
+        guard descriptor >= 0 else { throw Refusal("\(path): cannot be written: \(FileFailure.systemReason).") }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        do {
+            try file.write(contentsOf: Data(text.utf8))
+            try file.close()
+        } catch {
+            throw Refusal(FileFailure.sentence(error) ?? "\(path): cannot be written.")
+        }
     }
 }

@@ -31,12 +31,16 @@ struct Serve: AsyncParsableCommand {
         LoggingSystem.bootstrap { _ in JSONLogHandler(level: level, output: output) }
         let logger = Logger(label: "portico")
         logger.info(
-            "configuration loaded",
+            "starting",
             metadata: [
+                "version": "\(Portico.version)", "configuration": .string(options.file),
                 "adapters": .string(plan.adapters.map(\.declaration.name.text).joined(separator: ", ")),
-                "configuration": .string(options.file), "data": .string(plan.settings.dataDirectory.path),
                 "plugins": .string(plan.plugins.joined(separator: ", ")),
+                "data": .string(plan.settings.dataDirectory.path),
             ])
+        for warning in plan.warnings {
+            logger.warning("configuration", metadata: ["warning": "\(warning)"])
+        }
         GatewayServer.limitEventLoops(to: Processors.allowed)
         let host = try await Host(plan, acceptsStore: acceptStore, logger: logger)
         let listener = try Listener(plan.settings)
@@ -49,6 +53,7 @@ struct Serve: AsyncParsableCommand {
             logger.error(
                 "stopped with a file of the store not in its place: what was written into a lost file is gone")
         }
+        logger.info(signals.isRestartRequested ? "restarting" : "stopped")
         output.flush()
         if isStoreLost { throw ExitCode.failure }
         if signals.isRestartRequested { listener.handOver() }

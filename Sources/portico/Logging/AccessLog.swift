@@ -11,8 +11,10 @@ extension LogOutput {
             line.add("microseconds", access.microseconds)
             line.add("bytes", Int64(access.bytes))
             line.add("caller", access.caller)
+            if let refusal = access.refusal { line.add("code", refusal.code) }
             line.add("endpoint", access.endpoint)
-            line.add("id", access.id)
+            if let refusal = access.refusal { line.add("reason", refusal.reason) }
+            line.add("requestId", access.id)
         }
     }
 }

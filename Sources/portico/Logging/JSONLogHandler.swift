@@ -22,7 +22,13 @@ struct JSONLogHandler: LogHandler {
     func log(event: LogEvent) {
         let members = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
         output.write(event.level, event.message.description) { line in
-            for (key, value) in members { line.add(named: key, value.description) }
+            for (key, value) in members {
+                switch value {
+                case .stringConvertible(let number as any BinaryInteger): line.add(named: key, literally: "\(number)")
+                case .stringConvertible(let flag as Bool): line.add(named: key, literally: flag)
+                default: line.add(named: key, value.description)
+                }
+            }
         }
     }
 }

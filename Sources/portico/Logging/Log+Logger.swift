@@ -8,7 +8,7 @@ extension Log {
             let level = Logger.Level(level)
             guard level >= logger.logLevel else { return }
             var metadata: Logger.Metadata = ["source": .string(label)]
-            for value in values { metadata["\(value.key)"] = .string(value.value.text) }
+            for value in values { metadata["\(value.key)"] = value.value.metadata }
             logger.log(level: level, "\(message)", metadata: metadata)
         }
     }
@@ -29,11 +29,11 @@ extension Logger.Level {
 }
 
 extension LogValue {
-    fileprivate var text: String {
+    fileprivate var metadata: Logger.MetadataValue {
         switch self {
-        case .text(let text): text
-        case .number(let number): String(number)
-        case .flag(let flag): String(flag)
+        case .text(let text): .string(text)
+        case .number(let number): .stringConvertible(number)
+        case .flag(let flag): .stringConvertible(flag)
         }
     }
 }

@@ -31,9 +31,15 @@ struct LogLines {
     mutating func add(_ key: StaticString, _ number: Int64) {
         guard form == .json else { return addText("\(key)", "\(number)") }
         name(key)
-        bytes.append(UInt8(ascii: "\""))
         write(number)
-        bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// A number or a truth value, which stand as they are.
+    mutating func add(named key: String, literally value: some CustomStringConvertible) {
+        bytes.append(UInt8(ascii: ","))
+        quote(key)
+        bytes.append(UInt8(ascii: ":"))
+        bytes.append(contentsOf: value.description.utf8)
     }
 
     mutating func add(named key: String, _ value: String) {

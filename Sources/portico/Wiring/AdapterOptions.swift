@@ -7,6 +7,7 @@ extension ConfigurationOption {
     var kind: ConfigurationKind {
         switch takes {
         case .access: .access
+        case .secret: .secret(allowsPlain: false)
         case .value(let shape): Self.kind(of: shape)
         }
     }
@@ -20,19 +21,43 @@ extension ConfigurationOption {
         default: .text
         }
     }
-}
 
-extension WireValue {
-    /// As one would write it in the configuration; nil for what has no such form.
-    var configurationText: String? {
-        switch self {
-        case .bool(let flag): return String(flag)
+    /// The default as one would write it; nil where there is none, or none that fits on a line.
+    var defaultText: String? { defaultValue.flatMap(Self.text) }
+
+    private static func text(_ value: WireValue) -> String? {
+        switch value {
+        case .bool(let flag): return flag ? "true" : "false"
         case .int64(let number): return String(number)
         case .string(let text): return text
         case .array(let items):
-            let texts = items.compactMap(\.configurationText)
+            let texts = items.compactMap { text($0) }
             return texts.count == items.count ? "[\(texts.joined(separator: ", "))]" : nil
         default: return nil
+        }
+    }
+
+    /// Puts the default where nothing is said; below a `*`, for each name that is there.
+    func addDefault(to options: inout WireDictionary) {
+        guard let defaultValue else { return }
+        Self.add(defaultValue, at: path.split(separator: ".").map(String.init)[...], to: &options)
+    }
+
+    private static func add(_ value: WireValue, at path: ArraySlice<String>, to options: inout WireDictionary) {
+        guard let name = path.first else { return }
+        let rest = path.dropFirst()
+        if name == "*" {
+            for member in options where !rest.isEmpty {
+                guard var below = member.value.dictionaryValue else { continue }
+                add(value, at: rest, to: &below)
+                options[member.key] = .dictionary(below)
+            }
+        } else if rest.isEmpty {
+            if options[name] == nil { options[name] = value }
+        } else {
+            var below = options[name]?.dictionaryValue ?? [:]
+            add(value, at: rest, to: &below)
+            if !below.isEmpty { options[name] = .dictionary(below) }
         }
     }
 }

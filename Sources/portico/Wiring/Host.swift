@@ -32,8 +32,13 @@ struct Host {
             at: settings.dataDirectory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let log = Log(logger, label: "portico")
         let attachmentFolder = settings.dataDirectory.appendingPathComponent(AttachmentFiles.folderName)
+        let restore = StoreRestore(path: settings.storePath.path)
+        let isRestored = restore.isPrepared
         let store = try SQLiteStore(Self.storeSettings(settings, attachmentFolder, acceptsStore: acceptsStore))
         self.store = store
+        if isRestored {
+            log.info("A restored backup took the store's place.", ["replaced": "\(restore.replaced)"])
+        }
         try await store.install(plan.collections)
         for (collection, records) in store.replacedValues.sorted(by: { $0.key < $1.key }) {
             log.warning(
@@ -71,7 +76,7 @@ struct Host {
         administration = try Gateway(
             administrationOf: adapters, store: store, identity: identity, sync: sync, upkeep: upkeep,
             settings: settings.gateway,
-            readiness: readiness, clock: SystemClock(), log: log)
+            readiness: readiness, clock: SystemClock(), log: log, isRestorePending: { restore.isPrepared })
         try await DemoAccounts(settings.demoAccounts).create(in: identity, log: log)
         let start = AdapterStart(
             store: store, identity: identity, feeds: feeds, push: push.sender,

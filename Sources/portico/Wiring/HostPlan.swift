@@ -21,6 +21,8 @@ struct HostPlan {
     let adapters: [PlannedAdapter]
     /// Paths of the plugin libraries that were loaded.
     let plugins: [String]
+    /// What works and is probably not what was meant.
+    let warnings: [String]
 
     /// Throws ``ConfigurationErrors`` and ``Refusal``.
     init(
@@ -28,12 +30,19 @@ struct HostPlan {
     ) throws {
         let secrets = SecretSource(environment: environment) { try String(contentsOfFile: $0, encoding: .utf8) }
         let pluginPlan = try PluginPlan(root, overrides: overrides, directory: directory, secrets: secrets)
-        let modules = try pluginPlan.modules()
+        let loaded = try pluginPlan.plugins()
         plugins = pluginPlan.paths
+        let modules = AdapterCatalogue.builtIn + loaded.map(\.module)
         let resolved = try ResolvedConfiguration.resolve(
             root, reference: HostReference.reference(for: modules), environment: environment, overrides: overrides,
             secrets: secrets
         ).get()
+        warnings =
+            resolved.warnings.map(\.description)
+            + loaded.filter { $0.isDebugBuild && !_isDebugAssertConfiguration() }.map {
+                "plugin \($0.path): it was built for debugging and is slow; build it with -c release"
+            }
+        try SettingChecks(resolved).check()
         settings = try HostSettings(resolved, data: data)
         adapters = try modules.compactMap { try Self.plan($0, resolved, directory: directory) }
     }
@@ -43,7 +52,7 @@ struct HostPlan {
     ) throws -> PlannedAdapter? {
         let path = "adapters.\(module.name)"
         guard resolved["\(path).enabled"]?.flag ?? true else { return nil }
-        let configuration = AdapterConfiguration(options(below: path, resolved), directory: directory)
+        let configuration = AdapterConfiguration(options(of: module, resolved), directory: directory)
         do {
             return PlannedAdapter(
                 adapter: try module.make(configuration), declaration: try module.declare(configuration),
@@ -56,7 +65,7 @@ struct HostPlan {
         } catch let errors as ConfigurationErrors {
             throw errors
         } catch {
-            throw Refusal("The adapter \(module.name) cannot be made: \(error)")
+            throw Refusal("The adapter \(module.name) cannot be made: \(FileFailure.sentence(error) ?? "\(error)")")
         }
     }
 
@@ -72,11 +81,15 @@ struct HostPlan {
     }
 
     /// The adapter's own options as nested dictionaries.
-    private static func options(below path: String, _ resolved: ResolvedConfiguration) -> WireDictionary {
+    private static func options(
+        of module: any AdapterModule.Type, _ resolved: ResolvedConfiguration
+    ) -> WireDictionary {
         var options = WireDictionary()
+        let path = "adapters.\(module.name)"
         for (names, value) in resolved.settings(below: path) where names != ["enabled"] && names != ["portal"] {
             options.set(value.wireValue, at: names[...])
         }
+        for option in module.options { option.addDefault(to: &options) }
         return options
     }
 }

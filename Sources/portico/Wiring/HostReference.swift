@@ -6,7 +6,7 @@ import Identity
 enum HostReference {
     static func reference(for modules: [any AdapterModule.Type]) -> ConfigurationReference {
         let adapters = modules.flatMap { module in
-            adapterKeys(module.name, module.options)
+            adapterKeys(module)
         }
         return ConfigurationReference(
             http + limits + sync + live + other + identity + ProviderReference.keys + PushReference.keys + adapters)
@@ -136,6 +136,9 @@ enum HostReference {
             "sync.limits.uploadsPerPrincipal", .integer(1...1_000_000), default: "32",
             "Those of one account; the one that was left for longest gives way to the next."),
         ConfigurationKey(
+            "sync.limits.unnamedPerPrincipal", .size, default: "8GiB",
+            "Bytes that one account has uploaded, in part or whole, and no record names yet."),
+        ConfigurationKey(
             "sync.attachments.window", .duration, default: "7d",
             "How long an attachment stays that no record names, and an upload that nobody goes on with."),
         ConfigurationKey(
@@ -226,33 +229,31 @@ enum HostReference {
     ]
 
     private static let routeKeys = [
-        ConfigurationKey("path", .text, "The path, such as `/auth/login`."),
-        ConfigurationKey("requestsPerMinute", .integer(1...10_000_000), "Requests in a minute."),
+        ConfigurationKey("path", .text, isRequired: true, "The path, such as `/auth/login`."),
+        ConfigurationKey("requestsPerMinute", .integer(1...10_000_000), isRequired: true, "Requests in a minute."),
     ]
 
     private static let accountKeys = [
-        ConfigurationKey("name", .text, "The account's name."),
-        ConfigurationKey("password", .secret(allowsPlain: true), "Its password."),
+        ConfigurationKey("name", .text, isRequired: true, "The account's name."),
+        ConfigurationKey("password", .secret(allowsPlain: true), isRequired: true, "Its password."),
         ConfigurationKey("roles", .list(of: .text), "Its roles."),
     ]
 
     private static let pluginKeys = [
-        ConfigurationKey("path", .text, "The library, relative to the configuration file."),
-        ConfigurationKey("mode", .choice(["inProcess"]), "How it runs."),
+        ConfigurationKey("path", .text, isRequired: true, "The library, relative to the configuration file."),
+        ConfigurationKey("mode", .choice(["inProcess"]), isRequired: true, "How it runs."),
     ]
 
-    private static func adapterKeys(_ name: AdapterName, _ options: [ConfigurationOption]) -> [ConfigurationKey] {
-        [
-            ConfigurationKey("adapters.\(name).enabled", .flag, default: "true", "Whether it is served."),
-            ConfigurationKey(
-                "adapters.\(name).portal", .text,
-                "Of `identity.providers`, the portal whose systems it calls in its callers' names."),
-            ConfigurationKey("adapters.\(name).access", .access, "Who may call it."),
-        ]
-            + options.map {
-                ConfigurationKey(
-                    "adapters.\(name).\($0.path)", $0.kind, default: $0.defaultValue.flatMap(\.configurationText),
-                    $0.summary)
+    private static func adapterKeys(_ module: any AdapterModule.Type) -> [ConfigurationKey] {
+        let name = module.name
+        let portal = ConfigurationKey(
+            "adapters.\(name).portal", .text,
+            "Of `identity.providers`, the portal whose systems it calls in its callers' names.")
+        return [ConfigurationKey("adapters.\(name).enabled", .flag, default: "true", "Whether it is served.")]
+            + (module.callsPortal ? [portal] : [])
+            + [ConfigurationKey("adapters.\(name).access", .access, "Who may call it.")]
+            + module.options.map {
+                ConfigurationKey("adapters.\(name).\($0.path)", $0.kind, default: $0.defaultText, $0.summary)
             }
     }
 }

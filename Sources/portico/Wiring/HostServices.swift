@@ -129,11 +129,13 @@ struct CompactionService: Service {
                 try await Task.sleep(for: .seconds(3600))
                 await attempt("log compaction failed") {
                     let done = try await upkeep.compact(dryRun: false)
-                    logger.info("log compacted", metadata: ["floor": "\(done.floor)", "entries": "\(done.entries)"])
+                    logger.info(
+                        "log compacted",
+                        metadata: ["floor": "\(done.floor)", "entries": .stringConvertible(done.entries)])
                 }
                 await attempt("the removal of losing copies failed") {
                     let count = try await upkeep.forgetKeptCopies(dryRun: false)
-                    logger.info("losing copies removed", metadata: ["count": "\(count)"])
+                    logger.info("losing copies removed", metadata: ["count": .stringConvertible(count)])
                 }
                 await attempt("the removal of attachments failed") {
                     let done = try await upkeep.sweepAttachments()

@@ -18,11 +18,9 @@ struct PluginPlan {
         paths = (resolved["plugins"]?.list ?? []).compactMap { $0["path"]?.text }.map(resolver.resolve)
     }
 
-    func modules() throws -> [any AdapterModule.Type] {
-        let builtIn = AdapterCatalogue.builtIn
+    func plugins() throws -> [Plugin] {
         do {
-            let plugins = try PluginHost().load(paths, besides: Set(builtIn.map { $0.name }))
-            return builtIn + plugins.map(\.module)
+            return try PluginHost().load(paths, besides: Set(AdapterCatalogue.builtIn.map { $0.name }))
         } catch {
             throw Refusal(error.description)
         }

@@ -95,10 +95,15 @@ struct SignalService: Service {
         await cancelWhenGracefulShutdown {
             for await request in signals.requests {
                 switch request {
-                case .stop: return
+                case .stop:
+                    logger.info("stopping")
+                    return
                 case .reload: reload()
                 case .restart:
-                    guard let problem = await restartProblem() else { return signals.acceptRestart() }
+                    guard let problem = await restartProblem() else {
+                        logger.info("stopping to restart")
+                        return signals.acceptRestart()
+                    }
                     logger.error("not restarted", metadata: ["problem": "\(problem)"])
                 }
             }

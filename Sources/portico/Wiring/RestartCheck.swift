@@ -51,7 +51,7 @@ final class RestartCheck: Sendable {
                 state.running = check.processIdentifier
             }
         } catch {
-            return "the check cannot be run: \(error)"
+            return "the check cannot be run: \(FileFailure.sentence(error) ?? "\(error)")"
         }
         let timer = DispatchSource.makeTimerSource()
         timer.setEventHandler { self.state.withLock { state in state.running.map { _ = kill($0, SIGKILL) } } }
@@ -64,6 +64,9 @@ final class RestartCheck: Sendable {
         guard check.terminationReason != .exit || check.terminationStatus != 0 else { return nil }
         let text = String(decoding: words.prefix(Self.longestProblem), as: UTF8.self)
         let problem = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        return problem.isEmpty ? "the check ended without a word" : problem
+        // The command line's word for it, which says nothing beside this.
+        let prefix = "Error: "
+        let plain = problem.hasPrefix(prefix) ? String(problem.dropFirst(prefix.utf8.count)) : problem
+        return plain.isEmpty ? "the check ended without a word" : plain
     }
 }

@@ -38,6 +38,7 @@ extension SyncSettings {
         attachments = values.size("sync.limits.attachments")
         uploads = values.integer("sync.limits.uploads")
         uploadsPerPrincipal = values.integer("sync.limits.uploadsPerPrincipal")
+        unnamedPerPrincipal = values.size("sync.limits.unnamedPerPrincipal")
         attachmentWindow = values.duration("sync.attachments.window")
         keptCopies = values.duration("sync.keptCopies")
         offlineWindow = values.duration("sync.offlineWindow")
@@ -60,7 +61,8 @@ extension AttachmentLimits {
     init(_ settings: SyncSettings) {
         self.init(
             each: Int64(settings.largestAttachment), total: Int64(settings.attachments), uploads: settings.uploads,
-            uploadsPerPrincipal: settings.uploadsPerPrincipal)
+            uploadsPerPrincipal: settings.uploadsPerPrincipal,
+            unnamedPerPrincipal: Int64(settings.unnamedPerPrincipal))
     }
 }
 

@@ -33,8 +33,8 @@ struct Printer {
         switch value {
         case .dictionary(let members):
             return members.flatMap { member -> [String] in
-                if let word = member.value.word { return ["\(margin)\(member.key): \(word)"] }
-                return ["\(margin)\(member.key):"] + lines(member.value, indentation: indentation + 2)
+                if let word = member.value.word { return ["\(margin)\(member.key.visible): \(word)"] }
+                return ["\(margin)\(member.key.visible):"] + lines(member.value, indentation: indentation + 2)
             }
         case .array(let items):
             return items.flatMap { item in
@@ -54,7 +54,7 @@ extension WireValue {
     var word: String? {
         switch self {
         case .null: return "-"
-        case .string(let text): return text
+        case .string(let text): return text.visible
         case .bool(let flag): return flag ? "yes" : "no"
         case .int64(let number): return String(number)
         case .uint64(let number): return String(number)
@@ -62,8 +62,27 @@ extension WireValue {
         case .date(let date): return date.rfc3339
         case .array(let items):
             let words = items.compactMap(\.stringValue)
-            return words.count == items.count ? words.joined(separator: ", ") : nil
+            return words.count == items.count ? words.map(\.visible).joined(separator: ", ") : nil
         default: return nil
+        }
+    }
+}
+
+extension String {
+    /// As a terminal may show it: what would move the cursor, colour the screen, or reorder or hide other characters is
+    /// escaped. `--output json` has the text as it is.
+    var visibleLines: String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { String($0).visible }.joined(separator: "\n")
+    }
+
+    /// The same on one line.
+    var visible: String {
+        unicodeScalars.reduce(into: "") { text, scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse:
+                text += "\\u{\(String(scalar.value, radix: 16))}"
+            default: text.unicodeScalars.append(scalar)
+            }
         }
     }
 }

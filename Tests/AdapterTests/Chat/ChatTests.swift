@@ -180,4 +180,40 @@ import Testing
         let answer = try await host.value("twaddle", ["function": "registerdevice", "token": "s3cret"])
         #expect(answer["request"] == ["function": "registerdevice", "token": "[removed]"])
     }
+
+    @Test func `the echo never carries what nested secrets hold`() async throws {
+        let host = try await host(["echo": true])
+        let request: WireDictionary = [
+            "function": "getusers", "deviceToken": "s3cret", "API-Key": "s3cret", "kept": "shown",
+            "nested": ["PassWord": "s3cret", "list": [["access_token": "s3cret", "name": "shown"]]],
+        ]
+        let answer = try await host.value("twaddle", request)
+        #expect(
+            answer["request"] == [
+                "function": "getusers", "deviceToken": "[removed]", "API-Key": "[removed]", "kept": "shown",
+                "nested": ["PassWord": "[removed]", "list": [["access_token": "[removed]", "name": "shown"]]],
+            ])
+    }
+
+    @Test func `pages of public rooms hold every room once, whatever their names`() async throws {
+        let host = try await host()
+        var created: Set<String> = []
+        for number in 0..<9 {
+            let name = WireValue.string(["Same", "Other", "Same", "Same"][number % 4])
+            let answer = try await host.value("createchatroom", ["name": name, "isPublic": true], as: .user("alice"))
+            created.insert(try #require(answer["room"]?["id"]?.stringValue))
+        }
+        var found: [String] = []
+        var next: WireDictionary = ["limit": 2]
+        while true {
+            let page = try await host.value("getpublicrooms", next, as: .user("Bob"))
+            let rooms = page["rooms"]?.arrayValue ?? []
+            found += rooms.compactMap { $0["id"]?.stringValue }
+            guard let last = rooms.last, found.count < 20 else { break }
+            next["after"] = last["name"]
+            next["afterRoom"] = last["id"]
+        }
+        #expect(found.count == created.count)
+        #expect(Set(found) == created)
+    }
 }

@@ -3,6 +3,7 @@ public struct ConfigurationOption: Sendable, Equatable {
     /// Names joined by dots; `*` stands for any one name: `*.access`.
     public let path: String
     public let takes: Takes
+    /// Arrives where the configuration says nothing; with `*`, for each name that it has there.
     public let defaultValue: WireValue?
     public let summary: String
 
@@ -10,6 +11,8 @@ public struct ConfigurationOption: Sendable, Equatable {
         case value(Shape)
         /// Who may call: ``Access/init(configurationValue:)`` reads what arrives.
         case access
+        /// Written as `{env: NAME}` or `{file: PATH}`, never as it is. A text arrives, which belongs into a ``Secret``.
+        case secret
     }
 
     public init(_ path: String, _ shape: Shape, defaultValue: WireValue? = nil, summary: String) {

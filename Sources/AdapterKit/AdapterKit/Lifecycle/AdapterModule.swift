@@ -6,6 +6,9 @@ public protocol AdapterModule: SendableMetatype {
     /// The keys below `adapters.{name}` that it understands, beside `enabled` and `access`.
     static var options: [ConfigurationOption] { get }
 
+    /// Whether it calls systems behind a portal in its callers' names: then it has the key `adapters.{name}.portal`.
+    static var callsPortal: Bool { get }
+
     /// Throws ``ConfigurationProblem`` where the configuration makes no sense. It has no effects: `portico check` calls
     /// it too.
     static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration
@@ -15,4 +18,5 @@ public protocol AdapterModule: SendableMetatype {
 
 extension AdapterModule {
     public static var options: [ConfigurationOption] { [] }
+    public static var callsPortal: Bool { false }
 }

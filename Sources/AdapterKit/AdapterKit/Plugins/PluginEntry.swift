@@ -13,13 +13,20 @@
 /// A class, because whether an object is one of *this* AdapterKit's boxes can be asked at run time, whoever made it.
 public final class AdapterModuleBox: Sendable {
     public let module: any AdapterModule.Type
+    /// Whether the plugin was built without optimisation.
+    public let isDebugBuild: Bool
 
-    fileprivate init(_ module: any AdapterModule.Type) {
+    @usableFromInline
+    init(_ module: any AdapterModule.Type, isDebugBuild: Bool) {
         self.module = module
+        self.isDebugBuild = isDebugBuild
     }
 }
 
 /// The module in a box that the caller owns: what a plugin's `adapterkit_module` returns.
+///
+/// Compiled into the plugin, so that the box tells how the plugin was built and not how this library was.
+@_alwaysEmitIntoClient
 public func adapterModuleBox(_ module: any AdapterModule.Type) -> UnsafeMutableRawPointer {
-    Unmanaged.passRetained(AdapterModuleBox(module)).toOpaque()
+    Unmanaged.passRetained(AdapterModuleBox(module, isDebugBuild: _isDebugAssertConfiguration())).toOpaque()
 }

@@ -46,6 +46,7 @@ struct DeclarationProblems {
         case .access:
             guard let value = option.defaultValue, Access(configurationValue: value) == nil else { return [] }
             return ["the default of the option \(option.path) is no access"]
+        case .secret: return option.defaultValue == nil ? [] : ["the option \(option.path) is a secret with a default"]
         }
     }
 

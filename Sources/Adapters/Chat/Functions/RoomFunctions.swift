@@ -16,16 +16,33 @@ extension ChatFunction {
         input: [
             Inputs.page(Limits.usualPage, Limits.largestPage),
             Member("after", .string(maximumLength: 200), summary: "Those whose names come after this one."),
+            Member(
+                "afterRoom", Limits.recordID,
+                summary: "With `after`: the id of that room, so that others of its name come too."),
         ],
-        output: [roomList], at: [.chat(.get, "/chat/v1/public-rooms", query: [Inputs.limit, "after"])]
+        output: [roomList], at: [.chat(.get, "/chat/v1/public-rooms", query: [Inputs.limit, "after", "afterRoom"])]
     ) { call in
-        let later = call.text("after").map { Filter.compare(Rooms.name, .greater, .string($0)) }
         let query = Query(
-            .both(.compare(Rooms.isPublic, .equal, true), later), order: [SortKey(Rooms.name)],
+            .both(.compare(Rooms.isPublic, .equal, true), later(than: call)),
+            order: [SortKey(Rooms.name), SortKey(Rooms.id)],
             limit: call.limit(Limits.usualPage))
         let page = try await call.everything.query(query, in: Rooms.entity.name)
         let open = page.records.filter { !$0.names(Rooms.banned).contains(call.caller) }
         return ["rooms": .array(open.map(Rooms.told))]
+    }
+
+    /// Names are not unique: a page ends at a name and an id.
+    private static func later(than call: ChatCall) -> Filter? {
+        call.text("after").map { name in
+            let laterName = Filter.compare(Rooms.name, .greater, .string(name))
+            guard let room = call.text("afterRoom") else { return laterName }
+            return .any([
+                laterName,
+                .all([
+                    .compare(Rooms.name, .equal, .string(name)), .compare(Rooms.id, .greater, .string(room)),
+                ]),
+            ])
+        }
     }
 
     static let createRoom = ChatFunction(

@@ -82,14 +82,27 @@ extension Member {
 
 /// The request as an answer shows it: whole, but for what nobody should read.
 enum Echo {
-    private static let secrets: Set<String> = [
-        "password", "passwd", "pwd", "token", "secret", "authorization", "cookie",
+    /// Parts of names, in lower case, whose values nobody should read: `deviceToken` as well as `token`.
+    private static let secrets = [
+        "password", "passwd", "pwd", "token", "secret", "authorization", "cookie", "credential", "apikey",
     ]
     private static let removed = WireValue.string("[removed]")
 
     static func of(_ request: WireDictionary) -> WireDictionary {
         var echo: WireDictionary = [:]
-        for entry in request { echo[entry.key] = secrets.contains(entry.key.lowercased()) ? removed : entry.value }
+        for entry in request {
+            let name = entry.key.lowercased().filter { $0 != "_" && $0 != "-" }
+            echo[entry.key] = secrets.contains { name.contains($0) } ? removed : of(entry.value)
+        }
         return echo
+    }
+
+    /// The request's depth was limited when it was read.
+    private static func of(_ value: WireValue) -> WireValue {
+        switch value {
+        case .dictionary(let members): .dictionary(of(members))
+        case .array(let items): .array(items.map { of($0) })
+        default: value
+        }
     }
 }

@@ -2,6 +2,7 @@ import AdapterKit
 import Foundation
 import ODataModel
 import ODataRecords
+import WireFormats
 
 /// One service as configured: its model read, its records decided.
 struct ServiceConfiguration: Sendable {
@@ -75,6 +76,8 @@ struct ServiceConfiguration: Sendable {
             throw ConfigurationProblem("services.\(name).model", "\(file): \(problem)")
         }
         sapName = try Self.sapName(values["sapName"]?.stringValue, tables.model, name)
+        for key in ["search", "unique", "discriminators"] { try Self.checkNames(values[key], key, name, tables) }
+        if let seed { try Self.checkSeed(seed, name, tables) }
         discriminators = Self.pairs(values["discriminators"]).mapValues { $0.first ?? "" }
         entities = try Self.entities(name, values, tables, access)
     }
@@ -119,6 +122,34 @@ struct ServiceConfiguration: Sendable {
             if parts.count == 2 { pairs[parts[0], default: []].append(parts[1]) }
         }
         return pairs
+    }
+
+    /// Throws ``ConfigurationProblem`` where a text is no `Set/Property` of the model.
+    private static func checkNames(
+        _ value: WireValue?, _ key: String, _ name: String, _ tables: ServiceTables
+    ) throws {
+        for text in (value?.arrayValue ?? []).compactMap(\.stringValue) {
+            let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, tables[parts[0]]?.column(parts[1]) != nil else {
+                throw ConfigurationProblem(
+                    "services.\(name).\(key)",
+                    "\(text.debugDescription) is no property of a set of the model, such as `Products/Name`.")
+            }
+        }
+    }
+
+    /// Throws ``ConfigurationProblem`` where the file cannot be read, or has rows for sets that the model lacks.
+    private static func checkSeed(_ path: String, _ name: String, _ tables: ServiceTables) throws {
+        let key = "services.\(name).seed"
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw ConfigurationProblem(key, "\(path) cannot be read.")
+        }
+        guard case .dictionary(let members)? = try? JSONFormat().read(Array(data)) else {
+            throw ConfigurationProblem(key, "\(path) is no JSON document with sets by name.")
+        }
+        for member in members where !member.key.hasPrefix("_") && tables[member.key] == nil {
+            throw ConfigurationProblem(key, "\(path): the model has no set \(member.key.debugDescription).")
+        }
     }
 
     private static func path(_ text: String, _ directory: String) -> String {

@@ -107,18 +107,9 @@ struct ValueReader: Sendable {
             return Double(exact.description).map { .double(Double(Float($0))) }
         case .stream: return nil
         default:
-            if type.isSpatial { return isGeoJSON(json, type) ? json : nil }
+            if type.isSpatial { return GeoJSON(of: type).holds(json) ? json : nil }
             return json.stringValue.flatMap { StoredForm.value(text: $0, type) }
         }
-    }
-
-    /// Of the type that the property is of, or any of the kind (RFC 7946).
-    private static func isGeoJSON(_ json: WireValue, _ type: PrimitiveType) -> Bool {
-        guard let name = json["type"]?.stringValue else { return false }
-        let wanted = type.rawValue.drop { $0 != "P" && $0 != "L" && $0 != "M" && $0 != "C" }
-        let content = name == "GeometryCollection" ? json["geometries"] : json["coordinates"]
-        guard content?.arrayValue != nil else { return false }
-        return wanted.isEmpty || name == wanted || (wanted == "Collection" && name == "GeometryCollection")
     }
 
     private func complex(_ json: WireValue, _ name: QualifiedName, at path: String) throws(PorticoError) -> WireValue {

@@ -5,7 +5,8 @@ import NIOHPACK
 import NIOHTTP2
 
 /// `http.limits.fields` and `http.limits.head` on a stream of HTTP/2, counted as for HTTP/1.1: names and values of all
-/// fields, the host among them, and the address. A request beyond them is answered 431, and its connection goes on.
+/// fields, the host among them, and the address. A request beyond them is answered 431, one that names two hosts 400, and
+/// its connection goes on.
 ///
 /// It stands before the codec: the fields are not made into others before they are counted.
 final class FieldSectionLimits: ChannelInboundHandler, RemovableChannelHandler {
@@ -26,8 +27,14 @@ final class FieldSectionLimits: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !isRefused else { return }
-        if case .headers(let section) = unwrapInboundIn(data), !isWithinLimits(section.headers) {
-            return refuse(context)
+        if case .headers(let section) = unwrapInboundIn(data) {
+            guard isWithinLimits(section.headers) else {
+                return refuse(
+                    PorticoError(.requestHeadersTooLarge, "The header fields are too large or too many."), context)
+            }
+            guard Self.hasOneHost(section.headers) else {
+                return refuse(.malformed("A request names its host, once."), context)
+            }
         }
         context.fireChannelRead(data)
     }
@@ -49,10 +56,21 @@ final class FieldSectionLimits: ChannelInboundHandler, RemovableChannelHandler {
         return count <= limits.fields && bytes <= limits.head
     }
 
+    /// Whether every `host` field names what `:authority` names (RFC 9113, section 8.3.1). Another program on the way may
+    /// have gone by either of them.
+    private static func hasOneHost(_ fields: HPACKHeaders) -> Bool {
+        var (authority, hosts) = (String?.none, [String]())
+        for (name, value, _) in fields {
+            if name == ":authority" { authority = value }
+            if name == "host" { hosts.append(value) }
+        }
+        guard hosts.count <= 1, let authority, let host = hosts.first else { return hosts.count <= 1 }
+        return host.lowercased() == authority.lowercased()
+    }
+
     /// A second section is the request's trailer: the answer may be under way, so the stream ends.
-    private func refuse(_ context: ChannelHandlerContext) {
+    private func refuse(_ error: PorticoError, _ context: ChannelHandlerContext) {
         isRefused = true
-        let error = PorticoError(.requestHeadersTooLarge, "The header fields are too large or too many.")
         let response = connection.refusal(error, peer: context.channel.remoteAddress?.ipAddress ?? "local")
         var fields = HPACKHeaders([(":status", String(response.status.code))])
         for field in response.headers { fields.add(name: field.name.canonicalName, value: field.value) }

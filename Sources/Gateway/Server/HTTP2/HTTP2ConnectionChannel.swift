@@ -12,7 +12,7 @@ struct HTTP2ConnectionChannel: Sendable {
     typealias Stream = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
 
     struct Value: Sendable {
-        fileprivate let streams: NIOHTTP2Handler.AsyncStreamMultiplexer<Stream>
+        fileprivate let streams: NIOHTTP2Handler.AsyncStreamMultiplexer<Stream?>
     }
 
     /// What a request does on its stream.
@@ -26,7 +26,8 @@ struct HTTP2ConnectionChannel: Sendable {
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandlers([
             IdleStateHandler(allTimeout: .nanoseconds(2 * settings.idle.nanoseconds)), SilenceHandler(),
-            StreamlessDeadline(settings.idle * 2), PeerFrameHandler(head: connection.gateway.services.limits.head),
+            StreamlessDeadline(settings.idle * 2),
+            PeerFrameHandler(head: connection.gateway.services.limits.head, streams: Self.streams),
         ])
         let idle = TimeAmount.nanoseconds(settings.idle.nanoseconds)
         let manager = NIOHTTP2ServerConnectionManagementHandler(
@@ -50,7 +51,8 @@ struct HTTP2ConnectionChannel: Sendable {
         let unpacked = FieldSectionLimits.unpacked * (head + connection.gateway.services.limits.uri)
         var configuration = NIOHTTP2Handler.Configuration()
         configuration.connection.initialSettings = [
-            HTTP2Setting(parameter: .maxConcurrentStreams, value: Self.streams),
+            // Beyond what is announced, so that one too many ends its stream and not the connection.
+            HTTP2Setting(parameter: .maxConcurrentStreams, value: 2 * Self.streams),
             HTTP2Setting(parameter: .maxHeaderListSize, value: unpacked),
         ]
         configuration.connection.maximumSequentialContinuationFrames = max(5, unpacked / Self.smallestFrameLimit + 1)
@@ -62,7 +64,14 @@ struct HTTP2ConnectionChannel: Sendable {
     /// Of a peer that sends frames as long as it may (RFC 9113, section 6.5.2).
     private static let smallestFrameLimit = 1 << 14
 
-    private func stream(_ channel: any Channel) throws -> Stream {
+    /// Nil for a stream beyond the limit, which is reset.
+    private func stream(_ channel: any Channel) throws -> Stream? {
+        let connectionPipeline = channel.parent?.pipeline.syncOperations
+        if let open = try? connectionPipeline?.handler(type: StreamlessDeadline.self).open, open >= Self.streams {
+            try? connectionPipeline?.handler(type: PeerFrameHandler.self).streamRefused()
+            try channel.pipeline.syncOperations.addHandler(RefusedStreamHandler())
+            return nil
+        }
         try channel.pipeline.syncOperations.addHandlers([
             StreamDeadline(connection.settings.write), StreamCloseHandler(), FieldSectionLimits(connection),
             HTTP2FramePayloadToHTTPServerCodec(), MalformedRequestHandler(),
@@ -73,7 +82,7 @@ struct HTTP2ConnectionChannel: Sendable {
     func handle(value: Value, logger: Logger) async {
         // What ends a connection is no error of the gateway.
         try? await withThrowingDiscardingTaskGroup { group in
-            for try await stream in value.streams.inbound {
+            for try await case .some(let stream) in value.streams.inbound {
                 group.addTask { await requests.handle(value: stream, logger: logger) }
             }
         }

@@ -29,6 +29,11 @@ struct PeerFrameBudget {
         return left >= 0
     }
 
+    /// A stream beyond the limit costs its sender a frame, and gives back nothing as requests do.
+    mutating func streamRefused() { left -= Double(Self.perRequest + 1) }
+
+    var isExhausted: Bool { left < 0 }
+
     mutating func requestArrived() { give(Double(Self.perRequest)) }
 
     mutating func sent(_ bytes: Int) { give(Double(Self.perWrite) + Double(bytes) / Double(Self.bytesPerFrame)) }

@@ -1,10 +1,12 @@
 import NIOCore
 
-/// Stands before NIOHTTP2 and does three things that it cannot be configured to do.
+/// Stands before NIOHTTP2 and does four things that it cannot be configured to do.
 ///
 /// - It cuts off peers that send too many frames which ask for nothing (``PeerFrameBudget``).
 /// - It announces ``GatewayLimits/head`` as `SETTINGS_MAX_HEADER_LIST_SIZE`, though more is unpacked
 ///   (``FieldSectionLimits``): NIOHTTP2 announces what it unpacks.
+/// - It announces fewer streams than NIOHTTP2 accepts: NIOHTTP2 ends the connection with the first one too many, and
+///   ``RefusedStreamHandler`` ends only that stream.
 /// - It lets our settings hold from the beginning. NIOHTTP2 would unpack 16 KiB only until the peer has acknowledged
 ///   more, and a peer may send its first request before. So NIOHTTP2 reads an acknowledgement right behind the peer's
 ///   settings, and the peer's own is left out.
@@ -25,6 +27,7 @@ final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private let announcedHead: UInt32
+    private let announcedStreams: UInt32
     private var scanner = FrameScanner()
     private var budget = PeerFrameBudget(now: .now())
     private var settings = Settings.awaited
@@ -32,9 +35,13 @@ final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var lastStream: UInt32 = 0
     private var hasEnded = false
 
-    init(head: Int) {
+    init(head: Int, streams: Int) {
         announcedHead = UInt32(clamping: head)
+        announcedStreams = UInt32(clamping: streams)
     }
+
+    /// On the connection's event loop.
+    func streamRefused() { budget.streamRefused() }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !hasEnded else { return }
@@ -60,6 +67,7 @@ final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func isWithinBudget(_ frame: FrameScanner.Frame, _ now: NIODeadline) -> Bool {
         switch frame.type {
         case FrameScanner.Frame.headers:
+            guard !budget.isExhausted else { return false }
             lastStream = max(lastStream, frame.stream)
             budget.requestArrived()
             return true
@@ -89,7 +97,7 @@ final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
         budget.sent(bytes.readableBytes)
         if !hasAnnounced, case .byteBuffer(var frame) = bytes {
             hasAnnounced = true
-            frame.announceFieldSectionSize(announcedHead)
+            frame.announce([.fieldSectionSize: announcedHead, .streams: announcedStreams])
             bytes = .byteBuffer(frame)
         }
         context.write(wrapOutboundOut(bytes), promise: promise)
@@ -108,11 +116,21 @@ extension ByteBuffer {
         writeInteger(stream)
     }
 
-    /// Sets `SETTINGS_MAX_HEADER_LIST_SIZE` in the frame of settings that these bytes are. Each setting is a name of two
-    /// bytes and a value of four (RFC 9113, section 6.5.1).
-    fileprivate mutating func announceFieldSectionSize(_ size: UInt32) {
+    /// Sets these settings in the frame of settings that these bytes are. Each setting is a name of two bytes and a value
+    /// of four (RFC 9113, section 6.5.1).
+    fileprivate mutating func announce(_ values: [AnnouncedSetting: UInt32]) {
         let first = readerIndex + FrameScanner.headLength
-        for index in stride(from: first, through: writerIndex - 6, by: 6)
-        where getInteger(at: index, as: UInt16.self) == 0x6 { setInteger(size, at: index + 2) }
+        for index in stride(from: first, through: writerIndex - 6, by: 6) {
+            guard let name = getInteger(at: index, as: UInt16.self).flatMap(AnnouncedSetting.init),
+                let value = values[name]
+            else { continue }
+            setInteger(value, at: index + 2)
+        }
     }
+}
+
+/// By their numbers in RFC 9113, section 6.5.2.
+private enum AnnouncedSetting: UInt16 {
+    case streams = 0x3
+    case fieldSectionSize = 0x6
 }

@@ -12,7 +12,8 @@ final class StreamlessDeadline: ChannelInboundHandler, RemovableChannelHandler {
     private var context: ChannelHandlerContext?
     private var inputHasClosed = false
     private let span: TimeAmount
-    private var open = 0
+    /// Streams that are under way.
+    private(set) var open = 0
     private var lastEnd = NIODeadline.now()
     private var look: Scheduled<Void>?
 

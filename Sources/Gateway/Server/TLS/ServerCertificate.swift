@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOHTTP2
 import NIOSSL
@@ -49,21 +50,48 @@ public final class ServerCertificate: Sendable {
     }
 
     private static func load(_ files: Files) throws -> NIOSSLContext {
+        for path in files.all {
+            if let reason = unreadable(path) { throw Unusable(description: "\(path) cannot be read: \(reason).") }
+        }
         do {
             return try NIOSSLContext(configuration: configuration(files))
+        } catch let error as Unusable {
+            throw error
         } catch {
-            throw Unusable(description: "\(files.certificate) and \(files.key) cannot be used for TLS: \(error)")
+            throw Unusable(
+                description:
+                    "\(files.certificate) and \(files.key) cannot be used for TLS; is the key the certificate's?")
         }
+    }
+
+    private static func unreadable(_ path: String) -> String? {
+        guard let file = fopen(path, "re") else { return String(cString: strerror(errno)) }
+        fclose(file)
+        return nil
+    }
+
+    private static func certificates(_ path: String) throws -> [NIOSSLCertificateSource] {
+        guard let found = try? NIOSSLCertificate.fromPEMFile(path), !found.isEmpty else {
+            throw Unusable(description: "\(path) holds no certificate (PEM).")
+        }
+        return found.map { .certificate($0) }
+    }
+
+    private static func privateKey(_ path: String) throws -> NIOSSLPrivateKeySource {
+        guard let key = try? NIOSSLPrivateKey(file: path, format: .pem) else {
+            throw Unusable(description: "\(path) holds no private key without a password (PEM).")
+        }
+        return .privateKey(key)
     }
 
     private static func configuration(_ files: Files) throws -> TLSConfiguration {
         var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: try NIOSSLCertificate.fromPEMFile(files.certificate).map { .certificate($0) },
-            privateKey: .privateKey(try NIOSSLPrivateKey(file: files.key, format: .pem)))
+            certificateChain: try certificates(files.certificate), privateKey: try privateKey(files.key))
         configuration.minimumTLSVersion = .tlsv12
         configuration.cipherSuiteValues = suites
         configuration.applicationProtocols = NIOHTTP2SupportedALPNProtocols
         if let authorities = files.clientAuthorities {
+            _ = try certificates(authorities)
             configuration.trustRoots = .file(authorities)
             configuration.certificateVerification = .noHostnameVerification
         }

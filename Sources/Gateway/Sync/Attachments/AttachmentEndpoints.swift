@@ -85,9 +85,29 @@ struct AttachmentWriteEndpoint: Endpoint {
         let range = try SentRange(request.request.headers[.contentRange], count: bytes.count)
         var progress = try await progress(of: digest, from: owner, request.caller.syncing)
         if let first = range.first, progress != .complete {
-            progress = try await sync.attachments.append(bytes, at: first, of: range.total, to: digest, from: owner)
+            do {
+                progress = try await sync.attachments.append(
+                    bytes, at: first, of: range.total, to: digest, from: owner)
+            } catch let error as PorticoError where error.code == .storeFull {
+                guard try await noteNamedUploads(of: request.caller.syncing) else { throw error }
+                progress = try await sync.attachments.append(
+                    bytes, at: first, of: range.total, to: digest, from: owner)
+            }
         }
         return try answer(progress, total: range.total, to: request.request)
+    }
+
+    /// How many of its uploads are looked up when an owner's share is used up.
+    private static let lookedUp = 64
+
+    /// Whether records name some of the caller's uploads that counted against its share until now.
+    private func noteNamedUploads(of caller: SyncCaller) async throws -> Bool {
+        let owner = caller.principal.id
+        var named: Set<AttachmentDigest> = []
+        for digest in try await sync.attachments.largestUnnamed(of: owner, limit: Self.lookedUp)
+        where try await sync.rights.isReadable(digest, by: caller) { named.insert(digest) }
+        try await sync.attachments.noteNamed(named, by: owner)
+        return !named.isEmpty
     }
 
     /// What the caller has uploaded, or may read anyhow. Bytes of others are not there for it, and are sent once more.

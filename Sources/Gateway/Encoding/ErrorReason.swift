@@ -1,0 +1,50 @@
+import AdapterKit
+
+extension ErrorCode {
+    /// What a code means, for the access log. An error's own message may repeat what the caller sent, a secret among it.
+    var reason: String {
+        switch self {
+        case .requestMalformed: "the request cannot be read"
+        case .requestInvalid: "a value is missing or not allowed"
+        case .requestDuplicateKey: "a key stands twice in the body"
+        case .requestRefused: "the adapter refused the request"
+        case .requestLimitExceeded: "a limit was exceeded"
+        case .requestTooLarge: "the body is too large"
+        case .requestURITooLong: "the address is too long"
+        case .requestHeadersTooLarge: "the header fields are too large or too many"
+        case .requestTimeout: "the request came too slowly"
+        case .expectationFailed: "the expectation is unknown"
+        case .transferCodingUnknown: "the transfer coding is unknown"
+        case .versionUnsupported: "the version of HTTP is not supported"
+        case .unsupportedMediaType: "the body's media type is not supported"
+        case .unsupportedEncoding: "the body's content coding is not supported"
+        case .notAcceptable: "no format of the answer is acceptable"
+        case .secretInURL: "a secret stands in the address"
+        case .routeNotFound: "nothing is at the path"
+        case .methodNotAllowed: "the path does not take the method"
+        case .loginRequired: "credentials are needed"
+        case .credentialsInvalid: "the credentials are not valid"
+        case .loginThrottled: "too many sign-ins have failed"
+        case .accessDenied: "the caller may not do this"
+        case .csrfRequired: "the token against cross-site requests is missing or wrong"
+        case .rateLimited: "the caller's requests exceed its rate"
+        case .recordNotFound: "there is no such record, or not for the caller"
+        case .recordExists: "there is such a record already"
+        case .recordConflict: "the record's state does not allow it"
+        case .preconditionFailed: "the record is not the one that the precondition names"
+        case .cursorInvalid: "the cursor is not valid"
+        case .searchUnavailable: "the records cannot be searched"
+        case .fetchAgain: "the device has to fetch first"
+        case .notRepresentable: "the format cannot carry a value"
+        case .deadlineExceeded: "the request took too long"
+        case .overloaded: "there is too much to do"
+        case .stopping: "the gateway stops"
+        case .serverInternal: "an error of the gateway"
+        case .storeUnavailable: "the store is not available"
+        case .storeFull: "there is no room left"
+        case .adapterUnavailable: "the adapter does not run"
+        case .upstreamFailed: "another system failed"
+        case .upstreamTimeout: "another system took too long"
+        }
+    }
+}
