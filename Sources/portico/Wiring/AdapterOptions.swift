@@ -6,6 +6,7 @@ extension ConfigurationOption {
     var kind: ConfigurationKind {
         switch takes {
         case .access: .access
+        case .textLists: .list(of: .oneOrMore(.text))
         case .value(let shape): Self.kind(of: shape)
         }
     }

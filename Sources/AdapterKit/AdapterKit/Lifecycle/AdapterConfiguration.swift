@@ -10,6 +10,8 @@ public struct ConfigurationOption: Sendable, Equatable {
         case value(Shape)
         /// Who may call: ``Access/init(configurationValue:)`` reads what arrives.
         case access
+        /// A list of texts and of lists of texts. A text arrives as a list of one.
+        case textLists
     }
 
     public init(_ path: String, _ shape: Shape, defaultValue: WireValue? = nil, summary: String) {
