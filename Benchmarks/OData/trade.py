@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT / "Tests/EndToEnd"))
 from harness import BUILD, Gateway
 
 MODEL = ROOT / "Tests/EndToEnd/models/trade.csdl.xml"
-INDEXES = "[Orders/ShipCity,Orders/OrderDate,[Orders/CustomerID,Orders/Freight]]"
+INDEXES = "[Orders/ShipCity,Orders/OrderDate,[Orders/CustomerID,Orders/Freight],[Order_Details/OrderID,Order_Details/ProductID]]"
 CITIES = [f"{first}{second}" for first in ["Ber", "Lon", "Par", "Gra", "Mad", "Lyo", "Ror", "Sev"] for second in ["lin", "don", "is", "z", "rid"]]
 TABLES = """
 CREATE TABLE Customers (CustomerID TEXT NOT NULL PRIMARY KEY, CompanyName TEXT, Country TEXT);
