@@ -18,6 +18,7 @@ public final class SQLiteStore: BackupStore {
     private let writer: Writer
     private let positions: LogPositions
     private let catalogue: SharedCatalogue
+    private let statistics: TableStatistics
     private let clock: any WallClock
     private let file: StoreFile
     private let health: StoreHealth
@@ -55,8 +56,9 @@ public final class SQLiteStore: BackupStore {
             health.watch([settings.path, settings.path + "-wal", settings.path + ".lock"])
             // Where the disk is full, reading is still possible; what is missing is a check at the next start.
             try? marker.write(StoreMarker.Content(epoch: epoch, use: .open))
+            statistics = TableStatistics()
             let commit = GroupCommit(
-                positions: positions, health: health, clock: settings.clock, ids: settings.ids,
+                positions: positions, health: health, clock: settings.clock, ids: settings.ids, statistics: statistics,
                 catalogue: { catalogue.current })
             readers = ReaderPool(
                 try (0..<settings.readers).map { _ in try file.openReader(quickSteps: settings.quickSteps) },
@@ -91,11 +93,12 @@ public final class SQLiteStore: BackupStore {
 
 extension SQLiteStore {
     public func install(_ collections: [CollectionDeclaration]) async throws {
-        let (positions, time) = (positions, clock.now())
+        let (positions, statistics, time) = (positions, statistics, clock.now())
         let result = try await writer.run { database in
             let installer = Installer(database: database, position: positions.last, time: time)
             let result = try installer.install(collections)
             positions.advance(to: result.position, adapters: result.touched)
+            try statistics.begin(with: result.layouts, on: database)
             return result
         }
         catalogue.add(result.layouts)
@@ -241,9 +244,7 @@ extension SQLiteStore {
         let catalogue = try openCatalogue()
         let layout = try catalogue.layout(collection)
         let page = try PageCompiler(query, in: layout, FilterCompiler(catalogue: catalogue)).page()
-        return try await readers.read {
-            try $0.rows(SQLFragment("EXPLAIN QUERY PLAN " + page.sql, page.values)) { $0.text(3) }
-        }
+        return try await readers.read { try Self.plan(page, on: $0) }
     }
 
     /// A relation's statement: a text without any of the relation's values.
@@ -254,8 +255,17 @@ extension SQLiteStore {
     /// The same of a relation.
     package func plan(of relation: Relation, seen visible: VisibleRows) async throws -> [String] {
         let statement = try RelationCompiler.statement(relation, try openCatalogue(), visible).fragment
-        return try await readers.read {
-            try $0.rows(SQLFragment("EXPLAIN QUERY PLAN " + statement.sql, statement.values)) { $0.text(3) }
-        }
+        return try await readers.read { try Self.plan(statement, on: $0) }
+    }
+
+    /// An `EXPLAIN` itself does not look whether the schema has changed, as the statement that it explains would, so
+    /// another one does before it, and it is prepared anew each time.
+    private static func plan(_ fragment: SQLFragment, on database: Database) throws -> [String] {
+        try database.run("SELECT 1 FROM sqlite_schema LIMIT 1")
+        let statement = try database.makeStatement(sql: "EXPLAIN QUERY PLAN " + fragment.sql)
+        let execution = try Execution(statement, fragment.values)
+        var steps: [String] = []
+        while try execution.step() { steps.append(execution.row.text(3)) }
+        return steps
     }
 }

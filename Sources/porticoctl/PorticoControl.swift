@@ -41,9 +41,12 @@ struct PorticoControl: AsyncParsableCommand {
 struct Failure: Error {
     let message: String
     let exitStatus: Int32
+    /// Whether the gateway may have done what it was asked for all the same.
+    let isUnanswered: Bool
 
-    init(_ message: String, exitStatus: Int32 = 1) {
+    init(_ message: String, exitStatus: Int32 = 1, isUnanswered: Bool = false) {
         self.message = message
         self.exitStatus = exitStatus
+        self.isUnanswered = isUnanswered
     }
 }

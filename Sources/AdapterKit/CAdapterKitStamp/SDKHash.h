@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "5ced037a7d1d95792a73c46aab6777531c53defaadaa7e31e06a580893cbdc28"
+#define ADAPTERKIT_SDK_HASH "e8b396e55a5a2da46bae14bf19b305d80d10a858311ff4027b58f162d8e9c6ad"

@@ -88,13 +88,30 @@ enum Overrides {
 
 /// Values as they stand in the environment and on the command line.
 enum FlowText {
+    /// Lists inside lists deeper than this are texts; no key takes them.
+    private static let maximumDepth = 2
+
     static func node(_ text: String, at place: ConfigurationLocation) -> ConfigurationNode {
-        guard text.hasPrefix("["), text.hasSuffix("]") else {
+        node(text, at: place, depth: maximumDepth)
+    }
+
+    private static func node(_ text: String, at place: ConfigurationLocation, depth: Int) -> ConfigurationNode {
+        guard depth > 0, text.hasPrefix("["), text.hasSuffix("]") else {
             return ConfigurationNode(.scalar(text), at: place)
         }
-        let items = text.dropFirst().dropLast().split(separator: ",").map { item in
-            ConfigurationNode(.scalar(item.trimmingPrefix(while: \.isWhitespace).description), at: place)
+        let items = items(text.dropFirst().dropLast()).map { item in
+            node(item.trimmingPrefix(while: \.isWhitespace).description, at: place, depth: depth - 1)
         }
         return ConfigurationNode(.list(items), at: place)
+    }
+
+    /// What commas separate that stand in no inner brackets. Empty items are left out.
+    private static func items(_ text: Substring) -> [Substring] {
+        var depth = 0
+        return text.split { character in
+            if character == "[" { depth += 1 }
+            if character == "]" { depth -= 1 }
+            return character == "," && depth == 0
+        }
     }
 }

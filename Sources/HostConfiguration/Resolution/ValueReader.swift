@@ -15,6 +15,9 @@ struct ValueReader {
         case .access: return .access(try access(node))
         case .secret(let allowsPlain): return .secret(try secret(node, allowsPlain: allowsPlain))
         case .list(let item): return .list(try list(node, of: item))
+        case .oneOrMore(let item):
+            if case .list = node.content { return .list(try list(node, of: item)) }
+            return .list([try read(node, as: item)])
         case .mapping(let keys): return .mapping(try mapping(node, keys))
         }
     }

@@ -47,6 +47,8 @@ public indirect enum ConfigurationKind: Sendable, Equatable {
     /// `{env: NAME}` or `{file: PATH}`; a text as it stands where `allowsPlain`.
     case secret(allowsPlain: Bool)
     case list(of: ConfigurationKind)
+    /// A list of such values, or one of them as it stands; read as a list.
+    case oneOrMore(ConfigurationKind)
     /// A mapping with these keys, for lists of mappings.
     case mapping([ConfigurationKey])
 }

@@ -17,6 +17,10 @@ final class CollectionLayout: Sendable {
     let rowColumn: String
     /// `SELECT` with every field's column in declared order, then the revision, then ``rowColumn``.
     let selection: String
+    /// `INSERT` of a row: the revision, then every column in declared order.
+    let insertion: String
+    /// `UPDATE` of a row by ``rowColumn``, the last parameter; the others are as for ``insertion``.
+    let replacement: String
     /// The fields whose values before a change the log keeps.
     let scopeFields: [FieldName]
     /// The columns as rows are read by them: copying a whole ``Column`` costs more than reading its value.
@@ -48,6 +52,10 @@ final class CollectionLayout: Sendable {
         rowColumn = key.kind == .scalar(.integer) ? key.name : "\"_row\""
         let selected = columns.map(\.name) + [Self.revisionColumn, rowColumn]
         selection = "SELECT \(selected.joined(separator: ", ")) FROM \(table)"
+        let written = ([Self.revisionColumn] + columns.flatMap(\.names))
+        let (listed, places) = (written.joined(separator: ", "), written.map { _ in "?" }.joined(separator: ", "))
+        insertion = "INSERT INTO \(table) (\(listed)) VALUES (\(places))"
+        replacement = "UPDATE \(table) SET (\(listed)) = (\(places)) WHERE \(rowColumn) = ?"
         self.scopeFields = scopeFields
     }
 

@@ -14,6 +14,8 @@ final class ChangeRun {
     let now: WireDate
     /// The last operation id of each adapter whose records changed.
     private(set) var touched: [AdapterName: Int64] = [:]
+    /// Records that came.
+    private(set) var created: [CollectionID: Int] = [:]
 
     init(
         database: Database, catalogue: LayoutCatalogue, revision: Int64, ids: any RecordIDSource, now: WireDate
@@ -38,7 +40,7 @@ final class ChangeRun {
     func undoing<Result>(_ body: () throws -> Result) throws -> Result {
         // Outside a transaction, which is where SQLite leaves us when the disk is full, each change would be final.
         guard isOpen else { throw Self.isOver }
-        let before = (revision, touched)
+        let before = (revision, touched, created)
         try database.run("SAVEPOINT change")
         do {
             let result = try body()
@@ -46,7 +48,7 @@ final class ChangeRun {
             try database.run("RELEASE change")
             return result
         } catch {
-            (revision, touched) = before
+            (revision, touched, created) = before
             // Fails only where SQLite has rolled back everything already, which the caller looks for.
             try? database.run("ROLLBACK TO change")
             try? database.run("RELEASE change")
@@ -74,6 +76,7 @@ final class ChangeRun {
         for effect in effects {
             revision += 1
             touched[effect.layout.id.adapter] = revision
+            if effect.before == nil { created[effect.layout.id, default: 0] += 1 }
             try OperationLog.append(effect, at: revision, now, in: effect.layout, on: database)
         }
     }

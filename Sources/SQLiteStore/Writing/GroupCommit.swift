@@ -16,6 +16,7 @@ final class GroupCommit: Sendable {
     private let health: StoreHealth
     private let clock: any WallClock
     private let ids: any RecordIDSource
+    private let statistics: TableStatistics
     /// Set while it is open what is on the disk.
     private let outage = Mutex<Outage?>(nil)
 
@@ -26,12 +27,14 @@ final class GroupCommit: Sendable {
 
     init(
         positions: LogPositions, health: StoreHealth, clock: any WallClock, ids: any RecordIDSource,
+        statistics: TableStatistics,
         catalogue: @escaping @Sendable () -> LayoutCatalogue
     ) {
         self.positions = positions
         self.health = health
         self.clock = clock
         self.ids = ids
+        self.statistics = statistics
         self.catalogue = catalogue
     }
 
@@ -44,6 +47,11 @@ final class GroupCommit: Sendable {
             if open.isEmpty { return outcomes.compactMap { $0 } }
             attempt(open, of: transactions, on: database, &outcomes)
         }
+    }
+
+    /// After a commit. What goes wrong costs a good plan and no write, so that nobody is told but the store's health.
+    func refreshStatistics(on database: Database) {
+        do { try statistics.refresh(on: database) } catch { health.note(error) }
     }
 
     /// Settles all open transactions, or at least one where SQLite has rolled the others back with it.
@@ -66,6 +74,7 @@ final class GroupCommit: Sendable {
             try changes.finish()
             try database.run("COMMIT")
             positions.advance(to: changes.revision, adapters: changes.touched)
+            statistics.note(created: changes.created)
             outcomes = attempted
             refuseAcknowledging(open, &outcomes)
         } catch {

@@ -9,8 +9,7 @@ struct RowWriter {
     /// The new row's number.
     func insert(_ record: Record) throws -> Int64 {
         let values = try stored(record)
-        let places = values.map { _ in "?" }.joined(separator: ", ")
-        try runTellingDuplicates("INSERT INTO \(layout.table) (\(columnNames)) VALUES (\(places))", values)
+        try runTellingDuplicates(layout.insertion, values)
         let row = database.lastInsertedRowID
         try addElements(of: record, row)
         if layout.hasSearch { try SearchWriter(layout, database).add(record, row) }
@@ -19,10 +18,7 @@ struct RowWriter {
 
     func update(_ found: StoredRow, to record: Record) throws {
         let values = try stored(record)
-        let places = values.map { _ in "?" }.joined(separator: ", ")
-        try runTellingDuplicates(
-            "UPDATE \(layout.table) SET (\(columnNames)) = (\(places)) WHERE \(layout.rowColumn) = ?",
-            values + [.integer(found.row)])
+        try runTellingDuplicates(layout.replacement, values + [.integer(found.row)])
         try removeElements(of: found)
         try addElements(of: record, found.row)
         if layout.hasSearch { try SearchWriter(layout, database).replace(found, with: record) }
@@ -34,11 +30,7 @@ struct RowWriter {
         try database.run("DELETE FROM \(layout.table) WHERE \(layout.rowColumn) = ?", [.integer(found.row)])
     }
 
-    private var columnNames: String {
-        ([CollectionLayout.revisionColumn] + layout.columns.flatMap(\.names)).joined(separator: ", ")
-    }
-
-    /// The values of ``columnNames``.
+    /// As ``CollectionLayout/insertion`` wants them.
     private func stored(_ record: Record) throws -> [SQLValue] {
         var values: [SQLValue] = [.integer(record.revision.number)]
         for column in layout.columns { values += try column.stored(record[column.field.name]) }

@@ -41,7 +41,7 @@ struct StepChange {
         if draft.id == nil { draft = draft.assigning(try freshID(), by: layout.rules) }
         guard let id = draft.id else { throw Self.noKey }
         try checkAbsent()
-        if try stored(id) != nil || isReserved(id) {
+        if try isStored(id) || isReserved(id) {
             if case .absent = step.change.condition { throw Self.unmet }
             throw PorticoError(.recordExists, "There is a record `\(id)` already.", target: layout.key.field.name.text)
         }
@@ -74,6 +74,11 @@ extension StepChange {
         return try database.rows(
             SQLFragment("\(layout.selection) WHERE \(key.sql)", key.values), layout.storedRow
         ).first
+    }
+
+    private func isStored(_ id: RecordID) throws -> Bool {
+        guard let key = layout.keyCondition(id) else { return false }
+        return try database.hasRow(SQLFragment("SELECT 1 FROM \(layout.table) WHERE \(key.sql)", key.values))
     }
 
     /// The record to change: there, visible, writable, and as the change expects it, asked in this order.

@@ -91,6 +91,7 @@ final class Writer: Sendable {
             if batch.isEmpty { return }
             let outcomes = readers.whileWriting { commit.commit(batch.map(\.work), on: database) }
             for (job, outcome) in zip(batch, outcomes) { job.answer.resume(with: outcome) }
+            readers.whileWriting { commit.refreshStatistics(on: database) }
         }
     }
 

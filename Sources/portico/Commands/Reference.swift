@@ -44,6 +44,7 @@ extension ConfigurationKind {
         case .access: "`public-read`, `public`, `login`, `{roles: […]}`"
         case .secret(let allowsPlain): (allowsPlain ? "text, " : "") + "`{env: NAME}`, `{file: PATH}`"
         case .list(let item): "list of \(item.words)"
+        case .oneOrMore(let item): "\(item.words) or a list of it"
         case .mapping(let keys): "mapping of \(keys.map { "`\($0.name)`" }.joined(separator: ", "))"
         }
     }

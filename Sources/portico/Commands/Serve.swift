@@ -65,7 +65,7 @@ struct Serve: AsyncParsableCommand {
     ) -> ServiceGroupConfiguration {
         let socket = settings.adminSocket
         let administration = GatewayServer(
-            gateway: host.administration, settings: settings.serverSettings(.unixSocket(path: socket), output),
+            gateway: host.administration, settings: settings.administrationSettings(output),
             logger: logger
         ) { _ in
             try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: socket)

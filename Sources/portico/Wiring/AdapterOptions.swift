@@ -8,6 +8,7 @@ extension ConfigurationOption {
         switch takes {
         case .access: .access
         case .secret: .secret(allowsPlain: false)
+        case .textLists: .list(of: .oneOrMore(.text))
         case .value(let shape): Self.kind(of: shape)
         }
     }

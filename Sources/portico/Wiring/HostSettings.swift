@@ -83,6 +83,14 @@ struct HostSettings {
         return settings
     }
 
+    /// The admin socket's. What an operator begins is written whether somebody waits for the answer or not, so an answer
+    /// that comes too early would only say what is not true: imports and backups take as long as they take.
+    func administrationSettings(_ output: LogOutput) -> GatewayServer.Settings {
+        var settings = serverSettings(.unixSocket(path: adminSocket), output)
+        settings.request = .seconds(86_400)
+        return settings
+    }
+
     private static func demoAccounts(_ resolved: ResolvedConfiguration) throws -> [DemoAccount] {
         try (resolved["identity.demoAccounts"]?.list ?? []).map { entry in
             guard let name = AccountName(entry["name"]?.text ?? ""), let password = entry["password"]?.secret else {

@@ -41,22 +41,26 @@ struct ImportedFile: ParsableArguments {
     @Argument(help: "The file; its ending tells the format.") var file: String
     @Option(help: "append to what is there, or replace it.") var mode: Mode = .append
 
-    /// `beside` is what the adapter asks for besides the rows.
-    func load(into adapter: String, _ options: ConnectionOptions, beside: [String: String] = [:]) async throws {
+    func load(into adapter: String, _ options: ConnectionOptions) async throws {
         let progress = ProgressBar()
         progress.show("reading \(file)", 0.1)
         let bytes = try FileContents.read(file)
         progress.show("loading \(bytes.count) bytes", 0.5)
         defer { progress.end() }
-        let more = beside.sorted { $0.key < $1.key }
-            .compactMap { name, value in
-                value.addingPercentEncoding(withAllowedCharacters: .alphanumerics).map { "&\(name)=\($0)" }
-            }
-        let path = "/admin/v1/adapters/\(adapter)/import?mode=\(mode.rawValue)\(more.joined())"
+        let path = Self.path(adapter, mode: mode.rawValue, beside: [:])
         let type = try FileContents.mediaType(of: file)
         let result = try await options.withConnection { try await $0.post(path, file: bytes, type: type) }
         progress.end()
         try Printer(style: options.output).show(result)
+    }
+
+    /// Where an adapter's import is posted to.
+    static func path(_ adapter: String, mode: String, beside: [String: String]) -> String {
+        let more = beside.sorted { $0.key < $1.key }
+            .compactMap { name, value in
+                value.addingPercentEncoding(withAllowedCharacters: .alphanumerics).map { "&\(name)=\($0)" }
+            }
+        return "/admin/v1/adapters/\(adapter)/import?mode=\(mode)\(more.joined())"
     }
 }
 

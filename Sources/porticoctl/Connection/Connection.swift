@@ -9,6 +9,8 @@ import WireFormats
 struct Connection {
     /// Answers beyond it are not read.
     static let maximumAnswer = 64 << 20
+    /// What an operator begins is done whether the answer is waited for or not, so it is waited for.
+    private static let idleTimeout = TimeAmount.hours(24)
 
     /// CBOR, which carries every type of the value tree, so that a property list's dates and bytes arrive as such.
     private let format = CBORFormat()
@@ -59,11 +61,16 @@ struct Connection {
     private func answer(to request: HTTPClientRequest) async throws -> WireValue {
         let response: HTTPClientResponse
         do {
-            response = try await client.execute(request, timeout: .seconds(300))
+            response = try await client.execute(request, timeout: Self.idleTimeout)
         } catch {
-            throw Failure("The gateway does not answer at \(socket).")
+            throw Failure("The gateway does not answer at \(socket).", isUnanswered: true)
         }
-        let bytes = Array(try await response.body.collect(upTo: Self.maximumAnswer).readableBytesView)
+        let bytes: [UInt8]
+        do {
+            bytes = Array(try await response.body.collect(upTo: Self.maximumAnswer).readableBytesView)
+        } catch {
+            throw Failure("The gateway's answer at \(socket) broke off.", isUnanswered: true)
+        }
         let value = bytes.isEmpty ? WireValue.null : try format.read(bytes)
         guard response.status.code < 400 else { throw Self.failure(value, response.status.code) }
         return value
@@ -72,7 +79,7 @@ struct Connection {
     private static func failure(_ value: WireValue, _ status: UInt) -> Failure {
         let message = value["error"]?["message"]?.stringValue ?? "The gateway answered \(status)."
         let target = value["error"]?["target"]?.stringValue.map { " (\($0))" } ?? ""
-        return Failure(message + target, exitStatus: status == 401 ? 4 : 1)
+        return Failure(message + target, exitStatus: status == 401 ? 4 : 1, isUnanswered: status == 504)
     }
 }
 

@@ -29,7 +29,7 @@ public struct RecordImport: Sendable {
                     Member(
                         "mode", .choice(Mode.allCases.map(\.rawValue)), defaultValue: .string(Mode.append.rawValue),
                         summary: "Whether the records that are there stay."),
-                ]), output: .object(Self.outcome), deadline: .seconds(300), audience: .operators)
+                ]), output: .object(Self.outcome), audience: .operators)
     }
 
     /// `records` are all of the adapter's own: a view that hides some would leave those in place unseen.

@@ -13,6 +13,8 @@ public struct ConfigurationOption: Sendable, Equatable {
         case access
         /// Written as `{env: NAME}` or `{file: PATH}`, never as it is. A text arrives, which belongs into a ``Secret``.
         case secret
+        /// A list of texts and of lists of texts. A text arrives as a list of one.
+        case textLists
     }
 
     public init(_ path: String, _ shape: Shape, defaultValue: WireValue? = nil, summary: String) {

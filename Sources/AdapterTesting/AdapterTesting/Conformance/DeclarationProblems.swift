@@ -43,6 +43,8 @@ struct DeclarationProblems {
     private func defaultProblem(_ option: ConfigurationOption) -> [String] {
         switch option.takes {
         case .value(let shape): return DefaultProblem.of(option.defaultValue, shape, "the option \(option.path)")
+        case .textLists:
+            return DefaultProblem.of(option.defaultValue, .list(of: .list(of: .string)), "the option \(option.path)")
         case .access:
             guard let value = option.defaultValue, Access(configurationValue: value) == nil else { return [] }
             return ["the default of the option \(option.path) is no access"]

@@ -33,6 +33,11 @@ public enum ODataModule: AdapterModule {
                 summary: "Properties whose values are there once: `Products/Name`."
             ),
             ConfigurationOption(
+                "services.*.indexes", .textLists,
+                summary:
+                    "Properties by which pages are ordered and filtered fast: `Students/LastName`; several for one index as a list, `[Students/SchoolID, Students/GPA]`. Made and dropped at the start."
+            ),
+            ConfigurationOption(
                 "services.*.discriminators", .list(of: .string),
                 summary: "Properties that hold the simple name of their entity's type: `Products/Kind`."),
             ConfigurationOption(

@@ -97,13 +97,27 @@ struct ServiceConfiguration: Sendable {
     ) throws -> [Entity] {
         let entities = tables.entities(
             rows: access.rows, readers: access, writers: access, policy: policy(values["conflicts"]?.stringValue),
-            searched: pairs(values["search"]), unique: pairs(values["unique"]))
+            searched: pairs(values["search"]), unique: pairs(values["unique"]),
+            indexes: try indexes(name, values["indexes"], tables))
         for entity in entities {
             do { _ = try EntityRules(entity) } catch {
                 throw ConfigurationProblem("services.\(name).model", error.message)
             }
         }
         return entities
+    }
+
+    /// Paths of several properties are one index. Throws ``ConfigurationProblem`` for what the model has not.
+    private static func indexes(
+        _ name: String, _ value: WireValue?, _ tables: ServiceTables
+    ) throws -> [String: [[String]]] {
+        var indexes: [String: [[String]]] = [:]
+        for item in value?.arrayValue ?? [] {
+            let paths = (item.arrayValue ?? [item]).compactMap(\.stringValue)
+            let (set, properties) = try DeclaredIndex(paths, of: tables).parts(at: "services.\(name).indexes")
+            indexes[set, default: []].append(properties)
+        }
+        return indexes
     }
 
     private static func policy(_ text: String?) -> ConflictPolicy {

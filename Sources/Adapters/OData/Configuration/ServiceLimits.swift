@@ -14,7 +14,7 @@ struct ServiceLimits: Sendable {
     var insertEntities = 1_000
     /// Records that go or change with one that is deleted.
     var deletedWith = 20_000
-    /// Rows of one import: they are one transaction, and stand in memory while it is made.
+    /// Rows of one request of an import: they are one transaction, and stand in memory while it is made.
     var importRows = 200_000
 
     /// Bytes of an answer that is read as a whole before it is sent.
@@ -107,7 +107,10 @@ struct ServiceLimits: Sendable {
             "asyncSeconds", \.async.seconds, to: 86_400,
             "Seconds for which a request with `respond-async` is worked on."),
         Key("asyncKeptSeconds", \.async.keptSeconds, to: 86_400, "Seconds for which its answer can be fetched."),
-        Key("importRows", \.importRows, to: 10_000_000, "Rows of one import, which stand in memory."),
+        Key(
+            "importRows", \.importRows, to: 10_000_000,
+            "Rows of one request of an import, which stand in memory and are one transaction. `porticoctl` sends a file as many."
+        ),
     ]
 
     /// The parser and the planner go by one depth.

@@ -2,7 +2,8 @@ import AdapterKit
 import ODataModel
 import ODataRecords
 
-/// Loads rows of one set from an operator's file, all of them or none; a row that is refused is named by its place.
+/// Loads rows of one set from an operator's file, or from a part of one: all of the call's rows or none. A row that is
+/// refused is named by its place.
 struct ImportRows: Sendable {
     static let operation = Operation(
         "import", summary: "Loads rows of a set, all of them or none.", effect: .writes,
@@ -13,9 +14,15 @@ struct ImportRows: Sendable {
                 Member("set", .string(maximumLength: 128), isRequired: true, summary: "The set's name."),
                 Member("rows", .list(of: .any), isRequired: true, summary: "Rows in OData's JSON, or texts of it."),
                 Member(
-                    "mode", .choice(["append", "replace"]), defaultValue: "append",
-                    summary: "Whether the entities that are there stay."),
-            ]), output: .object(outcome), deadline: .seconds(600), audience: .operators)
+                    "mode", .choice(Mode.allCases.map(\.rawValue)), defaultValue: .string(Mode.append.rawValue),
+                    summary: "Whether the entities that are there stay; `check` reads the rows and writes nothing."),
+            ]), output: .object(outcome), audience: .operators)
+
+    private enum Mode: String, CaseIterable {
+        case append
+        case replace
+        case check
+    }
 
     private static let outcome = ObjectShape(
         "ODataImportOutcome",
@@ -43,136 +50,138 @@ struct ImportRows: Sendable {
         guard rows.count <= most else {
             throw PorticoError(.requestLimitExceeded, "An import has at most \(most) rows.", target: "rows")
         }
-        var changes = ChangeSet()
-        let deleted = try await call["mode"] == "replace" ? remove(table, &changes) : 0
+        let mode = call["mode"].stringValue.flatMap(Mode.init(rawValue:)) ?? .append
+        var changes: [RecordChange] = []
+        let reading = RowReading(service: service, table: table, now: now)
         for (position, row) in rows.enumerated() {
             do {
-                try add(row, table, service, &changes)
+                changes.append(try reading.creation(of: row))
             } catch let error as PorticoError {
-                let told = ImportedRow(model: service.model).explained(error, row, table.type)
-                throw PorticoError(told.code, told.message, target: "rows[\(position)].\(told.target ?? "")")
+                throw Self.refusal(error, position)
             }
         }
-        if !changes.changes.isEmpty { _ = try await records.apply(changes.changes) }
-        return .value(["created": .int64(Int64(rows.count)), "deleted": .int64(Int64(deleted))])
+        if mode == .check { return Self.outcome(created: 0, deleted: 0) }
+        let (removals, removed) = try await mode == .replace ? remove(table) : ([], 0)
+        do {
+            if !(removals.isEmpty && changes.isEmpty) { _ = try await records.apply(removals + changes) }
+        } catch let error as PorticoError where error.code == .recordExists {
+            throw try await taken(error, changes, isReplacing: mode == .replace)
+        }
+        return Self.outcome(created: rows.count, deleted: removed)
     }
 
-    private func remove(_ table: RecordTable, _ changes: inout ChangeSet) async throws -> Int {
+    private static func outcome(created: Int, deleted: Int) -> OperationResult {
+        .value(["created": .int64(Int64(created)), "deleted": .int64(Int64(deleted))])
+    }
+
+    private static func refusal(_ error: PorticoError, _ position: Int) -> PorticoError {
+        PorticoError(error.code, error.message, target: "rows[\(position)].\(error.target ?? "")")
+    }
+
+    /// The same refusal, naming the first row whose key another row or record has.
+    private func taken(
+        _ error: PorticoError, _ changes: [RecordChange], isReplacing: Bool
+    ) async throws -> PorticoError {
+        var seen: Set<RecordID> = []
+        for (position, change) in changes.enumerated() {
+            guard case .create(let id?, _) = change.action else { continue }
+            if !seen.insert(id).inserted { return Self.refusal(error, position) }
+            if !isReplacing, try await records.record(id, in: change.entity) != nil {
+                return Self.refusal(error, position)
+            }
+        }
+        return error
+    }
+
+    /// Deletions of what is there, and how many records leave in all. Only the last of them are left to the caller's
+    /// transaction: as many as one page has, so that a large set needs no more memory than a small one.
+    private func remove(_ table: RecordTable) async throws -> (last: [RecordChange], count: Int) {
         var count = 0
-        var query = Query(limit: Query.maximumLimit)
         while true {
-            let page = try await records.query(query, in: table.entity)
-            for record in page.records { changes.add(RecordChange(table.entity, .delete(record.id))) }
-            count += page.records.count
-            guard let next = page.next else { return count }
-            query.start = .after(next)
+            let page = try await records.query(Query(limit: Query.maximumLimit), in: table.entity)
+            let deletions = page.records.map { RecordChange(table.entity, .delete($0.id)) }
+            count += deletions.count
+            guard page.next != nil else { return (deletions, count) }
+            _ = try await records.apply(deletions)
         }
     }
+}
 
-    private func add(
-        _ row: WireValue, _ table: RecordTable, _ service: ServiceConfiguration, _ changes: inout ChangeSet
-    ) throws {
-        let typed = ImportedRow(model: service.model).typed(row, table.type)
-        let payload = try EntityPayload(typed, of: table, declared: table.type, model: service.model)
-        var fields = WireDictionary()
-        var values = ServerValues(tables: service.tables, now: now).creating(payload.type, payload.values)
+/// From a file's row to a record that is to be created.
+private struct RowReading {
+    private let service: ServiceConfiguration
+    private let table: RecordTable
+    private let row: ImportedRow
+    private let server: ServerValues
+    private let form: StoredForm
+    private let needsKeyField: Bool
+    /// By name, where each property is kept: asked for every value of every row. Nil where the server gives values too.
+    private let places: [String: (type: TypeReference, field: FieldName)]?
+    private let reader: ValueReader
+
+    init(service: ServiceConfiguration, table: RecordTable, now: WireDate) {
+        self.service = service
+        self.table = table
+        row = ImportedRow(model: service.model)
+        server = ServerValues(tables: service.tables, now: now)
+        form = StoredForm(model: service.model)
+        needsKeyField = table.columns.values.allSatisfy { $0.field != table.keyField }
+        reader = ValueReader(model: service.model)
+        let isPlain = table.discriminator == nil && !table.type.isOpen && server.givesNothing(table.type)
+        places =
+            isPlain
+            ? Dictionary(
+                table.type.properties.compactMap { property in
+                    table.columns[property.name].map { (property.name, (property.type, $0.field)) }
+                }, uniquingKeysWith: { $1 }) : nil
+    }
+
+    /// Throws `request.invalid` for a value that is none of its property's, with the property as the target.
+    func creation(of given: WireValue) throws -> RecordChange {
+        let payload: EntityPayload
+        do {
+            if let fields = try plainFields(given) { return try creation(fields) }
+            payload = try EntityPayload(
+                row.typed(given, table.type), of: table, declared: table.type, model: service.model)
+        } catch {
+            throw row.explained(error, given, table)
+        }
+        var values = server.creating(payload.type, payload.values)
         for (name, value) in payload.values { values[name] = value }
+        var fields = WireDictionary()
         for (name, value) in values {
             if let column = table.columns[name] { fields[column.field.text] = value }
         }
         if let discriminator = table.discriminator {
             fields[discriminator.text] = .string(payload.type.name.description)
         }
-        if case .property(let name) = table.key, values[name] == nil, let column = table.columns[name],
+        return try creation(fields)
+    }
+
+    /// The row's fields where it has values of declared properties only; nil for any other.
+    private func plainFields(_ given: WireValue) throws(PorticoError) -> WireDictionary? {
+        guard let places, case .dictionary(let members) = given else { return nil }
+        var entries: [WireDictionary.Entry] = []
+        entries.reserveCapacity(members.count + 1)
+        for member in members {
+            guard let place = places[member.key] else { return nil }
+            let value = try reader.value(row.value(member.value, place.type), place.type, at: member.key)
+            entries.append(WireDictionary.Entry(key: place.field.text, value: value))
+        }
+        return WireDictionary(uncheckedUniqueKeys: entries)
+    }
+
+    private func creation(_ given: WireDictionary) throws(PorticoError) -> RecordChange {
+        var fields = given
+        if case .property(let name) = table.key, let column = table.columns[name], fields[column.field.text] == nil,
             service.model.primitive(behind: column.type.type) == .guid
         {
             fields[column.field.text] = .string(RandomGUID.next())
         }
-        guard let id = table.recordID(fields: fields, form: StoredForm(model: service.model)) else {
+        guard let id = table.recordID(fields: fields, form: form) else {
             throw PorticoError(.requestInvalid, "The key is missing.", target: table.keyNames.first)
         }
-        if table.columns.values.allSatisfy({ $0.field != table.keyField }) {
-            fields[table.keyField.text] = .string(id.text)
-        }
-        changes.create(id, fields, in: table.entity)
-    }
-}
-
-/// A row of a file whose values are all texts, as CSV has them: each is taken for what its property is. SQLite's own forms
-/// of dates and truth values are read too.
-struct ImportedRow {
-    /// Characters of a refused value that an error tells.
-    private static let toldCharacters = 40
-
-    let model: EntityDataModel
-
-    /// The error with the value at fault and the form that is wanted, where it is about a property's value.
-    func explained(_ error: PorticoError, _ row: WireValue, _ type: StructuredType) -> PorticoError {
-        guard let name = error.target, let property = type.property(name), let value = row[name], !value.isNull,
-            let form = form(property.type)
-        else { return error }
-        let text = value.stringValue ?? value.decimalValue.map { "\($0)" } ?? value.boolValue.map { "\($0)" }
-        guard let text else { return error }
-        let told = text.count > Self.toldCharacters ? "\(text.prefix(Self.toldCharacters))…" : text
-        return PorticoError(error.code, "\(error.message) \"\(told)\" is not \(form).", target: name)
-    }
-
-    private func form(_ type: TypeReference) -> String? {
-        guard !type.isCollection, let primitive = model.primitive(behind: type.type) else { return nil }
-        if case .enumeration = type.type { return "one of its members" }
-        if let range = primitive.integerRange {
-            return "a whole number from \(range.lowerBound) to \(range.upperBound)"
-        }
-        switch primitive {
-        case .boolean: return "true, false, 1 or 0"
-        case .decimal, .double, .single: return "a number like 12.5 that it holds"
-        case .date: return "a day like 2024-01-31"
-        case .dateTimeOffset: return "an instant like 2024-01-31T10:30:00Z or 2024-01-31 10:30:00, which is UTC"
-        case .timeOfDay: return "a time like 10:30:00"
-        case .duration: return "a duration like PT1H30M"
-        case .guid: return "an identifier like 01234567-89ab-cdef-0123-456789abcdef"
-        case .binary: return "bytes in base64url"
-        case .string: return "a text that it holds"
-        default: return nil
-        }
-    }
-
-    func typed(_ row: WireValue, _ type: StructuredType) -> WireValue {
-        guard case .dictionary(let members) = row else { return row }
-        var typed = WireDictionary()
-        for member in members {
-            typed[member.key] = type.property(member.key).map { value(member.value, $0.type) } ?? member.value
-        }
-        return .dictionary(typed)
-    }
-
-    private func value(_ value: WireValue, _ type: TypeReference) -> WireValue {
-        guard !type.isCollection else { return value }
-        let primitive = model.primitive(behind: type.type)
-        if primitive == .boolean, let number = value.int64Value, 0...1 ~= number { return .bool(number == 1) }
-        guard case .string(let text) = value else { return value }
-        switch primitive {
-        case .boolean: return Self.truthValues[text.lowercased()].map(WireValue.bool) ?? value
-        case .dateTimeOffset: return .string(Self.instant(text))
-        case .date: return .string(text.hasSuffix(" 00:00:00") ? String(text.dropLast(9)) : text)
-        case .byte, .sByte, .int16, .int32, .int64: return Int64(text).map(WireValue.int64) ?? value
-        case .double, .single: return Double(text).map(WireValue.double) ?? value
-        default: return value
-        }
-    }
-
-    private static let truthValues = ["true": true, "false": false, "1": true, "0": false]
-
-    /// `2024-01-31`, `2024-01-31 10:30[:00[.5]]` and the same with `T`, which SQLite means in UTC; others as they are.
-    private static func instant(_ text: String) -> String {
-        let bytes = Array(text.utf8)
-        guard bytes.count >= 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else { return text }
-        guard bytes.count > 10 else { return text + "T00:00:00Z" }
-        guard bytes[10] == UInt8(ascii: " ") || bytes[10] == UInt8(ascii: "T") else { return text }
-        let (day, rest) = (text.prefix(10), text.dropFirst(11))
-        guard let zone = rest.firstIndex(where: { "Zz+-".contains($0) }) else {
-            return "\(day)T\(rest)\(rest.utf8.count == 5 ? ":00" : "")Z"
-        }
-        return "\(day)T\(rest[..<zone])\(rest[zone...])"
+        if needsKeyField { fields[table.keyField.text] = .string(id.text) }
+        return RecordChange(table.entity, .create(id, fields))
     }
 }

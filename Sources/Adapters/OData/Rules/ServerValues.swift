@@ -26,6 +26,13 @@ struct ServerValues: Sendable {
         return values
     }
 
+    /// Whether ``creating(_:_:)`` leaves every entity of the type as it was sent.
+    func givesNothing(_ type: StructuredType) -> Bool {
+        type.properties.allSatisfy { property in
+            !property.annotations.isTagged(CoreTerm.computed) && !(isInstant(property) && mustBeGiven(property))
+        }
+    }
+
     /// For a change of an entity that is there: computed properties as they are, or as the change makes them.
     func computed(_ type: StructuredType, _ values: [String: WireValue], _ current: (String) -> WireValue)
         -> [String: WireValue]

@@ -15,6 +15,8 @@ struct CSVReader {
     static let maximumFields = 1_000
 
     private let bytes: [UInt8]
+    /// Whether all of it is UTF-8, so that no field needs to be looked at by itself.
+    private let isText: Bool
     private var position = 0
     private var line = 1
 
@@ -23,35 +25,39 @@ struct CSVReader {
     private static let lineFeed = UInt8(ascii: "\n")
     private static let carriageReturn = UInt8(ascii: "\r")
 
-    /// All rows, the header's first. Throws `request.malformed` with the line.
-    static func read(_ bytes: [UInt8]) throws(PorticoError) -> [Row] {
+    /// All rows, the header's first. `firstLine` is that of the row after the header in the file that this is a part of;
+    /// nil: the next one. Throws `request.malformed` with the line, and with the column of bytes that are no text.
+    static func read(_ bytes: [UInt8], firstLine: Int? = nil) throws(PorticoError) -> [Row] {
         let isText = String(validating: bytes, as: UTF8.self) != nil
-        var reader = CSVReader(bytes: bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes)
+        let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+        var reader = CSVReader(bytes: text, isText: isText)
         var rows: [Row] = []
         while reader.position < reader.bytes.count {
-            let row = try reader.row()
-            if !isText, let column = row.fields.firstIndex(where: { $0.contains("\u{FFFD}") }) {
-                let header = rows.first?.fields ?? []
-                let name = header.indices.contains(column) ? " (\(header[column]))" : ""
-                throw PorticoError(
-                    .requestMalformed,
-                    "Line \(row.line), column \(column + 1)\(name): these bytes are no text in UTF-8.")
-            }
+            let row = try reader.row(columns: rows.first?.fields ?? [])
             if row.fields != [""] { rows.append(row) }
+            if rows.count == 1, row == rows.first, let firstLine { reader.line = firstLine }
         }
-        guard isText else { throw PorticoError(.requestMalformed, "The file is not UTF-8.") }
         return rows
     }
 
-    private init(bytes: [UInt8]) {
+    private init(bytes: [UInt8], isText: Bool) {
         self.bytes = bytes
+        self.isText = isText
     }
 
-    private mutating func row() throws(PorticoError) -> Row {
+    private mutating func row(columns: [String]) throws(PorticoError) -> Row {
         let start = line
         var fields: [String] = []
         repeat {
+            let begin = position
             fields.append(try field(rowLine: start))
+            if !isText, String(validating: bytes[begin..<position], as: UTF8.self) == nil {
+                let column = columns.indices.contains(fields.count - 1) ? columns[fields.count - 1] : "\(fields.count)"
+                throw PorticoError(
+                    .requestMalformed,
+                    "Line \(start), column \(column): bytes that are not UTF-8. Binary values are written as base64url.",
+                    target: column)
+            }
             guard fields.count <= Self.maximumFields else {
                 throw PorticoError(.requestLimitExceeded, "Line \(start) has too many fields.")
             }

@@ -4,7 +4,7 @@ import SyncEngine
 import ValueTree
 
 /// `POST /admin/v1/adapters/{adapter}/import`: loads a file of records through the adapter's operation `import`, all of
-/// it or nothing.
+/// it or nothing. With `?first=` the file is a part of a larger one.
 struct ImportEndpoint: Endpoint {
     static let operation: OperationName = "import"
 
@@ -24,7 +24,9 @@ struct ImportEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let bytes = try await services.bodies.bytes(of: request.request, limit: services.limits.importFile)
-        let rows = try ImportedRows(bytes, contentType: request.request.headers[.contentType], bodies: services.bodies)
+        let rows = try ImportedRows(
+            bytes, contentType: request.request.headers[.contentType], first: try first(of: request),
+            bodies: services.bodies)
         var input: WireDictionary = ["rows": .array(try rows.values(of: rowShape))]
         // What an adapter asks for beside the rows, such as which of its sets they are for.
         for member in operation.input.members where member.name.text != "rows" {
@@ -39,6 +41,18 @@ struct ImportEndpoint: Endpoint {
             throw rows.renamed(error)
         }
     }
+
+    /// Where these rows are in the operator's file, as `?first=` says for a part of one.
+    private func first(of request: AuthenticatedRequest) throws(PorticoError) -> Int? {
+        guard let text = request.request.target["first"] else { return nil }
+        guard let first = Int(text), Self.places.contains(first) else {
+            throw PorticoError(.requestInvalid, "first is the number of a line or row.", target: "first")
+        }
+        return first
+    }
+
+    /// Lines and rows can be counted on from any of them.
+    private static let places = 1...(1 << 52)
 
     private var rowShape: Shape {
         guard case .list(let row)? = operation.input.member("rows")?.shape else { return .any }

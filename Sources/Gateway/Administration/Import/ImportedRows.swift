@@ -12,10 +12,11 @@ struct ImportedRows: Sendable {
     let rows: [Row]
 
     /// CSV by its media type; everything else through the wire formats: an array of dictionaries, or a dictionary whose
-    /// one member is such an array.
-    init(_ bytes: [UInt8], contentType: String?, bodies: BodyReader) throws(PorticoError) {
+    /// one member is such an array. Where they are a part of a file, `first` is the place of the first of them: its line
+    /// in a CSV file, its row elsewhere.
+    init(_ bytes: [UInt8], contentType: String?, first: Int? = nil, bodies: BodyReader) throws(PorticoError) {
         if contentType?.lowercased().hasPrefix("text/csv") == true {
-            rows = try Self.csv(bytes)
+            rows = try Self.csv(bytes, first)
             return
         }
         let body = try bodies.read(bytes, contentType: contentType)
@@ -25,11 +26,11 @@ struct ImportedRows: Sendable {
         else {
             throw PorticoError(.requestInvalid, "The file is not a list of records.")
         }
-        rows = items.enumerated().map { Row(place: "row \($0 + 1)", value: $1) }
+        rows = items.enumerated().map { Row(place: "row \($0 + (first ?? 1))", value: $1) }
     }
 
-    private static func csv(_ bytes: [UInt8]) throws(PorticoError) -> [Row] {
-        let lines = try CSVReader.read(bytes)
+    private static func csv(_ bytes: [UInt8], _ first: Int?) throws(PorticoError) -> [Row] {
+        let lines = try CSVReader.read(bytes, firstLine: first)
         guard let header = lines.first else { throw PorticoError(.requestMalformed, "The file has no header line.") }
         var rows: [Row] = []
         for line in lines.dropFirst() {

@@ -3,16 +3,16 @@ import ODataModel
 
 extension ServiceTables {
     /// The declarations of the service's records. `rows` says which are seen and changed, `readers` and `writers` by whom
-    /// at all; `searched` and `unique` name properties by set.
+    /// at all; `searched` and `unique` name properties by set, `indexes` those of each further index.
     public func entities(
         rows: RowRules = .everyone, readers: Access? = nil, writers: Access?, policy: ConflictPolicy = .merge,
-        searched: [String: [String]] = [:], unique: [String: [String]] = [:]
+        searched: [String: [String]] = [:], unique: [String: [String]] = [:], indexes: [String: [[String]]] = [:]
     ) -> [Entity] {
         let rights = Rights(rows: rows, readers: readers, writers: writers)
         return sources.compactMap { tables[$0] }.map { table in
             entity(
                 table, rights, policy: policy, searched: searched[table.source] ?? [],
-                unique: unique[table.source] ?? [])
+                unique: unique[table.source] ?? [], declared: indexes[table.source] ?? [])
         } + links.map { link(declaration: $0, rights) }
     }
 
@@ -24,14 +24,16 @@ extension ServiceTables {
     }
 
     private func entity(
-        _ table: RecordTable, _ rights: Rights, policy: ConflictPolicy, searched: [String], unique: [String]
+        _ table: RecordTable, _ rights: Rights, policy: ConflictPolicy, searched: [String], unique: [String],
+        declared: [[String]]
     ) -> Entity {
         let rows = isReadOnly(table) ? RowRules(read: rights.rows.read, write: .nobody) : rights.rows
         let description = table.type.annotations[CoreTerm.description]?.stringValue
         return Entity(
             table.entity, summary: description ?? "\(table.source) of the service \(service).",
             key: EntityKey(table.keyField, chosenBy: chooser(table)), fields: fields(table),
-            indexes: indexes(table) + unique.compactMap { table.columns[$0].map { Index([$0.field], isUnique: true) } },
+            indexes: indexes(table, declared)
+                + unique.compactMap { table.columns[$0].map { Index([$0.field], isUnique: true) } },
             searchFields: searched.compactMap { table.columns[$0]?.field }, attachments: [],
             historyFields: referring(table), rows: rows, readers: rights.readers, writers: rights.writers,
             conflictPolicy: policy)
@@ -101,12 +103,13 @@ extension ServiceTables {
     /// The largest stream that a record holds.
     public static let maximumStreamBytes = 16 << 20
 
-    /// What relations look records up by.
-    private func indexes(_ table: RecordTable) -> [Index] {
+    /// What relations look records up by, and what is declared besides; each once.
+    private func indexes(_ table: RecordTable, _ declared: [[String]]) -> [Index] {
         let own = table.relations.values.compactMap { relation -> [FieldName]? in
             if case .fields(_, let pairs, _) = relation { pairs.map(\.near) } else { nil }
         }
-        let distinct = Set(own.filter { $0 != [table.keyField] })
+        let further = declared.map { $0.compactMap { table.columns[$0]?.field } }
+        let distinct = Set((own + further).filter { !$0.isEmpty && $0 != [table.keyField] })
         return distinct.sorted { $0.description < $1.description }.map { Index($0) }
     }
 
