@@ -16,6 +16,7 @@ extension ErrorCode {
         case .expectationFailed: "the expectation is unknown"
         case .transferCodingUnknown: "the transfer coding is unknown"
         case .versionUnsupported: "the version of HTTP is not supported"
+        case .methodUnknown: "the method is unknown"
         case .unsupportedMediaType: "the body's media type is not supported"
         case .unsupportedEncoding: "the body's content coding is not supported"
         case .notAcceptable: "no format of the answer is acceptable"
