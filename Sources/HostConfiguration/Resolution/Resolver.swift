@@ -11,7 +11,8 @@ struct Resolver {
             let node = FlowText.node(text, at: .commandLine("\(key.name)=\(text)"))
             // An adapter's may be a plugin's.
             guard let value = try? reader.read(node, as: key.kind) else {
-                errors.append(ConfigurationError("The key's default is not of its kind.", at: .commandLine(key.name)))
+                errors.append(
+                    ConfigurationError("The default of \(key.name) is not of its kind.", at: .commandLine(key.name)))
                 continue
             }
             settings[key.name] = .init(path: key.path, value: value, place: nil)
