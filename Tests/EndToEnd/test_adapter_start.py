@@ -93,7 +93,7 @@ class FaultyAdapter(unittest.TestCase):
         """503 with Retry-After in the shape of each contract."""
         shapes = {
             "/faulty/flat": lambda answer: answer.json()["errorCode"],
-            "/faulty/door/x": lambda answer: answer.text().removeprefix("door: "),
+            "/faulty/mount/x": lambda answer: answer.text().removeprefix("mount: "),
             "/api/v1/faulty/things": lambda answer: answer.json()["error"]["code"],
         }
         for path, code in shapes.items():
@@ -118,7 +118,7 @@ class FaultyAdapter(unittest.TestCase):
                 self.assertEqual(gateway.get("/faulty/flat").status, 503)
                 self.told("start", "run")
                 self.eventually(lambda: gateway.get("/faulty/flat").status == 200)
-                self.assertEqual(gateway.get("/faulty/door/x").text(), "here")
+                self.assertEqual(gateway.get("/faulty/mount/x").text(), "here")
                 self.assertEqual(gateway.get("/health/ready").json(), {"status": "ready"})
                 self.assertEqual(gateway.stop(), 0)
                 gateway.remove()

@@ -16,9 +16,9 @@ from streams import trusting_nobody
 QUICK = True
 
 
-def make_certificate(folder, name="localhost"):
+def make_certificate(folder, name="localhost", *options):
     files = folder / "certificate.pem", folder / "key.pem"
-    done = run_portico("certificate", "--host", name, "--certificate", files[0], "--key", files[1])
+    done = run_portico("certificate", "--host", name, "--certificate", files[0], "--key", files[1], *options)
     assert done.returncode == 0, done
     return files
 
@@ -142,7 +142,7 @@ class Renewal(unittest.TestCase):
         connection.sock = used = self.gateway.secured()
         connection.request("GET", "/health/live")
         connection.getresponse().read()
-        make_certificate(self.gateway.folder)
+        make_certificate(self.gateway.folder, "localhost", "--force")
         self.wait_for_another_than(before)
         connection.request("GET", "/health/live")
         self.assertEqual(connection.getresponse().status, 200)
