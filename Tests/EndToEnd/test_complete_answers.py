@@ -206,6 +206,24 @@ listen kept
   http-reuse always
   server gateway 127.0.0.1:{gateway}
 """
+CADDY = """
+{{
+  admin off
+  auto_https off
+}}
+http://:{first} {{
+  bind 127.0.0.1
+  reverse_proxy 127.0.0.1:{gateway} {{
+    transport http {{
+      keepalive off
+    }}
+  }}
+}}
+http://:{second} {{
+  bind 127.0.0.1
+  reverse_proxy 127.0.0.1:{gateway}
+}}
+"""
 
 
 class Proxied(unittest.TestCase):
@@ -223,7 +241,8 @@ class Proxied(unittest.TestCase):
         folder.chmod(0o777)
         ports = self.ports()
         (folder / "conf").write_text(text.format(folder=folder, gateway=gateway.port, first=ports[0], second=ports[1]))
-        process = subprocess.Popen([name, *command, str(folder / "conf")], stderr=subprocess.DEVNULL)
+        home = {**os.environ, "HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
+        process = subprocess.Popen([name, *command, str(folder / "conf")], stderr=subprocess.DEVNULL, env=home)
         self.addCleanup(lambda: (process.terminate(), process.wait()))
         wanted = productions(gateway)
         done = 0
@@ -256,6 +275,10 @@ class Proxied(unittest.TestCase):
     @unittest.skipUnless(has_tool("haproxy"), "no haproxy")
     def test_behind_haproxy(self):
         self.behind("haproxy", HAPROXY, "-db", "-f")
+
+    @unittest.skipUnless(has_tool("caddy"), "no caddy")
+    def test_behind_caddy(self):
+        self.behind("caddy", CADDY, "run", "--adapter", "caddyfile", "--config")
 
 
 if __name__ == "__main__":
