@@ -93,7 +93,7 @@ store-speed: need-build ## what a call of the store costs, in microseconds of pr
 
 scan: need-scan .build/scan-venv/done ## sslyze, testssl.sh and HTTP/2 abuse through h2 against the debug build, slowhttptest against the release build
 	@.build/scan-venv/bin/python -B -m unittest discover -s Tests/Scanners
-	@python3 -B Benchmarks/FrontDoor/front_door.py slow
+	@python3 -B Benchmarks/Resilience/resilience.py slow
 
 docs: need-build ## the reference of the public packages, as web pages in .build/docs/
 	@.ci/build-docs

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The host: every room that the gateway process is made of. Rooms that apps or plugins use too are packages of their
-// own below `Sources`. Who may import whom is docs/ARCHITECTURE.md's table, held by `make check`.
+// The host: every module of the gateway process. Modules that apps or plugins use too are packages of their own below
+// `Sources`. `make check` compares the dependencies with docs/module-dependencies.md.
 let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
@@ -17,7 +17,7 @@ func sync(_ name: String) -> Target.Dependency { .product(name: name, package: "
 func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
-func room(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency], resources: [Resource] = [])
+func module(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency], resources: [Resource] = [])
     -> Target
 {
     .target(
@@ -26,7 +26,7 @@ func room(_ name: String, path: String? = nil, _ dependencies: [Target.Dependenc
 }
 
 func adapter(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    room(name, path: "Sources/Adapters/\(name)", [adapterKit] + dependencies)
+    module(name, path: "Sources/Adapters/\(name)", [adapterKit] + dependencies)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
@@ -87,18 +87,18 @@ let package = Package(
     targets: [
         .systemLibrary(
             name: "CLibXML2", path: "Sources/CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
-        room("XMLSchema", [adapterKit, wireFormats, "CLibXML2"]),
+        module("XMLSchema", ["CLibXML2"]),
         .systemLibrary(
             name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-        room("DurableFiles", [adapterKit, .product(name: "Crypto", package: "swift-crypto")]),
-        room(
+        module("DurableFiles", [adapterKit, .product(name: "Crypto", package: "swift-crypto")]),
+        module(
             "SQLiteStore",
             [
                 syncEngine, adapterKit, wireFormats, "DurableFiles",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
-        room(
+        module(
             "Identity",
             [
                 adapterKit, syncEngine,
@@ -106,7 +106,7 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
             ]),
-        room(
+        module(
             "Upstream",
             [
                 adapterKit,
@@ -116,20 +116,20 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
-        room(
+        module(
             "UpstreamStandIn", path: "Tests/UpstreamStandIn",
             [
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
-        room(
+        module(
             "AttachmentFiles",
             [adapterKit, syncEngine, "DurableFiles", .product(name: "Crypto", package: "swift-crypto")]),
-        room("Push", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
-        room("PluginHost", [adapterKit]),
-        room("HostConfiguration", [adapterKit, .product(name: "Yams", package: "Yams")]),
-        room(
+        module("Push", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
+        module("PluginHost", [adapterKit]),
+        module("HostConfiguration", [adapterKit, .product(name: "Yams", package: "Yams")]),
+        module(
             "Gateway",
             [
                 adapterKit, wireFormats, syncEngine, "Identity", logging,
@@ -149,15 +149,15 @@ let package = Package(
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]),
-        room(
+        module(
             "BrowserClient", ["Gateway", adapterKit],
             resources: [.embedInCode("Client"), .embedInCode("Demonstration")]),
-        room("ChatPage", ["Gateway", adapterKit], resources: [.embedInCode("Files")]),
+        module("ChatPage", ["Gateway", adapterKit], resources: [.embedInCode("Files")]),
         adapter("PlistFeeds"),
         adapter("EmployeeSearch"),
         adapter("XMLUsers"),
         adapter("Chat"),
-        room(
+        module(
             "ODataAdapter", path: "Sources/Adapters/OData",
             [
                 adapterKit, wireFormats, odata("ODataModel"), odata("ODataLanguage"), odata("ODataRecords"),
@@ -179,7 +179,7 @@ let package = Package(
                 .product(name: "X509", package: "swift-certificates"),
             ],
             path: "Sources/portico", swiftSettings: strict),
-        room("ClientGeneration", [adapterKit, odata("ODataModel")]),
+        module("ClientGeneration", [adapterKit, odata("ODataModel")]),
         .executableTarget(
             name: "porticoctl",
             dependencies: [
@@ -254,13 +254,8 @@ let package = Package(
             [wireFormats, .product(name: "WireFormatTesting", package: "WireFormats"), adapterKit]),
         packageTests(
             "ODataAddressesTests", of: "OData",
-            [
-                odata("ODataAddresses"), odata("ODataQueries"), odata("ODataLanguage"), odata("ODataRecords"),
-                odata("ODataModel"), adapterKit,
-            ]),
-        packageTests(
-            "ODataQueriesTests", of: "OData",
-            [odata("ODataQueries"), odata("ODataLanguage"), odata("ODataRecords"), odata("ODataModel"), adapterKit]),
+            [odata("ODataAddresses"), odata("ODataLanguage"), odata("ODataModel")]),
+        packageTests("ODataQueriesTests", of: "OData", [odata("ODataQueries"), odata("ODataRecords"), adapterKit]),
         packageTests("ODataRecordsTests", of: "OData", [odata("ODataRecords"), odata("ODataModel"), adapterKit]),
         packageTests("ODataModelTests", of: "OData", [odata("ODataModel"), adapterKit, wireFormats]),
         packageTests("ODataLanguageTests", of: "OData", [odata("ODataLanguage"), odata("ODataModel"), adapterKit]),
@@ -280,8 +275,7 @@ let package = Package(
             "ClientTests", of: "Client",
             [
                 client, .product(name: "ReplicaStorage", package: "Client"), adapterKit, wireFormats,
-                sync("SyncMessages"), sync("SyncDevice"), .product(name: "GRDB", package: "GRDB.swift"), syncEngine,
-                sync("MemoryStore"),
+                sync("SyncMessages"), .product(name: "GRDB", package: "GRDB.swift"), syncEngine, sync("MemoryStore"),
             ]),
     ],
     swiftLanguageModes: [.v6]

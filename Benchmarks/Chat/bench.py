@@ -43,7 +43,7 @@ class Chat(Portico):
 
     def room(self, members):
         """With names beside those who listen, so that the room is as large as it says."""
-        fields = {"name": "bench", "members": USERS + [f"somebody-{n}" for n in range(members - len(USERS))]}
+        fields = {"name": "bench", "members": USERS + [f"member-{n}" for n in range(members - len(USERS))]}
         return self.json("/api/v1/chat/rooms", fields, self.token("alice"))["id"]
 
 

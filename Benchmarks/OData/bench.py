@@ -169,7 +169,7 @@ class Bench:
     def report(self, rows, ours, theirs):
         print("## OData\n")
         print(f"{self.options.students:,} students and {self.options.visits:,} visits. One client; beside it a C program on")
-        print("sqlite3 that runs the SQL somebody would write by hand, with the same keys and indexes, and writes the same bytes.\n")
+        print("sqlite3 that runs hand-written SQL, with the same keys and indexes, and writes the same bytes.\n")
         print("| query | bytes | gateway ms | SQL in C ms | ratio |")
         print("|---|---:|---:|---:|---:|")
         for name, gateway, peer, size in rows:

@@ -1,4 +1,4 @@
-"""What is asked, in OData and as the SQL that somebody would write by hand who knows the answer's shape."""
+"""The measured queries, in OData and as hand-written SQL for the same result."""
 
 from dataclasses import dataclass
 

@@ -46,8 +46,8 @@ let package = Package(
         .testTarget(
             name: "ClientTests",
             dependencies: [
-                "Client", "ReplicaStorage", valueTree, wireFormats, syncMessages, syncDevice, grdb,
-                // The gateway's own machines, in memory.
+                "Client", "ReplicaStorage", valueTree, wireFormats, syncMessages, grdb,
+                // The gateway's sync engine, in memory.
                 .product(name: "SyncEngine", package: "SyncEngine"),
                 .product(name: "MemoryStore", package: "SyncEngine"),
             ],

@@ -51,13 +51,11 @@ let package = Package(
             path: "Drivers/Fuzz", swiftSettings: strict),
         .testTarget(
             name: "ODataAddressesTests",
-            dependencies: [
-                "ODataAddresses", "ODataQueries", "ODataLanguage", "ODataRecords", "ODataModel", adapterKit,
-            ],
+            dependencies: ["ODataAddresses", "ODataLanguage", "ODataModel"],
             path: "Tests/ODataAddressesTests", swiftSettings: strict),
         .testTarget(
             name: "ODataQueriesTests",
-            dependencies: ["ODataQueries", "ODataLanguage", "ODataRecords", "ODataModel", adapterKit],
+            dependencies: ["ODataQueries", "ODataRecords", adapterKit],
             path: "Tests/ODataQueriesTests", swiftSettings: strict),
         .testTarget(
             name: "ODataRecordsTests", dependencies: ["ODataRecords", "ODataModel", adapterKit],

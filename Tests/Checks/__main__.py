@@ -1,6 +1,6 @@
-"""`python3 Tests/Checks [RULE …] [--root DIR]` holds the repository against its rules; exit 1 where one is broken.
+"""`python3 Tests/Checks [RULE …] [--root DIR]` checks the repository against its rules; exit 1 where one is broken.
 
-`--write-table` renews the table of rooms in docs/ARCHITECTURE.md. Standard library only: it runs on a bare machine.
+`--write-table` renews docs/module-dependencies.md. Standard library only: it runs on a bare machine.
 """
 
 import argparse
@@ -9,14 +9,14 @@ import time
 from pathlib import Path
 
 from repository import Repository
-from rules import ALL, room_table
+from rules import ALL, dependency_table
 
 
 def main():
     arguments = _arguments()
     repository = Repository(arguments.root)
     if arguments.write_table:
-        return room_table.write(repository)
+        return dependency_table.write(repository)
     broken = sum(_run(name, repository) for name in arguments.rules or ALL)
     sys.exit(1 if broken else 0)
 
@@ -35,12 +35,12 @@ def _arguments():
 
 def _run(name, repository):
     start = time.monotonic()
-    findings = sorted(ALL[name].check(repository))
-    for finding in findings:
-        print(finding)
-    verdict = f"{len(findings)} found" if findings else "ok"
-    print(f"check {name}: {verdict} ({time.monotonic() - start:.1f} s)", file=sys.stderr)
-    return len(findings)
+    violations = sorted(ALL[name].check(repository))
+    for violation in violations:
+        print(violation)
+    summary = f"{len(violations)} found" if violations else "ok"
+    print(f"check {name}: {summary} ({time.monotonic() - start:.1f} s)", file=sys.stderr)
+    return len(violations)
 
 
 if __name__ == "__main__":

@@ -17,10 +17,10 @@ class Modules:
         of_products = (module for product in target.products for module in self.of_product(product))
         return {*target.targets, *of_products}
 
-    def ground_of(self, target):
-        """What comes with the toolchain and may be imported without a declaration."""
-        rooms = self.repository.rooms
+    def toolchain_of(self, target):
+        """The modules of the toolchain that the target may import without a declaration."""
+        table = self.repository.modules
         if target.is_test:
-            return set(rooms["tests"])
-        room = rooms["rooms"].get(target.name, {})
-        return set(rooms["ground"]) if room.get("ground", True) else set()
+            return set(table["tests"])
+        row = table["modules"].get(target.name, {})
+        return set(table["toolchain"]) if row.get("toolchain", True) else set()

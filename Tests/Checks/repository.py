@@ -1,4 +1,4 @@
-"""The tree under check: its files, its packages, and the table of rooms."""
+"""The tree under check: its files, its packages, and the table of modules."""
 
 import json
 import os
@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from manifest import Package
+from swift_imports import imports_of
 
 # Built or fetched, never ours; used only where the tree is not a git repository (the sabotage tests copy files out).
 GENERATED = {".build", ".git", ".swiftpm", "__pycache__", ".venv"}
@@ -45,8 +46,13 @@ class Repository:
         return [Package.load(self.root, folder) for folder in folders]
 
     @cached_property
-    def rooms(self):
-        return json.loads((self.root / "Tests/Checks/rooms.json").read_text())
+    def modules(self):
+        return json.loads((self.root / "Tests/Checks/modules.json").read_text())
+
+    @cached_property
+    def imports(self):
+        """Swift file → its import declarations."""
+        return {path: imports_of(self.text(path) or "") for path in self.swift_files()}
 
     def _git_files(self):
         listing = subprocess.run(

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""schemathesis against a gateway with the demo configuration, as somebody who is signed in: what /openapi.json says is
-what is answered: no 5xx, no status, type or body that is not declared. Who may call is test_walk.py's matter.
+"""schemathesis against a gateway with the demo configuration, as a signed-in user: what /openapi.json says is
+what is answered: no 5xx, no status, type or body that is not declared. Who may call is test_authorization_matrix.py's matter.
 
     Tests/Description/run.py [--seconds N] [--seed N]
 

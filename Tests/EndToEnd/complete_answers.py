@@ -1,4 +1,4 @@
-"""Asks for one answer in every way that ends a connection, and tells whether all of it arrived."""
+"""Asks for one response in every way that ends a connection, and reports whether all of it arrived."""
 
 import base64
 import re
@@ -7,7 +7,7 @@ import ssl
 import struct
 import time
 
-from streams import (
+from http2_frames import (
     ACK, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PING, RST_STREAM, SETTINGS, WINDOW_UPDATE, Connection, request)
 
 # Small, so that the gateway has most of an answer still to write when it would close.
@@ -93,7 +93,7 @@ def unchunked(data):
 
 # Each takes a gateway and what is wanted and returns status, fields and body.
 
-def told_to_close(gateway, wanted):
+def with_connection_close(gateway, wanted):
     with open_slowly(gateway.port) as connection:
         connection.sendall(head(wanted, Connection="close") + wanted[2])
         return split(read_to_end(connection))[0]
@@ -121,7 +121,7 @@ def after_others_in_a_row(gateway, wanted):
         return split(read_to_end(connection), 3)[-1]
 
 
-def with_bytes_that_nobody_reads(gateway, wanted):
+def with_unread_request_bytes(gateway, wanted):
     """What is behind the last request stays unread: a socket that is closed with unread bytes is reset."""
     with open_slowly(gateway.port) as connection:
         connection.sendall(head(wanted, Connection="close") + wanted[2] + b"GET / HTTP/1.1\r\n" + b"x" * 50_000)
@@ -302,6 +302,6 @@ def over_http_2_half_closed(gateway, wanted):
 
 
 PLAIN = [
-    told_to_close, in_http_1_0, half_closed_by_the_client, after_others_in_a_row, with_bytes_that_nobody_reads, taken_slowly]
+    with_connection_close, in_http_1_0, half_closed_by_the_client, after_others_in_a_row, with_unread_request_bytes, taken_slowly]
 SECURE = [
     over_tls, over_tls_half_closed, over_http_2, over_http_2_through_a_small_window, over_http_2_half_closed]

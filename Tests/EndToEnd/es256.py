@@ -1,5 +1,5 @@
 """ES256 signatures (FIPS 186-5, RFC 7518 section 3.4) without a library, to sign what the gateway must refuse. For tests
-only: nothing here is safe against somebody who measures time."""
+only: nothing here is safe against timing attacks."""
 
 import base64
 import hashlib

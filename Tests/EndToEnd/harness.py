@@ -105,7 +105,7 @@ class Gateway:
         return self.log_path.read_text(errors="replace")
 
     def log_with(self, answer):
-        """The log, once the line of the request that got this answer is in it: lines wait for others for a moment."""
+        """The log, once the line of the request that got this answer is in it: lines are written in batches."""
         end = time.monotonic() + START_SECONDS
         while answer.headers["x-request-id"] not in (log := self.log()):
             assert time.monotonic() < end, f"{answer} is not in the log"

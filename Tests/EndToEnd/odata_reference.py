@@ -1,4 +1,4 @@
-"""A client of the reference service, which everybody may write to."""
+"""A client of the reference service, which is publicly writable."""
 
 import json
 import urllib.parse

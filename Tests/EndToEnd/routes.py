@@ -1,4 +1,4 @@
-"""What the gateway says of itself in /openapi.json, as calls to make."""
+"""The operations of /openapi.json, as calls to make."""
 
 METHODS = {"get", "post", "put", "patch", "delete"}
 SAMPLES = {"userId": "101", "name": "sonnets"}
@@ -50,12 +50,12 @@ class Route:
         return f"{self.method} {self.template}"
 
 
-def routes(gateway, doors=False):
-    """All but the doors, or those alone: their paths are a language of their own (test_odata.py, test_odata_v2.py)."""
+def routes(gateway, mounts=False):
+    """All but the mounts, or those alone: their paths are a language of their own (test_odata.py, test_odata_v2.py)."""
     document = gateway.get("/openapi.json").json()
     return [
         Route(method, path, operation, document)
         for path, operations in document["paths"].items()
         for method, operation in operations.items()
-        if method in METHODS and path.startswith(("/odata/", "/sap/")) == doors
+        if method in METHODS and path.startswith(("/odata/", "/sap/")) == mounts
     ]

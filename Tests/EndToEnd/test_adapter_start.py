@@ -1,4 +1,4 @@
-"""An adapter that does not start, or does not stop, disturbs nobody else."""
+"""An adapter that does not start or stop does not affect the others."""
 
 import functools
 import json

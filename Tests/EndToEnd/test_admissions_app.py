@@ -10,7 +10,7 @@ import urllib.parse
 import xml.etree.ElementTree as ElementTree
 
 from harness import ROOT, START_SECONDS, Gateway
-from provider_stand import PASSWORD, Portal
+from provider_stand_in import PASSWORD, Portal
 
 SERVICE = "/sap/opu/sdata/sap/ADMISSIONSCOUNSELOR/"
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -173,7 +173,7 @@ class ADayWithTheApp(AppTest):
         self.assertNotIn("jdoe", self.gateway.get("/auth/login").text())
         self.assertEqual(app.sign_ins, 1)
 
-    def test_an_error_is_no_timeout_and_both_are_told(self):
+    def test_an_error_is_distinct_from_a_timeout(self):
         app = self.app()
         with self.assertRaises(Refused) as refused:
             app.rows("StudentCollection?$filter=Nope eq 1")
@@ -185,7 +185,7 @@ class ADayWithTheApp(AppTest):
         try:
             with self.assertRaises(TimedOutAtSignIn):
                 self.app().sign_in()
-            # Whoever is signed in goes on meanwhile.
+            # Existing sessions continue meanwhile.
             self.assertTrue(app.rows("StateCollection?$top=1"))
         finally:
             self.portal.may_answer.set()
@@ -195,7 +195,7 @@ class ADayWithTheApp(AppTest):
 class AShortSession(AppTest):
     LIFETIME = "3s"
 
-    def test_when_the_session_has_ended_the_app_signs_in_again_and_nobody_notices(self):
+    def test_the_app_signs_in_again_after_its_session_ends(self):
         app = self.app()
         self.assertEqual(len(app.rows("StateCollection")), 51)
         before, end = app.sign_ins, time.monotonic() + START_SECONDS

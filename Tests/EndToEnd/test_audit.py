@@ -1,4 +1,4 @@
-"""An audit log that somebody changed with a database tool while the gateway was down."""
+"""`porticoctl audit verify` finds entries of the audit log that were changed in the database."""
 
 import contextlib
 import json
@@ -47,7 +47,7 @@ class ChangedBehindItsBack(unittest.TestCase):
             changed = database.execute(statement.format(table=f'"{self.table}"')).rowcount
             database.commit()
         self.assertGreaterEqual(changed, 1, statement)
-        # Whoever changed the file has emptied and removed its log: the next start asks whether that was meant.
+        # The change has emptied and removed the write-ahead log: the next start refuses until it is confirmed.
         gateway = Gateway("--accept-store", data=self.data)
         try:
             return self.verify(gateway, *arguments)

@@ -84,7 +84,7 @@ class Backup(unittest.TestCase):
         self.start()
         self.assertEqual(self.gateway.get(path, user="alice").body, data)
 
-    def test_an_attachment_that_is_damaged_is_told_and_left_out(self):
+    def test_a_damaged_attachment_is_reported_and_left_out(self):
         path, _ = self.attach(os.urandom(5000))
         digest = path.rsplit("/", 1)[1]
         file = self.data / "attachments" / "complete" / digest[:2] / digest

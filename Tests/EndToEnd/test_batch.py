@@ -1,4 +1,4 @@
-"""`POST /batch`: negotiated before anything is done, limits for each call, and an answer about each in every format."""
+"""`POST /batch`: content negotiation before any call runs, limits for each call, one answer for each in every format."""
 
 import base64
 import hashlib
@@ -82,7 +82,7 @@ class FormatOfABatch(BatchTest):
         self.expect(self.batch([{"id": "a", "method": "POST", "path": NOTES, "body": {"title": "unacceptable"}}], accept="image/png"), 406)
         self.assertNotIn("unacceptable", self.titles())
 
-    def test_calls_with_and_without_bodies_are_told_in_every_format(self):
+    def test_calls_with_and_without_bodies_are_answered_in_every_format(self):
         for number, (content_type, accept) in enumerate(itertools.product([JSON, CBOR, PLIST, BPLIST], repeat=2)):
             note = f"{NOTES}/every-{number}"
             answers = self.answers(
@@ -113,7 +113,7 @@ class FormatOfACall(BatchTest):
             [{"id": "a", "method": "GET", "path": path.replace("v4", "v2"), "headers": {"Accept": "application/atom+xml"}}])
         self.assertTrue(atom["body"].startswith("<?xml"), atom)
 
-    def test_a_streamed_answer_is_whole(self):
+    def test_a_streamed_response_is_complete(self):
         path = ODATA + "/Students?$top=300"
         answer, = self.answers([{"id": "a", "method": "GET", "path": path}])
         self.assertEqual(answer["body"]["value"], self.gateway.get(path, user="alice").json()["value"])

@@ -7,7 +7,7 @@ import unittest
 import uuid
 
 import browser
-from device import Device
+from sync_device import Device
 from harness import ROOT, Gateway, GatewayTest
 
 CLIENT = ROOT / "Sources" / "BrowserClient" / "Client"
@@ -300,7 +300,7 @@ class Replica(BrowserTest):
         self.server.pull()
         return {identifier: fields["title"] for (_, identifier), (_, fields) in self.server.rows.items()}
 
-    def test_a_conflict_is_told_with_both_copies_and_blocks_nothing(self):
+    def test_a_conflict_is_reported_with_both_copies_and_blocks_nothing(self):
         self.replica()
         self.live()
         note = self.new_note("first")
@@ -321,7 +321,7 @@ class Replica(BrowserTest):
         self.all_sent()
         self.assertEqual((self.on_server(note), self.page.run("await replica.problems()")), ("mine", []))
 
-    def test_a_rejection_is_told_and_can_be_let_go(self):
+    def test_a_rejection_is_reported_and_can_be_dismissed(self):
         self.replica()
         self.live()
         self.page.run("await replica.create('notes', { title: '', text: '' })")

@@ -1,4 +1,4 @@
-"""`GET /chat/v1/live`: what happens in one's rooms, as server-sent events."""
+"""`GET /chat/v1/live`: the events of the caller's rooms, as server-sent events."""
 
 import json
 import threading
@@ -6,11 +6,11 @@ import time
 import unittest
 import uuid
 
-from events import Stream
+from server_sent_events import Stream
 from harness import Gateway
 from test_chat import TwaddleTest as Twaddler
 
-NEWS = ("message", "edit", "removal", "membership", "room", "read")
+EVENTS = ("message", "edit", "removal", "membership", "room", "read")
 
 
 class ChatLive(Twaddler):
@@ -46,22 +46,22 @@ class ChatLive(Twaddler):
         alice, bob = self.follow(), self.follow("bob")
         message = self.say(room, "hello")
         for stream in (alice, bob):
-            name, told = stream.next(*NEWS)
+            name, told = stream.next(*EVENTS)
             self.assertEqual(name, "message")
             self.assertEqual({k: told[k] for k in message}, message)
         self.twaddle("editmessage", message=message["id"], text="hullo")
         self.twaddle("deletemessage", message=message["id"])
         for stream in (alice, bob):
-            name, told = stream.next(*NEWS)
+            name, told = stream.next(*EVENTS)
             self.assertEqual((name, told["id"], told["seq"], told["text"]), ("edit", message["id"], message["seq"], "hullo"))
-            self.assertEqual(stream.next(*NEWS), ("removal", {"id": message["id"], "room": room}))
+            self.assertEqual(stream.next(*EVENTS), ("removal", {"id": message["id"], "room": room}))
 
     def test_the_log_has_a_streams_bytes_when_it_has_ended(self):
         room = self.room("bob")
         stream = self.follow()
         for number in range(3):
             self.say(room, f"{number}" * 500)
-            self.assertEqual(stream.next(*NEWS)[0], "message")
+            self.assertEqual(stream.next(*EVENTS)[0], "message")
         stream.close()
         end = time.monotonic() + 30
         while not (lines := [line for line in self.gateway.log().splitlines() if stream.response.headers["x-request-id"] + '"' in line]):
@@ -77,7 +77,7 @@ class ChatLive(Twaddler):
         name, told = carol.next()
         self.assertEqual((name, told["id"], told["joined"], told["left"]), ("membership", room, ["carol"], []))
         self.say(room, "welcome")
-        name, told = carol.next(*NEWS)
+        name, told = carol.next(*EVENTS)
         self.assertEqual((name, told["text"]), ("message", "welcome"))
         self.assertNotEqual(told["id"], secret["id"])
 
@@ -88,7 +88,7 @@ class ChatLive(Twaddler):
         self.twaddle("removemember", room=room, member="bob")
         self.say(room, "after")
         self.say(other, "elsewhere")
-        told = [bob.next(*NEWS) for _ in range(3)]
+        told = [bob.next(*EVENTS) for _ in range(3)]
         self.assertEqual([name for name, _ in told], ["message", "membership", "message"])
         self.assertEqual(told[1][1], {"id": room, "joined": [], "left": ["bob"]})
         self.assertEqual(told[2][1]["text"], "elsewhere")
@@ -107,7 +107,7 @@ class ChatLive(Twaddler):
         self.assertEqual(told[20][0], "read")
         self.assertEqual(told[21], ("ready", {}))
         later = self.say(room, "later")
-        self.assertEqual(again.next(*NEWS)[1]["id"], later["id"])
+        self.assertEqual(again.next(*EVENTS)[1]["id"], later["id"])
 
     def test_silence_moves_the_place_to_go_on_from(self):
         alice = self.follow()
@@ -127,7 +127,7 @@ class ChatLive(Twaddler):
             self.assertEqual(stream.next(), ("reset", {}))
         room = self.room()
         self.say(room, "x")
-        self.assertEqual(stream.next(*NEWS)[1]["id"], room)
+        self.assertEqual(stream.next(*EVENTS)[1]["id"], room)
         gateway = Gateway("--set", "live.limits.replay=100")
         try:
             stream = Stream(gateway, "alice", path="/chat/v1/live")

@@ -1,4 +1,4 @@
-"""Who is no member of a room learns nothing of it, through whichever door: what an outsider is told of a room that is
+"""A non-member learns nothing of a room through any interface: the response for a room that is
 there is what it is told of one that never was.
 
 Rooms, members, messages, edits, read marks and attachments are made at random; `PORTICO_SEEDS` says how often.
@@ -13,8 +13,8 @@ import unittest
 import urllib.parse
 import uuid
 
-from device import Device
-from events import Stream
+from sync_device import Device
+from server_sent_events import Stream
 from harness import BPLIST, JSON, PLIST, XML, GatewayTest
 
 SEEDS = int(os.environ.get("PORTICO_SEEDS", "3"))

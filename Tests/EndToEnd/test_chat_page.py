@@ -11,7 +11,7 @@ import uuid
 import browser
 from harness import Gateway, GatewayTest
 
-#: Where screenshots go, for somebody to look at.
+#: The folder for screenshots.
 PICTURES = os.environ.get("PORTICO_SCREENSHOTS")
 
 TEXTS = "[...document.querySelectorAll('#messages .text')].map((text) => text.textContent)"

@@ -13,7 +13,7 @@ import threading
 import time
 import unittest
 
-import apns_stand
+import apns_stand_in
 
 from harness import Gateway, GatewayTest
 
@@ -73,7 +73,7 @@ class Pushes(GatewayTest):
         openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", cls.folder / "sec1.pem")
         openssl("pkcs8", "-topk8", "-nocrypt", "-in", cls.folder / "sec1.pem", "-out", cls.folder / "apns.p8")
         openssl("ec", "-in", cls.folder / "sec1.pem", "-pubout", "-out", cls.folder / "apns.pub")
-        cls.apple, cls.webhook = apns_stand.Stand(pem, key), Webhook()
+        cls.apple, cls.webhook = apns_stand_in.StandIn(pem, key), Webhook()
         config = cls.folder / "push.yaml"
         demo = pathlib.Path(__file__).resolve().parents[2] / "Config/demo.yaml"
         (cls.folder / "odata").symlink_to(demo.parent / "odata")
@@ -225,7 +225,7 @@ push:
         self.assertEqual(len({json.loads(body)["id"] for _, body in posts}), 1)
 
     def test_messages_that_come_by_sync_are_pushed_too(self):
-        from device import Device
+        from sync_device import Device
         self.register()
         device = Device(self.gateway, "alice")
         outcome = device.change("create", os.urandom(8).hex(), {"room": self.room, "text": "from the train"}, collection="messages")

@@ -15,7 +15,7 @@ import tempfile
 import unittest
 import uuid
 
-from device import Device
+from sync_device import Device
 from harness import BUILD, ROOT, GatewayTest, run_portico
 
 SESSIONS = int(os.environ.get("PORTICO_CLIENT_SESSIONS", 50))

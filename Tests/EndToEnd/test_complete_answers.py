@@ -1,4 +1,4 @@
-"""An answer that was begun arrives whole, however its connection ends and however it was produced."""
+"""A response that was begun arrives completely, however its connection ends and however it was produced."""
 
 import base64
 import gzip
@@ -17,14 +17,14 @@ import unittest
 import uuid
 
 from complete_answers import (
-    PLAIN, SECURE, Reader, head, in_http_1_0, open_slowly, over_http_2, over_tls, read_to_end, split, told_to_close)
-from device import Device
+    PLAIN, SECURE, Reader, head, in_http_1_0, open_slowly, over_http_2, over_tls, read_to_end, split, with_connection_close)
+from sync_device import Device
 from harness import JSON, Answer, Gateway, has_tool
 from test_sync_attachments import path
 from test_tls import SecureGateway
 
 STUDENTS = 1_500
-SIXTEEN = (told_to_close, in_http_1_0, over_tls, over_http_2)
+SIXTEEN = (with_connection_close, in_http_1_0, over_tls, over_http_2)
 ATTACHMENTS = [1, 200_000, 4 << 20, 16 << 20]
 SETTINGS = (
     "--set", f"adapters.odata.services.admissions.samples={STUDENTS}",
@@ -43,9 +43,9 @@ def batch(count):
 def productions(gateway):
     """What is wanted by its name: method, path, body and fields, and the status that is expected."""
     found = {
-        "at hand, small": (("GET", "/health/live", NONE, {}), 200),
-        "at hand, large": (("GET", "/openapi.json", NONE, {}), 200),
-        "at hand, a feed": (("GET", "/plists/sonnets", NONE, {}), 200),
+        "cached, small": (("GET", "/health/live", NONE, {}), 200),
+        "cached, large": (("GET", "/openapi.json", NONE, {}), 200),
+        "cached, a feed": (("GET", "/plists/sonnets", NONE, {}), 200),
         "buffered, a page": (("GET", "/api/v1/users/users?limit=100", NONE, {}), 200),
         "buffered, large": (batch(8), 200),
         "buffered, sixteen megabytes": (batch(40), 200),
@@ -118,7 +118,7 @@ class Whole(unittest.TestCase):
 
 
 class Stopped(unittest.TestCase):
-    """SIGTERM while answers are under way: whoever has been promised a length gets it."""
+    """SIGTERM while answers are under way: a response with a length is completed."""
 
     def collect(self, ask, wanted):
         """Asks for everything at once, each by a thread of its own, and what went wrong."""

@@ -39,7 +39,7 @@ class FeedsContract(GatewayTest):
             done = self.control("feeds", "publish", name, file.name)
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_the_feed_is_an_xml_property_list_for_everybody(self):
+    def test_the_feed_is_a_public_xml_property_list(self):
         answer = self.expect(self.gateway.get(FEED), 200)
         self.assertTrue(answer.headers["content-type"].startswith(PLIST))
         self.assertIn(b'"-//Apple//DTD PLIST 1.0//EN"', answer.body)

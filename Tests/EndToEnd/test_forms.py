@@ -1,14 +1,14 @@
-"""Forms and bodies of several parts: taken where they are expected, bounded there, 415 everywhere else."""
+"""Forms and multipart bodies: accepted where they are declared, limited there, 415 elsewhere."""
 
 import json
 import unittest
 import urllib.parse
 
-import wire
+import wire_values
 from harness import JSON, GatewayTest, run_portico
 from routes import routes
 
-FORM = wire.FORM
+FORM = wire_values.FORM
 PARTS = "multipart/form-data; boundary=b"
 FIELDS, LONGEST = 8, 220
 
@@ -39,12 +39,12 @@ class FormLimits(GatewayTest):
             # Nobody changes these, says their model, whatever the body.
             if route.template.startswith(("/api/v1/odata/reference-ReadOnlyItems", "/api/v1/odata/reference-Company")):
                 continue
-            for accept in wire.FORMATS:
+            for accept in wire_values.FORMATS:
                 answer = self.send(route.path, body, accept, route.method)
                 with self.subTest(route=route, accept=accept):
                     self.assertEqual(answer.status, 400, answer)
                     self.assertEqual(answer.headers["content-type"].split(";")[0], accept)
-                    self.assertEqual(wire.error_code(accept, answer.body), "request.limitExceeded")
+                    self.assertEqual(wire_values.error_code(accept, answer.body), "request.limitExceeded")
                     if accept == JSON:
                         self.assertIn(reason, answer.text())
         self.assertGreater(len(self.routes), 20)
@@ -94,13 +94,13 @@ class SeveralParts(GatewayTest):
             self.assertFalse([kind for kind in route.body_types if kind.startswith("multipart/")], route)
             if route.template.startswith(("/api/v1/odata/reference-ReadOnlyItems", "/api/v1/odata/reference-Company")):
                 continue
-            for accept in wire.FORMATS:
+            for accept in wire_values.FORMATS:
                 answer = self.gateway.request(
                     route.method, route.path, self.BODY, {"Content-Type": PARTS, "Accept": accept}, token=token)
                 with self.subTest(route=route, accept=accept):
                     self.assertEqual(answer.status, 415, answer)
                     self.assertEqual(answer.headers["content-type"].split(";")[0], accept)
-                    self.assertEqual(wire.error_code(accept, answer.body), "request.unsupportedMediaType")
+                    self.assertEqual(wire_values.error_code(accept, answer.body), "request.unsupportedMediaType")
                     self.assertIn(FORM if FORM in answer.headers["accept"] else JSON, answer.headers["accept"])
             if route.template == "/auth/logout":
                 token = self.gateway.login("admin").json()["accessToken"]

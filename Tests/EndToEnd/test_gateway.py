@@ -25,7 +25,7 @@ class GatewayRules(GatewayTest):
         for path in ["/v2/list", "/plists/{name}", "/auth/login", NOTES, NOTES + "/{id}", "/batch"]:
             self.assertIn(path, document["paths"])
 
-    def test_the_description_is_not_sent_again_to_whoever_has_it(self):
+    def test_the_description_is_revalidated_by_its_etag(self):
         full = self.expect(self.gateway.get("/openapi.json"), 200)
         tag = full.headers["etag"]
         for method in ("GET", "HEAD"):
@@ -75,7 +75,7 @@ class GatewayRules(GatewayTest):
             headers = {"Content-Type": f"application/json; charset={charset}"}
             self.assertEqual(self.gateway.request("POST", NOTES, b"{}", headers, user="alice").status, 415)
 
-    def test_bad_bodies_are_400_with_their_place(self):
+    def test_bad_bodies_are_400_with_the_location(self):
         cases = [(JSON, b'{"title": }'), (JSON, b""), (JSON, b'{"a":1,"a":2}'), (PLIST, b"<plist><dict>"), (BPLIST, b"bplist00xx"), (XML, b"<a><b></a>"), (JSON, b"\xff\xfe\x00")]
         for content_type, body in cases:
             answer = self.gateway.request("POST", NOTES, body, {"Content-Type": content_type, "Accept": JSON}, user="alice")

@@ -1,4 +1,4 @@
-"""One noisy caller, too many connections, readers that do not read: whoever behaves is served meanwhile."""
+"""Overload: a noisy caller, too many connections and slow readers do not keep other callers from being served."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def read_all(connection):
 class Connections(GatewayTest):
     settings = ("--set", "http.limits.connections=20")
 
-    def test_a_connection_too_many_is_told_to_come_back_and_health_answers(self):
+    def test_a_connection_beyond_the_limit_gets_503_and_health_answers(self):
         held = [self.gateway.connect() for _ in range(20)]
         for connection in held:
             connection.sendall(REQUEST)
@@ -81,7 +81,7 @@ class Connections(GatewayTest):
 
 
 class UnderWay(GatewayTest):
-    """More requests than may be under way: whoever comes then is told so at once, however he asks."""
+    """More requests than may be under way: further ones are refused at once."""
 
     settings = (
         "--set", "http.limits.inFlight=4", "--set", "http.limits.urgent=4", "--set", "http.limits.answerCache=0B")
@@ -115,7 +115,7 @@ class UnderWay(GatewayTest):
         self.assertEqual(self.gateway.get("/nothing").status, 404)
 
     def ask(self, request):
-        """What is answered soon: whoever is not refused may have to send more first."""
+        """Requests that are answered soon; one that is not refused may have to send more first."""
         with self.gateway.connect() as connection:
             connection.sendall(request.encode())
             connection.settimeout(2)
@@ -146,7 +146,7 @@ class UnderWay(GatewayTest):
                 self.assertEqual(self.gateway.get("/auth/jwks.json").status, 200)
 
 
-    def test_who_is_refused_before_he_has_said_all_reads_the_whole_answer(self):
+    def test_an_early_refusal_is_readable_while_the_request_is_still_being_sent(self):
         head = "POST /auth/login HTTP/1.1\r\nHost: a\r\nConnection: Close\r\nContent-Length: {}\r\n\r\n"
         for length in (0, 1, 5_000, 200_000):
             with self.subTest(length):
@@ -265,7 +265,7 @@ class Kernel(GatewayTest):
                 poll.unregister(descriptor)
         return len(done)
 
-    def test_little_is_copied_for_whoever_reads_nothing(self):
+    def test_little_is_buffered_for_a_slow_reader(self):
         with socket.socket() as reader:
             reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             reader.connect(("127.0.0.1", self.gateway.port))
@@ -304,7 +304,7 @@ class Rates(GatewayTest):
 
 
 class Readers(unittest.TestCase):
-    """An answer of several megabytes, at hand: a batch of one large page after another. Not of many: through a window of
+    """An answer of several megabytes, buffered: a batch of one large page after another. Not of many: through a window of
     a few KiB the kernel takes its time."""
 
     SIZE = 6 << 20
@@ -341,7 +341,7 @@ class Readers(unittest.TestCase):
                 time.sleep(pause * len(piece) / 65536)
         self.assertGreaterEqual(len(bytes(received).partition(b"\r\n\r\n")[2]), expected - 100_000)
 
-    def test_whoever_reads_nothing_is_cut_off(self):
+    def test_a_connection_that_reads_nothing_is_closed(self):
         connections = [self.start() for _ in range(5)]
         deadline = time.monotonic() + 60
         while self.established() > 0:

@@ -53,7 +53,7 @@ class NotesResource(GatewayTest):
         self.expect(self.gateway.send("PATCH", path, {"title": "stolen"}, user="bob"), 403, "access.denied")
         self.assertNotIn(path.rsplit("/")[-1], [n["id"] for n in self.list("carol", limit=1000)["items"]])
 
-    def test_a_note_cannot_be_made_for_somebody_else(self):
+    def test_a_note_cannot_be_created_for_another_owner(self):
         note = self.create(owner="bob").json()
         self.assertEqual(note["owner"], "alice")
 

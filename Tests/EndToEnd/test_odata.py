@@ -45,7 +45,7 @@ class TheService(ODataTest):
         self.assertEqual(model["$EntityContainer"], "ADMISSIONSCOUNSELOR.Container")
         self.assertEqual(model["ADMISSIONSCOUNSELOR"]["Student"]["$Kind"], "EntityType")
 
-    def test_a_caller_without_a_login_is_told_in_odatas_shape(self):
+    def test_a_missing_login_is_reported_in_odatas_shape(self):
         answer = self.get("Students", status=401, user=None)
         self.assertEqual(answer.json()["error"]["code"], "auth.required")
         self.assertIn(answer.headers["odata-version"], ("4.0", "4.01"))
@@ -58,7 +58,7 @@ class TheService(ODataTest):
         error = self.get("Students?$filter=GPA gt", status=400).json()["error"]
         self.assertIn("position", error["message"])
 
-    def test_a_version_that_nobody_knows_is_refused(self):
+    def test_an_unknown_version_is_refused(self):
         self.send("POST", "Students", {"FirstName": "A"}, 400, OData_Version="9.0")
         self.assertEqual(self.get("States", **{"OData-MaxVersion": "4.0"}).headers["odata-version"], "4.0")
 

@@ -69,7 +69,7 @@ class AtomTest(GatewayTest):
 
 
 class Documents(AtomTest):
-    def test_who_asks_for_nothing_gets_atom(self):
+    def test_atom_is_the_default_format(self):
         answer = self.get("States?$top=2")
         self.assertIn("application/atom+xml", answer.headers["content-type"])
         self.assertEqual(answer.headers["dataserviceversion"], "2.0")
@@ -146,7 +146,7 @@ class Documents(AtomTest):
 
 
 class Errors(AtomTest):
-    def test_a_failure_is_told_in_saps_xml(self):
+    def test_a_failure_is_reported_in_saps_xml(self):
         for path, status in [("States('XX')", 404), ("Students?$filter=Nope eq 1", 400), ("Students?$filter=(", 400),
                              ("Nothing", 404), ("Students?$top=x", 400)]:
             answer = self.get(path, status)
@@ -159,7 +159,7 @@ class Errors(AtomTest):
             self.assertEqual(message.get("{http://www.w3.org/XML/1998/namespace}lang"), "en")
             self.assertEqual(error.find(f"{M}innererror/{M}transactionid").text, answer.headers["x-request-id"])
 
-    def test_without_a_session_it_is_told_in_saps_xml_too(self):
+    def test_a_missing_session_is_reported_in_saps_xml_too(self):
         answer = self.expect(self.gateway.get(ROOT + "States"), 401)
         self.assertEqual(ElementTree.fromstring(answer.body).tag, f"{M}error")
 
@@ -277,7 +277,7 @@ class EveryType(AtomTest):
                 before.pop(changing), after.pop(changing)
             self.assertEqual(after, before)
 
-    def test_a_derived_type_complex_values_places_and_enumerations_are_told(self):
+    def test_derived_types_complex_values_geography_and_enumerations_are_written(self):
         entry = ElementTree.fromstring(self.ask(self.product()).body)
         self.assertEqual(entry.find(f"{A}category").get("term"), "ComplianceService.SpecialProduct")
         values = entry.find(f"{A}content/{M}properties")
@@ -317,7 +317,7 @@ class Tokens(AtomTest):
         other = self.gateway.login("bob").headers["set-cookie"].split(";")[0]
         self.expect(self.post(Cookie=other, **{"X-CSRF-Token": self.token}), 403)
 
-    def test_who_signs_in_with_each_request_needs_one_too(self):
+    def test_basic_authentication_needs_one_too(self):
         basic = {"Authorization": "Basic YWxpY2U6cG9ydGljby1kZW1v"}
         self.assertEqual(self.expect(self.post(**basic), 403).headers["x-csrf-token"], "Required")
         token = self.gateway.get(ROOT, headers={**basic, "X-CSRF-Token": "Fetch"}).headers["x-csrf-token"]
@@ -366,7 +366,7 @@ class Batches(AtomTest):
         self.assertEqual(self.statuses(text), [200, 201, 204, 201, 200])
         self.assertIn('"GPA":"3.5"', text)
 
-    def test_a_change_set_happens_whole_or_not_at_all(self):
+    def test_a_change_set_is_atomic(self):
         changes = change("POST", "States", '{"StateCode": "ZY", "Name": "No"}', 1) + change("POST", "States", '{"StateCode": "ZZ"}', 2)
         text = self.batch(BATCH.format(change=changes))
         self.assertEqual(self.statuses(text), [400])

@@ -93,13 +93,13 @@ class JSONBatches(ReferenceTest):
         self.assertEqual([answer["status"] for answer in answers], [404, 424, 200])
         self.assertNotIn("Never", [category["Name"] for category in answers[2]["body"]["value"]])
 
-    def test_it_goes_on_after_a_failure_unless_told_otherwise(self):
+    def test_it_continues_after_a_failure_by_default(self):
         requests = [{"id": "a", "method": "GET", "url": "Nothing"}, {"id": "b", "method": "GET", "url": "Categories"}]
         self.assertEqual([answer["status"] for answer in self.batch(*requests)], [404, 200])
         stopped = self.batch(*requests, Prefer="continue-on-error=false")
         self.assertEqual([answer["status"] for answer in stopped], [404, 424])
 
-    def test_a_group_happens_as_a_whole_or_not_at_all(self):
+    def test_an_atomicity_group_is_atomic(self):
         answers = self.batch(
             {"id": "a", "atomicityGroup": "g", "method": "POST", "url": "Products", "body": {"Name": "Half", "Price": 1}},
             {"id": "b", "atomicityGroup": "g", "method": "DELETE", "url": "Products(00000000-0000-0000-0000-000000000000)"})
@@ -140,7 +140,7 @@ class MultipartBatches(ReferenceTest):
         self.assertEqual(text.count("HTTP/1.1 200"), 2)
         self.assertEqual(self.batch(body).text().count("HTTP/1.1 200"), 1)
 
-    def test_a_failure_is_told_in_the_version_that_is_understood(self):
+    def test_a_failure_is_reported_in_the_negotiated_version(self):
         text = self.batch(self.part("GET Nothing HTTP/1.1\r\n\r\n") + "--b--", OData_MaxVersion="4.0").text()
         self.assertIn("OData-Version: 4.0\r\n", text)
         self.assertIn("Content-Language: en\r\n", text)

@@ -22,7 +22,7 @@ class CollectionDeltas(ReferenceTest):
         self.get(f"Products({second['ID']})", 404)
         self.assertEqual(self.names("Products?$filter=Name eq 'Delta three'"), ["Delta three"])
 
-    def test_what_became_of_it_is_told_for_who_wants_it(self):
+    def test_the_result_is_returned_on_request(self):
         first, second = self.product("Told one"), self.product("Told two")
         answer = self.patch(
             [{"ID": second["ID"], "@removed": {}}, {"ID": first["ID"], "Price": 8}], 200, Prefer="return=representation")

@@ -1,4 +1,4 @@
-"""Filters and aggregation: each question against what the seed has."""
+"""Filters and aggregation, compared with the seed data."""
 
 import unittest
 

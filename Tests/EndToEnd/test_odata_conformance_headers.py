@@ -1,4 +1,4 @@
-"""What header fields say, whatever is asked."""
+"""The header fields of OData responses."""
 
 import unittest
 
@@ -8,7 +8,7 @@ QUICK = True
 
 
 class HeaderFields(ReferenceTest):
-    def test_what_an_answer_varies_with_is_told(self):
+    def test_vary_names_the_fields_of_the_negotiation(self):
         made = self.request("POST", "Products", {"Name": "Vary", "Price": 1}, 201)
         for answer in [self.get("Products?$top=1"), self.get("$metadata"), self.get(""), made]:
             self.assertEqual(answer.headers["vary"], "Accept, OData-MaxVersion, Prefer")

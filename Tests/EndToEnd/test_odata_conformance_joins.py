@@ -1,4 +1,4 @@
-"""What is of several sets: `$crossjoin` and `$all`."""
+"""Queries over several sets: `$crossjoin` and `$all`."""
 
 import unittest
 
@@ -54,7 +54,7 @@ class CrossJoins(ReferenceTest):
         every = len(self.values("Products"))
         self.assertEqual((row["Rows"], row["N"]), (every * len(names), every))
 
-    def test_what_is_joined_and_not_aggregated_is_told_with_pages(self):
+    def test_a_join_without_aggregation_is_paged(self):
         path, found = f"{BOTH}?$apply=filter(Products/CategoryID eq Categories/ID)/compute(Products/Price mul 2 as Twice)&$count=true", []
         while path:
             page = self.get(path, Prefer="maxpagesize=3").json()

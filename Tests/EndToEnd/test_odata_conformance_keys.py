@@ -1,4 +1,4 @@
-"""Keys that the service makes."""
+"""Keys that the service generates."""
 
 import unittest
 

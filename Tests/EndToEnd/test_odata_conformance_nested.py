@@ -1,4 +1,4 @@
-"""Entities within entities, as they are created and changed with them."""
+"""Nested entities: deep insert and deep update."""
 
 import unittest
 
@@ -20,7 +20,7 @@ class Nested(ReferenceTest):
     def change(self, path, body, status=204, **headers):
         return self.request("PATCH", path, body, status, **headers)
 
-    def test_a_list_in_a_change_is_the_whole_list(self):
+    def test_a_list_in_a_change_replaces_the_list(self):
         path = self.made("Whole")
         self.change(path, {"Descriptions": [
             {"LanguageKey": "EN", "Description": "first"}, {"LanguageKey": "FR", "Description": "un"}]})

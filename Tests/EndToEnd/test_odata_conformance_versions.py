@@ -1,4 +1,4 @@
-"""Which version of OData is spoken, and what the older one does not have."""
+"""OData version negotiation, and what version 4.0 does not have."""
 
 import unittest
 
@@ -8,14 +8,14 @@ QUICK = True
 
 
 class Versions(ReferenceTest):
-    def test_the_version_that_is_spoken_is_told(self):
+    def test_the_negotiated_version_is_in_the_response(self):
         for headers, version in [
             ({}, "4.01"), ({"OData_MaxVersion": "4.0"}, "4.0"), ({"OData_MaxVersion": "4.01"}, "4.01"),
             ({"OData_Version": "4.0"}, "4.01"), ({"OData_MaxVersion": "5.0"}, "4.01"),
         ]:
             self.assertEqual(self.get("Products?$top=1", **headers).headers["odata-version"], version, headers)
 
-    def test_who_speaks_older_versions_only_is_told_so(self):
+    def test_an_unsupported_version_is_refused(self):
         self.refused("Products", 406, OData_MaxVersion="3.0")
         for version in ["nonsense", "4", "4.1", "4.0, 4.01", "5.0"]:
             self.request("POST", "Categories", {"Name": "Unread"}, 400, OData_Version=version)
@@ -30,7 +30,7 @@ class Versions(ReferenceTest):
             self.assertEqual(self.get(path, OData_MaxVersion="4.0").headers["odata-version"], "4.0", path)
         self.assertEqual(len(self.values("Products?top=1", OData_MaxVersion="4.0")), 1)
 
-    def test_the_model_is_told_in_the_version_that_is_understood(self):
+    def test_the_model_is_written_in_the_negotiated_version(self):
         for version in ["4.0", "4.01"]:
             self.assertIn(f'Version="{version}"', self.get("$metadata", OData_MaxVersion=version).text())
             document = self.get("$metadata?$format=json", OData_MaxVersion=version).json()

@@ -6,8 +6,8 @@ import unittest
 import urllib.parse
 import xml.etree.ElementTree as ElementTree
 
-from deltas import ATOM, TOMBSTONE, Follower, OldFollower, plain
-from device import Device
+from odata_delta_client import ATOM, TOMBSTONE, Follower, OldFollower, plain
+from sync_device import Device
 from harness import Gateway, GatewayTest, run_portico
 
 ROOT = "/odata/v4/admissions/"
@@ -45,7 +45,7 @@ class DeltaTest(GatewayTest):
 
 
 class Tracking(DeltaTest):
-    def test_the_last_page_alone_has_the_delta_link_and_the_preference_is_told(self):
+    def test_the_last_page_alone_has_the_delta_link_and_the_preference_is_applied(self):
         answer = self.get("Students?$select=LastName", Prefer="odata.track-changes,maxpagesize=150")
         self.assertIn("odata.track-changes", answer.headers["preference-applied"])
         pages = [answer.json()]
@@ -56,7 +56,7 @@ class Tracking(DeltaTest):
         self.assertIn("$deltatoken=", pages[-1]["@odata.deltaLink"])
         self.assertNotIn("@odata.deltaLink", self.get("Students").json())
 
-    def test_what_is_new_changed_and_gone_is_told_once_and_a_new_link_with_it(self):
+    def test_additions_changes_and_removals_are_delivered_once_with_a_new_link(self):
         changed, leaving, deleted = (self.student(GPA=3.5) for _ in range(3))
         page = self.get(self.track("Students?$filter=GPA gt 3 and LastName eq 'Person'")).json()
         self.assertEqual(page["value"], [])
@@ -239,7 +239,7 @@ class Version2(DeltaTest):
 
 
 class TenThousandChanges(DeltaTest):
-    """Random changes through the sync door, by several devices' worth of them; the delta must lead to what is there."""
+    """Random changes through sync, by several devices' worth of them; the delta must lead to what is there."""
 
     def push(self, device, seed, count):
         chance, mutations = random.Random(seed), []
@@ -287,7 +287,7 @@ class Windows(unittest.TestCase):
         done = run_portico(*arguments, "--data", self.gateway.data, program="porticoctl")
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_a_client_beyond_the_window_is_told_to_read_again(self):
+    def test_a_delta_link_beyond_the_window_is_410(self):
         self.gateway = Gateway("--set", "sync.offlineWindow=1s")
         self.addCleanup(self.gateway.remove)
         link = self.track("Students?$filter=GPA gt 3.9")
@@ -303,7 +303,7 @@ class Windows(unittest.TestCase):
         self.assertIn(student, [row["StudentID"] for row in again["value"]])
         self.assertEqual(self.get(again["@odata.deltaLink"]).json()["value"], [])
 
-    def test_a_client_of_a_store_that_was_restored_is_told_so(self):
+    def test_a_delta_link_from_before_a_restore_is_410(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.gateway = Gateway(data=folder.name)

@@ -147,7 +147,7 @@ class Hierarchy(GatewayTest):
                 request = urllib.parse.unquote(page.get("@odata.nextLink", "").partition(SERVICE)[2])
             self.assertEqual(found, names, order)
 
-    def test_each_node_is_told_with_all_that_is_below_it(self):
+    def test_each_node_is_returned_with_its_descendants(self):
         rows = self.values(
             "Sales?$apply=groupby((rolluprecursive($root/Branches,BranchTree,Branch/ID)),aggregate(Amount with sum as Total,$count as N))")
         self.assertEqual({row["Branch"]["ID"]: row["Total"] for row in rows}, {name: total(below(name)) for name in ABOVE})

@@ -1,4 +1,4 @@
-"""Every limit of OData is a key of the configuration, holds, and names itself."""
+"""Every limit of OData is a configuration key, is enforced, and is named by its error."""
 
 import json
 import unittest

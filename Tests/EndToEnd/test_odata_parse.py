@@ -107,7 +107,7 @@ class AgainstAModel(GatewayTest):
         self.parse("filter", "$filter=GPA gt 3", *alice, stdin="portico-demo\n")
         self.parse("filter", "$filter=Price gt 3", *alice, stdin="portico-demo\n", status=1)
 
-    def test_what_is_no_model_is_said_to_be_none(self):
+    def test_an_invalid_model_is_reported(self):
         done = run_portico("odata", "parse", "--service", "./no.xml", "--rule", "filter", "$filter=true", program="porticoctl")
         self.assertEqual((done.returncode, "cannot be read" in done.stderr), (1, True), done.stderr)
 

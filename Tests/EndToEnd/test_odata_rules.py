@@ -1,4 +1,4 @@
-"""What a model demands of its entities holds at every door at which their records are written: OData's own, the generic
+"""What a model demands of its entities holds for every interface that writes their records: OData, the generic
 resource, a batch and a device's push."""
 
 import json
@@ -14,8 +14,8 @@ SERVICE = "/odata/v4/rules/"
 RECORDS = "/api/v1/odata/rules-"
 
 
-class Door:
-    """One way in. `create`, `change` and `delete` answer None where it was done, and else the code of the refusal."""
+class WriteInterface:
+    """One interface. `create`, `change` and `delete` return None where the write was done, else the error code."""
 
     def __init__(self, gateway):
         self.gateway = gateway
@@ -33,7 +33,7 @@ class Door:
         return type(self).__name__
 
 
-class OData(Door):
+class OData(WriteInterface):
     """Keys stand in the address as OData spells them."""
 
     def key(self, table, key):
@@ -57,7 +57,7 @@ class OData(Door):
         return self.code(*self.send("DELETE", SERVICE + self.key(table, key)))
 
 
-class Resource(Door):
+class Resource(WriteInterface):
     def call(self, method, path, value=None):
         return self.code(*self.send(method, path, value))
 
@@ -79,7 +79,7 @@ class Batch(Resource):
         return self.code(answers["answers"][0]["status"], answers["answers"][0]["body"])
 
 
-class Push(Door):
+class Push(WriteInterface):
     def __init__(self, gateway):
         super().__init__(gateway)
         self.client, self.sequence = str(uuid.uuid4()), 0
@@ -110,26 +110,26 @@ class Rules(GatewayTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.doors = [kind(cls.gateway) for kind in (OData, Resource, Batch, Push)]
+        cls.interfaces = [kind(cls.gateway) for kind in (OData, Resource, Batch, Push)]
         cls.owner = str(uuid.uuid4())
-        assert cls.doors[1].create("Owners", cls.owner, {"ID": cls.owner, "Name": "Somebody"}) is None
+        assert cls.interfaces[1].create("Owners", cls.owner, {"ID": cls.owner, "Name": "Owner"}) is None
 
     def record(self, table, key):
         answer = self.gateway.get(f"{RECORDS}{table}/{key}", user="alice")
         return answer.json() if answer.status == 200 else None
 
-    def thing(self, door=None, **fields):
+    def thing(self, interface=None, **fields):
         key = str(uuid.uuid4())
-        self.assertIsNone((door or self.doors[1]).create("Things", key, self.whole(key, **fields)))
+        self.assertIsNone((interface or self.interfaces[1]).create("Things", key, self.whole(key, **fields)))
         return key
 
     def whole(self, key, **fields):
         return {"ID": key, "Name": "A thing", "OwnerID": self.owner} | fields
 
-    def at_every_door(self):
-        for door in self.doors:
-            with self.subTest(door=door):
-                yield door
+    def at_every_interface(self):
+        for interface in self.interfaces:
+            with self.subTest(interface=interface):
+                yield interface
 
 
 # Values that a property is not of, and which: the same at creation and at a change.
@@ -159,69 +159,69 @@ WRONG = {
 class Values(Rules):
     def test_wrong_values_are_refused_at_creation(self):
         for what, fields in WRONG.items():
-            for door in self.at_every_door():
+            for interface in self.at_every_interface():
                 with self.subTest(what=what):
                     key = str(uuid.uuid4())
-                    self.assertEqual(door.create("Things", key, self.whole(key, **fields)), "request.invalid")
+                    self.assertEqual(interface.create("Things", key, self.whole(key, **fields)), "request.invalid")
                     self.assertIsNone(self.record("Things", key))
 
     def test_wrong_values_are_refused_at_a_change(self):
-        for door in self.at_every_door():
+        for interface in self.at_every_interface():
             key = self.thing(Price=1.25)
             before = self.record("Things", key)
             for what, fields in WRONG.items():
                 with self.subTest(what=what):
-                    self.assertEqual(door.change("Things", key, fields), "request.invalid")
+                    self.assertEqual(interface.change("Things", key, fields), "request.invalid")
                     self.assertEqual(self.record("Things", key), before)
 
     def test_right_values_are_kept_as_the_model_spells_them(self):
         tag = "ABCDEF01-2345-6789-ABCD-EF0123456789"
-        for door in self.at_every_door():
-            key = self.thing(door, Tag=tag, Opens="09:30:00.500", Born="2026-02-28", Price=999.99, Place={"Street": "Main"})
+        for interface in self.at_every_interface():
+            key = self.thing(interface, Tag=tag, Opens="09:30:00.500", Born="2026-02-28", Price=999.99, Place={"Street": "Main"})
             record = self.record("Things", key)
             self.assertEqual((record["Tag"], record["Opens"], record["Price"]), (tag.lower(), "09:30:00.5", 999.99))
             read = self.gateway.get(f"{SERVICE}Things({key})", user="alice").json()
             self.assertEqual((read["Tag"], read["Place"]), (tag.lower(), {"Street": "Main", "Since": None}))
 
     def test_what_must_be_given_is_missed(self):
-        for door in self.at_every_door():
+        for interface in self.at_every_interface():
             key = str(uuid.uuid4())
-            self.assertEqual(door.create("Things", key, {"ID": key, "OwnerID": self.owner}), "request.invalid")
+            self.assertEqual(interface.create("Things", key, {"ID": key, "OwnerID": self.owner}), "request.invalid")
             special = self.whole(key, type__="Rules.SpecialThing")
-            self.assertEqual(door.create("Things", key, special), "request.invalid")
-            self.assertIsNone(door.create("Things", key, special | {"Extra": "e"}))
+            self.assertEqual(interface.create("Things", key, special), "request.invalid")
+            self.assertIsNone(interface.create("Things", key, special | {"Extra": "e"}))
             self.assertEqual(self.record("Things", key)["type__"], "Rules.SpecialThing")
 
     def test_what_the_server_computes_is_the_servers(self):
-        for door in self.at_every_door():
-            key = self.thing(door, Version=77, CreatedAt="2001-01-01T00:00:00Z", Serial="S1")
+        for interface in self.at_every_interface():
+            key = self.thing(interface, Version=77, CreatedAt="2001-01-01T00:00:00Z", Serial="S1")
             made = self.record("Things", key)
             self.assertEqual(made["Version"], 1)
             self.assertGreater(made["CreatedAt"], "2026")
-            self.assertIsNone(door.change("Things", key, {"Name": "Changed", "Version": 77}))
+            self.assertIsNone(interface.change("Things", key, {"Name": "Changed", "Version": 77}))
             changed = self.record("Things", key)
             self.assertEqual((changed["Version"], changed["CreatedAt"]), (2, made["CreatedAt"]))
 
     def test_what_is_immutable_stays(self):
-        for door in self.at_every_door():
-            key = self.thing(door, Serial="S1")
+        for interface in self.at_every_interface():
+            key = self.thing(interface, Serial="S1")
             # OData ignores it, the others refuse it; nobody changes it.
-            self.assertIn(door.change("Things", key, {"Serial": "S2"}), (None, "request.invalid"))
+            self.assertIn(interface.change("Things", key, {"Serial": "S2"}), (None, "request.invalid"))
             self.assertEqual(self.record("Things", key)["Serial"], "S1")
 
     def test_an_entitys_type_stays(self):
-        for door in self.doors[1:]:
-            with self.subTest(door=door):
-                key = self.thing(door)
-                self.assertEqual(door.change("Things", key, {"type__": "Rules.SpecialThing"}), "request.invalid")
+        for interface in self.interfaces[1:]:
+            with self.subTest(interface=interface):
+                key = self.thing(interface)
+                self.assertEqual(interface.change("Things", key, {"type__": "Rules.SpecialThing"}), "request.invalid")
 
 
 class Keys(Rules):
     def test_a_key_is_spelt_in_one_way(self):
-        for door in self.doors[1:]:
-            with self.subTest(door=door):
+        for interface in self.interfaces[1:]:
+            with self.subTest(interface=interface):
                 for key in ("nothing-like-a-guid", str(uuid.uuid4()).upper()):
-                    outcome = door.create("Things", key, self.whole(key))
+                    outcome = interface.create("Things", key, self.whole(key))
                     if outcome is None:
                         # The resource takes the value and spells it.
                         self.assertIsNone(self.record("Things", key))
@@ -230,65 +230,65 @@ class Keys(Rules):
                         self.assertEqual(outcome, "request.invalid")
 
     def test_a_key_of_parts_is_what_the_parts_say(self):
-        for door in self.at_every_door():
+        for interface in self.at_every_interface():
             thing = self.thing()
             fields = {"ThingID": thing, "Number": 1, "Text": "one"}
-            if door is not self.doors[0]:
-                self.assertEqual(door.create("Parts", "other", fields | {"key__": "other"}), "request.invalid")
-            self.assertIsNone(door.create("Parts", f"{thing},1", fields | {"key__": f"{thing},1"}))
-            outcome = door.change("Parts", f"{thing},1", {"Number": 2})
+            if interface is not self.interfaces[0]:
+                self.assertEqual(interface.create("Parts", "other", fields | {"key__": "other"}), "request.invalid")
+            self.assertIsNone(interface.create("Parts", f"{thing},1", fields | {"key__": f"{thing},1"}))
+            outcome = interface.change("Parts", f"{thing},1", {"Number": 2})
             self.assertIn(outcome, (None, "request.invalid"))
             self.assertEqual(self.record("Parts", f"{thing},1")["Number"], 1)
 
     def test_a_singleton_has_no_second_row_and_stays(self):
-        for door in self.doors[1:]:
-            with self.subTest(door=door):
+        for interface in self.interfaces[1:]:
+            with self.subTest(interface=interface):
                 self.assertEqual(
-                    door.create("Chosen", "second", {"key__": "second", "Code": "b"}), "access.denied")
-        self.assertIsNone(self.doors[1].create("Chosen", "Chosen", {"key__": "Chosen", "Code": "a"}))
-        for door in self.at_every_door():
-            self.assertIsNone(door.change("Chosen", "Chosen", {"Theme": f"{door}"}))
-            self.assertIsNotNone(door.delete("Chosen", "Chosen"))
-            self.assertEqual(self.record("Chosen", "Chosen")["Theme"], f"{door}")
+                    interface.create("Chosen", "second", {"key__": "second", "Code": "b"}), "access.denied")
+        self.assertIsNone(self.interfaces[1].create("Chosen", "Chosen", {"key__": "Chosen", "Code": "a"}))
+        for interface in self.at_every_interface():
+            self.assertIsNone(interface.change("Chosen", "Chosen", {"Theme": f"{interface}"}))
+            self.assertIsNotNone(interface.delete("Chosen", "Chosen"))
+            self.assertEqual(self.record("Chosen", "Chosen")["Theme"], f"{interface}")
 
 
 class References(Rules):
     def test_what_cascades_goes_too(self):
-        for door in self.at_every_door():
+        for interface in self.at_every_interface():
             thing = self.thing()
             part = f"{thing},1"
-            self.assertIsNone(self.doors[1].create("Parts", part, {"ThingID": thing, "Number": 1, "Text": "t"}))
+            self.assertIsNone(self.interfaces[1].create("Parts", part, {"ThingID": thing, "Number": 1, "Text": "t"}))
             peer = self.thing(PeerID=thing)
-            self.assertIsNone(door.delete("Things", thing))
+            self.assertIsNone(interface.delete("Things", thing))
             self.assertIsNone(self.record("Parts", part))
             self.assertIsNone(self.record("Things", peer)["PeerID"])
 
     def test_what_is_needed_stays(self):
-        for door in self.at_every_door():
+        for interface in self.at_every_interface():
             owner = str(uuid.uuid4())
-            self.assertIsNone(self.doors[1].create("Owners", owner, {"ID": owner, "Name": "Needed"}))
+            self.assertIsNone(self.interfaces[1].create("Owners", owner, {"ID": owner, "Name": "Needed"}))
             thing = self.thing(OwnerID=owner)
-            self.assertEqual(door.delete("Owners", owner), "record.conflict")
-            self.assertIsNone(self.doors[1].delete("Things", thing))
-            self.assertIsNone(door.delete("Owners", owner))
+            self.assertEqual(interface.delete("Owners", owner), "record.conflict")
+            self.assertIsNone(self.interfaces[1].delete("Things", thing))
+            self.assertIsNone(interface.delete("Owners", owner))
 
     def test_a_link_joins_what_is_there_and_gives_way_to_the_next(self):
-        for door in self.doors[1:]:
-            with self.subTest(door=door):
+        for interface in self.interfaces[1:]:
+            with self.subTest(interface=interface):
                 thing, other = self.thing(), str(uuid.uuid4())
-                self.assertIsNone(self.doors[1].create("Owners", other, {"ID": other, "Name": "Other"}))
+                self.assertIsNone(self.interfaces[1].create("Owners", other, {"ID": other, "Name": "Other"}))
                 link = lambda owner: f"{len(thing)}:{thing}{owner}"
                 body = lambda owner: {"pair": link(owner), "fromKey": thing, "toKey": owner}
                 nobody = str(uuid.uuid4())
-                self.assertEqual(door.create("Things-Best", link(nobody), body(nobody)), "request.invalid")
+                self.assertEqual(interface.create("Things-Best", link(nobody), body(nobody)), "request.invalid")
                 wrong = body(self.owner) | {"pair": "wrong"}
-                self.assertEqual(door.create("Things-Best", "wrong", wrong), "request.invalid")
-                self.assertIsNone(door.create("Things-Best", link(self.owner), body(self.owner)))
-                self.assertIsNone(door.create("Things-Best", link(other), body(other)))
+                self.assertEqual(interface.create("Things-Best", "wrong", wrong), "request.invalid")
+                self.assertIsNone(interface.create("Things-Best", link(self.owner), body(self.owner)))
+                self.assertIsNone(interface.create("Things-Best", link(other), body(other)))
                 self.assertIsNone(self.record("Things-Best", link(self.owner)))
                 best = self.gateway.get(f"{SERVICE}Things({thing})/Best", user="alice").json()
                 self.assertEqual(best["ID"], other)
-                self.assertIsNone(door.delete("Owners", other))
+                self.assertIsNone(interface.delete("Owners", other))
                 self.assertIsNone(self.record("Things-Best", link(other)))
 
     def test_a_change_set_may_refer_to_what_comes_later_in_it(self):
@@ -298,7 +298,7 @@ class References(Rules):
             {"id": "2", "method": "POST", "url": "Things", "body": self.whole(second, PeerID=first), "atomicityGroup": "g"}]
         for request in requests:
             request["headers"] = {"content-type": "application/json"}
-        status, answers = self.doors[0].send("POST", SERVICE + "$batch", {"requests": requests})
+        status, answers = self.interfaces[0].send("POST", SERVICE + "$batch", {"requests": requests})
         self.assertEqual((status, [answer["status"] for answer in answers["responses"]]), (200, [201, 201]))
 
 
@@ -306,26 +306,26 @@ class Capabilities(Rules):
     """Each restriction counts by itself."""
 
     def test_a_set_that_takes_no_new_entities(self):
-        for door in self.at_every_door():
+        for interface in self.at_every_interface():
             self.assertIn(
-                door.create("Closed", "a", {"Code": "a"}), ("access.denied", "route.methodNotAllowed"))
+                interface.create("Closed", "a", {"Code": "a"}), ("access.denied", "route.methodNotAllowed"))
             self.assertIsNone(self.record("Closed", "a"))
 
     def test_a_set_whose_entities_do_not_change(self):
-        for number, door in enumerate(self.at_every_door()):
+        for number, interface in enumerate(self.at_every_interface()):
             key = f"c{number}"
-            self.assertIsNone(door.create("Carved", key, {"Code": key, "Text": "stone"}))
+            self.assertIsNone(interface.create("Carved", key, {"Code": key, "Text": "stone"}))
             self.assertIn(
-                door.change("Carved", key, {"Text": "sand"}), ("access.denied", "route.methodNotAllowed"))
+                interface.change("Carved", key, {"Text": "sand"}), ("access.denied", "route.methodNotAllowed"))
             self.assertEqual(self.record("Carved", key)["Text"], "stone")
-            self.assertIsNone(door.delete("Carved", key))
+            self.assertIsNone(interface.delete("Carved", key))
 
     def test_a_set_whose_entities_stay(self):
-        for number, door in enumerate(self.at_every_door()):
+        for number, interface in enumerate(self.at_every_interface()):
             key = f"k{number}"
-            self.assertIsNone(door.create("Kept", key, {"Code": key}))
-            self.assertIsNone(door.change("Kept", key, {"Text": "changed"}))
-            self.assertIn(door.delete("Kept", key), ("access.denied", "route.methodNotAllowed"))
+            self.assertIsNone(interface.create("Kept", key, {"Code": key}))
+            self.assertIsNone(interface.change("Kept", key, {"Text": "changed"}))
+            self.assertIn(interface.delete("Kept", key), ("access.denied", "route.methodNotAllowed"))
             self.assertEqual(self.record("Kept", key)["Text"], "changed")
 
 

@@ -58,7 +58,7 @@ class Telling(Orders):
 
 
 class Holding(Orders):
-    def test_who_may_set_a_property_holds(self):
+    def test_the_declared_writer_of_a_property_is_enforced(self):
         sent = {
             "No": "H1", "Plant": "P1", "Note": "mine", "ChangedAt": "/Date(0)/", "Total": "12.50", "Currency": "EUR"}
         answer = self.send("POST", "Orders", sent, 201)

@@ -1,4 +1,4 @@
-"""Long answers of OData are read while they are sent: memory stays as it is however slowly they are taken."""
+"""Long OData responses are streamed: memory stays constant however slow the reader is."""
 
 import base64
 import concurrent.futures
@@ -56,7 +56,7 @@ class Streaming(GatewayTest):
 
 
 class Sent(Streaming):
-    def test_what_is_small_is_whole_and_what_is_large_comes_in_pieces(self):
+    def test_small_responses_are_buffered_and_large_ones_streamed(self):
         small = self.get(V4 + "Students?$top=10")
         self.assertIn("content-length", small.headers)
         large = self.get(V4 + "Students")
@@ -133,7 +133,7 @@ class Sent(Streaming):
         answer = self.gateway.request("HEAD", V4 + "Students", user="alice")
         self.assertEqual((answer.status, answer.body), (200, b""))
 
-    def test_a_batch_has_a_large_answer_whole(self):
+    def test_a_batch_includes_a_large_response_completely(self):
         requests = {"requests": [{"id": "1", "method": "GET", "url": "Students"}]}
         answer = self.gateway.request(
             "POST", V4 + "$batch", json.dumps(requests), {"Content-Type": "application/json"}, user="alice")
@@ -160,7 +160,7 @@ class Again(Streaming):
             self.assertGreater(len(answer.body), 600_000)
         return now() - before
 
-    def test_what_was_long_is_not_made_as_a_whole_first(self):
+    def test_a_long_response_is_not_buffered_first(self):
         path = V4 + f"Students?$top={STUDENTS}"
         self.get(path)
         again = self.spent([path] * self.ROUNDS)
@@ -207,7 +207,7 @@ class Slow(Streaming):
                 break
         return read
 
-    def test_who_goes_away_makes_room(self):
+    def test_a_closed_connection_frees_its_stream(self):
         for _ in range(30):
             connection = self.open(LARGE)
             self.assertTrue(connection.recv(4096).startswith(b"HTTP/1.1 200"))
@@ -283,7 +283,7 @@ class Batched(Streaming):
         self.assertGreater(len(answer.body), MOST_GROWTH)
         self.assertLess(self.gateway.resident("VmHWM") - before, MOST_GROWTH)
 
-    def test_what_is_changed_is_changed_though_nobody_takes_the_answer(self):
+    def test_a_write_is_committed_though_the_response_is_not_read(self):
         for steps in (
             [self.patch("Before"), self.read(LARGE), self.read(LARGE)], [self.read("Students"), self.patch("Between"), self.read(LARGE)],
         ):

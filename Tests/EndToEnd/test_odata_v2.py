@@ -109,7 +109,7 @@ class TheContract(Version2Test):
             none = self.ask(f"Students/$count?$filter=not {function} and {function} eq true").text()
             self.assertEqual(none, "0")
 
-    def test_a_bad_filter_is_told_in_the_shape_of_the_version_and_format(self):
+    def test_a_bad_filter_is_reported_in_the_shape_of_the_version_and_format(self):
         for bad in ["LastName eq", "Nothing eq 1", "LastName eq 5", "contains(LastName,'a')"]:
             self.assertTrue(self.failure(f"Students?$filter={bad}", 400)["message"]["value"])
             answer = self.gateway.get(self.quoted(f"{ROOT}Students?$filter={bad}"), user="alice")
@@ -282,7 +282,7 @@ class Reading(Version2Test):
         self.failure("Students?$top=1", 400, MaxDataServiceVersion="1.0")
         self.failure("Students?$top=1", 400, DataServiceVersion="3.0;x")
 
-    def test_a_service_that_is_not_there_is_told_as_its_neighbours_tell_failures(self):
+    def test_an_unknown_service_is_reported_in_the_shape_of_its_contract(self):
         for root in ("/sap/opu/odata/sap/NOTHING/", "/sap/opu/sdata/sap/NOTHING/States", "/odata/v2/nothing"):
             error = self.expect(self.gateway.get(root + "?$format=json"), 404).json()["error"]
             self.assertEqual((error["code"], set(error["message"])), ("route.notFound", {"lang", "value"}))
@@ -339,7 +339,7 @@ class Writing(Version2Test):
         self.assertEqual(student["SchoolID"], 3)
         self.assertTrue(student["__metadata"]["uri"].endswith(f"{ROOT}Students({student['StudentID']})"))
 
-    def test_links_are_told_set_and_removed(self):
+    def test_links_are_read_set_and_removed(self):
         _, _, path = self.create()
         self.send("PUT", f"{path}/$links/School", {"uri": ROOT + "Schools(2)"}, 204)
         self.assertTrue(self.d(f"{path}/$links/School")["uri"].endswith(ROOT + "Schools(2)"))
@@ -410,7 +410,7 @@ class Writing(Version2Test):
         self.expect(self.gateway.request("POST", ROOT + "Students", "{", {"Content-Type": JSON, "X-Requested-With": "X"}, user="alice"), 400)
         self.expect(self.gateway.request("POST", ROOT + "Students", "a", {"Content-Type": "text/csv", "X-Requested-With": "X"}, user="alice"), 415)
 
-    def test_what_the_server_does_not_take_is_told_in_a_message(self):
+    def test_unsupported_options_are_named_in_the_error_message(self):
         body = {"Name": "Told", "Price": 1, "Version": 77, "ReleaseDate": "/Date(0)/", "Status": "InStock"}
         answer = self.send("POST", "Products", body, 201, REFERENCE)
         product = answer.json()["d"]
@@ -430,7 +430,7 @@ class Writing(Version2Test):
         self.assertEqual((other["GPA"], other["BirthDate"]), (2.75, "2000-01-01"))
         self.assertEqual(student["__metadata"]["etag"], answer.headers["etag"])
 
-    def test_methods_that_a_resource_lacks_are_told(self):
+    def test_unsupported_methods_are_405(self):
         self.assertIn("POST", self.send("DELETE", "Students", status=405).headers["allow"])
         self.assertIn("MERGE", self.gateway.request("OPTIONS", ROOT + "Students", user="alice").headers["allow"])
 

@@ -9,7 +9,7 @@ import urllib.parse
 import urllib.request
 
 from harness import JSON, Gateway
-from provider_stand import PASSWORD, Portal, Provider
+from provider_stand_in import PASSWORD, Portal, Provider
 
 CONFIGURATION = """
 identity:

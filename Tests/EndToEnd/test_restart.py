@@ -1,4 +1,4 @@
-"""The listener outlives the process, handed on by itself or kept by whoever started it."""
+"""The listening socket outlives the process: handed over at a restart, or inherited by socket activation."""
 
 import asyncio
 import json
@@ -84,7 +84,7 @@ class RefusedRestart(unittest.TestCase):
 
 
 class Restarting(unittest.TestCase):
-    """Callers that go on asking while the gateway is replaced: whoever is told that a connection ends opens another."""
+    """Callers that go on asking while the gateway is replaced: a caller whose connection is closed opens another."""
 
     CALLS = [{"id": str(number), "method": "GET", "path": "/api/v1/users/users?limit=20"} for number in range(2)]
 
@@ -172,7 +172,7 @@ class Activation(unittest.TestCase):
         self.assertIn(f":{self.listener.getsockname()[1]}", line)
         return process
 
-    def test_a_socket_that_somebody_else_keeps_is_served_and_survives(self):
+    def test_an_inherited_socket_is_served_and_survives(self):
         port = self.listener.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port), timeout=60) as early:
             early.sendall(b"GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")

@@ -1,4 +1,4 @@
-"""What an operator ends has ended when the command returns: the next call and streams that are open, by every credential."""
+"""Revocation takes effect when the command returns: for the next call and for open streams, with every credential."""
 
 import json
 import threading

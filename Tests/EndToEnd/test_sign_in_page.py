@@ -1,4 +1,4 @@
-"""The sign-in page as a browser and a person without a mouse meet it, and pages of others that abuse it."""
+"""The sign-in page with a browser and by keyboard, and cross-site pages that abuse it."""
 
 import base64
 import hashlib
@@ -68,7 +68,7 @@ class SignInPage(GatewayTest):
         session = answer.headers["set-cookie"].split(";")[0]
         self.assertEqual(self.gateway.get("/auth/me", headers={"Cookie": session}).json()["name"], "alice")
 
-    def test_every_field_has_a_label_and_the_browser_knows_what_it_is(self):
+    def test_every_field_has_a_label_and_an_autocomplete_type(self):
         page, _, answer = self.open()
         shown = [field for field in page.inputs if field["type"] != "hidden"]
         self.assertEqual([field["autocomplete"] for field in shown], ["username", "current-password"])
@@ -77,7 +77,7 @@ class SignInPage(GatewayTest):
         self.assertIn(("button", {"type": "submit"}), page.tags)
         self.assertIn('lang="en"', answer.text())
 
-    def test_nothing_runs_on_the_page_and_nobody_frames_or_keeps_it(self):
+    def test_the_page_has_no_scripts_and_is_not_framed_or_cached(self):
         page, _, answer = self.open()
         policy = answer.headers["content-security-policy"]
         style = answer.text().split("<style>")[1].split("</style>")[0]
@@ -114,7 +114,7 @@ class SignInPage(GatewayTest):
             self.assertEqual((answer.status, Page(answer.text()).alert), (403, True), broken)
             self.assertNotIn("portico_session", answer.headers.get("set-cookie", ""))
 
-    def test_a_foreign_page_signs_nobody_in(self):
+    def test_a_cross_site_form_cannot_sign_in(self):
         fields = urllib.parse.urlencode({"username": "alice", "password": "portico-demo"})
         portal = urllib.parse.urlencode({"j_user": "alice", "j_password": "portico-demo"})
         for path, body in (("/auth/login", fields), ("/irj/portal", portal)):
@@ -148,7 +148,7 @@ class SignInPage(GatewayTest):
             "POST", "/auth/logout", {}, headers={"Cookie": cookie, "X-Requested-With": "x", "Origin": "https://evil.example"})
         self.expect(logout, 403, "access.csrfRequired")
 
-    def test_a_sign_in_ends_the_session_of_whoever_was_signed_in_before(self):
+    def test_a_sign_in_ends_the_previous_session_of_the_browser(self):
         def named(cookie):
             answer = self.gateway.get("/auth/me", headers={"Cookie": cookie})
             return answer.json()["name"] if answer.status == 200 else None
@@ -177,7 +177,7 @@ class SignInPage(GatewayTest):
                 refreshed = self.gateway.send("POST", "/auth/refresh", {"refreshToken": first.json()["refreshToken"]})
                 self.expect(refreshed, 401, "auth.invalid")
 
-    def test_after_signing_in_nobody_is_sent_to_another_server(self):
+    def test_a_sign_in_does_not_redirect_to_another_server(self):
         foreign = [
             "https://evil.example/", "//evil.example", "/\\evil.example", "\\\\evil.example", "javascript:alert(1)", "",
             "evil", "/\t/evil.example", "/\n/evil.example", " //evil.example", "/" + "x" * 5000, "/\u2215evil"]
@@ -187,7 +187,7 @@ class SignInPage(GatewayTest):
         answer, _ = self.session(next="//evil.example")
         self.assertEqual((answer.status, answer.headers["location"]), (303, "/"))
 
-    def test_whoever_is_signed_in_can_sign_out_with_the_keyboard(self):
+    def test_sign_out_works_by_keyboard(self):
         answer, cookie = self.session()
         page = Page(self.gateway.get("/auth/login", HTML, headers={"Cookie": cookie}).text())
         self.assertIn("everywhere", page.labels)

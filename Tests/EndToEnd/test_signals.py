@@ -1,4 +1,4 @@
-"""Signals: whatever an operator or a terminal may send ends the gateway in order or not at all."""
+"""Signals end the gateway in order or are ignored."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ OTHERS = [
     signal.SIGSYS, signal.SIGTRAP]
 HARMLESS = sorted(
     {*range(1, 32), *range(signal.SIGRTMIN, signal.SIGRTMAX + 1)} - {*STOPS, *OTHERS, signal.SIGUSR2})
-MOMENTS = [0, 0.02, 0.1, 0.3]
+DELAYS = [0, 0.02, 0.1, 0.3]
 START_SECONDS = 60
 
 
@@ -60,7 +60,7 @@ class Serving(unittest.TestCase):
 
 
 class Starting(unittest.TestCase):
-    """From the process' first moment on. The program is given time to be loaded: before, no code of it has run."""
+    """From the start of the process. The program is given time to be loaded: before, no code of it has run."""
 
     def start(self):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-"))
@@ -91,10 +91,10 @@ class Starting(unittest.TestCase):
         return False
 
     def test_no_signal_ends_a_start(self):
-        for moment in MOMENTS:
-            with self.subTest(moment):
+        for delay in DELAYS:
+            with self.subTest(delay):
                 process, folder = self.start()
-                time.sleep(moment)
+                time.sleep(delay)
                 for number in HARMLESS:
                     process.send_signal(number)
                 line = process.stdout.readline()
@@ -104,10 +104,10 @@ class Starting(unittest.TestCase):
 
     def test_a_stop_during_a_start_ends_in_order(self):
         for number in STOPS:
-            for moment in MOMENTS:
-                with self.subTest(f"{signal.Signals(number).name} after {moment} s"):
+            for delay in DELAYS:
+                with self.subTest(f"{signal.Signals(number).name} after {delay} s"):
                     process, folder = self.start()
-                    time.sleep(moment)
+                    time.sleep(delay)
                     process.send_signal(number)
                     self.assertEqual(process.wait(timeout=START_SECONDS), 0, (folder / "test.log").read_text())
                     self.assertNotIn('"level":"error"', (folder / "test.log").read_text())

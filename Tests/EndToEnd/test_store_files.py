@@ -1,4 +1,4 @@
-"""The store's files under a running gateway: deleted, replaced, without room; and what a next start makes of it."""
+"""The store's files under a running gateway: deleted, replaced, on a full disk; and the next start."""
 
 import base64
 import json
@@ -159,7 +159,7 @@ class FullDisk(unittest.TestCase):
                 except OSError:
                     pass
 
-    def test_reads_go_on_nothing_acknowledged_is_lost_and_writes_go_on_when_there_is_room(self):
+    def test_a_full_disk_stops_writes_only_and_loses_nothing_acknowledged(self):
         data = self.folder / "data"
         data.mkdir()
         gateway = Gateway(

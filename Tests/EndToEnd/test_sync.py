@@ -3,7 +3,7 @@
 import unittest
 import uuid
 
-from device import CODECS, JSON, Device, Refused
+from sync_device import CODECS, JSON, Device, Refused
 from harness import XML, GatewayTest
 
 QUICK = True
@@ -36,7 +36,7 @@ class Pulling(GatewayTest):
         self.assertEqual((fields["id"], fields["owner"]), (own, "alice"))
         self.assertLessEqual(rev, self.alice.position)
 
-    def test_what_changes_comes_once_whatever_door_it_went_through(self):
+    def test_a_change_is_delivered_once_whatever_interface_made_it(self):
         self.pull(self.alice)
         made = self.expect(
             self.gateway.send("POST", "/api/v1/notes/notes", {"title": "by the resource"}, user="alice"), 201).json()["id"]
@@ -87,7 +87,7 @@ class Pulling(GatewayTest):
         self.pull(self.bob)
         self.assertIn(note, self.bob.ids())
 
-    def test_nothing_of_others_is_told_even_when_it_goes(self):
+    def test_deletions_of_invisible_records_are_not_delivered(self):
         self.pull(self.bob)
         note = self.note()
         self.alice.change("delete", note)
@@ -239,7 +239,7 @@ class Pushing(GatewayTest):
         self.alice.pull()
         self.assertEqual(self.alice.rows["notes", note][1]["title"], "anew")
 
-    def test_rules_are_those_of_every_other_door(self):
+    def test_rules_are_those_of_every_other_interface(self):
         note, rev = self.note(sharedWith=["bob"])
         secret, _ = self.note()
         cases = [
@@ -262,7 +262,7 @@ class Pushing(GatewayTest):
             self.alice.mutation("create", "", {"title": "t"}), self.alice.mutation("create", note, {"title": "t"}))["outcomes"]
         self.assertEqual([o["outcome"] for o in outcomes], ["rejected", "applied"])
 
-    def test_a_client_belongs_to_who_used_it_first(self):
+    def test_a_client_id_belongs_to_the_account_that_used_it_first(self):
         self.note()
         self.bob.client = self.alice.client
         with self.assertRaises(Refused) as refused:

@@ -6,7 +6,7 @@ import re
 import unittest
 import uuid
 
-from device import Device
+from sync_device import Device
 from harness import GatewayTest
 
 QUICK = True
@@ -29,7 +29,7 @@ class Attachments(GatewayTest):
         outcome = device.change("create", str(uuid.uuid4()), {"title": "t", "attachments": digests, **fields})
         self.assertEqual(outcome["outcome"], "applied", outcome)
 
-    def test_it_is_read_by_those_who_may_read_a_record_that_names_it(self):
+    def test_it_is_readable_by_readers_of_a_record_that_names_it(self):
         data = uuid.uuid4().bytes * 9000
         self.assertTrue(self.put(data).json()["complete"])
         self.expect(self.gateway.get(path(data), user="alice"), 404, "record.notFound")
@@ -84,7 +84,7 @@ class Attachments(GatewayTest):
 
 class OthersDigests(GatewayTest):
     """Who knows a digest has neither the bytes nor the knowledge whether they are here: every way to write a record that
-    names it, and every way to ask, answers one that somebody else uploaded as one that nobody did."""
+    names it, and every way to ask, answers for a digest that another account uploaded as for an unknown one."""
 
     def setUp(self):
         self.data = os.urandom(600)
@@ -189,7 +189,7 @@ class OthersDigests(GatewayTest):
                 self.assertTrue(write(self.digest, "carol")[0])
 
 
-class AttachmentRoom(GatewayTest):
+class AttachmentCapacity(GatewayTest):
     settings = ("--set", "sync.limits.attachments=1KiB", "--set", "sync.limits.uploads=2")
 
     def test_all_attachments_together_have_a_limit_and_so_have_uploads(self):
@@ -207,10 +207,10 @@ class AttachmentRoom(GatewayTest):
         self.expect(put(b"e" * 50, "bytes 0-9/50", b"e" * 10), 202)
 
 
-class WholeBodies(GatewayTest):
+class CompleteBodies(GatewayTest):
     settings = ("--set", "sync.limits.uploads=2")
 
-    def test_what_comes_whole_takes_no_place_of_an_upload(self):
+    def test_a_complete_body_takes_no_upload_slot(self):
         def put(data, user, field=None, piece=None):
             headers = {"Content-Range": field} if field else {}
             return self.gateway.request("PUT", path(data), body=piece or data, headers=headers, user=user)

@@ -1,9 +1,9 @@
-"""What operators see of offline sync: the log, and why somebody has a record."""
+"""The operator's view of offline sync: the log, and why an account has a record."""
 
 import unittest
 import uuid
 
-from device import Device
+from sync_device import Device
 from harness import GatewayTest, run_portico
 
 QUICK = True
@@ -15,7 +15,7 @@ class Explaining(GatewayTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def test_an_operator_sees_what_changed_and_why_somebody_has_it(self):
+    def test_an_operator_sees_changes_and_why_an_account_has_a_record(self):
         device = Device(self.gateway, "alice")
         note = str(uuid.uuid4())
         device.change("create", note, {"title": "t", "sharedWith": ["bob"]})

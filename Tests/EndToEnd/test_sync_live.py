@@ -8,8 +8,8 @@ import time
 import unittest
 import uuid
 
-from device import Device
-from events import Stream
+from sync_device import Device
+from server_sent_events import Stream
 from harness import Gateway, GatewayTest
 
 QUICK = True
@@ -54,7 +54,7 @@ class Live(GatewayTest):
         again = self.open("alice", last=last, query="?checkpoint=overruled")
         self.assertEqual([o["id"] for o in again.page()[1]["operations"]], [missed])
 
-    def test_what_one_may_not_see_wakes_nobody(self):
+    def test_an_invisible_change_wakes_no_stream(self):
         bob = self.open("bob", query="?collections=notes")
         while "complete" not in bob.page()[1]:
             pass
@@ -77,7 +77,7 @@ class Live(GatewayTest):
         for stream in streams:
             self.assertEqual(self.ids(stream, len(notes)), notes)
 
-    def test_streams_at_one_place_are_told_the_same_and_everybody_only_what_is_theirs(self):
+    def test_streams_of_one_checkpoint_get_the_same_events_each_within_its_access(self):
         first, second = self.follow(), self.follow()
         other = self.open("alice", query=f"?checkpoint={self.alice.checkpoint}&format=plist")
         bob = self.open("bob", query="?collections=notes")
@@ -110,7 +110,7 @@ class Live(GatewayTest):
         again = self.note(sharedWith=["bob"])
         self.assertEqual([o["id"] for o in bob.page()[1]["operations"]], [again])
 
-    def test_who_does_not_read_is_told_everything_since_once_it_does(self):
+    def test_a_paused_reader_gets_all_changes_when_it_reads_again(self):
         slow, quick = self.follow(), self.follow()
         quick.page()
         notes = [self.note(text="x" * 100_000) for _ in range(40)]
@@ -141,10 +141,10 @@ class Live(GatewayTest):
             stream = self.open("alice", query=f"?collections=notes&format={name}&limit=1000")
             self.assertIn("complete", read(stream.event()["data"]))
 
-    def test_a_broken_checkpoint_is_told_before_the_stream_begins(self):
+    def test_an_invalid_checkpoint_is_refused_before_the_stream_begins(self):
         self.expect(self.gateway.get("/sync/v1/live?checkpoint=x", user="alice"), 410, "sync.fetchAgain")
 
-    def test_an_account_has_a_limited_number_of_streams_and_gets_its_places_back(self):
+    def test_streams_of_an_account_are_limited_and_released(self):
         streams = [self.open("carol", query="?collections=notes") for _ in range(3)]
         self.expect(self.gateway.get("/sync/v1/live?collections=notes", user="carol"), 429, "access.rateLimited")
         self.assertEqual(self.open("bob", query="?collections=notes").status, 200)
@@ -157,7 +157,7 @@ class Live(GatewayTest):
             threading.Event().wait(0.5)
         self.assertEqual(stream.status, 200)
 
-    def test_a_place_is_free_as_soon_as_its_connection_is_closed(self):
+    def test_a_stream_is_released_when_its_connection_closes(self):
         gateway = Gateway("--set", "limits.streamsPerPrincipal=1", "--set", "sync.live.heartbeat=1h")
         try:
             for _ in range(5):

@@ -1,4 +1,4 @@
-"""TLS: what is spoken, what is not, certificates renewed while connections go on."""
+"""TLS: protocol versions, cipher suites, client certificates, and renewal while connections are open."""
 
 import http.client
 import os
@@ -11,7 +11,7 @@ import time
 import unittest
 
 from harness import Gateway, run_portico
-from streams import trusting_nobody
+from http2_frames import with_empty_trust_store
 
 QUICK = True
 
@@ -68,7 +68,7 @@ class Transport(unittest.TestCase):
         cls.gateway.remove()
 
     def shake(self, **settings):
-        context = trusting_nobody(settings.pop("protocols", ()))
+        context = with_empty_trust_store(settings.pop("protocols", ()))
         for name, value in settings.items():
             setattr(context, name, value) if not callable(getattr(context, name)) else getattr(context, name)(value)
         with self.gateway.secured(context) as connection:
@@ -127,7 +127,7 @@ class Renewal(unittest.TestCase):
         self.addCleanup(self.gateway.remove)
 
     def shown(self):
-        with self.gateway.secured(trusting_nobody(())) as connection:
+        with self.gateway.secured(with_empty_trust_store(())) as connection:
             return connection.getpeercert(binary_form=True)
 
     def wait_for_another_than(self, old):
@@ -168,7 +168,7 @@ class Renewal(unittest.TestCase):
 
 
 class ClientCertificates(unittest.TestCase):
-    def test_who_has_no_certificate_is_not_let_in(self):
+    def test_a_client_without_a_certificate_is_refused(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         client = make_certificate(pathlib.Path(folder.name), "client")

@@ -10,7 +10,7 @@ import struct
 import urllib.parse
 
 import cbor
-import streams
+import http2_frames
 from harness import BPLIST, JSON, Gateway, GatewayTest
 from test_tls import SecureGateway
 
@@ -164,34 +164,34 @@ class Authorities(GatewayTest):
             body = json.dumps({"FirstName": "A", "LastName": "B", "School@odata.bind": link}).encode()
             fields = [(":method", "POST"), (":scheme", "https"), (":authority", host), (":path", V4 + "/Students"), ("content-type", JSON)]
             block = b"".join(
-                b"\0" + streams.number(len(name), 7) + name.encode() + streams.number(len(value.encode()), 7) + value.encode()
+                b"\0" + http2_frames.number(len(name), 7) + name.encode() + http2_frames.number(len(value.encode()), 7) + value.encode()
                 for name, value in fields)
-            with streams.Connection(self.gateway.port) as connection:
-                connection.send(streams.HEADERS, block, streams.END_HEADERS, 1)
-                connection.send(streams.DATA, body, streams.END_STREAM, 1)
+            with http2_frames.Connection(self.gateway.port) as connection:
+                connection.send(http2_frames.HEADERS, block, http2_frames.END_HEADERS, 1)
+                connection.send(http2_frames.DATA, body, http2_frames.END_STREAM, 1)
                 try:
                     status, _ = connection.answer(1)
                     self.assertNotIn(status, (200, 201))
-                except streams.Ended:
+                except http2_frames.Ended:
                     pass  # HTTP/2's layer refuses some of them
             self.assertIsNone(self.gateway.process.poll(), "the gateway has ended")
 
     def test_an_address_beyond_ascii_is_refused(self):
         for path in ("/\u00e4", "/a b", "/#a", "/\x7f"):
             block = b"".join(
-                b"\0" + streams.number(len(name), 7) + name.encode() + streams.number(len(value.encode()), 7) + value.encode()
+                b"\0" + http2_frames.number(len(name), 7) + name.encode() + http2_frames.number(len(value.encode()), 7) + value.encode()
                 for name, value in [(":method", "GET"), (":scheme", "https"), (":authority", "a"), (":path", path)])
-            with streams.Connection(self.gateway.port) as connection:
-                connection.send(streams.HEADERS, block, streams.END_HEADERS | streams.END_STREAM, 1)
+            with http2_frames.Connection(self.gateway.port) as connection:
+                connection.send(http2_frames.HEADERS, block, http2_frames.END_HEADERS | http2_frames.END_STREAM, 1)
                 try:
                     self.assertNotIn(connection.answer(1)[0], (200, 404))
-                except streams.Ended:
+                except http2_frames.Ended:
                     pass
 
     def test_more_fields_than_a_head_may_have_are_refused(self):
-        with streams.Connection(self.gateway.port) as connection:
-            many = streams.request(fields=[(f"x{number}", "") for number in range(150)])
-            connection.send(streams.HEADERS, many, streams.END_HEADERS | streams.END_STREAM, 1)
+        with http2_frames.Connection(self.gateway.port) as connection:
+            many = http2_frames.request(fields=[(f"x{number}", "") for number in range(150)])
+            connection.send(http2_frames.HEADERS, many, http2_frames.END_HEADERS | http2_frames.END_STREAM, 1)
             self.assertNotEqual(connection.answer(1)[0], 200)
-            connection.send(streams.HEADERS, streams.request(), streams.END_HEADERS | streams.END_STREAM, 3)
+            connection.send(http2_frames.HEADERS, http2_frames.request(), http2_frames.END_HEADERS | http2_frames.END_STREAM, 3)
             self.assertEqual(connection.answer(3)[0], 200)

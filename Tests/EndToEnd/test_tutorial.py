@@ -1,4 +1,4 @@
-"""The tutorial of the client library: each of its steps is a program that compiles as it stands."""
+"""The tutorial of the client library: each step is a program that compiles."""
 
 import subprocess
 import unittest

@@ -1,4 +1,4 @@
-"""The XML users contract, checked from outside."""
+"""The XML users contract over HTTP."""
 
 import json
 import subprocess

@@ -7,7 +7,7 @@ import urllib.parse
 
 from harness import BPLIST, JSON, PLIST, XML
 from routes import routes
-from wire import CBOR, FORM
+from wire_values import CBOR, FORM
 
 V4, V2 = "/odata/v4/admissions", "/odata/v2/admissions"
 REFERENCE = "/odata/v4/reference"

@@ -3,8 +3,8 @@
 import socket
 import struct
 
-import hpack_reading
-import streams
+import hpack
+import http2_frames
 from mutation import encoded
 
 SECONDS = 30
@@ -118,21 +118,21 @@ class Framed:
         try:
             if self.connection is None or self.stream > 41:
                 self.close()
-                self.connection, self.stream, self.table = streams.Connection(self.port), 1, hpack_reading.Table()
-            block = streams.request(
+                self.connection, self.stream, self.table = http2_frames.Connection(self.port), 1, hpack.Table()
+            block = http2_frames.request(
                 call.target, call.method, [(name.lower(), value) for name, value in fields(call, token)], authority="localhost")
             body, stream = encoded(call)[:60_000], self.stream
             self.stream += 2
-            end = 0 if body else streams.END_STREAM
+            end = 0 if body else http2_frames.END_STREAM
             pieces = [block[at:at + 16_000] for at in range(0, len(block), 16_000)]
-            self.connection.send(streams.HEADERS, pieces[0], end | (streams.END_HEADERS if len(pieces) == 1 else 0), stream)
+            self.connection.send(http2_frames.HEADERS, pieces[0], end | (http2_frames.END_HEADERS if len(pieces) == 1 else 0), stream)
             for number, piece in enumerate(pieces[1:], 2):
-                self.connection.send(streams.CONTINUATION, piece, streams.END_HEADERS if number == len(pieces) else 0, stream)
+                self.connection.send(http2_frames.CONTINUATION, piece, http2_frames.END_HEADERS if number == len(pieces) else 0, stream)
             for at in range(0, len(body), 16_000):
                 self.connection.send(
-                    streams.DATA, body[at:at + 16_000], streams.END_STREAM if at + 16_000 >= len(body) else 0, stream)
+                    http2_frames.DATA, body[at:at + 16_000], http2_frames.END_STREAM if at + 16_000 >= len(body) else 0, stream)
             return self.receive(stream)
-        except (streams.Ended, OSError, struct.error, UnicodeError, AssertionError):
+        except (http2_frames.Ended, OSError, struct.error, UnicodeError, AssertionError):
             self.close()
             return None
 
@@ -140,25 +140,25 @@ class Framed:
         status, body = None, b""
         while True:
             kind, flags, where, payload = self.connection.receive()
-            if kind == streams.SETTINGS and not flags & streams.ACK:
-                self.connection.send(streams.SETTINGS, flags=streams.ACK)
-            if kind == streams.DATA and payload:
-                self.connection.send(streams.WINDOW_UPDATE, struct.pack(">I", len(payload)))
-            head = dict(self.table.read(payload)) if kind == streams.HEADERS else {}
+            if kind == http2_frames.SETTINGS and not flags & http2_frames.ACK:
+                self.connection.send(http2_frames.SETTINGS, flags=http2_frames.ACK)
+            if kind == http2_frames.DATA and payload:
+                self.connection.send(http2_frames.WINDOW_UPDATE, struct.pack(">I", len(payload)))
+            head = dict(self.table.read(payload)) if kind == http2_frames.HEADERS else {}
             if where != stream:
                 continue
-            if kind == streams.RST_STREAM:
+            if kind == http2_frames.RST_STREAM:
                 return Answer(status or 0, b"", body)
-            if kind == streams.HEADERS:
+            if kind == http2_frames.HEADERS:
                 status = int(head.get(":status", 0)) or status
                 if head.get("content-type") == "text/event-stream":
                     self.close()
                     return Answer(status, b"", b"")
-            if kind == streams.DATA:
+            if kind == http2_frames.DATA:
                 body += payload
-                if not flags & streams.END_STREAM and payload:
-                    self.connection.send(streams.WINDOW_UPDATE, struct.pack(">I", len(payload)), stream=stream)
-            if flags & streams.END_STREAM:
+                if not flags & http2_frames.END_STREAM and payload:
+                    self.connection.send(http2_frames.WINDOW_UPDATE, struct.pack(">I", len(payload)), stream=stream)
+            if flags & http2_frames.END_STREAM:
                 return Answer(status, b"", body)
 
     def close(self):

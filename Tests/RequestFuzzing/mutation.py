@@ -5,10 +5,10 @@ import json
 import re
 import struct
 
-import wire
+import wire_values
 from corpus import HEADERS, Call
 from harness import BPLIST, JSON, PLIST, XML
-from wire import CBOR
+from wire_values import CBOR
 
 NUMBERS = [
     0, -1, 1, 127, 128, 255, 256, 65_535, 65_536, 2**31 - 1, 2**31, -2**31, -2**31 - 1, 2**32, 2**53, 2**63 - 1, 2**63, -2**63,
@@ -221,6 +221,6 @@ def encoded(call):
     if isinstance(call.body, bytes):
         return call.body
     try:
-        return wire.encode(call.kind, call.body)
+        return wire_values.encode(call.kind, call.body)
     except Exception:  # each writer says otherwise what it cannot carry
         return json.dumps(call.body, default=str).encode("utf-8", "replace")

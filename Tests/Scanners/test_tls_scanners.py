@@ -17,7 +17,7 @@ SUITES = {
     "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
 }
 OLD = ("ssl_2_0", "ssl_3_0", "tls_1_0", "tls_1_1")
-# What a certificate that signed itself cannot have: somebody who vouches for it and takes it back.
+# What a self-signed certificate cannot have: an issuer and revocation.
 OF_THE_CERTIFICATE = ("cert_chain_of_trust", "cert_revocation", "OCSP_stapling", "DNS_CAArecord", "cert_notAfter")
 
 

@@ -11,13 +11,13 @@ public enum ChatModule: AdapterModule {
         ),
         ConfigurationOption(
             "moderators", .list(of: .string(maximumLength: 64)), defaultValue: ["admin"],
-            summary: "Who holds one of these roles removes messages from every room, and bans from it."),
+            summary: "Accounts with one of these roles may remove messages from every chat room, and ban members."),
         ConfigurationOption(
             "limits.members", .integer(IntegerRange(1...100_000)), defaultValue: 2000,
-            summary: "How many accounts one room may have."),
+            summary: "How many members a chat room may have."),
         ConfigurationOption(
             "limits.rooms", .integer(IntegerRange(1...10_000)), defaultValue: 500,
-            summary: "In how many rooms one account may be."),
+            summary: "Of how many chat rooms an account may be a member."),
         ConfigurationOption(
             "limits.pushes", .integer(IntegerRange(1...1000)), defaultValue: 32,
             summary: "Devices that are told at once."),

@@ -6,7 +6,7 @@ import NIOHTTP1
 /// room and wants one answer only: a decoder, a door and their layers for him would cost more than the refusal.
 ///
 /// Who wants to keep his connection is refused behind the door, since his answer may be at hand, and since what was made
-/// for him serves his next request. Why: docs/decisions/0203-shed-load-before-building-the-http-pipeline.md.
+/// for him serves his next request. Why: docs/decisions/0192-shed-load-before-any-work.md.
 final class LoadSheddingHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

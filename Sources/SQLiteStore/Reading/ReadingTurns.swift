@@ -4,7 +4,7 @@
 /// Beginning and ending a read transaction takes two calls of the kernel and looks anew at what the file holds, for many
 /// reads as long as the reading itself. So a transaction is kept as long as nothing is written: the one writer begins
 /// and ends a turn around everything it does, and takes back what is kept before.
-/// Why it is there: docs/decisions/0214-reuse-the-read-transaction-while-no-write-has-happened.md.
+/// Why it is there: docs/decisions/0031-run-reads-on-the-calling-thread.md.
 struct ReadingTurns {
     struct Place {
         let connection: Int

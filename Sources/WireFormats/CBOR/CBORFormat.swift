@@ -12,7 +12,7 @@ import ValueTree
 /// Read is every well-formed document whose keys are text and whose tags are those above; other tags, `undefined` and
 /// other simple values have no place in the tree and are refused. Written is the preferred serialization (shortest
 /// arguments and floats, definite lengths), in the order of the members: the deterministic encoding would sort the keys,
-/// and order means something here (docs/decisions/0012). A stream alone writes indefinite lengths.
+/// and order means something here (docs/decisions/0011). A stream alone writes indefinite lengths.
 ///
 /// A date is tag 1 where it is whole seconds, otherwise tag 0, which is exact; outside of the years that RFC 3339 has,
 /// tag 1 with a double that must be exact. A keyed archiver's uid is an error.

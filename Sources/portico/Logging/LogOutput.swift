@@ -6,7 +6,7 @@ import Synchronization
 /// Where log lines go, whole and in order.
 ///
 /// A line below `warning` may wait for ``delay``, so that a busy gateway writes many of them at once; a warning is
-/// written at once, with all that came before it. Why: docs/decisions/0083-batch-log-lines-below-warning.md.
+/// written at once, with all that came before it. Why: docs/decisions/0083-log-batched-json-lines.md.
 final class LogOutput: Sendable {
     static let delay = DispatchTimeInterval.milliseconds(20)
     /// Bytes that may wait; beyond them, whoever logs has to write.

@@ -95,7 +95,7 @@ enum HostReference {
             "Requests of one account, or of one address without one; 0: any number."),
         ConfigurationKey(
             "limits.addressRequestsPerMinute", .integer(0...10_000_000), default: "0",
-            "Requests from one address, whoever asks; 0: any number."),
+            "Requests from one address by all callers; 0: any number."),
         ConfigurationKey(
             "limits.adapterStart", .duration, default: "60s",
             "How long an adapter may take to start; then it has failed, and the start is cancelled."),
@@ -164,7 +164,7 @@ enum HostReference {
             "live.limits.presence", .integer(0...1_000_000), default: "200",
             "Listeners of a group; with more nobody is told who comes and goes."),
         ConfigurationKey(
-            "live.presenceGrace", .duration, default: "5s", "How long somebody is away before others are told."),
+            "live.presenceGrace", .duration, default: "5s", "How long an account is offline before others are notified."),
     ]
 
     private static let other = [

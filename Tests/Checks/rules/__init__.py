@@ -1,19 +1,22 @@
-"""One file a rule. Each has `check(repository)`, which yields findings; `ALL` is the catalogue."""
+"""One file a rule. Each has `check(repository)`, which yields violations; `ALL` is the catalogue."""
 
 from rules import (
-    declared_imports, forbidden_text, formatting, listed_packages, links, named_tests, telling_names, room_arrows,
-    room_table, strict_targets, traps)
+    decisions, declared_imports, dependency_table, documentation, forbidden_text, formatting, links,
+    listed_packages, module_dependencies, named_tests, names, strict_targets, traps, words)
 
 ALL = {
     "format": formatting,
     "packages": listed_packages,
     "strict": strict_targets,
     "imports": declared_imports,
-    "arrows": room_arrows,
-    "table": room_table,
+    "dependencies": module_dependencies,
+    "table": dependency_table,
     "text": forbidden_text,
     "traps": traps,
-    "names": telling_names,
+    "names": names,
+    "words": words,
+    "decisions": decisions,
+    "documentation": documentation,
     "links": links,
     "tests": named_tests,
 }

@@ -4,14 +4,13 @@ The compiler's own check (`--explicit-target-dependency-import-check error`) let
 6.3.1, so every file's imports are held against the manifest here.
 """
 
-from finding import Finding
+from violation import Violation
 from modules import Modules
-from swift_imports import imports_of
 
 # Modules of the toolchain and of platforms, which no manifest declares.
-_COMES_ALONG = {"Testing", "FoundationNetworking", "CryptoKit", "Network", "Security"}
+PLATFORM_MODULES = {"Testing", "FoundationNetworking", "CryptoKit", "Network", "Security"}
 _REFUSED = {
-    "@testable": "tests go through the public interface, but for a room's own unit tests",
+    "@testable": "tests go through the public interface, but for a module's own unit tests",
     "@_exported": "a reader of the importing file must see where names come from",
     "@_implementationOnly": "use `internal import`",
     "@_spi": "a second, hidden interface",
@@ -27,36 +26,36 @@ def check(repository):
             for path in target.sources:
                 owners.setdefault(path, []).append(target)
     for path in repository.swift_files():
-        imports = imports_of(repository.text(path) or "")
+        imports = repository.imports[path]
         if path.endswith("Package.swift"):
             yield from _undeclared(path, imports, {"PackageDescription"}, "a manifest")
         elif path in owners:
-            found = [finding for target in owners[path] for finding in _in_target(path, imports, target, modules)]
+            found = [violation for target in owners[path] for violation in _in_target(path, imports, target, modules)]
             yield from dict.fromkeys(found)
         elif ".docc/" in path:
             pass  # A tutorial's step is a whole program, which Tests/EndToEnd/test_tutorial.py compiles.
         else:
-            yield Finding(path, 0, "imports", "belongs to no target, so nothing compiles or tests it")
+            yield Violation(path, 0, "imports", "belongs to no target, so nothing compiles or tests it")
 
 
 def _in_target(path, imports, target, modules):
-    room = modules.repository.rooms["rooms"].get(target.name, {})
+    row = modules.repository.modules["modules"].get(target.name, {})
     for found in imports:
         if found.is_partial:
-            yield Finding(path, found.line, "imports", f"import the whole module: `import {found.module}`")
+            yield Violation(path, found.line, "imports", f"import the whole module: `import {found.module}`")
         for attribute in found.attributes:
-            if attribute == "@_exported" and found.module in room.get("exports", []):
+            if attribute == "@_exported" and found.module in row.get("exports", []):
                 continue
             if attribute == "@testable" and target.name == found.module + "Tests":
                 continue
             if attribute in _REFUSED:
-                yield Finding(path, found.line, "imports", f"{attribute} is refused: {_REFUSED[attribute]}")
-    outside = set(room.get("outside", [])) & _COMES_ALONG
-    allowed = modules.declared_by(target) | modules.ground_of(target) | outside
+                yield Violation(path, found.line, "imports", f"{attribute} is refused: {_REFUSED[attribute]}")
+    platform = set(row.get("external", [])) & PLATFORM_MODULES
+    allowed = modules.declared_by(target) | modules.toolchain_of(target) | platform
     yield from _undeclared(path, imports, allowed, f"target {target.name}")
 
 
 def _undeclared(path, imports, allowed, who):
     for found in imports:
         if found.module not in allowed:
-            yield Finding(path, found.line, "imports", f"{who} does not declare {found.module}")
+            yield Violation(path, found.line, "imports", f"{who} does not declare {found.module}")

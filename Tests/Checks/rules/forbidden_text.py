@@ -1,11 +1,11 @@
-"""What must not be committed: names of package registries, paths of one machine, build products, and, in the rooms,
-Foundation's codecs (the readers and writers are WireFormats'; Foundation's are oracles in tests only). A room that must
-use them says why in rooms.json, under `foundationCodecs`."""
+"""What must not be committed: names of package registries, paths of one machine, build products, and, in the
+modules, Foundation's codecs (the readers and writers are WireFormats'; Foundation's are oracles in tests only). A module
+that must use them says why in modules.json, under `foundationCodecs`."""
 
 import os
 import re
 
-from finding import Finding
+from violation import Violation
 
 # Written with a class of one character, so that this file does not hold what it refuses.
 _EVERYWHERE = {
@@ -14,7 +14,7 @@ _EVERYWHERE = {
         "names the host of a package registry; the machine's own settings choose it",
     r"(?<![\w.])/(?:work|root|opt/swift)(?:/|\b)": "holds an absolute path of one machine",
 }
-_IN_ROOMS = {
+_IN_MODULES = {
     r"\b(?:JSONSerialization|JSONDecoder|JSONEncoder|PropertyListSerialization|PropertyListDecoder"
     r"|PropertyListEncoder|XMLParser)\b":
         "Foundation's codecs are oracles in tests only; use WireFormats",
@@ -27,19 +27,19 @@ def check(repository):
     for path in repository.files:
         for part in path.split(os.sep):
             if part in _NEVER_COMMITTED:
-                yield Finding(path, 0, "text", f"{part} must not be committed")
-        patterns = {**_EVERYWHERE, **(_IN_ROOMS if _is_room(path) and path not in excused else {})}
+                yield Violation(path, 0, "text", f"{part} must not be committed")
+        patterns = {**_EVERYWHERE, **(_IN_MODULES if _is_in_module(path) and path not in excused else {})}
         yield from _in_text(path, repository.text(path) or "", patterns)
 
 
 def _excused(repository):
     for package in repository.packages:
         for target in package.targets:
-            if repository.rooms["rooms"].get(target.name, {}).get("foundationCodecs"):
+            if repository.modules["modules"].get(target.name, {}).get("foundationCodecs"):
                 yield from target.sources
 
 
-def _is_room(path):
+def _is_in_module(path):
     return path.startswith(("Sources/", "Plugins/")) and path.endswith(".swift") and "/Tests/" not in path
 
 
@@ -47,4 +47,4 @@ def _in_text(path, text, patterns):
     for pattern, reason in patterns.items():
         for found in re.finditer(pattern, text):
             line = text.count("\n", 0, found.start()) + 1
-            yield Finding(path, line, "text", f"`{found.group()}` {reason}")
+            yield Violation(path, line, "text", f"`{found.group()}` {reason}")

@@ -3,7 +3,7 @@
 import re
 import subprocess
 
-from finding import Finding
+from violation import Violation
 
 _LINE = re.compile(r"^(?P<path>.+?):(?P<line>\d+):\d+: (?:error|warning): (?P<message>.*)$")
 
@@ -17,6 +17,6 @@ def check(repository):
         cwd=repository.root, capture_output=True, text=True)
     found = [match for match in map(_LINE.match, ran.stderr.splitlines()) if match]
     for match in found:
-        yield Finding(match["path"], int(match["line"]), "format", match["message"])
+        yield Violation(match["path"], int(match["line"]), "format", match["message"])
     if ran.returncode != 0 and not found:
-        yield Finding(".swift-format", 0, "format", ran.stderr.strip())
+        yield Violation(".swift-format", 0, "format", ran.stderr.strip())

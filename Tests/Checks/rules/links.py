@@ -3,7 +3,7 @@
 import os
 import re
 
-from finding import Finding
+from violation import Violation
 
 _LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)")
 _FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -21,4 +21,4 @@ def _in_document(repository, path):
         target = os.path.normpath(os.path.join(os.path.dirname(path), found.group(1)))
         if not (repository.root / target).exists():
             line = text.count("\n", 0, found.start()) + 1
-            yield Finding(path, line, "links", f"{found.group(1)} does not exist")
+            yield Violation(path, line, "links", f"{found.group(1)} does not exist")

@@ -1,7 +1,7 @@
 """Every test of the repository is run by `make test`: a package is listed in `.ci/packages`, or the host's manifest
 declares its test targets as well, of the same sources; those below Benchmarks have none and are built by `make bench`."""
 
-from finding import Finding
+from violation import Violation
 
 
 def check(repository):
@@ -11,7 +11,7 @@ def check(repository):
             continue
         tests = [target for target in package.targets if target.is_test]
         if not tests or not all(_is_in(host, target) for target in tests):
-            yield Finding(
+            yield Violation(
                 package.manifest, 0, "packages",
                 f"add `{package.folder}` to .ci/packages, or its tests to the host's Package.swift by `packageTests`; "
                 "else nothing runs them")

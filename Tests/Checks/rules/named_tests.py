@@ -3,7 +3,7 @@
 import re
 from pathlib import PurePosixPath
 
-from finding import Finding
+from violation import Violation
 
 _DOCUMENT = "docs/threat-model.md"
 _NAME = re.compile(r"`(test_\w+|\w+Tests)(?:\.(\w+))?`")
@@ -20,4 +20,4 @@ def check(repository):
             module, test = found.groups()
             text = repository.text(modules[module]) if module in modules else None
             if text is None or (test and not re.search(rf"(def|func) {test}\(", text)):
-                yield Finding(_DOCUMENT, number, "tests", f"{found.group().strip('`')} does not exist")
+                yield Violation(_DOCUMENT, number, "tests", f"{found.group().strip('`')} does not exist")

@@ -1,6 +1,6 @@
 """Every Swift target of every package turns warnings into errors and the two upcoming features on."""
 
-from finding import Finding
+from violation import Violation
 
 _REQUIRED = {
     ("treatAllWarnings", "error"): "`.treatAllWarnings(as: .error)`",
@@ -16,5 +16,5 @@ def check(repository):
                 continue
             for setting, spelling in _REQUIRED.items():
                 if setting not in target.settings:
-                    yield Finding(
+                    yield Violation(
                         package.manifest, 0, "strict", f"target {target.name} lacks {spelling}")

@@ -1,13 +1,12 @@
-"""What outside input must not reach: a precondition of Swift, which ends the process for everybody.
+"""Refuses expressions that trap in Swift: input that reaches one ends the process for all callers.
 
-Refused are the kinds that can be told by their spelling. Where one cannot be reached, a comment on its line or the one
-above says why: `// Cannot trap: …`. What cannot be told by spelling (arithmetic, ranges, subscripts, recursion) is what
-`make fuzz-requests` is for.
+Found by their spelling. Where a trap cannot be reached, a comment on its line or the one above gives the reason:
+`// Cannot trap: …`. Arithmetic, ranges, subscripts and recursion are not found; `make fuzz-requests` tests those.
 """
 
 import re
 
-from finding import Finding
+from violation import Violation
 from swift_source import code_of
 
 _EXCUSE = re.compile(r"//.*\bCannot trap: \S")
@@ -23,7 +22,7 @@ _KINDS = {
     r"\.remove(?:First|Last)\((?!\s*\))": "traps where there are fewer; use `dropFirst` or `dropLast`",
     r"\bHTTPField\.Name\((?!\s*\))": "names a header field by input; collect it with `HeaderFields`, which has limits",
 }
-# Whoever works on numbers by their bits would say nothing else. The formats' own fuzzer takes them every document.
+# These files work on the bits of numbers. The fuzzers of the formats cover them.
 _FUZZED = ("Sources/WireFormats/", "Sources/AdapterKit/ValueTree/Base64.swift", "Sources/AdapterKit/ValueTree/CivilTime.swift")
 _ALWAYS = ("uniqueKeys", "try!", "abs", "HTTPField")
 # A call with nothing but a literal, which the blanked code shows as an empty one: it fails at once or never.
@@ -50,4 +49,4 @@ def _in_file(path, source):
                 continue
             number = code.count("\n", 0, found.start())
             if not any(_EXCUSE.search(line) for line in lines[max(0, number - 1):number + 1]):
-                yield Finding(path, number + 1, "traps", f"`{found.group().strip()}` {reason}")
+                yield Violation(path, number + 1, "traps", f"`{found.group().strip()}` {reason}")

@@ -1,20 +1,20 @@
-"""What every sabotage test says: this damage is found, with these words, and nothing else is."""
+"""The base of every sabotage test: damages the fixture and expects exactly the given violations."""
 
 import unittest
 
-from house import House
+from fixture import PackageFixture
 
 
 class SabotageCase(unittest.TestCase):
     rule = ""
 
     def setUp(self):
-        self.house = self.enterContext(House())
+        self.fixture = self.enterContext(PackageFixture())
 
     def assert_refused(self, *lines):
-        code, found = self.house.findings(self.rule)
+        code, found = self.fixture.violations(self.rule)
         self.assertEqual([*lines], found)
         self.assertEqual(1, code)
 
     def assert_accepted(self):
-        self.assertEqual((0, []), self.house.findings(self.rule))
+        self.assertEqual((0, []), self.fixture.violations(self.rule))

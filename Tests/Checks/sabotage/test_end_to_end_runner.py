@@ -1,9 +1,9 @@
-"""What the runner of the end-to-end tests says of modules that pass, fail and end early."""
+"""The report of the end-to-end runner for modules that pass, fail and end early."""
 
 import shutil
 import unittest
 
-from workshop import REPOSITORY, Workshop
+from script_sandbox import REPOSITORY, ScriptSandbox
 
 HARNESS = """import pathlib
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -25,18 +25,18 @@ RUNNER = "Tests/EndToEnd"
 
 class Runner(unittest.TestCase):
     def setUp(self):
-        self.shop = self.enterContext(Workshop())
-        folder = self.shop.root / RUNNER
+        self.sandbox = self.enterContext(ScriptSandbox())
+        folder = self.sandbox.root / RUNNER
         folder.mkdir(parents=True)
         shutil.copy(REPOSITORY / RUNNER / "__main__.py", folder)
         (folder / "harness.py").write_text(HARNESS)
         self.module("fine", marks="QUICK = True")
 
     def module(self, name, one="pass", marks=""):
-        (self.shop.root / RUNNER / f"test_{name}.py").write_text(MODULE.format(one=one, marks=marks))
+        (self.sandbox.root / RUNNER / f"test_{name}.py").write_text(MODULE.format(one=one, marks=marks))
 
     def run_with(self, *arguments):
-        return self.shop.run("python3", "-B", RUNNER, *arguments)
+        return self.sandbox.run("python3", "-B", RUNNER, *arguments)
 
     def last_line(self, *arguments):
         code, said = self.run_with(*arguments)
@@ -65,8 +65,8 @@ class Runner(unittest.TestCase):
         self.module("unknown", marks="import no_such_module")
         self.assertEqual((1, "2 passed, 1 failed"), self.last_line())
 
-    def test_modules_run_side_by_side_but_for_those_that_say_alone(self):
-        """Two wait for each other's beginning; whoever runs alone finds both ended."""
+    def test_modules_run_side_by_side_except_those_marked_alone(self):
+        """Two wait for each other's beginning; the module that runs alone starts after both have ended."""
         for name, other in [("one", "two"), ("two", "one")]:
             self.module(name, one=f"""open("{name}", "w").close()
         while not os.path.exists("{other}"): time.sleep(0.01)
@@ -75,7 +75,7 @@ class Runner(unittest.TestCase):
         self.module("alone", one=ended, marks="ALONE = True")
         self.assertEqual((0, "8 passed, 0 failed"), self.last_line("--jobs", "3"))
 
-    def test_the_quick_loop_takes_the_modules_that_say_so(self):
+    def test_the_quick_loop_takes_the_modules_marked_quick(self):
         self.module("slow")
         self.assertEqual((0, "2 passed, 0 failed"), self.last_line("--quick"))
 

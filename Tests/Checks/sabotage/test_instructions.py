@@ -3,7 +3,7 @@ import importlib.util
 import io
 import unittest
 
-from workshop import REPOSITORY
+from script_sandbox import REPOSITORY
 
 specification = importlib.util.spec_from_file_location("instructions", REPOSITORY / "Benchmarks/instructions.py")
 instructions = importlib.util.module_from_spec(specification)

@@ -1,6 +1,6 @@
 import unittest
 
-from workshop import Workshop
+from script_sandbox import ScriptSandbox
 
 SWIFT = """case "$*" in
 *--build-tests*) {build} ;;
@@ -12,19 +12,19 @@ class Scripts(unittest.TestCase):
     folders = (".ci",)
 
     def setUp(self):
-        self.shop = self.enterContext(Workshop(*self.folders))
+        self.sandbox = self.enterContext(ScriptSandbox(*self.folders))
 
 
 class TestPackages(Scripts):
     def run_with(self, tests="Test run with 3 tests in 1 suite passed", code=0, build="true", **environment):
-        (self.shop.root / ".ci/packages").write_text(".\nPlugins/Coming\n")
-        (self.shop.root / "tally").unlink(missing_ok=True)
-        (self.shop.root / "Package.swift").touch()
-        self.shop.stand_in("swift", SWIFT.format(tests=tests, code=code, build=build))
-        return self.shop.run(".ci/test-packages", **{"CI_TALLY": str(self.shop.root / "tally"), **environment})
+        (self.sandbox.root / ".ci/packages").write_text(".\nPlugins/Coming\n")
+        (self.sandbox.root / "tally").unlink(missing_ok=True)
+        (self.sandbox.root / "Package.swift").touch()
+        self.sandbox.stand_in("swift", SWIFT.format(tests=tests, code=code, build=build))
+        return self.sandbox.run(".ci/test-packages", **{"CI_TALLY": str(self.sandbox.root / "tally"), **environment})
 
     def counted(self):
-        return (self.shop.root / "tally").read_text()
+        return (self.sandbox.root / "tally").read_text()
 
     def test_tests_that_pass_are_counted(self):
         code, said = self.run_with()
@@ -105,22 +105,22 @@ class ConfigurationReference(Scripts):
 
 class Run(Scripts):
     def test_a_failing_step_ends_the_run(self):
-        self.shop.stand_in("make", 'echo "made $1"; [ "$1" != check ]')
-        code, said = self.shop.run(".ci/run")
+        self.sandbox.stand_in("make", 'echo "made $1"; [ "$1" != check ]')
+        code, said = self.sandbox.run(".ci/run")
         self.assertEqual(1, code)
         self.assertIn("made check", said)
         self.assertNotIn("made test-all", said)
 
     def test_the_last_line_says_how_many_tests_passed_and_failed(self):
         total = 'mkdir -p .build/logs; echo "7 passed, 1 failed" >.build/logs/total; [ "$1" = check ]'
-        self.shop.stand_in("make", total)
-        code, said = self.shop.run(".ci/run")
+        self.sandbox.stand_in("make", total)
+        code, said = self.sandbox.run(".ci/run")
         self.assertEqual(1, code)
         self.assertEqual("7 passed, 1 failed", said.splitlines()[-1])
 
     def test_every_step_tells_its_duration_under_one_deadline(self):
-        self.shop.stand_in("make", '[ -n "$CI_DEADLINE" ] && [ "$CI" = true ]')
-        code, said = self.shop.run(".ci/run")
+        self.sandbox.stand_in("make", '[ -n "$CI_DEADLINE" ] && [ "$CI" = true ]')
+        code, said = self.sandbox.run(".ci/run")
         self.assertEqual(0, code, said)
         self.assertRegex(said, r"make check: \d+ s\n── make test-all: \d+ s")
 
@@ -128,10 +128,10 @@ class Run(Scripts):
 class Test(Scripts):
     def run_with(self, *arguments, **environment):
         for script in ["test-packages", "test-end-to-end", "test-consumer", "test-drivers"]:
-            (self.shop.root / ".ci" / script).write_text(
+            (self.sandbox.root / ".ci" / script).write_text(
                 f'#!/bin/sh\necho {script} "$@"\necho 2 0 >>"$CI_TALLY"\n[ "$FAILING" != {script} ]\n')
-        self.shop.stand_in("python3", "echo test_notes")
-        return self.shop.run(".ci/test", *arguments, **environment)
+        self.sandbox.stand_in("python3", "echo test_notes")
+        return self.sandbox.run(".ci/test", *arguments, **environment)
 
     def test_the_quick_loop_runs_unit_tests_and_the_modules_that_say_so(self):
         code, said = self.run_with("quick")
@@ -159,30 +159,30 @@ class Test(Scripts):
 
 class Need(Scripts):
     def need(self, what):
-        (self.shop.root / ".ci/needs").write_text(f"tools program {what} some-package\n")
-        self.policy = self.shop.root / "policy-rc.d"
-        self.shop.stand_in("apt-get", f'echo "apt-get $*"; sh {self.policy}; echo "policy $?"; exit 0')
-        return self.shop.run(".ci/need", "tools", POLICY_RC_D=str(self.policy))
+        (self.sandbox.root / ".ci/needs").write_text(f"tools program {what} some-package\n")
+        self.policy = self.sandbox.root / "policy-rc.d"
+        self.sandbox.stand_in("apt-get", f'echo "apt-get $*"; sh {self.policy}; echo "policy $?"; exit 0')
+        return self.sandbox.run(".ci/need", "tools", POLICY_RC_D=str(self.policy))
 
     def test_what_is_there_installs_nothing(self):
         self.assertEqual((0, ""), self.need("sh"))
 
     def test_what_is_missing_is_installed_without_a_question(self):
-        self.shop.stand_in("id", "echo 0")
+        self.sandbox.stand_in("id", "echo 0")
         code, said = self.need("no-such-program")
         self.assertEqual(0, code, said)
         self.assertIn("apt-get update -qq\n", said)
         self.assertIn("apt-get install -y -qq --no-install-recommends some-package\n", said)
 
     def test_no_service_of_a_package_starts_and_the_policy_goes_again(self):
-        self.shop.stand_in("id", "echo 0")
+        self.sandbox.stand_in("id", "echo 0")
         code, said = self.need("no-such-program")
         self.assertIn("policy 101", said)
         self.assertFalse(self.policy.exists())
 
     def test_without_root_and_sudo_the_command_is_printed(self):
-        self.shop.stand_in("id", "echo 1000")
-        self.shop.stand_in("sudo", "exit 1")
+        self.sandbox.stand_in("id", "echo 1000")
+        self.sandbox.stand_in("sudo", "exit 1")
         code, said = self.need("no-such-program")
         self.assertEqual(1, code)
         self.assertIn("missing: some-package", said)
@@ -193,18 +193,18 @@ class Unit(Scripts):
     folders = ("Deploy",)
 
     def test_the_unit_passes(self):
-        code, said = self.shop.run("Deploy/verify")
+        code, said = self.sandbox.run("Deploy/verify")
         self.assertEqual(0, code, said)
 
     def test_a_misspelt_key_is_refused(self):
-        self.shop.edit("Deploy/portico.service", "NoNewPrivileges", "NoNewPriviledges")
-        code, said = self.shop.run("Deploy/verify")
+        self.sandbox.edit("Deploy/portico.service", "NoNewPrivileges", "NoNewPriviledges")
+        code, said = self.sandbox.run("Deploy/verify")
         self.assertEqual(1, code)
         self.assertIn("Unknown key 'NoNewPriviledges'", said)
 
     def test_a_unit_with_more_exposure_is_refused(self):
-        self.shop.edit("Deploy/portico.service", "CapabilityBoundingSet=\n", "")
-        self.shop.edit("Deploy/portico.service", "PrivateUsers=yes\n", "")
-        code, said = self.shop.run("Deploy/verify")
+        self.sandbox.edit("Deploy/portico.service", "CapabilityBoundingSet=\n", "")
+        self.sandbox.edit("Deploy/portico.service", "PrivateUsers=yes\n", "")
+        code, said = self.sandbox.run("Deploy/verify")
         self.assertEqual(1, code)
         self.assertIn("Overall exposure level", said)

@@ -1,4 +1,10 @@
+import sys
+
 from case import SabotageCase
+from fixture import CHECKS
+
+sys.path.append(str(CHECKS))
+from rules.documentation import undocumented
 
 
 class Text(SabotageCase):
@@ -6,77 +12,77 @@ class Text(SabotageCase):
 
     def test_the_host_of_a_package_registry_is_refused(self):
         host = "pypi" + ".org"
-        self.house.write("Makefile", f"install:\n\tpip install --index-url https://{host}/simple\n")
+        self.fixture.write("Makefile", f"install:\n\tpip install --index-url https://{host}/simple\n")
         self.assert_refused(
             f"Makefile:2: [text] `{host}` names the host of a package registry; the machine's own settings choose it")
 
     def test_an_absolute_path_of_one_machine_is_refused(self):
         for place in ["work", "root", "opt/swift"]:
             path = f"/{place}"
-            self.house.write("README.md", f"See {path}/main.\n")
-            code, found = self.house.findings(self.rule)
+            self.fixture.write("README.md", f"See {path}/main.\n")
+            code, found = self.fixture.violations(self.rule)
             self.assertEqual((1, 1), (code, len(found)))
             self.assertIn("holds an absolute path of one machine", found[0])
 
     def test_a_relative_path_of_the_same_name_is_not(self):
-        self.house.write("README.md", "See docs/work/first.md and at/rooted.\n")
+        self.fixture.write("README.md", "See docs/work/first.md and at/rooted.\n")
         self.assert_accepted()
 
     def test_a_committed_resolution_is_refused(self):
-        self.house.write("Package.resolved", "{}\n")
+        self.fixture.write("Package.resolved", "{}\n")
         self.assert_refused("Package.resolved: [text] Package.resolved must not be committed")
 
-    def test_foundations_codecs_are_refused_in_a_room_and_allowed_in_tests(self):
-        self.house.write("Tests/ParlourTests/GuestTests.swift", "let oracle = JSONEncoder()\n")
+    def test_foundations_codecs_are_refused_in_a_module_and_allowed_in_tests(self):
+        self.fixture.write("Tests/ShellTests/ScreenTests.swift", "let oracle = JSONEncoder()\n")
         self.assert_accepted()
-        self.house.write("Sources/Cellar/Jar.swift", "let codec = JSONEncoder()\n")
+        self.fixture.write("Sources/Core/Counter.swift", "let codec = JSONEncoder()\n")
         self.assert_refused(
-            "Sources/Cellar/Jar.swift:1: [text] `JSONEncoder` Foundation's codecs are oracles in tests only; "
+            "Sources/Core/Counter.swift:1: [text] `JSONEncoder` Foundation's codecs are oracles in tests only; "
             "use WireFormats")
-        self.house.edit("Tests/Checks/rooms.json", '"outside": []', '"outside": [], "foundationCodecs": "a reason"')
+        self.fixture.edit("Tests/Checks/modules.json", '"external": []', '"external": [], "foundationCodecs": "a reason"')
         self.assert_accepted()
 
 
 class Traps(SabotageCase):
     rule = "traps"
 
-    def test_each_kind_is_refused_in_a_room_and_allowed_in_tests(self):
+    def test_each_kind_is_refused_in_a_module_and_allowed_in_tests(self):
         kinds = {
             "let a = Dictionary(uniqueKeysWithValues: pairs)": "uniqueKeysWithValues:",
             "let a = try! read()": "try!",
-            "let a = value as! Jar": "as!",
+            "let a = value as! Counter": "as!",
             "guard let a else { fatalError() }": "fatalError(",
             "precondition(a > 0)": "precondition(",
-            "let a = jars.first!.lid": "!",
-            "let a = jars[key]!": "!",
+            "let a = counters.first!.value": "!",
+            "let a = counters[key]!": "!",
             "let a = abs(number)": "abs(",
             "let a = UInt8(number)": "UInt8(",
             "let a = Int32(text.count)": "Int32(",
-            "jars.removeFirst(number)": ".removeFirst(",
+            "counters.removeFirst(number)": ".removeFirst(",
             "let a = HTTPField.Name(text)": "HTTPField.Name(",
         }
         for line, spelling in kinds.items():
             with self.subTest(line):
-                self.house.write("Tests/ParlourTests/GuestTests.swift", line + "\n")
-                self.house.write("Sources/Cellar/Jar.swift", "\n")
+                self.fixture.write("Tests/ShellTests/ScreenTests.swift", line + "\n")
+                self.fixture.write("Sources/Core/Counter.swift", "\n")
                 self.assert_accepted()
-                self.house.write("Sources/Cellar/Jar.swift", "\n" + line + "\n")
-                code, found = self.house.findings(self.rule)
+                self.fixture.write("Sources/Core/Counter.swift", "\n" + line + "\n")
+                code, found = self.fixture.violations(self.rule)
                 self.assertEqual((1, 1), (code, len(found)), found)
-                self.assertIn(f"Sources/Cellar/Jar.swift:2: [traps] `{spelling}`", found[0])
-                self.house.write("Sources/Cellar/Jar.swift", "// Cannot trap: a reason.\n" + line + "\n")
+                self.assertIn(f"Sources/Core/Counter.swift:2: [traps] `{spelling}`", found[0])
+                self.fixture.write("Sources/Core/Counter.swift", "// Cannot trap: a reason.\n" + line + "\n")
                 self.assert_accepted()
 
     def test_an_excuse_without_a_reason_is_none(self):
-        self.house.write("Sources/Cellar/Jar.swift", "// Cannot trap:\nlet a = abs(number)\n")
-        self.assert_refused("Sources/Cellar/Jar.swift:2: [traps] `abs(` traps at the smallest integer; use `magnitude`")
+        self.fixture.write("Sources/Core/Counter.swift", "// Cannot trap:\nlet a = abs(number)\n")
+        self.assert_refused("Sources/Core/Counter.swift:2: [traps] `abs(` traps at the smallest integer; use `magnitude`")
 
     def test_what_looks_alike_is_allowed(self):
-        self.house.write("Sources/Cellar/Jar.swift", """
+        self.fixture.write("Sources/Core/Counter.swift", """
             if a != b, !c { d = number.magnitude }
-            let name = HTTPField.Name("X-Jar")!
+            let name = HTTPField.Name("X-Counter")!
             let small = UInt8(truncatingIfNeeded: number) &+ UInt8(ascii: "a") &+ UInt8(7)
-            jars.removeFirst()  // abs(number) and try! stand in a comment, "fatalError()" in a text
+            counters.removeFirst()  // abs(number) and try! stand in a comment, "fatalError()" in a text
             let text = "precondition(a)"
         """)
         self.assert_accepted()
@@ -85,27 +91,135 @@ class Traps(SabotageCase):
 class Names(SabotageCase):
     rule = "names"
 
-    def test_a_name_that_says_nothing_is_refused(self):
-        self.house.write("Sources/Cellar/StringUtils.swift", "struct JarManager {}\n")
+    def test_a_name_that_states_nothing_is_refused(self):
+        self.fixture.write("Sources/Core/StringUtils.swift", "struct CounterManager {}\n")
         self.assert_refused(
-            "Sources/Cellar/StringUtils.swift: [names] the file's name StringUtils does not say what it is about",
-            "Sources/Cellar/StringUtils.swift:1: [names] the type's name JarManager does not say what it is")
+            "Sources/Core/StringUtils.swift: [names] the file's name StringUtils does not state what the file holds",
+            "Sources/Core/StringUtils.swift:1: [names] the type's name CounterManager does not state what it is")
+
+
+    def test_a_metaphor_in_the_name_of_a_type_or_a_file_is_refused(self):
+        self.fixture.write("Sources/Core/FrontDoor.swift", "final class CounterDesk {}\n")
+        self.fixture.write("Tests/EndToEnd/test_cached_responses.py", "")
+        self.assert_refused(
+            "Sources/Core/FrontDoor.swift: [names] the file's name FrontDoor holds the metaphor Door; use the field's term",
+            "Sources/Core/FrontDoor.swift:1: [names] the type's name CounterDesk holds the metaphor Desk; "
+            "use the field's term",
+            "Tests/EndToEnd/test_cached_responses.py: [names] the file's name test_cached_responses holds the metaphor AtHand; "
+            "use the field's term")
+
+    def test_a_word_that_a_metaphor_is_part_of_and_the_room_of_a_chat_are_allowed(self):
+        self.fixture.write("Sources/Core/Newsletter.swift", "struct Newsletter {}\nstruct ChatRoom {}\n")
+        self.fixture.write("Sources/Core/Chat/RoomMembers.swift", "struct RoomMembers {}\n")
+        self.assert_accepted()
+
+    def test_a_general_word_alone_is_refused_at_the_top_level_only(self):
+        self.fixture.write("Sources/Core/Counter.swift", "public enum State {}\n\nstruct Counter {\n    enum State {}\n}\n")
+        self.assert_refused(
+            "Sources/Core/Counter.swift:1: [names] State alone is no name for a type at a module's top level; qualify it")
+
+
+class Words(SabotageCase):
+    rule = "words"
+
+    def test_a_metaphor_in_a_document_is_refused(self):
+        self.fixture.write("docs/start.md", "A request passes the front\ndoor, where whoever asks is told.\n")
+        self.assert_refused(
+            "docs/start.md:2: [words] `door` is a metaphor; the field says: listener, mount, request validation",
+            "docs/start.md:2: [words] `whoever` is a metaphor; the field says: the caller, the client")
+
+    def test_code_links_and_the_rooms_of_a_chat_are_allowed(self):
+        self.fixture.write("docs/start.md", "See `Door`, [a link](door.md) and\n```\nroom\n```\nthe members of a room.\n")
+        self.fixture.write("docs/chat.md", "A room has members.\nA room ends.\n")
+        self.assert_accepted()
+
+
+class Documentation(SabotageCase):
+    rule = "documentation"
+
+    def test_a_public_symbol_without_a_documentation_comment_is_found(self):
+        self.assertEqual([1, 2, 3, 6, 7, 10, 11], [line for line, _ in undocumented("""public struct Model {
+    public let name: String
+    @inlinable public init(name: String) {}
+    let internalName = "public let a"
+}
+public enum Kind {
+    case one
+    private func convert() {}
+}
+public protocol Reader {
+    func read()
+}
+""")])
+
+    def test_documented_inherited_and_internal_symbols_are_not(self):
+        self.assertEqual([], list(undocumented("""/// A model.
+@frozen
+public struct Model: Hashable {
+    /// Its name.
+    // A reason.
+    public let name: String
+    public static func == (a: Self, b: Self) -> Bool { true }
+    public func hash(into hasher: inout Hasher) {}
+    public var description: String { "" }
+    public init(from decoder: any Decoder) {}
+}
+struct Internal { func read() {} }
+""")))
+
+
+class Decisions(SabotageCase):
+    rule = "decisions"
+    folder = "docs/decisions/"
+
+    def write(self, name, title="{number} Do it", status="accepted.", sections="**Context.** a\n\n**Decision.** b\n\n"
+              "**Alternatives rejected.** c\n\n**Consequences.** d\n"):
+        number = name[:4]
+        self.fixture.write(self.folder + name, f"# {title.format(number=number)}\n\nStatus: {status}\n\n{sections}")
+        index = self.fixture.root / self.folder / "README.md"
+        known = index.read_text() if index.exists() else "# Decisions\n"
+        index.write_text(known + f"- [{number}]({name})\n")
+
+    def test_a_decision_in_the_format_is_accepted(self):
+        self.write("0001-do-it.md")
+        self.assert_accepted()
+
+    def test_another_format_is_refused(self):
+        self.write("0001-do-it.md", title="Do it")
+        self.write("0002-do-it.md", sections="**Context.** a\n\n**Decision.** b\n")
+        self.assert_refused(
+            "docs/decisions/0001-do-it.md: [decisions] does not begin with `# NNNN Title` and `Status: …`",
+            "docs/decisions/0002-do-it.md: [decisions] its paragraphs are not Context, Decision, Alternatives rejected, "
+            "Consequences")
+
+    def test_a_decision_that_the_index_does_not_list_is_refused(self):
+        self.write("0001-do-it.md")
+        (self.fixture.root / self.folder / "README.md").write_text("# Decisions\n")
+        self.assert_refused("docs/decisions/README.md: [decisions] 0001-do-it.md is not listed")
+
+    def test_a_change_that_the_changed_decision_does_not_name_is_refused(self):
+        self.write("0001-do-it.md")
+        self.write("0002-do-less.md", status="accepted. Overrules [0001](0001-do-it.md).")
+        self.assert_refused(
+            "docs/decisions/0002-do-less.md: [decisions] 0001-do-it.md does not say `Overruled by` 0002-do-less.md")
+        self.write("0001-do-it.md", status="overruled. Overruled by [0002](0002-do-less.md).")
+        self.assert_accepted()
 
 
 class Links(SabotageCase):
     rule = "links"
 
     def test_a_link_to_nowhere_is_refused(self):
-        self.house.write("docs/start.md", "See [the map](ARCHITECTURE.md) and [the attic](attic.md).\n")
-        self.assert_refused("docs/start.md:1: [links] attic.md does not exist")
+        self.fixture.write("docs/start.md", "See [the map](module-dependencies.md) and [the page](extra.md).\n")
+        self.assert_refused("docs/start.md:1: [links] extra.md does not exist")
 
 
 class NamedTests(SabotageCase):
     rule = "tests"
 
     def test_a_test_that_the_threat_model_names_and_that_is_not_there_is_refused(self):
-        self.house.write("Tests/EndToEnd/test_door.py", "def test_it(self): pass\n")
-        self.house.write("docs/threat-model.md", "`test_door`, `test_door.test_it`\n`test_wall`, `test_door.test_other`\n")
+        self.fixture.write("Tests/EndToEnd/test_parser.py", "def test_it(self): pass\n")
+        self.fixture.write("docs/threat-model.md", "`test_parser`, `test_parser.test_it`\n`test_zone`, `test_parser.test_other`\n")
         self.assert_refused(
-            "docs/threat-model.md:2: [tests] test_door.test_other does not exist",
-            "docs/threat-model.md:2: [tests] test_wall does not exist")
+            "docs/threat-model.md:2: [tests] test_parser.test_other does not exist",
+            "docs/threat-model.md:2: [tests] test_zone does not exist")

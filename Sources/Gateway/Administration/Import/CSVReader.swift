@@ -4,7 +4,7 @@ import AdapterKit
 ///
 /// Fields may stand in quotes, with doubled quotes, commas and line ends inside; lines end with LF or CRLF; a UTF-8 byte
 /// order mark is skipped. Written here because the CSV libraries that there are do not tell a row's line, and a bad row
-/// must be named by it (docs/decisions/0081).
+/// must be named by it (docs/decisions/0043).
 struct CSVReader {
     struct Row: Equatable {
         /// From 1.

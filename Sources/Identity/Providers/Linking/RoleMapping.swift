@@ -6,7 +6,7 @@ public struct RoleMapping: Sendable, Equatable {
     public var everybody: Set<RoleName> = []
     /// Who is in one of its groups; groups that are not named give nothing.
     public var groups: [String: Set<RoleName>] = [:]
-    /// Whether somebody without any role is refused.
+    /// Whether an account without any role is refused.
     public var isRequired = false
 
     public init() {}

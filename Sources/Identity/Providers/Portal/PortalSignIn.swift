@@ -7,7 +7,7 @@ import AdapterKit
 /// Portals answer a wrong password with anything: the form again, a redirect, an error, the deletion of their cookie. So
 /// nobody is signed in unless all of it says so: no error, a cookie that is alive and was not there before the password
 /// was posted, no form for a password at the end, and, where a page is configured that only signed-in callers get, that
-/// page (docs/decisions/0240).
+/// page (docs/decisions/0091).
 struct PortalSignIn: Sendable {
     enum Step: Sendable {
         case ask(UpstreamRequest)

@@ -140,7 +140,7 @@ extension UpstreamCookie {
     }
 
     /// Whether strangers register names below it: `com`, `co.uk`. A rule of thumb instead of the public suffix list:
-    /// cookies go to the portal's configured servers only, whatever their domain (docs/decisions/0240).
+    /// cookies go to the portal's configured servers only, whatever their domain (docs/decisions/0091).
     private static func isPublic(_ domain: String) -> Bool {
         let labels = domain.split(separator: ".", omittingEmptySubsequences: false)
         if labels.count < 2 || labels.contains("") { return true }

@@ -4,7 +4,7 @@ extension RequestTarget {
     ///
     /// A plain `+` is a plus, as RFC 3986 has it, unless the query is written as HTML forms write theirs, where it is a
     /// space: many clients' libraries do so. Those encode all punctuation, so a query with none left is read that way;
-    /// one with some is, if it makes no sense otherwise (decision 0120).
+    /// one with some is, if it makes no sense otherwise (docs/decisions/0212).
     ///
     /// OData 4.0 and 4.01 are one language, whichever of them the client would like the answer in (Protocol 4.01, section
     /// 13.2.1). OData 2.0 has literals, functions and options of its own, and the case of names matters; they become the

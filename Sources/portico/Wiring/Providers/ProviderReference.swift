@@ -11,7 +11,7 @@ enum ProviderReference {
         ConfigurationKey("roles", .list(of: .text), default: "[]", "What everybody who signs in there may be."),
         ConfigurationKey(
             "groups.*", .list(of: .text), "What a group of the provider may be here; other groups give nothing."),
-        ConfigurationKey("requiresRole", .flag, default: "false", "Whether somebody without any role is refused."),
+        ConfigurationKey("requiresRole", .flag, default: "false", "Whether an account without any role is refused."),
         ConfigurationKey(
             "servers", .list(of: .text), default: "[]",
             "Further servers that it may be asked at or redirect to, such as `https://sso.example.com`."),

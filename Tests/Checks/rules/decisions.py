@@ -1,0 +1,50 @@
+"""Every decision has the one format, is listed in the index, and is linked from the decision that it changes.
+
+The format: `# NNNN Title`, `Status: …`, and four paragraphs in order. A status that says `Amends`, `Overrules` or
+`Replaces` with a link has its counterpart (`Amended by`, `Overruled by`, `Replaced by`) in the linked decision.
+"""
+
+import posixpath
+import re
+
+from violation import Violation
+
+_FOLDER = "docs/decisions/"
+_INDEX = _FOLDER + "README.md"
+_FILE = re.compile(r"(\d{4})-[a-z0-9-]+\.md")
+_SECTIONS = ["Context", "Decision", "Alternatives rejected", "Consequences"]
+_CHANGES = re.compile(r"(Amends|Overrules|Replaces)((?:,? \[\d{4}\]\([^)]*\))+)")
+_COUNTERPARTS = {"Amends": "Amended by", "Overrules": "Overruled by", "Replaces": "Replaced by"}
+_LONGEST = 60  # lines
+
+
+def check(repository):
+    paths = [path for path in repository.files if path.startswith(_FOLDER) and path != _INDEX]
+    texts = {posixpath.basename(path): repository.text(path) or "" for path in paths}
+    index = repository.text(_INDEX) if _INDEX in repository.files else ""
+    for name, text in texts.items():
+        for message in [*_format(name, text), *_links(name, text, texts)]:
+            yield Violation(_FOLDER + name, 0, "decisions", message)
+        if index.count(f"({name})") == 0:
+            yield Violation(_INDEX, 0, "decisions", f"{name} is not listed")
+
+
+def _format(name, text):
+    number = _FILE.fullmatch(name)
+    if not number:
+        yield "the name is not of the form 0001-title.md"
+        return
+    if not re.match(rf"# {number.group(1)} \S.*\n\nStatus: \w", text):
+        yield "does not begin with `# NNNN Title` and `Status: …`"
+    if re.findall(r"^\*\*([A-Z][a-z ]+)\.\*\*", text, re.MULTILINE) != _SECTIONS:
+        yield f"its paragraphs are not {', '.join(_SECTIONS)}"
+    if text.count("\n") > _LONGEST:
+        yield f"has more than {_LONGEST} lines"
+
+
+def _links(name, text, texts):
+    status = next((line for line in text.splitlines() if line.startswith("Status:")), "")
+    for verb, targets in _CHANGES.findall(status):
+        for target in re.findall(r"\(([^)]*)\)", targets):
+            if not re.search(rf"{_COUNTERPARTS[verb]}[^.]*\({re.escape(name)}\)", texts.get(target, "")):
+                yield f"{target} does not say `{_COUNTERPARTS[verb]}` {name}"
