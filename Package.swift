@@ -12,6 +12,7 @@ let strict: [SwiftSetting] = [
 let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "AdapterKit")
 let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireFormats")
 let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
+let recordStorage = Target.Dependency.product(name: "RecordStorage", package: "SyncEngine")
 let client = Target.Dependency.product(name: "Client", package: "Client")
 func sync(_ name: String) -> Target.Dependency { .product(name: name, package: "SyncEngine") }
 func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
@@ -94,14 +95,14 @@ let package = Package(
         module(
             "SQLiteStore",
             [
-                syncEngine, adapterKit, wireFormats, "DurableFiles",
+                recordStorage, adapterKit, wireFormats, "DurableFiles",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         module(
             "Identity",
             [
-                adapterKit, syncEngine,
+                adapterKit, recordStorage,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
@@ -125,14 +126,14 @@ let package = Package(
             ]),
         module(
             "AttachmentFiles",
-            [adapterKit, syncEngine, "DurableFiles", .product(name: "Crypto", package: "swift-crypto")]),
+            [adapterKit, recordStorage, "DurableFiles", .product(name: "Crypto", package: "swift-crypto")]),
         module("Push", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
         module("PluginHost", [adapterKit]),
         module("HostConfiguration", [adapterKit, .product(name: "Yams", package: "Yams")]),
         module(
             "Gateway",
             [
-                adapterKit, wireFormats, syncEngine, "Identity", logging,
+                adapterKit, wireFormats, recordStorage, syncEngine, "Identity", logging,
                 "CZlib", .product(name: "SyncMessages", package: "SyncEngine"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -167,7 +168,8 @@ let package = Package(
         .executableTarget(
             name: "portico",
             dependencies: [
-                adapterKit, wireFormats, syncEngine, logging, "Gateway", "Identity", "Upstream", "SQLiteStore",
+                adapterKit, wireFormats, recordStorage, syncEngine, logging, "Gateway", "Identity", "Upstream",
+                "SQLiteStore",
                 "AttachmentFiles",
                 "PluginHost",
                 "HostConfiguration", "BrowserClient", "ChatPage", "Push", "PlistFeeds", "EmployeeSearch", "XMLUsers",
@@ -183,7 +185,7 @@ let package = Package(
         .executableTarget(
             name: "porticoctl",
             dependencies: [
-                adapterKit, "ClientGeneration", wireFormats, syncEngine, odata("ODataModel"), odata("ODataLanguage"),
+                adapterKit, "ClientGeneration", wireFormats, recordStorage, odata("ODataModel"), odata("ODataLanguage"),
                 odata("ODataAddresses"),
                 "SQLiteStore",
                 "AttachmentFiles", "DurableFiles",
@@ -197,12 +199,12 @@ let package = Package(
             name: "portico-client-demo", dependencies: [client], path: "Sources/portico-client-demo",
             swiftSettings: strict),
         driver("client-kill-driver", path: "Tests/Drivers/ClientKill", [client]),
-        driver("store-kill-driver", path: "Tests/Drivers/StoreKill", ["SQLiteStore", syncEngine, adapterKit]),
-        driver("store-speed", path: "Tests/Drivers/StoreSpeed", ["SQLiteStore", syncEngine, adapterKit]),
+        driver("store-kill-driver", path: "Tests/Drivers/StoreKill", ["SQLiteStore", recordStorage, adapterKit]),
+        driver("store-speed", path: "Tests/Drivers/StoreSpeed", ["SQLiteStore", recordStorage, adapterKit]),
         tests(
             "SQLiteStoreTests",
             [
-                "SQLiteStore", "DurableFiles", "AttachmentFiles", syncEngine, adapterKit,
+                "SQLiteStore", "DurableFiles", "AttachmentFiles", recordStorage, adapterKit,
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "StoreConformance", package: "SyncEngine"),
             ]),
@@ -212,12 +214,12 @@ let package = Package(
                 odata("ODataFuzzing"),
                 odata("ODataQueries"), odata("ODataLanguage"), odata("ODataRecords"), odata("ODataModel"),
                 "SQLiteStore",
-                syncEngine, adapterKit,
+                recordStorage, adapterKit,
             ]),
         tests(
             "IdentityTests",
             [
-                "Identity", "Upstream", "UpstreamStandIn", adapterKit, syncEngine,
+                "Identity", "Upstream", "UpstreamStandIn", adapterKit, recordStorage,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
@@ -235,7 +237,7 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "Gateway", adapterKit, wireFormats, syncEngine,
+                "Gateway", adapterKit, wireFormats, recordStorage, syncEngine,
                 .product(name: "SyncMessages", package: "SyncEngine"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -262,7 +264,8 @@ let package = Package(
         packageTests(
             "SyncEngineTests", of: "SyncEngine",
             [
-                syncEngine, sync("SyncMessages"), sync("MemoryStore"), sync("StoreConformance"), adapterKit,
+                recordStorage, syncEngine, sync("SyncMessages"), sync("MemoryStore"), sync("StoreConformance"),
+                adapterKit,
             ]),
         packageTests("SyncDeviceTests", of: "SyncEngine", [sync("SyncDevice"), sync("SyncMessages"), adapterKit]),
         packageTests(
@@ -275,7 +278,8 @@ let package = Package(
             "ClientTests", of: "Client",
             [
                 client, .product(name: "ReplicaStorage", package: "Client"), adapterKit, wireFormats,
-                sync("SyncMessages"), .product(name: "GRDB", package: "GRDB.swift"), syncEngine, sync("MemoryStore"),
+                sync("SyncMessages"), .product(name: "GRDB", package: "GRDB.swift"), recordStorage,
+                syncEngine, sync("MemoryStore"),
             ]),
     ],
     swiftLanguageModes: [.v6]

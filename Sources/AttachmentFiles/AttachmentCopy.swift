@@ -1,7 +1,7 @@
 import AdapterKit
 import DurableFiles
 import Foundation
-import SyncEngine
+import RecordStorage
 
 /// Copies attachments into a directory, `ab/abcd…` each: a backup's, or the one that a restore prepares.
 struct AttachmentCopy {

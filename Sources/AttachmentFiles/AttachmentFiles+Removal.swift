@@ -1,6 +1,6 @@
 import AdapterKit
 import Foundation
-import SyncEngine
+import RecordStorage
 
 extension AttachmentFiles {
     public func unused(since instant: WireDate) async throws -> Set<AttachmentDigest> {

@@ -1,6 +1,6 @@
 import AdapterKit
 import Foundation
-import SyncEngine
+import RecordStorage
 
 /// Attachments as files: `complete/ab/abcd…`, `partial/OWNER-abcd…` while they are uploaded, and `uploaders/ab/abcd…/OWNER`
 /// for whoever has uploaded the whole. A backup leaves the last out: who has not named an upload yet uploads again.

@@ -1,7 +1,7 @@
 import AdapterKit
 import Crypto
 import Foundation
-import SyncEngine
+import RecordStorage
 
 /// Where attachments lie.
 struct AttachmentLayout: Sendable {

@@ -1,7 +1,7 @@
 import AdapterKit
 import DurableFiles
 import Foundation
-import SyncEngine
+import RecordStorage
 
 /// Brings a backup's attachments back, in two steps as the store's are: they are copied beside those that are there and
 /// checked at once, and join them when the gateway starts next. Nothing is replaced: equal names are equal bytes.

@@ -2,7 +2,7 @@ import AdapterKit
 import Dispatch
 import DurableFiles
 import Foundation
-import SyncEngine
+import RecordStorage
 import Synchronization
 
 /// Whoever changes files does so one after the other, on a thread of their own.

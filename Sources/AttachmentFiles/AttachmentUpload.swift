@@ -1,7 +1,7 @@
 import AdapterKit
 import DurableFiles
 import Foundation
-import SyncEngine
+import RecordStorage
 
 /// One owner's upload of one attachment.
 struct AttachmentUpload {

@@ -48,6 +48,7 @@ let package = Package(
             dependencies: [
                 "Client", "ReplicaStorage", valueTree, wireFormats, syncMessages, grdb,
                 // The gateway's sync engine, in memory.
+                .product(name: "RecordStorage", package: "SyncEngine"),
                 .product(name: "SyncEngine", package: "SyncEngine"),
                 .product(name: "MemoryStore", package: "SyncEngine"),
             ],

@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 
 /// One sign-in for every adapter: from a credential to whom it speaks for. Knows nothing of HTTP.
 ///

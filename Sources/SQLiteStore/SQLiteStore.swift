@@ -2,7 +2,7 @@ import AdapterKit
 import DurableFiles
 import Foundation
 import GRDB
-import SyncEngine
+import RecordStorage
 import Synchronization
 
 /// Every adapter's records in one SQLite file, for one process.

@@ -1,6 +1,6 @@
 import AdapterKit
 import Foundation
-import SyncEngine
+import RecordStorage
 
 /// What a store is opened with.
 public struct SQLiteStoreSettings: Sendable {

@@ -12,6 +12,7 @@ let package = Package(
     name: "SyncEngine",
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
+        .library(name: "RecordStorage", targets: ["RecordStorage"]),
         .library(name: "SyncEngine", targets: ["SyncEngine"]),
         .library(name: "MemoryStore", targets: ["MemoryStore"]),
         .library(name: "StoreConformance", targets: ["StoreConformance"]),
@@ -23,36 +24,40 @@ let package = Package(
     ],
     targets: [
         .target(
-            name: "SyncEngine",
-            dependencies: ["SyncMessages", .product(name: "AdapterKit", package: "AdapterKit")],
-            path: ".",
-            exclude: ["Tests", "Conformance", "Device", "Memory", "Messages"],
-            swiftSettings: strict),
-        .target(
-            name: "MemoryStore",
-            dependencies: ["SyncEngine", .product(name: "AdapterKit", package: "AdapterKit")],
-            path: "Memory",
+            name: "RecordStorage",
+            dependencies: [.product(name: "AdapterKit", package: "AdapterKit")],
+            path: "RecordStorage",
             swiftSettings: strict),
         .target(
             name: "SyncMessages",
             dependencies: [.product(name: "AdapterKit", package: "AdapterKit")],
-            path: "Messages",
+            path: "SyncMessages",
+            swiftSettings: strict),
+        .target(
+            name: "SyncEngine",
+            dependencies: ["RecordStorage", "SyncMessages", .product(name: "AdapterKit", package: "AdapterKit")],
+            path: "SyncEngine",
+            swiftSettings: strict),
+        .target(
+            name: "MemoryStore",
+            dependencies: ["RecordStorage", .product(name: "AdapterKit", package: "AdapterKit")],
+            path: "MemoryStore",
             swiftSettings: strict),
         // What an app links: the device's side, which knows values and messages alone.
         .target(
             name: "SyncDevice",
             dependencies: ["SyncMessages", .product(name: "AdapterKit", package: "AdapterKit")],
-            path: "Device",
+            path: "SyncDevice",
             swiftSettings: strict),
         .target(
             name: "StoreConformance",
-            dependencies: ["SyncEngine", "MemoryStore", .product(name: "AdapterKit", package: "AdapterKit")],
-            path: "Conformance",
+            dependencies: ["RecordStorage", "MemoryStore", .product(name: "AdapterKit", package: "AdapterKit")],
+            path: "StoreConformance",
             swiftSettings: strict),
         .testTarget(
             name: "SyncEngineTests",
             dependencies: [
-                "SyncEngine", "SyncMessages", "MemoryStore", "StoreConformance",
+                "SyncEngine", "RecordStorage", "SyncMessages", "MemoryStore", "StoreConformance",
                 .product(name: "AdapterKit", package: "AdapterKit"),
             ],
             path: "Tests/SyncEngineTests", swiftSettings: strict),

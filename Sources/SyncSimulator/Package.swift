@@ -30,6 +30,7 @@ let package = Package(
             dependencies: [
                 adapterKit,
                 .product(name: "WireFormats", package: "WireFormats"),
+                .product(name: "RecordStorage", package: "SyncEngine"),
                 .product(name: "SyncEngine", package: "SyncEngine"),
                 .product(name: "SyncMessages", package: "SyncEngine"),
                 .product(name: "SyncDevice", package: "SyncEngine"),

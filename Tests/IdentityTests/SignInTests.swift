@@ -1,6 +1,6 @@
 import AdapterKit
 import Identity
-import SyncEngine
+import RecordStorage
 import Testing
 
 @Suite struct SignInTests {

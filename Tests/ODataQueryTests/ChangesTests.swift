@@ -2,8 +2,8 @@ import AdapterKit
 import ODataLanguage
 import ODataQueries
 import ODataRecords
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 import Testing
 
 @Suite struct ChangesTests {

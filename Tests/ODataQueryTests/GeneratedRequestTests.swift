@@ -5,8 +5,8 @@ import ODataLanguage
 import ODataModel
 import ODataQueries
 import ODataRecords
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 import Testing
 
 /// What generated requests make of a store: statements that read, with every literal bound, and answers or refusals.

@@ -1,7 +1,7 @@
 import AdapterKit
 import ODataQueries
 import ODataRecords
-import SyncEngine
+import RecordStorage
 import Testing
 
 // Schools: 2 and 4 are below 1, 3 below 2, 5 below 4; 6 and 7 are roots too, what is above 7 is not there. Students 1 and 2

@@ -1,6 +1,6 @@
 import AdapterKit
 import ODataRecords
-import SyncEngine
+import RecordStorage
 
 /// Random changes of students, schools and friendships; the same for the same seed.
 struct RandomSchool {

@@ -4,8 +4,8 @@ import ODataLanguage
 import ODataModel
 import ODataQueries
 import ODataRecords
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 
 /// A small service over a store in a file, to ask OData's questions.
 struct School {

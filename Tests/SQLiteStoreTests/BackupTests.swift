@@ -2,8 +2,8 @@ import AdapterKit
 import DurableFiles
 import Foundation
 import GRDB
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 import Synchronization
 import Testing
 

@@ -1,8 +1,8 @@
 import AdapterKit
 import Foundation
 import GRDB
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 import Testing
 
 @Suite struct CarriedValueTests {

@@ -1,7 +1,7 @@
 import AdapterKit
 import Foundation
 import GRDB
-import SyncEngine
+import RecordStorage
 import Synchronization
 import Testing
 

@@ -1,7 +1,7 @@
 import AdapterKit
 import Foundation
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 import Testing
 
 /// Files of a store that are moved, deleted or replaced while it is open.

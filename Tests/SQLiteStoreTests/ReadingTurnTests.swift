@@ -1,6 +1,6 @@
 import AdapterKit
 import Foundation
-import SyncEngine
+import RecordStorage
 import Testing
 
 @testable import SQLiteStore

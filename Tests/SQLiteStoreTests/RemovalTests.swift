@@ -1,7 +1,7 @@
 import AdapterKit
 import GRDB
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 import Testing
 
 /// What a deletion takes with it, beyond what every store promises.

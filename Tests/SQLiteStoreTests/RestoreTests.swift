@@ -2,8 +2,8 @@ import AdapterKit
 import AttachmentFiles
 import DurableFiles
 import Foundation
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 import Testing
 
 /// Backups that somebody has had their hands on.

@@ -1,7 +1,7 @@
 import AdapterKit
 import Foundation
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 import Testing
 
 /// What is found when a store is opened again.

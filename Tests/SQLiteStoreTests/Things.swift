@@ -1,6 +1,6 @@
 import AdapterKit
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 
 /// Versions of one entity, as an adapter might declare them one after the other.
 enum Things {

@@ -1,7 +1,7 @@
 import AdapterKit
 import HTTPTypes
 import Identity
-import SyncEngine
+import RecordStorage
 import ValueTree
 
 extension Gateway {

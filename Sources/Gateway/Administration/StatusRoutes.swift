@@ -1,6 +1,6 @@
 import AdapterKit
 import HTTPTypes
-import SyncEngine
+import RecordStorage
 import ValueTree
 
 /// What runs: `porticoctl status` and `porticoctl adapters`.

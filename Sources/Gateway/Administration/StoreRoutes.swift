@@ -1,6 +1,6 @@
 import AdapterKit
 import HTTPTypes
-import SyncEngine
+import RecordStorage
 import ValueTree
 
 /// `porticoctl backup` and `porticoctl sync compact`.

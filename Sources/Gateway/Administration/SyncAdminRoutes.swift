@@ -1,6 +1,7 @@
 import AdapterKit
 import HTTPTypes
 import Identity
+import RecordStorage
 import SyncEngine
 import ValueTree
 

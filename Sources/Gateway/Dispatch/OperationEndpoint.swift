@@ -1,6 +1,6 @@
 import AdapterKit
 import HTTPTypes
-import SyncEngine
+import RecordStorage
 import ValueTree
 
 /// Calls an adapter's operation by one of its bindings.

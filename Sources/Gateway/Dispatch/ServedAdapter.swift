@@ -1,4 +1,5 @@
 import AdapterKit
+import RecordStorage
 import SyncEngine
 
 /// An adapter, with what the gateway needs to serve it once it runs.
@@ -43,6 +44,8 @@ public final class ServedAdapter: Sendable {
 
     /// The records as the caller may see and change them; the only way in which a request reaches them.
     func records(in store: any Store, for caller: Caller, naming rights: AttachmentRights?) -> AdapterRecords {
-        AdapterRecords(store: store, declaration: declaration, caller: caller.syncing, naming: rights)
+        AdapterRecords(
+            store: store, declaration: declaration, principal: caller.principal,
+            attachments: rights?.authorization(of: caller.syncing))
     }
 }

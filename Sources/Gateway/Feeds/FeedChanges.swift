@@ -1,6 +1,6 @@
 import AdapterKit
 import NIOCore
-import SyncEngine
+import RecordStorage
 
 /// One entry of the log as members of a group are told it: one event, written once for all of them.
 struct FeedChanges: Sendable {

@@ -2,7 +2,7 @@ import AdapterKit
 import HTTPTypes
 import Identity
 import NIOCore
-import SyncEngine
+import RecordStorage
 
 /// Every live feed that adapters declare, for as long as the host runs.
 public struct FeedServices: Sendable {

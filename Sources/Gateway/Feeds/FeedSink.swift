@@ -1,6 +1,6 @@
 import AdapterKit
 import NIOCore
-import SyncEngine
+import RecordStorage
 import Synchronization
 
 /// Where one stream's events go: straight to its channel, on the channel's event loop, as long as the peer takes them.

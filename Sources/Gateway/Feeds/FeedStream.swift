@@ -1,6 +1,6 @@
 import AdapterKit
 import NIOCore
-import SyncEngine
+import RecordStorage
 import Synchronization
 
 /// One caller's stream of a feed.

@@ -1,6 +1,6 @@
 import AdapterKit
 import NIOCore
-import SyncEngine
+import RecordStorage
 
 /// Which streams of a feed are up to date, and which groups each of them hears: the state machine behind ``FeedBroadcaster``.
 /// Does nothing itself.

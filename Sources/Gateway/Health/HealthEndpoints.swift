@@ -1,6 +1,6 @@
 import AdapterKit
 import HTTPTypes
-import SyncEngine
+import RecordStorage
 import Synchronization
 
 /// Whether the gateway should get requests: from the moment it serves until the stop begins, and while the store can be

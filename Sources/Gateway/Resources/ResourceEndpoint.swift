@@ -1,6 +1,6 @@
 import AdapterKit
 import HTTPTypes
-import SyncEngine
+import RecordStorage
 import ValueTree
 
 /// What the five endpoints of an entity's resource share.

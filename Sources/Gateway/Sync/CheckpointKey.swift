@@ -1,5 +1,6 @@
 import AdapterKit
 import Crypto
+import RecordStorage
 import SyncEngine
 
 /// HMAC-SHA256 (RFC 2104) under a secret that the store keeps: checkpoints survive a restart, and a copy of the store

@@ -1,4 +1,5 @@
 import AdapterKit
+import RecordStorage
 import SyncEngine
 
 /// The adapters, as far as they settle conflicts.

@@ -1,5 +1,6 @@
 import AdapterKit
 import HTTPTypes
+import RecordStorage
 import SyncEngine
 import SyncMessages
 import ValueTree

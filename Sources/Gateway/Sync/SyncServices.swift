@@ -1,5 +1,6 @@
 import AdapterKit
 import Identity
+import RecordStorage
 import SyncEngine
 
 /// The offline-sync room: what its endpoints share, for as long as the host runs.

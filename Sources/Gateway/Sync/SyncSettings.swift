@@ -1,4 +1,5 @@
 import AdapterKit
+import RecordStorage
 import SyncEngine
 
 /// How devices sync, each value by its name in the configuration reference.

@@ -1,6 +1,6 @@
 import AdapterKit
 import HTTPTypes
-import SyncEngine
+import RecordStorage
 import SyncMessages
 import ValueTree
 

@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 
 /// Signs in with the password kept with the account.
 package struct LocalAccounts: SignInProvider {

@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 
 /// Where identity keeps what it knows: collections of the shared store that no door leads to.
 enum IdentityCollections {

@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 
 /// The store, as this room uses it: its own adapter's records, without row rules.
 struct IdentityRecords: Sendable {

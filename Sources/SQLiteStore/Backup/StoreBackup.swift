@@ -3,7 +3,7 @@ import DurableFiles
 import Foundation
 import GRDB
 import GRDBSQLite
-import SyncEngine
+import RecordStorage
 
 /// A copy of a store in a directory of its own, made while others write, and checked.
 ///

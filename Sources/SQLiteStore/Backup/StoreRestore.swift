@@ -2,7 +2,7 @@ import AdapterKit
 import DurableFiles
 import Foundation
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// Puts a backup in the store's place, in two steps: it is checked, copied beside the store and given a new epoch at
 /// once; it takes the store's place when the store is opened next. What was there is kept beside it.

@@ -1,7 +1,7 @@
 import AdapterKit
 import DurableFiles
 import Foundation
-import SyncEngine
+import RecordStorage
 
 /// A small file beside a store that tells which store was here, so that another one, an empty one or an older one is not
 /// taken for it.

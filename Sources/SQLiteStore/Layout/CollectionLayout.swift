@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 
 /// How one collection lies in the database: made from its declaration, never changed.
 final class CollectionLayout: Sendable {

@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// Clients that pushed, and what they were answered.
 struct StoredClients {

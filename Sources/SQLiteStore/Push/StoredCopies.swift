@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// What lost a conflict or was rejected, kept for people.
 struct StoredCopies {

@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 
 /// From a filter to an SQL condition with bound parameters.
 ///

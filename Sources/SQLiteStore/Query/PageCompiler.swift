@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 
 /// From a query to the statement of one page and what its cursors are made of.
 struct PageCompiler {

@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// A read-only connection within one transaction, so that everything read through it is of one state.
 struct DatabaseSnapshot: DatabaseReads {

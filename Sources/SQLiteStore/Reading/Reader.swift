@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// Reads records of installed collections over one connection that is within a transaction.
 struct Reader {

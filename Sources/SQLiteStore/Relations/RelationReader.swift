@@ -1,7 +1,7 @@
 import AdapterKit
 import GRDB
 import GRDBSQLite
-import SyncEngine
+import RecordStorage
 
 /// Runs a compiled relation.
 struct RelationReader {

@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// Brings records that were stored before values which some wire format cannot carry were refused to the nearest values
 /// that every format carries (``WireValue/carriedByEveryFormat``). Each is a change like any other: it has a revision and

@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// The host's own tables: what is installed, the log, positions, the epoch.
 enum HostSchema {

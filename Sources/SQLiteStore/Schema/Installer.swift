@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// Makes the tables fit the declarations, all of them or none: within one transaction of the writer.
 struct Installer {

@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// What is installed, as the database itself remembers it.
 struct SchemaRegistry {

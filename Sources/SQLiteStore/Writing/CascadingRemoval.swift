@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// Deletes a record with everything that belongs to it (``Entity/owners``).
 ///

@@ -1,7 +1,7 @@
 import AdapterKit
 import GRDB
 import GRDBSQLite
-import SyncEngine
+import RecordStorage
 
 /// The changes of one commit, numbered one after the other.
 final class ChangeRun {

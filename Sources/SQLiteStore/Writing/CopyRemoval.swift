@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// Removes losing copies that were kept for long enough, between other writers' commits.
 struct CopyRemoval {

@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// What somebody does within a commit: reads see it, a throw undoes it.
 struct DatabaseTransaction: DatabaseReads, StoreTransaction {

@@ -1,7 +1,7 @@
 import AdapterKit
 import GRDB
 import GRDBSQLite
-import SyncEngine
+import RecordStorage
 import Synchronization
 
 /// Makes several transactions durable with one commit: each in a savepoint of its own, so that one that is refused

@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// Removes the log's beginning, between other writers' commits.
 struct LogCompaction {

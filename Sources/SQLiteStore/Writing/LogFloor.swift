@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// Where the log begins. Rises in a transaction of its own before anything is removed, so that nobody who is told that
 /// the log reaches back far enough finds a gap in it.

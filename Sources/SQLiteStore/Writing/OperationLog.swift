@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// The log's rows. An entry of kind `remove` is the record's tombstone; there is no other.
 enum OperationLog {

@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// One change of one record: what must hold, then the rows.
 struct StepChange {

@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 
 /// The last operation ids as the file remembers them: of each adapter, and of all together even where the log has been
 /// compacted to nothing.

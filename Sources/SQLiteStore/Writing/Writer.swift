@@ -1,6 +1,6 @@
 import AdapterKit
 import GRDB
-import SyncEngine
+import RecordStorage
 import Synchronization
 
 /// The one connection that writes, and the group commits on it.

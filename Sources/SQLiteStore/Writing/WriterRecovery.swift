@@ -1,7 +1,7 @@
 import AdapterKit
 import GRDB
 import GRDBSQLite
-import SyncEngine
+import RecordStorage
 
 /// Makes the file good again after the disk failed and works once more.
 ///

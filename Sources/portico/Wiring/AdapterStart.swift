@@ -2,7 +2,7 @@ import AdapterKit
 import AttachmentFiles
 import Gateway
 import Identity
-import SyncEngine
+import RecordStorage
 import Synchronization
 
 /// One attempt to start an adapter: what the host gives it.

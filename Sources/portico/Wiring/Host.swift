@@ -4,9 +4,9 @@ import Foundation
 import Gateway
 import Identity
 import Logging
+import RecordStorage
 import SQLiteStore
 import ServiceLifecycle
-import SyncEngine
 import Upstream
 
 /// Everything that runs, put together from a plan, in the order in which the parts need each other.

@@ -164,7 +164,8 @@ enum HostReference {
             "live.limits.presence", .integer(0...1_000_000), default: "200",
             "Listeners of a group; with more nobody is told who comes and goes."),
         ConfigurationKey(
-            "live.presenceGrace", .duration, default: "5s", "How long an account is offline before others are notified."),
+            "live.presenceGrace", .duration, default: "5s", "How long an account is offline before others are notified."
+        ),
     ]
 
     private static let other = [

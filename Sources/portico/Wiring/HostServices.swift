@@ -2,9 +2,9 @@ import AttachmentFiles
 import Gateway
 import Identity
 import Logging
+import RecordStorage
 import SQLiteStore
 import ServiceLifecycle
-import SyncEngine
 
 /// Keeps the gateways' deadlines. It is the last to stop, since requests under way still have theirs.
 struct DeadlineService: Service {

@@ -4,6 +4,7 @@ import ChatPage
 import Gateway
 import HostConfiguration
 import Identity
+import RecordStorage
 import SyncEngine
 
 extension GatewaySettings {

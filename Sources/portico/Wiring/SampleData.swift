@@ -1,6 +1,6 @@
 import AdapterKit
 import Gateway
-import SyncEngine
+import RecordStorage
 
 /// Fills an adapter that has no records with those it brings for showing itself.
 struct SampleData {

@@ -3,8 +3,8 @@ import ArgumentParser
 import AttachmentFiles
 import DurableFiles
 import Foundation
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 import ValueTree
 
 struct Backup: AsyncParsableCommand {

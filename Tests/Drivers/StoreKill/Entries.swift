@@ -1,6 +1,6 @@
 import AdapterKit
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 
 /// What is written: small records with everything beside their rows that has to stay in step.
 enum Entries {

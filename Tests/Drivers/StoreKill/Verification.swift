@@ -1,6 +1,6 @@
 import AdapterKit
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 
 /// Compares a store that was left open with the ledger of the writers that left it.
 struct Verification {

@@ -1,7 +1,7 @@
 import AdapterKit
 import Foundation
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 
 /// The process that is killed: tasks that write without a pause, each its own records.
 struct WriteLoad {

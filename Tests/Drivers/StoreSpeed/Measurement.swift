@@ -1,7 +1,7 @@
 import AdapterKit
 import Glibc
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 
 /// One kind of call, made again and again.
 struct Measurement: Sendable {

@@ -1,7 +1,7 @@
 import AdapterKit
 import Foundation
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 
 /// Acknowledged, durable mutations a second, as a push makes them: each with its outcome, those of a batch in one
 /// transaction. Prints `mutations BATCH CLIENTS RATE`, a line for each pair.

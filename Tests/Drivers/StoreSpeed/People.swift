@@ -1,6 +1,6 @@
 import AdapterKit
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 
 /// Employees as the sample data has them.
 enum People {

@@ -1,7 +1,7 @@
 import AdapterKit
 import Foundation
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 
 /// What a replica's pulls cost the store: all of 100,000 records, page by page, and 100 changes, with 100,000 and with
 /// 1,000,000 records there. Prints `pull WHAT RECORDS MICROSECONDS`.

@@ -1,7 +1,7 @@
 import AdapterKit
 import Foundation
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 
 /// Measures what a call of the store costs, through its public interface, with 10,000 rows: `store-speed [SECONDS]`;
 /// with `--mutations` what it acknowledges a second, with `--pulls` what a replica's pulls cost (Benchmarks/Store).

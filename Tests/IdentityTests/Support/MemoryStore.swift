@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 import Synchronization
 
 /// A store in memory: what the `Store` protocol promises, without the durability. It yields at every call, so that

@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 
 /// The rows of a ``MemoryStore``, and the rules of the changes on them.
 struct MemoryTables: Sendable {

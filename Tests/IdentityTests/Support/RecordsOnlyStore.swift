@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 
 /// A store for what needs records alone: without a log, and without what replicas need.
 protocol RecordsOnlyStore: Store {}

@@ -1,6 +1,6 @@
 import AdapterKit
 import Identity
-import SyncEngine
+import RecordStorage
 import Synchronization
 
 /// A time that stands still until a test moves it.

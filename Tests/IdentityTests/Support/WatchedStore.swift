@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 import Synchronization
 
 /// Passes everything on, remembers what was asked, and fails when told to.

@@ -1,6 +1,6 @@
 import AdapterKit
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 
 /// Authors and their books, in a store, for asking relations.
 struct Library {

@@ -1,6 +1,6 @@
 import AdapterKit
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 import Testing
 
 /// A book's `author` is taken as the book that it is below: 1 and 6 are above all, 2 and 3 below 1, 4 and 5 below 2; 7 and

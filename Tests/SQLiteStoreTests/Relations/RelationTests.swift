@@ -1,6 +1,6 @@
 import AdapterKit
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 import Testing
 
 @Suite struct RelationTests {

@@ -1,6 +1,6 @@
 import AdapterKit
+import RecordStorage
 import SQLiteStore
-import SyncEngine
 import Testing
 
 /// A window's groups are sought one by one where they are named and an index leads to them, and numbered otherwise.

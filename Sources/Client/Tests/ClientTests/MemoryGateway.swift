@@ -1,6 +1,7 @@
 import AdapterKit
 import Client
 import MemoryStore
+import RecordStorage
 import SyncEngine
 import SyncMessages
 import Synchronization

@@ -1,6 +1,6 @@
 import AdapterKit
 import HTTPTypes
-import SyncEngine
+import RecordStorage
 import ValueTree
 
 /// `POST /admin/v1/adapters/{adapter}/import`: loads a file of records through the adapter's operation `import`, all of

@@ -2,6 +2,7 @@ import AdapterKit
 import HTTPTypes
 import Identity
 import NIOCore
+import RecordStorage
 import SyncEngine
 import ValueTree
 

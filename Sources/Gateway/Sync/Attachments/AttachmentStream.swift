@@ -1,6 +1,6 @@
 import AdapterKit
 import NIOCore
-import SyncEngine
+import RecordStorage
 import Synchronization
 
 /// A range of an attachment's bytes, read as the peer takes them.

@@ -1,4 +1,5 @@
 import NIOCore
+import RecordStorage
 import SyncEngine
 
 /// Answers many streams after one commit: what several ask alike is read, decided and written once.

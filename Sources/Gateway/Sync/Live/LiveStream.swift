@@ -1,5 +1,6 @@
 import AdapterKit
 import NIOCore
+import RecordStorage
 import SyncEngine
 import SyncMessages
 import Synchronization

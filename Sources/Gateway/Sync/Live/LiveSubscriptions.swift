@@ -1,4 +1,5 @@
 import AdapterKit
+import RecordStorage
 import SyncEngine
 
 /// Which live streams there are, which of them wait, and whom to wake: the state machine behind ``LiveBroadcaster``. Does

@@ -1,6 +1,7 @@
 import AdapterKit
 import HTTPTypes
 import NIOCore
+import RecordStorage
 import SyncEngine
 import SyncMessages
 import ValueTree

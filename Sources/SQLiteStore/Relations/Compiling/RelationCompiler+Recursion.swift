@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 
 /// A recursion while its step is compiled: what its rows are called, and of which kinds they are.
 struct OpenRecursion {

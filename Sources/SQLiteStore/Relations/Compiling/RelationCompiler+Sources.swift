@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 
 // Where rows come from.
 extension RelationCompiler {

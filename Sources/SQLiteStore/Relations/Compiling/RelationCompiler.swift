@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 
 /// From a relation to one `SELECT` with bound parameters.
 ///

@@ -1,7 +1,7 @@
 import AdapterKit
 import MemoryStore
+import RecordStorage
 import StoreConformance
-import SyncEngine
 import Testing
 
 @Suite struct MemoryStoreTests {

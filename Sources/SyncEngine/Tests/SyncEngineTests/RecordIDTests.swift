@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 import Testing
 
 @Test func `random ids are UUIDs of version 4, each another one`() throws {

@@ -1,6 +1,6 @@
 import AdapterKit
+import RecordStorage
 import SyncDevice
-import SyncEngine
 import SyncMessages
 
 extension Simulation {

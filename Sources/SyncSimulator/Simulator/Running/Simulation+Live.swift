@@ -1,4 +1,5 @@
 import AdapterKit
+import RecordStorage
 import SyncDevice
 import SyncEngine
 import SyncMessages

@@ -1,6 +1,6 @@
 import AdapterKit
+import RecordStorage
 import SyncDevice
-import SyncEngine
 
 extension Simulation {
     /// One thing that somebody does, or that befalls somebody.

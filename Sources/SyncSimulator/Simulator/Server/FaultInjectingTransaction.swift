@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 
 /// A moment of the store that keeps its promises, or not: what ``Sabotage`` breaks on the server's side.
 class FaultInjectingSnapshot: StoreSnapshot {

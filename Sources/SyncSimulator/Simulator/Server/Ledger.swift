@@ -1,7 +1,7 @@
 import AdapterKit
 import MemoryStore
+import RecordStorage
 import SyncDevice
-import SyncEngine
 
 /// Every change that became durable, seen from outside: what the invariants are checked against.
 struct Ledger {

@@ -1,3 +1,4 @@
+import RecordStorage
 import SyncEngine
 
 /// Finds accidents, not forgeries: there are no forgers in a run.

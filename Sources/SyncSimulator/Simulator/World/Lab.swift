@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 
 /// The adapter of a run: a collection for each conflict policy and for each way to see a row.
 enum Lab {

@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 
 /// A transaction in which storing certain records fails.
 struct FailingTransaction: StoreTransaction {

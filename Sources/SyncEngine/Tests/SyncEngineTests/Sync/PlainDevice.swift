@@ -1,5 +1,5 @@
 import AdapterKit
-import SyncEngine
+import RecordStorage
 import SyncMessages
 
 /// The least that a device must do: apply pages, compare checksums.

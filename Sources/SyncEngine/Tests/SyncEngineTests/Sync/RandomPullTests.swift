@@ -1,5 +1,6 @@
 import AdapterKit
 import MemoryStore
+import RecordStorage
 import SyncEngine
 import SyncMessages
 import Testing

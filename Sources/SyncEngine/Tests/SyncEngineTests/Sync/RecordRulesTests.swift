@@ -1,6 +1,6 @@
 import AdapterKit
 import MemoryStore
-import SyncEngine
+import RecordStorage
 import SyncMessages
 import Testing
 

@@ -1,0 +1,112 @@
+import AdapterKit
+
+/// One adapter's view of a store: with the adapter's own authority, or as a principal whom its row rules bind.
+///
+/// The only place where row rules become conditions, for reads, queries, counts and writes alike. Entities of other
+/// adapters are out of reach.
+public struct AdapterRecords: RecordStore {
+    private let store: any Store
+    private let declaration: AdapterDeclaration
+    /// Nil: the adapter itself.
+    private let principal: Principal?
+    private let attachments: (any AttachmentAuthorization)?
+
+    /// All of the adapter's records; what it creates is the system's.
+    public init(store: any Store, declaration: AdapterDeclaration) {
+        self.store = store
+        self.declaration = declaration
+        self.principal = nil
+        attachments = nil
+    }
+
+    /// The adapter's records as far as `principal` may see and change them. `attachments` decides which attachments its
+    /// changes may name; nil: any.
+    public init(
+        store: any Store, declaration: AdapterDeclaration, principal: Principal,
+        attachments: (any AttachmentAuthorization)? = nil
+    ) {
+        self.store = store
+        self.declaration = declaration
+        self.principal = principal
+        self.attachments = attachments
+    }
+
+    public func record(_ id: RecordID, in entity: EntityName) async throws -> Record? {
+        let scope = try readable(entity)
+        return try await store.record(id, in: scope.collection, visible: scope.visible)
+    }
+
+    public func query(_ query: Query, in entity: EntityName) async throws -> RecordPage {
+        let scope = try readable(entity)
+        try query.checkSize()
+        var narrowed = query
+        narrowed.filter = try scope.narrowing(query.filter)
+        return try await store.query(narrowed, in: scope.collection)
+    }
+
+    /// A page that ends early where its records would be larger than `bytes` (``Record/writtenSize``).
+    public func query(_ query: Query, in entity: EntityName, atMost bytes: Int) async throws -> RecordPage {
+        let scope = try readable(entity)
+        try query.checkSize()
+        var narrowed = query
+        narrowed.filter = try scope.narrowing(query.filter)
+        return try await store.query(narrowed, in: scope.collection, atMost: bytes)
+    }
+
+    public func count(_ filter: Filter?, in entity: EntityName) async throws -> Int {
+        let scope = try readable(entity)
+        return try await store.count(try scope.narrowing(filter), in: scope.collection)
+    }
+
+    public func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
+        let steps = try changes.map { try scope(of: $0.entity).step($0) }
+        if let attachments { try await attachments.check(changes, of: declaration) }
+        guard let principal, declaration.rules != nil else {
+            return try await store.write(WriteTransaction(steps, author: (principal ?? .system).name))
+        }
+        let (declaration, epoch) = (declaration, store.epoch)
+        return try await store.transact(weight: steps.count) {
+            try BoundWrite(declaration: declaration, principal: principal, epoch: epoch, transaction: $0).apply(steps)
+        }
+    }
+
+    public func withReadSnapshot<Result: Sendable>(
+        _ body: @escaping @Sendable (any RecordSnapshot) throws -> Result
+    ) async throws -> Result {
+        let (declaration, principal, epoch) = (declaration, principal, store.epoch)
+        return try await store.withReadSnapshot {
+            try body(AdapterSnapshot(snapshot: $0, declaration: declaration, principal: principal, epoch: epoch))
+        }
+    }
+
+    public func pieces(
+        within time: Duration, _ body: @escaping @Sendable (any RecordSnapshot, any PieceOutput) throws -> Void
+    ) async throws -> any MountResponseBody {
+        let (declaration, principal, epoch) = (declaration, principal, store.epoch)
+        return try await store.pieces(within: time) {
+            try body(AdapterSnapshot(snapshot: $0, declaration: declaration, principal: principal, epoch: epoch), $1)
+        }
+    }
+
+    private func scope(of entity: EntityName) throws(PorticoError) -> EntityScope {
+        try EntityScope(entity, of: declaration, for: principal)
+    }
+
+    private func readable(_ entity: EntityName) throws(PorticoError) -> EntityScope {
+        try EntityScope(reading: entity, of: declaration, for: principal)
+    }
+}
+
+extension Query {
+    /// Throws `request.limitExceeded` for a page beyond ``maximumLimit``.
+    public func checkSize() throws(PorticoError) {
+        guard limit <= Self.maximumLimit else {
+            throw PorticoError(
+                .requestLimitExceeded, "A page has at most \(Self.maximumLimit) records.", target: "limit")
+        }
+        guard limit >= 0 else { throw PorticoError(.requestInvalid, "A limit is not negative.", target: "limit") }
+        if case .offset(let rows) = start, rows < 0 {
+            throw PorticoError(.requestInvalid, "An offset is not negative.", target: "offset")
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import AdapterKit
+
+/// Reads from the log what has become of an adapter's records, as far as somebody may know.
+///
+/// A record is told of where the asker sees it, or saw it in some state since the mark: whoever read page by page may
+/// have been told of each of them.
+struct ChangeFeedReader {
+    /// Log entries that are looked at for one page, whomever they concern.
+    private static let scan = 20_000
+    /// And read at once.
+    private static let batch = 1_000
+
+    let mark: ChangeCursor
+    private let snapshot: any StoreSnapshot
+    private let scopes: [CollectionID: ChangeFeedScope]
+    private let history: RowHistory
+    private let memberships: Memberships
+
+    init(
+        _ names: [EntityName], of declaration: AdapterDeclaration, for principal: Principal?, epoch: Epoch,
+        at snapshot: any StoreSnapshot
+    ) throws(PorticoError) {
+        var digest = Mixer()
+        digest.add(principal?.id ?? "")
+        var scopes: [CollectionID: ChangeFeedScope] = [:]
+        for name in names.sorted() {
+            let scope = try ChangeFeedScope(name, of: declaration, for: principal)
+            scopes[scope.id] = scope
+            digest.add(scope)
+        }
+        self.scopes = scopes
+        self.snapshot = snapshot
+        history = RowHistory(snapshot: snapshot)
+        memberships = Memberships(history)
+        mark = ChangeCursor(history: epoch.text, position: snapshot.position, sight: digest.value)
+    }
+
+    /// Throws `sync.fetchAgain`.
+    func page(since old: ChangeCursor, limit: Int) throws -> ChangedRecordPage {
+        guard old.history == mark.history, old.sight == mark.sight else { throw Self.unknown }
+        guard old.position <= mark.position else { throw Self.unknown }
+        let touched = try touched(since: old.position, limit: limit)
+        try checkGroups(touched, since: old.position)
+        let records = try touched.rows.compactMap { try news($0, since: old.position) }
+        let end = ChangeCursor(history: mark.history, position: touched.end, sight: mark.sight)
+        return ChangedRecordPage(records: records, mark: end, isComplete: touched.end == mark.position)
+    }
+
+    private struct Row: Hashable {
+        let collection: CollectionID
+        let id: RecordID
+    }
+
+    private struct Touched {
+        var rows: [Row] = []
+        var groups: [Row] = []
+        var end: Revision
+    }
+
+    /// What the log names after a position, each once, up to where it was read.
+    private func touched(since position: Revision, limit: Int) throws -> Touched {
+        var touched = Touched(end: position)
+        var seen: Set<Row> = []
+        var scanned = 0
+        let groups = Set(scopes.values.flatMap(\.groupCollections))
+        while touched.end < snapshot.position, scanned < Self.scan {
+            let entries = try snapshot.changes(after: touched.end, limit: Self.batch)
+            for entry in entries {
+                let row = Row(collection: entry.collection, id: entry.id)
+                if scopes[row.collection] != nil || groups.contains(row.collection), seen.insert(row).inserted {
+                    if groups.contains(row.collection) { touched.groups.append(row) }
+                    if scopes[row.collection] != nil {
+                        guard touched.rows.count < limit else { return touched }
+                        touched.rows.append(row)
+                    }
+                }
+                touched.end = entry.position
+            }
+            scanned += entries.count
+            if entries.count < Self.batch { touched.end = snapshot.position }
+        }
+        return touched
+    }
+
+    /// Nil for a record that the asker does not see and did not since then.
+    private func news(_ row: Row, since position: Revision) throws -> ChangedRecord? {
+        guard let scope = scopes[row.collection] else { return nil }
+        let (record, stretches) = try history.trace(row.id, in: row.collection, since: position)
+        let seen = try stretches.filter { try scope.holds($0.state, at: $0.until, in: memberships) }
+        guard !seen.isEmpty else { return nil }
+        let isSeen = try scope.holds(stretches.first?.state, at: snapshot.position, in: memberships)
+        return ChangedRecord(
+            entity: row.collection.entity, id: row.id, state: isSeen ? .seen : record == nil ? .deleted : .hidden,
+            states: seen.compactMap { $0.state.map { scope.history(of: $0.values) } })
+    }
+
+    /// Rows that did not change, but whose group took the asker in or put it out, are not found by the log: who asks has
+    /// to read again.
+    private func checkGroups(_ touched: Touched, since position: Revision) throws {
+        for row in touched.groups {
+            for scope in scopes.values {
+                for group in scope.groups where CollectionID(scope.id.adapter, group.entity) == row.collection {
+                    guard let principal = scope.principal else { continue }
+                    let was = try memberships.contains(
+                        principal, in: row.id, of: row.collection, group.members, at: position)
+                    let isNow = try memberships.contains(
+                        principal, in: row.id, of: row.collection, group.members, at: snapshot.position)
+                    if was != isNow { throw Self.moved }
+                }
+            }
+        }
+    }
+
+    private static let unknown = PorticoError(
+        .fetchAgain, "What has changed since then is not known. Fetch everything again.")
+    private static let moved = PorticoError(
+        .fetchAgain, "You see other records than before. Fetch everything again.")
+}

@@ -1,0 +1,80 @@
+import AdapterKit
+
+/// The rows of one entity that somebody may reach, as conditions.
+package struct EntityScope {
+    package let collection: CollectionID
+    /// Nil: every row.
+    package let visible: Filter?
+    private let writable: Filter?
+    package let entity: Entity
+    private let declaration: AdapterDeclaration
+    private let principal: Principal?
+
+    package init(_ name: EntityName, of declaration: AdapterDeclaration, for principal: Principal?) throws(PorticoError)
+    {
+        guard let entity = declaration.entity(name) else {
+            throw PorticoError(.routeNotFound, "\(declaration.title) has no \(name).", target: name.text)
+        }
+        self.entity = entity
+        self.declaration = declaration
+        self.principal = principal
+        collection = CollectionID(declaration.name, name)
+        visible = principal.flatMap { entity.rows.read.filter(for: $0) }
+        writable = principal.flatMap { entity.rows.write.filter(for: $0) }
+    }
+
+    /// For who reads. Throws `auth.required` or `access.denied` where the entity is not for such readers.
+    init(
+        reading name: EntityName, of declaration: AdapterDeclaration, for principal: Principal?
+    ) throws(PorticoError) {
+        try self.init(name, of: declaration, for: principal)
+        guard let principal, let readers = entity.readers else { return }
+        switch readers.verdict(for: principal, effect: .reads) {
+        case .allowed: return
+        case .needsLogin: throw PorticoError(.loginRequired, "Reading \(name) needs a login.")
+        case .denied: throw PorticoError(.accessDenied, "You may not read \(name).")
+        }
+    }
+
+    /// What the caller asks for, within what it may see.
+    func narrowing(_ filter: Filter?) throws(PorticoError) -> Filter? {
+        guard let principal, let filter else { return .both(visible, filter) }
+        return .both(visible, try hidden(in: filter, from: principal))
+    }
+
+    package func step(_ change: RecordChange) throws(PorticoError) -> WriteTransaction.Step {
+        try checkWriter()
+        return WriteTransaction.Step(
+            adapter: declaration.name, change: change, visible: visible, writableBefore: writable,
+            writableAfter: writable, isForCaller: principal != nil)
+    }
+
+    private func checkWriter() throws(PorticoError) {
+        guard let principal, let writers = entity.writers else { return }
+        switch writers.verdict(for: principal, effect: .writes) {
+        case .allowed: return
+        case .needsLogin: throw PorticoError(.loginRequired, "Changing \(entity.name) needs a login.")
+        case .denied: throw PorticoError(.accessDenied, "You may not change \(entity.name).")
+        }
+    }
+
+    /// A filter over related records must not tell anything about those that the caller may not see: their own row
+    /// rules are added wherever the filter goes from one entity to another.
+    private func hidden(in filter: Filter, from principal: Principal) throws(PorticoError) -> Filter {
+        switch filter {
+        case .related(let field, let name, let inner):
+            let other = try EntityScope(reading: name, of: declaration, for: principal)
+            return .related(field, name, try other.narrowing(inner) ?? .always)
+        case .all(let parts): return .all(try hidden(in: parts, from: principal))
+        case .any(let parts): return .any(try hidden(in: parts, from: principal))
+        case .not(let part): return .not(try hidden(in: part, from: principal))
+        default: return filter
+        }
+    }
+
+    private func hidden(in parts: [Filter], from principal: Principal) throws(PorticoError) -> [Filter] {
+        var result: [Filter] = []
+        for part in parts { result.append(try hidden(in: part, from: principal)) }
+        return result
+    }
+}

@@ -1,0 +1,114 @@
+import AdapterKit
+import RecordStorage
+
+extension StoreConformance {
+    static let recordCases = [
+        ConformanceCase("a record is read as it was written, every kind of value exactly") { store in
+            let fields = everything
+            let written = try await store.own.create(fields, in: "items")
+            let read = try await store.own.record(written.id, in: "items")
+            try expectEqual(read, written, "what was read")
+            for entry in fields { try expectEqual(read?.fields[entry.key], entry.value, "field \(entry.key)") }
+        },
+        ConformanceCase("fields come in declared order, those without a value as null") { store in
+            let record = try await store.own.create(["name": "a"], in: "items")
+            try expectEqual(record.fields.keys, Samples.items.fields.map(\.name.text), "keys")
+            try expectEqual(record["rank"], .null, "a field left out")
+            try expectEqual(record["active"], false, "a field with a default")
+        },
+        ConformanceCase("an update changes the named fields only") { store in
+            let record = try await store.own.create(["name": "a", "rank": 1, "note": "n"], in: "items")
+            let changed = try await store.own.update(record.id, ["rank": 2, "note": .null], in: "items")
+            try expectEqual(changed["rank"], 2, "the named field")
+            try expectEqual(changed["note"], .null, "the field set to null")
+            try expectEqual(changed["name"], "a", "the other field")
+            try expect(changed.revision > record.revision, "the revision grows")
+            try expectEqual(try await store.own.record(record.id, in: "items"), changed, "what was read")
+        },
+        ConformanceCase("a replacement sets fields that it does not name to their default") { store in
+            let record = try await store.own.create(["name": "a", "rank": 1, "active": true], in: "items")
+            let change = RecordChange("items", .replace(record.id, ["name": "b"], orCreate: false))
+            let replaced = try await store.own.apply([change]).records[0]
+            try expectEqual(replaced?["rank"], .null, "a field not named")
+            try expectEqual(replaced?["active"], false, "a field with a default")
+            try expectEqual(replaced?["created"], record["created"], "when it was created")
+        },
+        ConformanceCase("a deleted record is gone, and its id can be used again") { store in
+            let record = try await store.own.create(["id": "x", "name": "a", "tags": ["t"]], in: "items")
+            try await store.own.delete(record.id, in: "items")
+            try expectEqual(try await store.own.record("x", in: "items"), nil, "what is left")
+            let again = try await store.own.create(["id": "x", "name": "b"], in: "items")
+            try expect(again.revision > record.revision, "the new revision is larger")
+            let tagged = try await store.own.count(.listContains("tags", "t"), in: "items")
+            try expectEqual(tagged, 0, "rows found by the old record's list")
+        },
+        ConformanceCase("changing or deleting what is not there is record.notFound") { store in
+            try await expectError(.recordNotFound, "an update") { try await store.own.update("x", [:], in: "items") }
+            try await expectError(.recordNotFound, "a deletion") { try await store.own.delete("x", in: "items") }
+            try await expectError(.recordNotFound, "no number") { try await store.own.delete("x", in: "tickets") }
+        },
+        ConformanceCase("an id that is taken is record.exists") { store in
+            try await store.own.create(["id": "x", "name": "a"], in: "items")
+            try await expectError(.recordExists, "the same id") {
+                try await store.own.create(["id": "x", "name": "b"], in: "items")
+            }
+        },
+        ConformanceCase("a value that must be unique is record.exists, null aside") { store in
+            try await store.own.create(["code": "a", "value": 1], in: "tickets")
+            let error = try await expectError(.recordExists, "the same code") {
+                try await store.own.create(["code": "a", "value": 2], in: "tickets")
+            }
+            try expectEqual(error.target, "code", "what the error names")
+            for _ in 0..<2 { try await store.own.create(["value": 3], in: "tickets") }
+        },
+        ConformanceCase("integer keys are counted, and none is given twice") { store in
+            let first = try await store.own.create(["value": 1], in: "tickets")
+            let second = try await store.own.create(["value": 1], in: "tickets")
+            try await store.own.delete(second.id, in: "tickets")
+            let third = try await store.own.create(["value": 1], in: "tickets")
+            try expect(
+                third["number"].int64Value! > second["number"].int64Value!, "the deleted number is not used again")
+            try expectEqual(first.id.text, "\(first["number"].int64Value!)", "the id")
+            try expectEqual(try await store.own.record(first.id, in: "tickets"), first, "what was read")
+            for id: RecordID in ["01", "+1", "1.0", "one"] {
+                try expectEqual(try await store.own.record(id, in: "tickets"), nil, "no number's text")
+            }
+        },
+        ConformanceCase("what does not fit the declaration is refused with the field's name") { store in
+            let wrong: [(WireDictionary, String)] = [
+                (["name": 1], "name"), ([:], "name"), (["name": "a", "rank": "1"], "rank"),
+                (["name": "a", "tags": ["x", 1]], "tags[1]"), (["name": "a", "other": 1], "other"),
+                (["name": "a", "ratio": .double(.nan)], "ratio"), (["name": .null], "name"),
+            ]
+            for (fields, target) in wrong {
+                let error = try await expectError(.requestInvalid, target) {
+                    try await store.own.create(fields, in: "items")
+                }
+                try expectEqual(error.target, target, "what the error names")
+            }
+            try expectEqual(try await store.own.count(nil, in: "items"), 0, "records")
+        },
+        ConformanceCase("entities that are not declared are out of reach") { store in
+            try await expectError(.routeNotFound, "another entity") {
+                _ = try await store.own.record("x", in: "others")
+            }
+        },
+    ]
+
+    /// A value of every kind, at the ends of what they hold.
+    static var everything: WireDictionary {
+        [
+            "id": "ключ/1", "name": "Ünïcode \r\n\t é \u{1F600}", "note": "", "rank": .int64(.min),
+            "ratio": .double(.leastNonzeroMagnitude),
+            "price": .decimal(WireDecimal("-0.10000000000000000000000000000000000001")!),
+            "active": true, "at": .date(WireDate(secondsSinceReferenceDate: 1.0 / 3)), "bytes": .data([0, 255, 0]),
+            "tags": ["b", "a", "b", ""], "marks": [.int64(.max), 0], "group": "g",
+            "extra": [
+                "nested": [1, ["none": .null], .data([]), .uint64(.max), .double(-0.0)],
+                "d": .decimal(WireDecimal("1e400")!),
+                "at": .date(WireDate(secondsSinceReferenceDate: 0.1)),
+            ],
+            "serial": "s",
+        ]
+    }
+}
