@@ -69,7 +69,7 @@ soak: need-build need-test simulate kills ## long fault tests: half an hour of m
 	@PORTICO_KILLS=100 PORTICO_SOAK=$(SOAK_SECONDS) .ci/test-end-to-end test_crash test_soak
 
 # SEEDS of 200 operations each, in JOBS processes; a failing one is shown by --seed. After SIMULATE_SECONDS no further seed
-# is begun, and how many there were is told.
+# is begun; the number of seeds is printed.
 SEEDS ?= 100000
 SIMULATE_SECONDS ?= 3600
 simulate: need-build ## SEEDS runs of devices, network and server with faults of every kind: no promise may break

@@ -17,10 +17,16 @@ let package = Package(
         .library(name: "AdapterTesting", targets: ["AdapterTesting"])
     ],
     dependencies: [
-        .package(path: "../AdapterKit")
+        .package(path: "../AdapterKit"),
+        .package(path: "../SyncEngine"),
     ],
     targets: [
-        .target(name: "AdapterTesting", dependencies: [adapterKit], path: "AdapterTesting", swiftSettings: strict),
+        .target(
+            name: "AdapterTesting",
+            dependencies: [
+                adapterKit, .product(name: "RecordEvaluation", package: "SyncEngine"),
+                .product(name: "RecordStorage", package: "SyncEngine"),
+            ], path: "AdapterTesting", swiftSettings: strict),
         .testTarget(
             name: "AdapterTestingTests", dependencies: ["AdapterTesting", adapterKit],
             path: "Tests/AdapterTestingTests", swiftSettings: strict),

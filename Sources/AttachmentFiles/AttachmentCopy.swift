@@ -1,4 +1,5 @@
 import AdapterKit
+import Crypto
 import DurableFiles
 import Foundation
 import RecordStorage
@@ -12,7 +13,7 @@ struct AttachmentCopy {
     }
 
     /// Checks what it copies while it does: bytes that are something else are told and left out. So is a file that
-    /// somebody removed meanwhile.
+    /// a caller removed meanwhile.
     func run(_ found: [AttachmentLayout.Found]) throws -> AttachmentCopies {
         var copies = AttachmentCopies()
         try directory.makeDirectory()
@@ -73,5 +74,79 @@ struct AttachmentCopy {
             return false
         }
         return true
+    }
+}
+
+/// Brings a backup's attachments back, in two steps as the store's are: they are copied beside those that are there and
+/// checked at once, and join them when the gateway starts next. Nothing is replaced: equal names are equal bytes.
+public struct AttachmentRestore {
+    private let directory: URL
+    private let prepared: URL
+
+    /// `directory`: where ``AttachmentFiles`` keeps them.
+    public init(into directory: URL) {
+        self.directory = directory
+        prepared = directory.appending(path: "restored")
+    }
+
+    /// A backup without attachments is one of a store that had none. Throws ``PorticoError``, for one that is damaged
+    /// unless the backup's reader tolerates that.
+    public func prepare(from backup: BackupFolder) throws -> AttachmentCopies {
+        try asStoreErrors {
+            try directory.makeDirectory()
+            let unfinished = directory.appending(path: "restoring")
+            try? FileManager.default.removeItem(at: unfinished)
+            let copies = try AttachmentCopy(into: unfinished).run(backup)
+            try cancel()
+            try DurableFiles.move(unfinished.path, to: prepared.path)
+            return copies
+        }
+    }
+
+    /// Takes back what was prepared.
+    public func cancel() throws {
+        guard FileManager.default.fileExists(atPath: prepared.path) else { return }
+        try FileManager.default.removeItem(at: prepared)
+    }
+
+    /// Can be broken off anywhere and called again. They are in use from now on, however old they are.
+    func finish() throws {
+        let layout = AttachmentLayout(directory)
+        for found in AttachmentLayout(complete: prepared).complete() {
+            let place = layout.place(of: found.digest)
+            try place.deletingLastPathComponent().makeDirectory()
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(), .posixPermissions: 0o600], ofItemAtPath: found.place.path)
+            try DurableFiles.move(found.place.path, to: place.path)
+        }
+        try? FileManager.default.removeItem(at: prepared)
+    }
+}
+
+/// SHA-256 of a file's bytes, which are read piece by piece.
+enum FileDigest {
+    private static let piece = 256 << 10
+
+    static func of(_ place: URL) throws -> String { try read(place) { _ in } }
+
+    /// Copies the file meanwhile; durable.
+    static func copying(_ place: URL, to copy: URL) throws -> String {
+        _ = FileManager.default.createFile(atPath: copy.path, contents: nil, attributes: [.posixPermissions: 0o600])
+        let target = try FileHandle(forWritingTo: copy)
+        defer { try? target.close() }
+        let digest = try read(place) { try target.write(contentsOf: $0) }
+        try target.synchronize()
+        return digest
+    }
+
+    private static func read(_ place: URL, _ take: (Data) throws -> Void) throws -> String {
+        let file = try FileHandle(forReadingFrom: place)
+        defer { try? file.close() }
+        var hash = SHA256()
+        while let piece = try file.read(upToCount: piece), !piece.isEmpty {
+            hash.update(data: piece)
+            try take(piece)
+        }
+        return Hexadecimal.text(hash.finalize())
     }
 }

@@ -3,18 +3,18 @@ import Foundation
 import RecordStorage
 
 /// Attachments as files: `complete/ab/abcd…`, `partial/OWNER-abcd…` while they are uploaded, and `uploaders/ab/abcd…/OWNER`
-/// for whoever has uploaded the whole. A backup leaves the last out: who has not named an upload yet uploads again.
+/// for the caller that has uploaded the whole. A backup leaves the last out: who has not named an upload yet uploads again.
 ///
 /// A file gets its final name only when its bytes are on the disk and are what the name says, so a crash leaves a partial
 /// upload, which goes on, and never a wrong attachment. A file's time of modification is when it was last in use. What
-/// changes files waits for its turn on a thread of its own: nobody who serves others waits for the disk.
+/// changes files waits for its turn on a thread of its own: no caller who serves others waits for the disk.
 public final class AttachmentFiles: AttachmentStore {
     /// In the data directory.
     public static let folderName = "attachments"
 
     let layout: AttachmentLayout
     let limits: AttachmentLimits
-    let turns: AttachmentTurns
+    let turns: AttachmentWorkQueue
 
     /// Takes in what a restore has laid beside it.
     public init(in directory: URL, limits: AttachmentLimits, clock: any WallClock) throws {
@@ -22,7 +22,7 @@ public final class AttachmentFiles: AttachmentStore {
         self.limits = limits
         try layout.make()
         try AttachmentRestore(into: directory).finish()
-        turns = AttachmentTurns(layout, clock)
+        turns = AttachmentWorkQueue(layout, clock)
     }
 
     /// Whether the folders are those that there were at the start.
@@ -122,5 +122,64 @@ public struct AttachmentLimits: Sendable, Equatable {
         self.total = total
         self.uploads = uploads
         self.uploadsPerPrincipal = uploadsPerPrincipal
+    }
+}
+
+extension AttachmentFiles {
+    public func unused(since instant: WireDate) async throws -> Set<AttachmentDigest> {
+        let (layout, latest) = (layout, Date(instant))
+        return try await turns.take { _ in Set(layout.complete().filter { $0.used < latest }.map(\.digest)) }
+    }
+
+    public func keep(_ digests: Set<AttachmentDigest>) async throws {
+        let places = digests.map(layout.place(of:))
+        try await turns.take { turn in
+            for place in places where place.fileSize != nil { try turn.touch(place) }
+        }
+    }
+
+    public func remove(
+        _ digests: Set<AttachmentDigest>, unusedSince instant: WireDate
+    ) async throws -> AttachmentRemoval {
+        let (layout, latest) = (layout, Date(instant))
+        return try await turns.take { turn in
+            var removal = AttachmentRemoval()
+            guard turn.holds == 0 else { return removal }
+            for found in layout.complete() where digests.contains(found.digest) && found.used < latest {
+                try turn.remove(found)
+                try? FileManager.default.removeItem(at: layout.marks(of: found.digest))
+                removal.attachments += 1
+                removal.bytes += found.size
+            }
+            for found in layout.partial() where found.used < latest {
+                try turn.remove(found)
+                removal.uploads += 1
+                removal.bytes += found.size
+            }
+            return removal
+        }
+    }
+
+    public func withoutRemoval<Result: Sendable>(
+        _ body: @Sendable () async throws -> Result
+    ) async throws -> Result {
+        try await turns.take { $0.holds += 1 }
+        let result: Swift.Result<Result, any Error>
+        do { result = .success(try await body()) } catch { result = .failure(error) }
+        try await turns.take { $0.holds -= 1 }
+        return try result.get()
+    }
+}
+
+extension AttachmentWork {
+    fileprivate mutating func remove(_ found: AttachmentLayout.Found) throws {
+        try FileManager.default.removeItem(at: found.place)
+        forgetCount()
+    }
+}
+
+extension Date {
+    fileprivate init(_ instant: WireDate) {
+        self.init(timeIntervalSinceReferenceDate: instant.secondsSinceReferenceDate)
     }
 }

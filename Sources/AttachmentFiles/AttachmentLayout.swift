@@ -92,7 +92,7 @@ struct AttachmentLayout: Sendable {
 
     private func found(_ digest: AttachmentDigest, at place: URL) -> Found? {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: place.path),
-            // A link is nobody's attachment.
+            // A link is no caller's attachment.
             attributes[.type] as? FileAttributeType == .typeRegular,
             let size = attributes[.size] as? NSNumber, let used = attributes[.modificationDate] as? Date
         else { return nil }

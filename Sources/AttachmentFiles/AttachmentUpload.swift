@@ -53,7 +53,7 @@ struct AttachmentUpload {
             try makeFolder(of: goal)
             try DurableFiles.move(place.path, to: goal.path)
         } else {
-            // Somebody else's upload of the same bytes: one copy is enough, and it is in use now.
+            // Another caller's upload of the same bytes: one copy is enough, and it is in use now.
             try FileManager.default.setAttributes([.modificationDate: now], ofItemAtPath: goal.path)
             try FileManager.default.removeItem(at: place)
         }

@@ -46,7 +46,7 @@ private final class ScratchDirectoryFile: ScratchFile {
         try Self.translating { try writing.withLock { try $0.write(contentsOf: Data(bytes)) } }
     }
 
-    func pieces() throws -> any MountResponseBody {
+    func contents() throws -> any ByteStream {
         try Self.translating { FilePieces(try FileHandle(forReadingFrom: place)) }
     }
 
@@ -61,10 +61,10 @@ private final class ScratchDirectoryFile: ScratchFile {
     }
 }
 
-private final class FilePieces: MountResponseBody {
+private final class FilePieces: ByteStream {
     private static let size = 64 << 10
 
-    /// Nil once nobody asks any more.
+    /// Nil once no caller asks any more.
     private let file: Mutex<FileHandle?>
 
     init(_ file: sending FileHandle) {
@@ -80,7 +80,7 @@ private final class FilePieces: MountResponseBody {
         }
     }
 
-    func end() {
+    func cancel() {
         file.withLock { file in
             try? file?.close()
             file = nil

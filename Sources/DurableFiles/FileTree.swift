@@ -6,7 +6,7 @@ import AdapterKit
     import Darwin
 #endif
 
-/// The regular files below a directory, read without following links: whatever somebody puts there, nothing outside is
+/// The regular files below a directory, read without following links: whatever a caller puts there, nothing outside is
 /// read, and no device or named pipe is opened.
 final class FileTree: Sendable {
     /// How deep folders lie, and how many files there are, at most.

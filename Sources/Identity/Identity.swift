@@ -24,7 +24,7 @@ public final class Identity: Sendable {
     /// What operators do.
     public let administration: Administration
     /// Whom adapters can name.
-    public let accounts: any AccountList
+    public let accounts: any AccountLookup
 
     /// To be installed in the store before ``init(store:configuration:clock:randomness:providers:log:)``.
     public static func collections() -> [CollectionDeclaration] {

@@ -34,7 +34,8 @@ public final class SQLiteStore: BackupStore {
             (self.health, self.marker) = (health, marker)
             let restore = StoreRestore(path: settings.path)
             try restore.finish { try marker.remove() }
-            let arrival = StoreArrival(path: settings.path, marker: try marker.read(), companions: settings.companions)
+            let arrival = StoreFilesState(
+                path: settings.path, marker: try marker.read(), companions: settings.companions)
             let doubt = arrival.doubt()
             if let doubt, !settings.acceptsFiles { throw doubt }
             try arrival.setAside(as: restore.replaced)
@@ -84,7 +85,7 @@ public final class SQLiteStore: BackupStore {
         readers.close()
         let closed = StoreMarker.Content(epoch: epoch, use: .closed)
         let isInPlace = (try? health.checkPlaces()) != nil
-        // Before the log file goes: whoever finds none must find this.
+        // Before the log file goes: the caller that finds none must find this.
         await writer.close { if isInPlace { try? self.marker.write(closed) } }
         if isInPlace, !file.hasLog { try? marker.write(closed) }
         lock.release()
@@ -95,7 +96,7 @@ extension SQLiteStore {
     public func install(_ collections: [CollectionDeclaration]) async throws {
         let (positions, statistics, time) = (positions, statistics, clock.now())
         let result = try await writer.run { database in
-            let installer = Installer(database: database, position: positions.last, time: time)
+            let installer = SchemaInstaller(database: database, position: positions.last, time: time)
             let result = try installer.install(collections)
             positions.advance(to: result.position, adapters: result.touched)
             try statistics.begin(with: result.layouts, on: database)
@@ -151,9 +152,9 @@ extension SQLiteStore {
         return try await readers.read { try body(DatabaseSnapshot($0, catalogue, $1)) }
     }
 
-    public func pieces(
-        within time: Duration, _ body: @escaping @Sendable (any StoreSnapshot, any PieceOutput) throws -> Void
-    ) async throws -> any MountResponseBody {
+    public func streamSnapshot(
+        within time: Duration, _ body: @escaping @Sendable (any StoreSnapshot, any ChunkOutput) throws -> Void
+    ) async throws -> any ByteStream {
         let catalogue = try openCatalogue()
         return try await streams.start(within: time) { try body(DatabaseSnapshot($0, catalogue, $1), $1) }
     }
@@ -215,11 +216,11 @@ extension SQLiteStore {
             switch health.current {
             case nil, .damaged, .misplaced: break
             case .full, .failing:
-                try await writer.run { try StoreProbe(database: $0).run() }
+                try await writer.run { try WriteProbe(database: $0).run() }
                 health.recovered()
             }
         } catch {
-            // Whoever found it has noted it.
+            // The caller that found it has noted it.
         }
         return health.current
     }
@@ -268,4 +269,67 @@ extension SQLiteStore {
         while try execution.step() { steps.append(execution.row.text(3)) }
         return steps
     }
+}
+
+/// What a store is opened with.
+public struct SQLiteStoreSettings: Sendable {
+    /// The database file; its directory must be there. Three files lie beside it while it is open: `-wal`, `-shm` and
+    /// `.lock`.
+    public let path: String
+    /// How many connections read. A read holds one for its duration, on its caller's thread.
+    public let readers: Int
+    /// How many reads that turn out to take long may go on at once, with a connection and a thread each; at least two,
+    /// so that one caller never has all of them.
+    public let longReads: Int
+    /// How long one of them goes on while another caller waits who has none; then it throws `server.overloaded`.
+    public let longReadTurn: Duration
+    /// How many reads may go on at once while a caller takes what they find, with a connection and a thread each.
+    public let streams: Int
+    /// The file's largest size, in pages of 4 KiB; nil: what the disk holds. Beyond it writes throw `store.full`.
+    public let maximumPages: Int?
+    public let integrity: IntegrityCheck
+    /// The marker that tells which store was here; nil: beside the database file.
+    public var markerPath: String?
+    /// What else the data directory holds that a store was used with, such as attachments: beside it no empty store is
+    /// made without ``acceptsFiles``. Nil: nothing.
+    public var companions: String?
+    /// Whether the files are opened although they are not the store that was here: an empty one, another one, or one
+    /// without its log file. It gets a new epoch, so that devices start over.
+    public var acceptsFiles = false
+    /// What the test for lost writes turns off, to show that it finds them.
+    package var survivesPowerFailure = true
+    /// Instructions of SQLite's virtual machine, some milliseconds of them, after which a read is broken off and begun
+    /// again where it holds up no caller.
+    package var quickSteps: Int32 = 250_000
+    let queue: CommitQueueLimits
+    let clock: any WallClock
+    let ids: any RecordIDSource
+
+    public init(
+        path: String, readers: Int = max(2, ProcessInfo.processInfo.activeProcessorCount + 1), longReads: Int = 2,
+        longReadTurn: Duration = .seconds(10), streams: Int = 8,
+        maximumPages: Int? = nil,
+        integrity: IntegrityCheck = .whereLeftOpen, queue: CommitQueueLimits = CommitQueueLimits(),
+        clock: any WallClock,
+        ids: any RecordIDSource = RandomRecordIDs()
+    ) {
+        self.path = path
+        self.readers = readers
+        self.longReads = max(2, longReads)
+        self.longReadTurn = longReadTurn
+        self.streams = streams
+        self.maximumPages = maximumPages
+        self.integrity = integrity
+        self.queue = queue
+        self.clock = clock
+        self.ids = ids
+    }
+}
+
+/// When the whole file is read and checked before it is used.
+public enum IntegrityCheck: Sendable, Equatable {
+    /// Where the process that had it open last did not close it.
+    case whereLeftOpen
+    /// Each time: after a restore from a backup.
+    case always
 }

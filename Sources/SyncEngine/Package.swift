@@ -15,6 +15,7 @@ let package = Package(
         .library(name: "RecordStorage", targets: ["RecordStorage"]),
         .library(name: "SyncEngine", targets: ["SyncEngine"]),
         .library(name: "MemoryStore", targets: ["MemoryStore"]),
+        .library(name: "RecordEvaluation", targets: ["RecordEvaluation"]),
         .library(name: "StoreConformance", targets: ["StoreConformance"]),
         .library(name: "SyncMessages", targets: ["SyncMessages"]),
         .library(name: "SyncDevice", targets: ["SyncDevice"]),
@@ -28,6 +29,12 @@ let package = Package(
             dependencies: [.product(name: "AdapterKit", package: "AdapterKit")],
             path: "RecordStorage",
             swiftSettings: strict),
+        // What filters and queries mean, for stores in memory and as the reference of all others.
+        .target(
+            name: "RecordEvaluation",
+            dependencies: ["RecordStorage", .product(name: "AdapterKit", package: "AdapterKit")],
+            path: "RecordEvaluation",
+            swiftSettings: strict),
         .target(
             name: "SyncMessages",
             dependencies: [.product(name: "AdapterKit", package: "AdapterKit")],
@@ -40,7 +47,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "MemoryStore",
-            dependencies: ["RecordStorage", .product(name: "AdapterKit", package: "AdapterKit")],
+            dependencies: ["RecordStorage", "RecordEvaluation", .product(name: "AdapterKit", package: "AdapterKit")],
             path: "MemoryStore",
             swiftSettings: strict),
         // What an app links: the device's side, which knows values and messages alone.
@@ -51,7 +58,10 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "StoreConformance",
-            dependencies: ["RecordStorage", "MemoryStore", .product(name: "AdapterKit", package: "AdapterKit")],
+            dependencies: [
+                "RecordStorage", "RecordEvaluation",
+                .product(name: "AdapterKit", package: "AdapterKit"),
+            ],
             path: "StoreConformance",
             swiftSettings: strict),
         .testTarget(

@@ -120,12 +120,12 @@ extension HTTPUpstream {
         }
     }
 
-    private func head(_ headers: HTTPHeaders) throws -> UpstreamFields {
+    private func head(_ headers: HTTPHeaders) throws -> UpstreamHeaders {
         let bytes = headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
         guard bytes <= settings.limits.head else {
             throw UpstreamFailure(.answerTooLarge, of: name, detail: "\(bytes) bytes of header fields")
         }
-        return UpstreamFields(headers.map { (name: $0.name, value: $0.value) })
+        return UpstreamHeaders(headers.map { (name: $0.name, value: $0.value) })
     }
 
     /// Leaves off at the first byte too many; that ends the connection.

@@ -46,6 +46,8 @@ REFUSED_WORDS = {
     r"news": "changes",
     r"whoever|whomever": "the caller, the client",
     r"some(?:body|one)(?:'s)?": "the caller, another account",
+    r"(?:every|any|no)body(?:'s)?": "every caller, any client, no caller",
+    r"told": "reported, returned, notified",
 }
 
 # A chat has rooms, in every name and document that is about it.

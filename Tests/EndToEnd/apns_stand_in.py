@@ -122,8 +122,8 @@ class StandIn:
         fields = literal(":status", str(status)) + literal("apns-id", headers.get("apns-id", str(uuid.uuid4())))
         if status == 200:
             return frame(HEADERS, fields, flags=5, stream=stream)
-        told = json.dumps({"reason": reason}).encode()
-        return frame(HEADERS, fields, flags=4, stream=stream) + frame(DATA, told, flags=1, stream=stream)
+        received = json.dumps({"reason": reason}).encode()
+        return frame(HEADERS, fields, flags=4, stream=stream) + frame(DATA, received, flags=1, stream=stream)
 
     def verdict(self, headers, body):
         path = headers[":path"]

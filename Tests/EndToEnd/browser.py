@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 
-PATIENCE = 60
+TIMEOUT = 60
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -71,10 +71,10 @@ class Browser:
         if session:
             message["sessionId"] = session
         os.write(self.commands, json.dumps(message).encode() + b"\0")
-        told = answer.get(timeout=PATIENCE)
-        if "error" in told:
-            raise AssertionError(f"{method}: {told['error']}")
-        return told["result"]
+        received = answer.get(timeout=TIMEOUT)
+        if "error" in received:
+            raise AssertionError(f"{method}: {received['error']}")
+        return received["result"]
 
     def person(self):
         """Storage and cookies of its own, as if this were another browser."""
@@ -83,7 +83,7 @@ class Browser:
     def close(self):
         if self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(timeout=PATIENCE)
+            self.process.wait(timeout=TIMEOUT)
             os.close(self.commands)
             os.close(self.messages)
         shutil.rmtree(self.profile, ignore_errors=True)
@@ -128,17 +128,17 @@ class Page:
 
     def run(self, script):
         """The value of an expression, or of a promise; `await` is allowed in it."""
-        told = self.call(
+        received = self.call(
             "Runtime.evaluate", expression=f"(async () => ({script}))()" if "await" in script else script,
             awaitPromise=True, returnByValue=True, userGesture=True)
-        if "exceptionDetails" in told:
-            thrown = told["exceptionDetails"]
+        if "exceptionDetails" in received:
+            thrown = received["exceptionDetails"]
             raise PageError(thrown.get("exception", {}).get("description") or thrown["text"])
-        return told["result"].get("value")
+        return received["result"].get("value")
 
     def until(self, condition):
         """Waits until an expression is true, and returns it."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while True:
             try:
                 if found := self.run(condition):

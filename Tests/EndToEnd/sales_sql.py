@@ -73,8 +73,8 @@ class Database:
             self.connection.executemany(f"INSERT INTO {table} VALUES ({marks})", made[table])
         for table in TABLES:
             columns, joins = self.columns(table)
-            told = ", ".join(f"{expression} AS {quoted(path)}" for path, expression in columns)
-            self.connection.execute(f"CREATE VIEW all_{table} AS SELECT {told} FROM {table} AS t {' '.join(joins)}")
+            received = ", ".join(f"{expression} AS {quoted(path)}" for path, expression in columns)
+            self.connection.execute(f"CREATE VIEW all_{table} AS SELECT {received} FROM {table} AS t {' '.join(joins)}")
 
     @staticmethod
     def columns(table, alias="t", path="", depth=0):
@@ -149,12 +149,12 @@ class Generator:
             return f"{word}({text},{literal(part)})", f"(instr({sql}, {literal(part)}) {sign} 1)"
         if kind == "list":
             (text, sql), values = self.column(table, "number", at), [self.chance.randint(-2, 12) for _ in range(self.chance.randint(0, 4))]
-            told = ",".join(self.one(str(value), f"{value:+}") for value in values)
-            return f"{text} in ({told})", f"(IFNULL({sql} IN ({','.join(map(str, values))}), 0))"
+            received = ",".join(self.one(str(value), f"{value:+}") for value in values)
+            return f"{text} in ({received})", f"(IFNULL({sql} IN ({','.join(map(str, values))}), 0))"
         if kind in ("text", "many"):
             (text, sql), value = self.column(table, "text", at), self.one(*TEXTS, None)
-            told = "null" if value is None else literal(value)
-            return self.compared(text, sql, told, "NULL" if value is None else literal(value))
+            received = "null" if value is None else literal(value)
+            return self.compared(text, sql, received, "NULL" if value is None else literal(value))
         left, right = self.number(table, at), self.number(table, at, 1)
         return self.compared(*left, *right)
 
@@ -222,16 +222,16 @@ class Generator:
     def apply_plain(self, table, rows):
         made = self.aggregates(table)
         columns = [name for _, _, name in made]
-        told = ", ".join(f"{sql} AS {quoted(name)}" for _, sql, name in made)
-        return [f"aggregate({','.join(text for text, _, _ in made)})"], [(f"SELECT {told} FROM {rows}", columns)]
+        received = ", ".join(f"{sql} AS {quoted(name)}" for _, sql, name in made)
+        return [f"aggregate({','.join(text for text, _, _ in made)})"], [(f"SELECT {received} FROM {rows}", columns)]
 
     def keys(self, table, least=1, most=3):
         return self.some(self.paths(table, ["text", "number", "flag", "day"]), least, most)
 
     def grouped(self, keys, made, rows, having=None):
-        told = ", ".join([quoted(key) for key in keys] + [f"{sql} AS {quoted(name)}" for _, sql, name in made])
+        received = ", ".join([quoted(key) for key in keys] + [f"{sql} AS {quoted(name)}" for _, sql, name in made])
         by = f" GROUP BY {', '.join(quoted(key) for key in keys)}" if keys else ""
-        sql = f"SELECT {told} FROM {rows}{by}"
+        sql = f"SELECT {received} FROM {rows}{by}"
         if having:
             sql = f"SELECT * FROM ({sql}) WHERE {having}"
         return sql, keys + [name for _, _, name in made]
@@ -259,11 +259,11 @@ class Generator:
         alone, levels = keys[:cut], keys[cut:]
         made = self.aggregates(table)
         total = self.chance.random() < 0.3
-        told = ",".join([*alone, f"rollup({','.join((['null'] if total else []) + levels)})"])
+        received = ",".join([*alone, f"rollup({','.join((['null'] if total else []) + levels)})"])
         sets = [alone + levels[:count] for count in range(0 if total else 1, len(levels) + 1)]
         text, sql = self.having(made)
         return (
-            [f"groupby(({told}),aggregate({','.join(one for one, _, _ in made)}){text})"],
+            [f"groupby(({received}),aggregate({','.join(one for one, _, _ in made)}){text})"],
             [self.grouped(keys, made, rows, sql) for keys in sets])
 
     def apply_concat(self, table, rows):
@@ -287,9 +287,9 @@ class Generator:
         value = self.one(*[own for own in TABLES[target] if KINDS[own] == "number"])
         method, function = self.one(("sum", "SUM"), ("max", "MAX"), ("min", "MIN"), ("average", "AVG"))
         link = f"r.{quoted(column)} = g.{quoted('ID')}" if many else f"r.{quoted('ID')} = g.{quoted(column)}"
-        told = "".join(f"g.{quoted(key)} AS {quoted(key)}, " for key in keys)
+        received = "".join(f"g.{quoted(key)} AS {quoted(key)}, " for key in keys)
         base = f"(SELECT * FROM {rows}) AS g"
-        once = f"SELECT DISTINCT {told}r.{quoted('ID')} AS related, r.{quoted(value)} AS value FROM {base} JOIN {target} AS r ON {link}"
+        once = f"SELECT DISTINCT {received}r.{quoted('ID')} AS related, r.{quoted(value)} AS value FROM {base} JOIN {target} AS r ON {link}"
         same = " AND ".join(f"o.{quoted(key)} IS k.{quoted(key)}" for key in keys) or "1"
         listed = ", ".join(f"k.{quoted(key)} AS {quoted(key)}" for key in keys)
         groups = f"SELECT {', '.join(quoted(key) for key in keys) + ', ' if keys else ''}COUNT(*) AS N FROM {rows}"

@@ -5,7 +5,7 @@ import http.client
 import json
 import time
 
-PATIENCE = 60
+TIMEOUT = 60
 
 
 class Stream:
@@ -51,7 +51,7 @@ class Stream:
 
     def next(self, *names):
         """The name and the data of the next event with one of these names (none: any); None at the end."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while event := self.event(end):
             if not names or event.get("event") in names:
                 return event["event"], json.loads(event["data"])

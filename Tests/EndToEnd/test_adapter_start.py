@@ -45,7 +45,7 @@ class FaultyAdapter(unittest.TestCase):
         self.config = self.folder / "portico.yaml"
         self.config.write_text(CONFIGURATION.format(plugin=plugin(), folder=self.folder))
 
-    def told(self, step, fault):
+    def set_fault(self, step, fault):
         (self.folder / step).write_text(fault)
 
     def start(self, *settings):
@@ -69,7 +69,7 @@ class FaultyAdapter(unittest.TestCase):
     def test_the_others_serve_and_the_failed_one_is_named_everywhere(self):
         for fault, reason in FAULTS.items():
             with self.subTest(fault):
-                self.told("start", fault)
+                self.set_fault("start", fault)
                 gateway = self.start()
                 self.assertEqual(gateway.get("/api/v1/users/users?limit=1").status, 200)
                 self.eventually(lambda: self.control(gateway, "adapters", "show", "faulty")["state"] == "failed")
@@ -113,10 +113,10 @@ class FaultyAdapter(unittest.TestCase):
     def test_it_serves_as_soon_as_a_start_succeeds(self):
         for fault in ("throw", "wait"):
             with self.subTest(fault):
-                self.told("start", fault)
+                self.set_fault("start", fault)
                 gateway = self.start()
                 self.assertEqual(gateway.get("/faulty/flat").status, 503)
-                self.told("start", "run")
+                self.set_fault("start", "run")
                 self.eventually(lambda: gateway.get("/faulty/flat").status == 200)
                 self.assertEqual(gateway.get("/faulty/mount/x").text(), "here")
                 self.assertEqual(gateway.get("/health/ready").json(), {"status": "ready"})
@@ -126,7 +126,7 @@ class FaultyAdapter(unittest.TestCase):
     def test_a_stop_that_never_ends_is_left_behind(self):
         for fault in ("wait", "ignore", "block"):
             with self.subTest(fault):
-                self.told("stop", fault)
+                self.set_fault("stop", fault)
                 gateway = self.start()
                 self.assertEqual(gateway.get("/faulty/flat").status, 200)
                 self.assertEqual(gateway.stop(), 0)
@@ -135,14 +135,14 @@ class FaultyAdapter(unittest.TestCase):
 
     def test_an_adapter_that_cannot_be_declared_or_made_is_named(self):
         for step, commands in (("declare", ("check", "serve")), ("make", ("serve",))):
-            self.told(step, "throw")
+            self.set_fault(step, "throw")
             for command in commands:
                 done = run_portico(command, "--config", str(self.config), "--data", str(self.folder / "data"),
                                    *(["--set", "http.port=0"] if command == "serve" else []))
                 self.assertEqual(done.returncode, 1, done)
                 self.assertIn("faulty", done.stderr)
                 self.assertIn("told to fail", done.stderr)
-            self.told(step, "run")
+            self.set_fault(step, "run")
 
     def test_a_plugin_that_is_not_there_is_named(self):
         self.config.write_text(CONFIGURATION.format(plugin="/nowhere/libNone.so", folder=self.folder))

@@ -78,7 +78,7 @@ class BrowserTest(GatewayTest):
 
 
 class Online(BrowserTest):
-    def test_a_page_signs_in_asks_who_it_is_and_signs_out(self):
+    def test_a_page_signs_in_reads_its_account_and_signs_out(self):
         self.assertEqual(self.page.run("(await portico.user()).name"), "alice")
         self.page.run("await portico.signOut()")
         self.assertIsNone(self.page.run("await portico.user()"))
@@ -93,7 +93,7 @@ class Online(BrowserTest):
         self.assertNotIn("portico_session", stored)
 
     def test_a_record_is_created_read_changed_listed_and_deleted(self):
-        told = self.page.run("""await (async () => {
+        received = self.page.run("""await (async () => {
             const notes = portico.resource('notes', 'notes');
             const made = await notes.create({ title: 'Milk' });
             const read = await notes.get(made.value.id);
@@ -105,7 +105,7 @@ class Online(BrowserTest):
             const gone = await notes.get(made.value.id).catch((error) => error.code);
             return { changed: changed.value.title, late, found, gone };
         })()""")
-        self.assertEqual(told, {
+        self.assertEqual(received, {
             "changed": "Oat milk", "late": "record.preconditionFailed", "found": ["Oat milk"], "gone": "record.notFound"})
 
     def test_all_walks_every_page(self):
@@ -287,11 +287,11 @@ class Replica(BrowserTest):
         before = self.titles()
         self.page.run(BAD_NETWORK)
         self.page.until("!!globalThis.told")
-        told = self.page.run("told")
-        self.assertGreater(told["lost"], 10)
-        self.assertEqual(told["problems"], [])
+        received = self.page.run("told")
+        self.assertGreater(received["lost"], 10)
+        self.assertEqual(received["problems"], [])
         after = self.titles()
-        self.assertEqual({note: title for note, title in after.items() if note not in before}, told["wanted"])
+        self.assertEqual({note: title for note, title in after.items() if note not in before}, received["wanted"])
         self.page.until(f"(await replica.records('notes')).length === {len(after)}")
         shown = self.page.run("(await replica.records('notes')).map((one) => [one.id, one.fields.title])")
         self.assertEqual(dict(map(tuple, shown)), after)

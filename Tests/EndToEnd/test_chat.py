@@ -39,7 +39,7 @@ class Contract(TwaddleTest):
         self.assertLessEqual({"bob", "carol"}, set(names))
         self.assertEqual(answer["request"], {"function": "getusers", "user": "Alice"})
 
-    def test_2_sql_is_somebody_elses_name_or_plain_text(self):
+    def test_2_sql_in_a_name_or_a_text_is_plain_text(self):
         sql = "x' OR '1'='1"
         self.post('post={"function":"getusers","user":"%s"}' % sql, status=403, code="access.denied")
         self.twaddle("getmessages", room=sql, status=404, code="record.notFound")
@@ -48,7 +48,7 @@ class Contract(TwaddleTest):
         self.twaddle("postmessage", room=room["id"], text=sql)
         self.assertEqual(self.texts(room["id"]), [sql])
 
-    def test_3_what_is_no_json_is_told_in_the_old_words(self):
+    def test_3_invalid_json_is_reported_in_the_contracts_words(self):
         for body, content_type in [
             ("post=not-json", FORM), ("post={", FORM), ("post={} trailing", FORM), ("post=", FORM), ("{", JSON),
             ("post=not-json", None),
@@ -68,7 +68,7 @@ class Contract(TwaddleTest):
         self.post(f"function=postmessage&room={room}&text={urllib.parse.quote_plus(text)}")
         self.assertEqual(self.texts(room), [text] * 5)
 
-    def test_5_nobody_speaks_for_others_or_enters_their_rooms(self):
+    def test_5_a_caller_cannot_post_as_others_or_enter_their_rooms(self):
         self.twaddle("getusers", user="bob", status=200)
         self.post('post={"function":"getusers","user":"alice"}', user="bob", status=403, code="access.denied")
         room = self.room()
@@ -98,7 +98,7 @@ class Contract(TwaddleTest):
         finally:
             gateway.remove()
 
-    def test_without_a_login_nothing_is_told(self):
+    def test_a_login_is_required(self):
         self.post('post={"function":"getusers"}', user=None, status=401, code="auth.required")
 
     def test_a_function_that_is_not_there_and_members_that_make_no_sense(self):
@@ -144,7 +144,7 @@ class Rooms(TwaddleTest):
         self.twaddle("getmessages", "bob", room=room, status=404, code="record.notFound")
         self.twaddle("postmessage", "bob", room=room, text="x", status=404, code="record.notFound")
 
-    def test_many_who_post_at_once_are_in_one_order_for_all(self):
+    def test_concurrent_posts_have_one_order_for_all(self):
         room = self.room("bob", "carol")
         def speak(user):
             for n in range(10):
@@ -161,7 +161,7 @@ class Rooms(TwaddleTest):
         for user in seen:
             self.assertEqual([t for t in seen["alice"] if t.startswith(user)], [f"{user} {n}" for n in range(10)])
 
-    def test_many_who_invite_at_once_all_get_their_way(self):
+    def test_concurrent_invitations_all_succeed(self):
         room = self.room("bob")
         invited = [threading.Thread(target=self.twaddle, args=("invite", host), kwargs=dict(room=room, member=guest))
                    for host, guest in (("alice", "carol"), ("bob", "admin"))]

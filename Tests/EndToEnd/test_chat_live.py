@@ -46,14 +46,14 @@ class ChatLive(Twaddler):
         alice, bob = self.follow(), self.follow("bob")
         message = self.say(room, "hello")
         for stream in (alice, bob):
-            name, told = stream.next(*EVENTS)
+            name, received = stream.next(*EVENTS)
             self.assertEqual(name, "message")
-            self.assertEqual({k: told[k] for k in message}, message)
+            self.assertEqual({k: received[k] for k in message}, message)
         self.twaddle("editmessage", message=message["id"], text="hullo")
         self.twaddle("deletemessage", message=message["id"])
         for stream in (alice, bob):
-            name, told = stream.next(*EVENTS)
-            self.assertEqual((name, told["id"], told["seq"], told["text"]), ("edit", message["id"], message["seq"], "hullo"))
+            name, received = stream.next(*EVENTS)
+            self.assertEqual((name, received["id"], received["seq"], received["text"]), ("edit", message["id"], message["seq"], "hullo"))
             self.assertEqual(stream.next(*EVENTS), ("removal", {"id": message["id"], "room": room}))
 
     def test_the_log_has_a_streams_bytes_when_it_has_ended(self):
@@ -69,17 +69,17 @@ class ChatLive(Twaddler):
             time.sleep(0.1)
         self.assertGreater(int(json.loads(lines[0])["bytes"]), 1_500)
 
-    def test_who_is_no_member_hears_nothing_and_who_comes_hears_at_once(self):
+    def test_a_non_member_gets_no_events_and_a_new_member_gets_them_at_once(self):
         room = self.room()
         carol = self.follow("carol")
         secret = self.say(room, "secret")
         self.twaddle("invite", room=room, member="carol")
-        name, told = carol.next()
-        self.assertEqual((name, told["id"], told["joined"], told["left"]), ("membership", room, ["carol"], []))
+        name, received = carol.next()
+        self.assertEqual((name, received["id"], received["joined"], received["left"]), ("membership", room, ["carol"], []))
         self.say(room, "welcome")
-        name, told = carol.next(*EVENTS)
-        self.assertEqual((name, told["text"]), ("message", "welcome"))
-        self.assertNotEqual(told["id"], secret["id"])
+        name, received = carol.next(*EVENTS)
+        self.assertEqual((name, received["text"]), ("message", "welcome"))
+        self.assertNotEqual(received["id"], secret["id"])
 
     def test_who_is_sent_away_is_cut_off_at_once(self):
         room, other = self.room("bob"), self.room("bob")
@@ -88,10 +88,10 @@ class ChatLive(Twaddler):
         self.twaddle("removemember", room=room, member="bob")
         self.say(room, "after")
         self.say(other, "elsewhere")
-        told = [bob.next(*EVENTS) for _ in range(3)]
-        self.assertEqual([name for name, _ in told], ["message", "membership", "message"])
-        self.assertEqual(told[1][1], {"id": room, "joined": [], "left": ["bob"]})
-        self.assertEqual(told[2][1]["text"], "elsewhere")
+        received = [bob.next(*EVENTS) for _ in range(3)]
+        self.assertEqual([name for name, _ in received], ["message", "membership", "message"])
+        self.assertEqual(received[1][1], {"id": room, "joined": [], "left": ["bob"]})
+        self.assertEqual(received[2][1]["text"], "elsewhere")
 
     def test_a_cut_stream_goes_on_without_gap_or_repetition(self):
         room = self.room("bob")
@@ -102,10 +102,10 @@ class ChatLive(Twaddler):
         missed = [self.say(room, f"missed {n}")["id"] for n in range(20)]
         self.twaddle("markread", "bob", room=room, message=missed[-1])
         again = self.follow(last=first.last, ready=False)
-        told = [again.next() for _ in range(22)]
-        self.assertEqual([data.get("id") for name, data in told if name == "message"], missed)
-        self.assertEqual(told[20][0], "read")
-        self.assertEqual(told[21], ("ready", {}))
+        received = [again.next() for _ in range(22)]
+        self.assertEqual([data.get("id") for name, data in received if name == "message"], missed)
+        self.assertEqual(received[20][0], "read")
+        self.assertEqual(received[21], ("ready", {}))
         later = self.say(room, "later")
         self.assertEqual(again.next(*EVENTS)[1]["id"], later["id"])
 
@@ -182,8 +182,8 @@ class ChatLive(Twaddler):
             stream = streams[user] = self.follow(user)
             ready[user].set()
             while len(heard[user]) < 120:
-                name, told = stream.next("message")
-                heard[user].append(told["id"])
+                name, received = stream.next("message")
+                heard[user].append(received["id"])
                 if len(heard[user]) % 7 == 0:
                     stream.close()
                     stream = self.follow(user, last=stream.last, ready=False)

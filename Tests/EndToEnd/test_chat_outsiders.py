@@ -132,9 +132,9 @@ class Outsiders(GatewayTest):
         """`question`: from ids to labelled answers."""
         for number, secrets in enumerate(self.secrets):
             nothing = Nothing()
-            for (label, told), (_, expected) in zip(question(secrets), question(nothing), strict=True):
+            for (label, received), (_, expected) in zip(question(secrets), question(nothing), strict=True):
                 with self.subTest(seed=self.seed + number, asked=label):
-                    self.assertEqual(self.plain(told, secrets), self.plain(expected, nothing))
+                    self.assertEqual(self.plain(received, secrets), self.plain(expected, nothing))
 
     def test_by_function(self):
         def ask(ids):
@@ -184,7 +184,7 @@ class Outsiders(GatewayTest):
             ]:
                 outcome = device.change(operation, identifier, fields, collection=collection)
                 outcome.pop("rev", None)
-                yield f"{operation} {collection}", Told(outcome)
+                yield f"{operation} {collection}", PushOutcomeResponse(outcome)
         self.compare(ask)
 
     def test_by_live_streams(self):
@@ -218,14 +218,14 @@ class Outsiders(GatewayTest):
         self.assertEqual(again.next(), ("ready", {}))
         again.close()
 
-    def test_an_attachment_is_for_those_who_may_read_a_message_with_it(self):
+    def test_an_attachment_is_readable_by_readers_of_its_message(self):
         for secrets in self.secrets:
             path = f"/sync/v1/attachments/{secrets.digest}"
             self.expect(self.gateway.get(path, user="bob"), 200)
             self.expect(self.gateway.get(path, user=OUTSIDER), 404, "record.notFound")
 
 
-class Told:
+class PushOutcomeResponse:
     """An outcome of sync, as an answer."""
 
     def __init__(self, outcome):

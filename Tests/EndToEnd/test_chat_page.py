@@ -160,7 +160,7 @@ class ChatPage(GatewayTest):
         self.press(bob, "Escape")
         self.assertTrue(bob.run(visible.format("nav")))
 
-    def test_the_files_are_for_everybody_and_allow_nothing_else(self):
+    def test_the_files_are_public_and_read_only(self):
         for name in ("", "chat.js", "chat.css", "service.js"):
             answer = self.expect(self.gateway.get(f"/chat/{name}"), 200)
             self.assertIn("default-src 'none'", answer.headers["content-security-policy"])

@@ -17,7 +17,7 @@ import apns_stand_in
 
 from harness import Gateway, GatewayTest
 
-PATIENCE = 60
+TIMEOUT = 60
 TOPIC, TEAM, KEY = "com.example.chat", "TEAM123456", "KEY1234567"
 
 
@@ -115,7 +115,7 @@ push:
         return self.call("POST", f"/chat/v1/rooms/{self.room}/messages", {"text": text}, user)["message"]
 
     def wait(self, condition):
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while not (found := condition()):
             self.assertLess(time.monotonic(), end, "it did not come")
             time.sleep(0.02)
@@ -148,9 +148,9 @@ push:
         header, claims, signature = token.split(".")
         decode = lambda text: base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         self.assertEqual(json.loads(decode(header)), {"alg": "ES256", "kid": KEY})
-        told = json.loads(decode(claims))
-        self.assertEqual(told["iss"], TEAM)
-        self.assertLess(abs(told["iat"] - time.time()), 3600)
+        received = json.loads(decode(claims))
+        self.assertEqual(received["iss"], TEAM)
+        self.assertLess(abs(received["iat"] - time.time()), 3600)
         self.verify(f"{header}.{claims}".encode(), decode(signature))
 
     def verify(self, signed, signature):
@@ -164,7 +164,7 @@ push:
         (self.folder / "signed").write_bytes(signed)
         openssl("dgst", "-sha256", "-verify", self.folder / "apns.pub", "-signature", place, self.folder / "signed")
 
-    def test_what_fails_for_a_moment_is_tried_again_with_the_same_id(self):
+    def test_a_temporary_failure_is_retried_with_the_same_id(self):
         self.register()
         self.apple.answers(self.token, (503, "ServiceUnavailable"), (429, "TooManyRequests"), (500, "InternalServerError"))
         self.say("again and again")

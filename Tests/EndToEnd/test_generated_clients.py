@@ -89,12 +89,12 @@ class Generated(GatewayTest):
             [NODE, self.folder / "program.js", f"http://127.0.0.1:{self.gateway.port}"],
             capture_output=True, text=True, timeout=120)
         self.assertEqual(ran.returncode, 0, ran.stderr)
-        told = json.loads(ran.stdout)
+        received = json.loads(ran.stdout)
         self.assertEqual(
-            {key: told[key] for key in ("title", "readers", "listed", "read", "gone", "shoes")},
+            {key: received[key] for key in ("title", "readers", "listed", "read", "gone", "shoes")},
             {"title": "changed", "readers": ["bob"], "listed": [True], "read": "changed", "gone": "record.notFound",
              "shoes": "12W"})
-        self.assertEqual(set(told["names"]), {"Doe"})
+        self.assertEqual(set(received["names"]), {"Doe"})
 
     @unittest.skipUnless(SWIFT_TESTS.exists(), "the client's tests are not built")
     def test_the_typed_and_the_generated_services_work_with_this_gateway(self):

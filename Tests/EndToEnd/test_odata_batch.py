@@ -39,7 +39,7 @@ class Operations(ReferenceTest):
         self.assertEqual(stats["totalProducts"], 7)
         self.assertAlmostEqual(stats["averagePrice"], self.value("Products/GetAveragePrice()"))
 
-    def test_overloads_are_told_apart_by_their_parameters(self):
+    def test_overloads_are_distinguished_by_their_parameters(self):
         self.assertEqual(self.value("Calculate(value=21)"), 42)
         self.assertEqual(self.value("Calculate(a=3,b=4)"), 7)
         self.assertEqual(self.value("Convert(input='x')"), "String: x")

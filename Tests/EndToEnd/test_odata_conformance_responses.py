@@ -12,14 +12,14 @@ class Answers(ReferenceTest):
         return f"Products?$top=1&$orderby=Name&$select={','.join(names or ('Name', 'Description'))}"
 
     def test_the_metadata_levels_of_an_entity(self):
-        said = {}
+        output = {}
         for level in ("none", "minimal", "full"):
             answer = self.get(self.first(), Accept=f"application/json;odata.metadata={level}")
             self.assertIn(f"odata.metadata={level}", answer.headers["content-type"])
-            said[level] = {key for key in answer.json()["value"][0] if "@" in key}
-        self.assertEqual(said["none"], set())
-        self.assertIn("@odata.etag", said["minimal"])
-        self.assertLessEqual({"@odata.id", "@odata.type", "@odata.editLink", "Category@odata.navigationLink"}, said["full"])
+            output[level] = {key for key in answer.json()["value"][0] if "@" in key}
+        self.assertEqual(output["none"], set())
+        self.assertIn("@odata.etag", output["minimal"])
+        self.assertLessEqual({"@odata.id", "@odata.type", "@odata.editLink", "Category@odata.navigationLink"}, output["full"])
 
     def test_an_entity_has_its_id_and_context(self):
         listed = self.values("Products?$top=1&$select=ID")[0]
@@ -42,8 +42,8 @@ class Answers(ReferenceTest):
         self.assertEqual((named["Rating"], named["Quantity"]), (0, 0))
         path = f"Products({named['ID']})?$select=ID,Name,Price,Rating,Quantity,Version,Description,ProductType"
         answer = self.get(path, Prefer="omit-values=defaults")
-        told = {name: value for name, value in answer.json().items() if "@" not in name}
-        self.assertEqual(told, {"ID": named["ID"], "Name": "Plain", "Price": 1})
+        received = {name: value for name, value in answer.json().items() if "@" not in name}
+        self.assertEqual(received, {"ID": named["ID"], "Name": "Plain", "Price": 1})
         self.assertEqual(answer.headers["preference-applied"], "omit-values=defaults")
         self.request("PATCH", f"Products({named['ID']})", {"Rating": 3}, 204)
         self.assertEqual(self.get(path, Prefer="omit-values=defaults").json()["Rating"], 3)

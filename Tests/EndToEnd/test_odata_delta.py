@@ -67,13 +67,13 @@ class Tracking(DeltaTest):
         self.send("PATCH", f"Students({changed})", {"FirstName": "Another"})
         added = self.student(GPA=3.9)
         page = self.get(link).json()
-        told = {change["StudentID"]: change for change in page["value"]}
-        self.assertEqual(set(told), {changed, leaving, deleted, added})
+        received = {change["StudentID"]: change for change in page["value"]}
+        self.assertEqual(set(received), {changed, leaving, deleted, added})
         self.assertEqual(len(page["value"]), 4)
-        self.assertEqual(told[changed]["FirstName"], "Another")
-        self.assertEqual(told[leaving]["@odata.removed"], {"reason": "changed"})
-        self.assertEqual(told[deleted]["@odata.removed"], {"reason": "deleted"})
-        self.assertTrue(told[deleted]["@odata.id"].endswith(f"/odata/v4/admissions/Students({deleted})"))
+        self.assertEqual(received[changed]["FirstName"], "Another")
+        self.assertEqual(received[leaving]["@odata.removed"], {"reason": "changed"})
+        self.assertEqual(received[deleted]["@odata.removed"], {"reason": "deleted"})
+        self.assertTrue(received[deleted]["@odata.id"].endswith(f"/odata/v4/admissions/Students({deleted})"))
         self.assertEqual(self.get(page["@odata.deltaLink"]).json()["value"], [])
         self.assertEqual(len(self.get(link).json()["value"]), 4, "a link may be followed again")
 
@@ -98,8 +98,8 @@ class Tracking(DeltaTest):
         page = first
         while "@odata.nextLink" in page:
             page = self.get(page["@odata.nextLink"]).json()
-        told = self.get(page["@odata.deltaLink"]).json()["value"]
-        self.assertIn("late@x", [change.get("Email") for change in told])
+        received = self.get(page["@odata.deltaLink"]).json()["value"]
+        self.assertIn("late@x", [change.get("Email") for change in received])
 
     def test_the_order_is_ignored_and_what_a_school_has_is_followed(self):
         link = self.track("Schools(1)/Students?$orderby=GPA desc&$select=LastName")
@@ -155,14 +155,14 @@ class Nested(DeltaTest):
         self.send("PATCH", f"Students({stays})", {"FirstName": "New"})
         self.send("PATCH", f"Students({moves})", {"SchoolID": 2})
         self.send("DELETE", f"Students({goes})")
-        told = {change["SchoolID"]: change for change in self.changes_of(link)}
-        self.assertEqual(set(told), {1, 2})
-        self.assertEqual({name for name in told[1] if "@" not in name}, {"SchoolID"})
-        first = {change["StudentID"]: change for change in told[1]["Students@delta"]}
+        received = {change["SchoolID"]: change for change in self.changes_of(link)}
+        self.assertEqual(set(received), {1, 2})
+        self.assertEqual({name for name in received[1] if "@" not in name}, {"SchoolID"})
+        first = {change["StudentID"]: change for change in received[1]["Students@delta"]}
         self.assertEqual(first[stays]["FirstName"], "New")
         self.assertEqual(first[moves]["@odata.removed"]["reason"], "changed")
         self.assertEqual(first[goes]["@odata.removed"]["reason"], "deleted")
-        self.assertEqual([change["StudentID"] for change in told[2]["Students@delta"]], [moves])
+        self.assertEqual([change["StudentID"] for change in received[2]["Students@delta"]], [moves])
         link = self.get(link).json()["@odata.deltaLink"]
         self.send("PATCH", "Schools(1)", {"City": "Elsewhere"})
         school, = self.changes_of(link)
@@ -175,10 +175,10 @@ class Nested(DeltaTest):
         link = self.track(path, **old)
         self.send("PATCH", f"Students({moves})", {"SchoolID": 2})
         self.send("DELETE", f"Students({goes})")
-        told = self.changes_of(link, **old)
-        kinds = [change.get("@odata.context", "").rsplit("#", 1)[-1] for change in told]
+        received = self.changes_of(link, **old)
+        kinds = [change.get("@odata.context", "").rsplit("#", 1)[-1] for change in received]
         self.assertEqual(sorted(kinds), ["Schools/$deletedLink", "Schools/$link", "Students/$deletedEntity", "Students/$entity"])
-        by_kind = dict(zip(kinds, told))
+        by_kind = dict(zip(kinds, received))
         self.assertTrue(by_kind["Students/$deletedEntity"]["id"].endswith(f"Students({goes})"))
         self.assertEqual(by_kind["Students/$deletedEntity"]["reason"], "deleted")
         self.assertEqual(by_kind["Schools/$link"]["relationship"], "Students")
@@ -262,19 +262,19 @@ class TenThousandChanges(DeltaTest):
             OLD + quoted("Schools?$filter=SchoolID le 3&$expand=Students")]
         followers = [Follower(self, "StudentID").read(targets[0]), Follower(self, "SchoolID").read(targets[1])]
         old_followers = [OldFollower(self).read(target) for target in old_targets]
-        device, applied, told = Device(self.gateway, "alice"), 0, 0
+        device, applied, received = Device(self.gateway, "alice"), 0, 0
         for seed in range(10):
             applied += self.push(device, seed, 1_000)
             if seed % 3 == 2 or seed == 9:
                 for follower, target in zip(followers, targets):
-                    told += len(follower.follow(page_size=120))
+                    received += len(follower.follow(page_size=120))
                     whole = Follower(self, follower.key).read(target)
                     self.assertEqual(follower.rows, whole.rows)
                 for follower, target in zip(old_followers, old_targets):
-                    told += follower.follow()
+                    received += follower.follow()
                     self.assertEqual(follower.rows, OldFollower(self).read(target).rows)
         self.assertGreater(applied, 5_000)
-        self.assertGreater(told, 500)
+        self.assertGreater(received, 500)
 
 
 class Windows(unittest.TestCase):

@@ -92,9 +92,9 @@ class Long(ImportTest):
         self.loads("Orders", self.file("one.csv", HEADER + orders(411_000, 1)), 1)
         before = self.count("Orders")
         whole = self.file("w.csv", HEADER + orders(400_000, ROWS))
-        said = self.fails(
+        output = self.fails(
             "Orders", whole, "line 11002", "10000 rows before line 10002 are kept", "--from 10002")
-        self.assertIn("There is a record `411000`", said)
+        self.assertIn("There is a record `411000`", output)
         self.assertEqual(self.count("Orders"), before + 10_000)
         self.expect(self.gateway.request("DELETE", "/odata/v4/trade/Orders(411000)"), 204)
         self.loads("Orders", whole, ROWS - 10_000, "--from", "10002")
@@ -162,8 +162,8 @@ class Forms(ImportTest):
             ("Categories", "Picture", "X'0!'", "bytes as base64url"), ("Categories", "CategoryName", "x" * 41, "at most 40"),
         ]:
             key = {"Orders": "OrderID", "Products": "ProductID", "Categories": "CategoryID"}[name]
-            said = self.fails(name, self.file("v.csv", f'{key},{column}\n77,"{text}"\n'), "line 2", column, wanted, '"' + text[:20])
-            self.assertIn(f"({column})", said)
+            output = self.fails(name, self.file("v.csv", f'{key},{column}\n77,"{text}"\n'), "line 2", column, wanted, '"' + text[:20])
+            self.assertIn(f"({column})", output)
 
     def test_bytes_that_are_no_text_are_named_by_line_and_column(self):
         content = b"CategoryID,CategoryName,Picture\n1,Fine,\n2,Bad,\"\x15\x1c\n\xff\xd8\"\n3,Fine,\n"

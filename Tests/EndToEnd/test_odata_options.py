@@ -113,7 +113,7 @@ class EveryOptionInEveryPlace(ReferenceTest):
             yield address, kind, nested(address)
 
     @staticmethod
-    def told(answer):
+    def received(answer):
         def aside(value):
             if isinstance(value, list):
                 return [aside(item) for item in value]
@@ -145,11 +145,11 @@ class EveryOptionInEveryPlace(ReferenceTest):
                     outcomes["answered"] += 1
                     if "/$count" in name and option in OF_COUNT and not address("").endswith(")"):
                         continue
-                    told = [self.told(answer)]
+                    received = [self.received(answer)]
                     if option == "$orderby":
                         # The order without it is that of random keys: one of the two directions is another.
-                        told.append(self.told(self.ask(address(f"{option}={value.removesuffix(' desc')}"))))
-                    self.assertTrue(any(one != self.told(bare) for one in told), f"passed over: {answer}")
+                        received.append(self.received(self.ask(address(f"{option}={value.removesuffix(' desc')}"))))
+                    self.assertTrue(any(one != self.received(bare) for one in received), f"passed over: {answer}")
                 if option in NAMED:
                     with self.subTest(f"an unknown name in {option} at {name}"):
                         wrong = self.ask(address(f"{option}={UNKNOWN[option]}"))
@@ -176,8 +176,8 @@ class EveryOptionInEveryPlace(ReferenceTest):
             def write(query=""):
                 return self.ask(path + query, method, body(), headers)
 
-            def told(answer):
-                kind, value = self.told(answer)
+            def received(answer):
+                kind, value = self.received(answer)
                 if isinstance(value, dict):
                     for computed in ("ID", "Version", "CreatedAt", "@odata.id", "@odata.editLink"):
                         value.pop(computed, None)
@@ -196,7 +196,7 @@ class EveryOptionInEveryPlace(ReferenceTest):
                     # An answer without a body has no form.
                     if option == "$format" and not answer.body:
                         continue
-                    self.assertNotEqual(told(answer), told(bare), f"passed over: {answer}")
+                    self.assertNotEqual(received(answer), received(bare), f"passed over: {answer}")
         print(f"options of writes: {outcomes}")
 
     def test_version_2(self):

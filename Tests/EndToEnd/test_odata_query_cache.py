@@ -42,9 +42,9 @@ class Repeated(ODataTest):
             self.assertEqual(plain(answers["minimal"]), plain(answers["full"]), question)
 
     def test_each_caller_gets_the_form_that_is_asked_for(self):
-        for form, told in [("minimal", True), ("none", False), ("minimal", True)]:
+        for form, received in [("minimal", True), ("none", False), ("minimal", True)]:
             page = self.get(QUESTIONS[0], Accept=f"application/json;odata.metadata={form}").json()
-            self.assertEqual("@odata.context" in page, told)
+            self.assertEqual("@odata.context" in page, received)
         number = "Students?$top=1&$select=GPA"
         self.assertIsInstance(self.get(number).json()["value"][0]["GPA"], float)
         exact = self.get(number, Accept="application/json;IEEE754Compatible=true").json()

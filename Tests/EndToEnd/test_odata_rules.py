@@ -279,8 +279,8 @@ class References(Rules):
                 self.assertIsNone(self.interfaces[1].create("Owners", other, {"ID": other, "Name": "Other"}))
                 link = lambda owner: f"{len(thing)}:{thing}{owner}"
                 body = lambda owner: {"pair": link(owner), "fromKey": thing, "toKey": owner}
-                nobody = str(uuid.uuid4())
-                self.assertEqual(interface.create("Things-Best", link(nobody), body(nobody)), "request.invalid")
+                absent = str(uuid.uuid4())
+                self.assertEqual(interface.create("Things-Best", link(absent), body(absent)), "request.invalid")
                 wrong = body(self.owner) | {"pair": "wrong"}
                 self.assertEqual(interface.create("Things-Best", "wrong", wrong), "request.invalid")
                 self.assertIsNone(interface.create("Things-Best", link(self.owner), body(self.owner)))

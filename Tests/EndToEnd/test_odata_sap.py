@@ -34,11 +34,11 @@ class Orders(GatewayTest):
 
 class Telling(Orders):
     def test_version_2_tells_every_attribute_as_it_was_given(self):
-        def said(document):
+        def declared(document):
             return {
                 element.get("Name"): attributes for element in document.iter()
                 if (attributes := {n: v for n, v in element.attrib.items() if n.startswith(SAP) and not n.endswith("-version")})}
-        self.assertEqual(said(self.document(OLD)), said(ElementTree.parse(MODEL)))
+        self.assertEqual(declared(self.document(OLD)), declared(ElementTree.parse(MODEL)))
 
     def test_version_4_tells_it_in_the_words_of_the_vocabularies(self):
         document = self.document(NEW)

@@ -38,13 +38,13 @@ def leaves(value, path=""):
 
 def flat(row, columns):
     """A row of `$apply` by its paths. A related entity that is not there has none of its properties."""
-    told = dict(leaves(row))
-    for path in [path for path, value in told.items() if value is None and path not in columns]:
+    received = dict(leaves(row))
+    for path in [path for path, value in received.items() if value is None and path not in columns]:
         below = [column for column in columns if column.startswith(path + "/")]
         if below:
-            del told[path]
-            told.update({column: None for column in below})
-    return {path: plain(value) for path, value in told.items()}
+            del received[path]
+            received.update({column: None for column in below})
+    return {path: plain(value) for path, value in received.items()}
 
 
 class AgainstSQL(GatewayTest):
@@ -130,7 +130,7 @@ class AgainstSQL(GatewayTest):
         rows = f"FROM all_{table} AS outermost" + (f" WHERE {' AND '.join(f'({one})' for one in conditions)}" if conditions else "")
         order = ", ".join(quoted(path) + way for path, way in level["order"]) or quoted("ID")
         part = f" LIMIT {-1 if level['top'] is None else level['top']} OFFSET {level['skip']}"
-        told = []
+        received = []
         for row in self.database.query(f"SELECT * {rows} ORDER BY {order}{part}"):
             # A key is told in any case.
             entity = {name: plain(row[name]) for name in ["ID", *(level["select"] or TABLES[table])]}
@@ -147,12 +147,12 @@ class AgainstSQL(GatewayTest):
                     key = row[column]
                     found = self.entities(inner, f"outermost.{quoted('ID')} = {key}")[0] if key is not None else []
                     entity[name] = found[0] if found else None
-            told.append(entity)
-        return told, self.database.query(f"SELECT COUNT(*) AS n {rows}")[0]["n"] if level["count"] else None
+            received.append(entity)
+        return received, self.database.query(f"SELECT COUNT(*) AS n {rows}")[0]["n"] if level["count"] else None
 
     def compare(self, found, expected, address):
-        told = {name for name in found if "@" not in name or name.endswith("@odata.count")}
-        self.assertEqual(told, set(expected), address)
+        received = {name for name in found if "@" not in name or name.endswith("@odata.count")}
+        self.assertEqual(received, set(expected), address)
         for name, value in expected.items():
             own = found[name]
             if isinstance(value, tuple):
@@ -183,13 +183,13 @@ class AgainstSQL(GatewayTest):
         return len(expected)
 
     def test_what_is_aggregated_and_expanded_is_what_sql_says(self):
-        chance, told, rows = random.Random(SEED), {"aggregation": 0, "expansion": 0}, 0
+        chance, received, rows = random.Random(SEED), {"aggregation": 0, "expansion": 0}, 0
         for number in range(COUNT):
             kind = "aggregation" if number % 2 else "expansion"
             with self.subTest(number=number, kind=kind):
                 rows += getattr(self, kind)(chance)
-            told[kind] += 1
-        print(f"seed {SEED}: {told} compared with SQL, {rows} rows")
+            received[kind] += 1
+        print(f"seed {SEED}: {received} compared with SQL, {rows} rows")
         # Most have something to compare.
         self.assertGreater(rows, COUNT)
 

@@ -144,8 +144,8 @@ class Reading(Version2Test):
                 names = f"{row['FirstName']} {row['LastName']}".lower().split()
                 self.assertTrue(all(word.lower() in names for word in words.split()), (words, names))
         self.assertEqual(self.rows("Students?search=Nobodyhasthisname", root=SAP), [])
-        everybody = self.rows("Students?$top=7", root=SAP)
-        self.assertEqual(self.rows("Students?$top=7&search=", root=SAP), everybody)
+        all_rows = self.rows("Students?$top=7", root=SAP)
+        self.assertEqual(self.rows("Students?$top=7&search=", root=SAP), all_rows)
 
     def test_an_entry_tells_what_it_is_and_where_the_rest_is(self):
         answer = self.ask("Students(1)", root=SAP)

@@ -14,7 +14,7 @@ from harness import JSON, GatewayTest
 from test_odata_fuzz import COUNT, NUMBERS, TEXTS, Grammar
 
 ROOT = "/odata/v2/reference/"
-NOBODY = "guid'00000000-0000-0000-0000-000000000000'"
+ABSENT = "guid'00000000-0000-0000-0000-000000000000'"
 
 
 class Version2Grammar(Grammar):
@@ -39,7 +39,7 @@ class Version2Grammar(Grammar):
         compare = lambda: self.one("eq", "ne", "lt", "le", "gt", "ge")
         return self.one(
             "true", lambda: f"{self.text(depth)} {compare()} {self.text(depth)}",
-            lambda: f"{self.number(depth)} {compare()} {self.number(depth)}", lambda: f"ID eq {NOBODY}",
+            lambda: f"{self.number(depth)} {compare()} {self.number(depth)}", lambda: f"ID eq {ABSENT}",
             lambda: f"CreatedAt {compare()} datetimeoffset'20{self.random.randint(0, 99):02}-02-{self.random.randint(0, 33):02}T00:00:00Z'",
             lambda: f"ReleaseDate {compare()} datetime'2024-01-15T{self.one('00', '12', '25')}:00'",
             lambda: f"OpenTime {compare()} time'PT{self.random.randint(0, 30)}H'", lambda: f"Data {compare()} X'0{self.one('A', '')}'",
@@ -60,8 +60,8 @@ class Version2Grammar(Grammar):
 
     def address(self):
         path = self.one(
-            "Products", "Products", "Products/$count", "Categories", "ProductCollection", f"Products({NOBODY})/Name/$value",
-            f"Products({NOBODY})/$links/Category", "GetTopProducts?count=3", "Calculate?a=1M&b=2d", "Nothing", "$metadata", "?$format=json")
+            "Products", "Products", "Products/$count", "Categories", "ProductCollection", f"Products({ABSENT})/Name/$value",
+            f"Products({ABSENT})/$links/Category", "GetTopProducts?count=3", "Calculate?a=1M&b=2d", "Nothing", "$metadata", "?$format=json")
         options = "&".join(self.option() for _ in range(self.random.randint(0, 3)))
         return self.damaged(path + (("&" if "?" in path else "?") + options if options else ""))
 

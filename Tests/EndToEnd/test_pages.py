@@ -68,7 +68,7 @@ class Pages(GatewayTest):
         self.assertNotIn("script", [tag for tag, _ in page.tags])
         self.assertIn("width=device-width", str(page.names("meta")))
 
-    def test_the_front_page_says_who_is_signed_in_and_is_not_kept_then(self):
+    def test_the_front_page_names_the_signed_in_account_and_is_not_cached_then(self):
         answer = self.gateway.get("/", CHROME, headers=self.cookie())
         self.assertIn("You are signed in as alice", answer.text())
         self.assertEqual(answer.headers["cache-control"], "no-store")
@@ -82,7 +82,7 @@ class Pages(GatewayTest):
             answer = self.expect(self.gateway.get(path, "image/avif,image/webp,image/*,*/*;q=0.8"), 200)
             self.assertEqual(answer.headers["content-type"], "image/svg+xml")
 
-    def test_records_are_a_table_for_a_browser_and_what_they_were_for_everybody_else(self):
+    def test_records_are_a_table_for_browsers_and_unchanged_for_programs(self):
         for text in ("first", "second"):
             self.expect(self.gateway.send("POST", NOTES, {"title": f"{text} <b>&", "text": text}, user="bob"), 201)
         for accept in (CHROME, FIREFOX, "text/html"):
@@ -143,7 +143,7 @@ class Pages(GatewayTest):
             cookie = {"Cookie": back.headers["set-cookie"].split(";")[0]}
             self.expect(self.gateway.get(back.headers["location"], CHROME, headers=cookie), 200)
 
-    def test_programs_are_told_401_as_before(self):
+    def test_programs_get_401_as_before(self):
         for headers in ({"Accept": JSON}, {"Accept": "*/*"}, {}, {"Accept": XML}, {"Accept": f"{JSON}, text/html"}):
             self.expect(self.gateway.request("GET", NOTES, None, headers), 401)
         self.expect(self.gateway.request("POST", NOTES, "{}", {"Accept": CHROME, "Content-Type": JSON}), 401)
@@ -151,7 +151,7 @@ class Pages(GatewayTest):
         batch = {"calls": [{"id": "a", "method": "GET", "path": NOTES, "headers": {"Accept": CHROME}}]}
         self.assertEqual(self.gateway.send("POST", "/batch", batch).json()["answers"][0]["status"], 401)
 
-    def test_whoever_is_signed_in_already_goes_on_from_the_sign_in_page(self):
+    def test_the_sign_in_page_redirects_a_signed_in_user(self):
         self.assertIn("/chat/", self.page("/auth/login?next=/chat/", headers=self.cookie()).links)
         self.assertNotIn("//evil.example", self.page("/auth/login?next=//evil.example", headers=self.cookie()).links)
 
@@ -257,8 +257,8 @@ class LogForm(unittest.TestCase):
         alice, bob = (gateway.login(name).json()["accessToken"] for name in ("alice", "bob"))
         gateway.send("POST", "/chat/v1/devices", {"token": "a" * 64, "platform": "log"}, token=bob)
         room = gateway.send("POST", "/chat/v1/rooms", {"name": "r", "members": ["bob"]}, token=alice).json()["room"]["id"]
-        said = "\u009b2J\n00:00:00.000Z info forged\x7f \"quoted\" \\ \u00e9"
-        self.assertEqual(gateway.send("POST", f"/chat/v1/rooms/{room}/messages", {"text": said}, token=alice).status // 100, 2)
+        output = "\u009b2J\n00:00:00.000Z info forged\x7f \"quoted\" \\ \u00e9"
+        self.assertEqual(gateway.send("POST", f"/chat/v1/rooms/{room}/messages", {"text": output}, token=alice).status // 100, 2)
         end = time.monotonic() + START_SECONDS
         while "forged" not in gateway.log():
             self.assertLess(time.monotonic(), end, gateway.log())

@@ -93,11 +93,11 @@ class Commands(ControlTest):
                 names[f"t{code}"] = name
         self.assertGreater(len(names), 10)
         shown = self.control("accounts", "list").stdout
-        told = {account["name"]: account["displayName"] for account in self.json("accounts", "list")["accounts"]}
+        received = {account["name"]: account["displayName"] for account in self.json("accounts", "list")["accounts"]}
         for code in codes:
             self.assertNotIn(chr(code), shown)
             if name := names.get(f"t{code}"):
-                self.assertEqual(told[f"t{code}"], name)
+                self.assertEqual(received[f"t{code}"], name)
                 self.assertIn(f"a\\u{{{code:x}}}b", shown)
 
     def test_bad_accounts_are_refused(self):

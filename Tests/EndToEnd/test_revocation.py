@@ -95,11 +95,11 @@ class Expiry(GatewayTest):
         for stream in streams.values():
             self.addCleanup(stream.close)
             self.assertIsNotNone(stream.event())
-        said, ended, poll = [], {}, {}
+        output, ended, poll = [], {}, {}
 
         def read(path, stream):
             while event := stream.event():
-                said.append((path, time.monotonic() - begun, event))
+                output.append((path, time.monotonic() - begun, event))
             ended[path] = time.monotonic() - begun
 
         def wait():
@@ -120,9 +120,9 @@ class Expiry(GatewayTest):
         # Ends are looked for once a second; the token's own instants are whole seconds.
         self.assertEqual(ended.keys(), streams.keys())
         self.expect(poll["answer"], 401, "auth.invalid")
-        late = [(path, after) for path, after, _ in said if after > self.lifetime + 0.5]
+        late = [(path, after) for path, after, _ in output if after > self.lifetime + 0.5]
         self.assertEqual(late, [])
-        self.assertTrue(any(path == "/chat/v1/live" for path, _, _ in said))
+        self.assertTrue(any(path == "/chat/v1/live" for path, _, _ in output))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ class Private(GatewayTest):
         return answer.json()
 
     @staticmethod
-    def told(answer, *ids):
+    def received(answer, *ids):
         """Without what names the request: its id, its time and the record that it asks for."""
         text = re.sub(r'"requestId":"[^"]*"', "", answer.body.decode())
         for id in ids:
@@ -62,7 +62,7 @@ class InvisibleRecords(Private):
                         self.gateway.request(method, f"{path}/{name}", headers=condition, user="carol") if body is None
                         else self.gateway.send(method, f"{path}/{name}", body, headers=condition, user="carol")
                         for name in (id, absent)]
-                    self.assertEqual(self.told(answers[0], id, absent), self.told(answers[1], id, absent))
+                    self.assertEqual(self.received(answers[0], id, absent), self.received(answers[1], id, absent))
                     self.assertGreaterEqual(answers[0].status, 400)
 
     def test_a_taken_id_is_a_bare_conflict_for_any_owner(self):
@@ -74,7 +74,7 @@ class InvisibleRecords(Private):
                 self.assertEqual(self.expect(answer, 409, "record.exists").json()["error"].keys(),
                                  {"code", "message", "requestId", "target"}, path)
             answers = [self.gateway.send("POST", path, {"id": name, **fields}, user="carol") for name in (id, own)]
-            self.assertEqual(self.told(answers[0], id, own), self.told(answers[1], id, own))
+            self.assertEqual(self.received(answers[0], id, own), self.received(answers[1], id, own))
 
     def test_a_push_learns_nothing_of_it(self):
         for _, collection, id, fields in self.resources:
@@ -93,10 +93,10 @@ class InvisibleRecords(Private):
         answers = [
             self.gateway.send("POST", "/api/v1/notes/operations/share", {"id": id, "with": ["bob"]}, user="carol")
             for id in (note, str(uuid.uuid4()))]
-        self.assertEqual(self.told(answers[0]), self.told(answers[1]))
+        self.assertEqual(self.received(answers[0]), self.received(answers[1]))
 
 
-class DeletedRooms(Private):
+class DeletedChatRooms(Private):
     def ways(self):
         """Each makes a room of that id with the caller in it, and tells whether it was taken."""
         def fields(user, others=()):
@@ -106,16 +106,16 @@ class DeletedRooms(Private):
             outcome = Device(self.gateway, user).change("create", id, fields(user), collection="rooms")
             return outcome["outcome"], outcome.get("reason")
 
-        def told(answer):
+        def received(answer):
             return ("applied", None) if answer.status < 300 else ("rejected", answer.json()["error"]["code"])
 
         return {
-            "resource POST": lambda id, user: told(self.gateway.send("POST", ROOMS, {"id": id, **fields(user)}, user=user)),
-            "resource PUT": lambda id, user: told(self.gateway.send("PUT", f"{ROOMS}/{id}", fields(user), user=user)),
+            "resource POST": lambda id, user: received(self.gateway.send("POST", ROOMS, {"id": id, **fields(user)}, user=user)),
+            "resource PUT": lambda id, user: received(self.gateway.send("PUT", f"{ROOMS}/{id}", fields(user), user=user)),
             "push": pushed,
-            "chat": lambda id, user: told(
+            "chat": lambda id, user: received(
                 self.gateway.send("POST", "/chat/v1/rooms", {"id": id, "name": "mine"}, user=user)),
-            "Twaddle": lambda id, user: told(
+            "Twaddle": lambda id, user: received(
                 self.gateway.send("POST", "/chat", {"function": "createchatroom", "id": id, "name": "mine"}, user=user)),
         }
 
@@ -136,8 +136,8 @@ class DeletedRooms(Private):
                 place = f"/sync/v1/attachments/{hashlib.sha256(data).hexdigest()}"
                 self.expect(self.gateway.request("PUT", place, data, user="bob"), 201)
                 self.make("POST", "/chat/v1/rooms", {"id": room, "name": "r", "members": ["bob"]})
-                said = {"text": f"secret {room}", "attachments": [place.rsplit("/", 1)[1]]}
-                message = self.make("POST", f"/chat/v1/rooms/{room}/messages", said, "bob")["message"]["id"]
+                output = {"text": f"secret {room}", "attachments": [place.rsplit("/", 1)[1]]}
+                message = self.make("POST", f"/chat/v1/rooms/{room}/messages", output, "bob")["message"]["id"]
                 self.make("POST", f"/chat/v1/rooms/{room}/read", {"message": message})
                 device = Device(self.gateway, "bob", collections=["messages", "rooms"])
                 device.pull()
@@ -239,16 +239,16 @@ class Invitations(Private):
     def test_invitations_leave_an_account_room_capacity_of_its_own(self):
         for n in range(6):
             self.make("POST", "/chat/v1/rooms", {"name": "r", "members": ["carol"]}, ("alice", "bob")[n % 2])
-        for way, told in self.invited("carol"):
-            self.assertEqual(told, "request.limitExceeded", way)
+        for way, received in self.invited("carol"):
+            self.assertEqual(received, "request.limitExceeded", way)
         for _ in range(2):
             self.make("POST", ROOMS, {"name": "own", "members": ["carol"]}, "carol")
         self.expect(self.gateway.send("POST", ROOMS, {"name": "own", "members": ["carol"]}, user="carol"), 400)
         self.assertEqual(len(self.gateway.get("/chat/v1/rooms", user="carol").json()["rooms"]), 8)
 
     def test_a_hundred_are_brought_in_at_once(self):
-        for way, told in self.invited("nobody", others=[f"user{n}" for n in range(100)]):
-            self.assertEqual(told, "request.limitExceeded", way)
+        for way, received in self.invited("nobody", others=[f"user{n}" for n in range(100)]):
+            self.assertEqual(received, "request.limitExceeded", way)
 
     def test_a_banned_account_cannot_return(self):
         room = self.make("POST", "/chat/v1/rooms", {"name": "r"}, "bob")["room"]["id"]

@@ -38,7 +38,7 @@ class Canaries(GatewayTest):
         cls.password = cls.canary("password")
         made = run_portico("accounts", "add", "zoe", "--role", "member", "--data", cls.gateway.data, program="porticoctl", stdin=cls.password)
         assert made.returncode == 0, made
-        cls.said = made.stdout + made.stderr
+        cls.output = made.stdout + made.stderr
 
     @classmethod
     def canary(cls, channel):
@@ -163,11 +163,11 @@ class Canaries(GatewayTest):
     def commands(self):
         for arguments, channel in ((("accounts", "password", "zoe"), "password from standard input"), (("accounts", "add", "zoe"), "refused password")):
             done = run_portico(*arguments, "--data", self.gateway.data, program="porticoctl", stdin=self.canary(channel))
-            type(self).said += done.stdout + done.stderr
+            type(self).output += done.stdout + done.stderr
 
     def search(self):
         """What was sent must not come back, be written down, or be told to operators."""
-        places = [("the log", self.gateway.log()), ("porticoctl", self.said), *self.answers, *self.administration()]
+        places = [("the log", self.gateway.log()), ("porticoctl", self.output), *self.answers, *self.administration()]
         for canary, channel in self.canaries.items():
             for place, text in places:
                 self.assertNotIn(canary, text, f"{channel} is found in {place}")

@@ -144,7 +144,7 @@ class Configuration(unittest.TestCase):
         for name, text in [("PORTICO_PORT", "8080"), ("PORTICO_SERVICE", "a"), ("PORTICO_SERVICE_NAME", "a"), ("PORTICO_PORT_TCP", "a")]:
             self.refused("", name, environment={name: text})
 
-    def test_a_certificate_replaces_nothing_without_being_told_to(self):
+    def test_a_certificate_replaces_nothing_without_force(self):
         files = [self.folder / name for name in ("certificate.pem", "key.pem")]
         arguments = ["certificate", "--certificate", files[0], "--key", files[1]]
         self.assertEqual(run_portico(*arguments).returncode, 0)
@@ -164,7 +164,7 @@ class Configuration(unittest.TestCase):
         self.assertNotEqual([file.read_text() for file in files], first)
         self.assertEqual(files[1].stat().st_mode & 0o777, 0o600)
 
-    def test_what_cannot_be_read_or_written_is_told_with_path_and_reason(self):
+    def test_file_failures_are_reported_with_path_and_reason(self):
         text = self.folder / "text.pem"
         text.write_text("no certificate")
         arguments = ["--certificate", self.folder / "c.pem", "--key", self.folder / "k.pem"]

@@ -328,10 +328,10 @@ class StoredBytes(CarriedValues):
         for method in ("GET", "HEAD"):
             answer = self.expect(self.gateway.request(method, path, user="alice"), 200)
             self.protected(answer, shown, (place, method))
-            said = answer.headers["content-type"]
-            known = declared.split(";")[0].strip().lower() == said.split(";")[0]
-            self.assertTrue(known or said == "application/octet-stream", said)
-            self.assertFalse(shown and said == "application/octet-stream", said)
+            output = answer.headers["content-type"]
+            known = declared.split(";")[0].strip().lower() == output.split(";")[0]
+            self.assertTrue(known or output == "application/octet-stream", output)
+            self.assertFalse(shown and output == "application/octet-stream", output)
         tag = answer.headers["etag"]
         unchanged = self.expect(self.gateway.get(path, headers={"If-None-Match": tag}, user="alice"), 304)
         self.protected(unchanged, shown, (place, 304))

@@ -98,9 +98,10 @@ import Testing
         let tracked = try #require(try school.tracked("Students"))
         let mark = try await school.records.withReadSnapshot { try tracked.mark(at: $0) }
         let wrong = [
-            ChangeCursor(history: "other", position: mark.position, sight: mark.sight),
-            ChangeCursor(history: mark.history, position: mark.position, sight: mark.sight &+ 1),
-            ChangeCursor(history: mark.history, position: Revision(mark.position.number + 1), sight: mark.sight),
+            ChangeCursor(history: "other", position: mark.position, scopeHash: mark.scopeHash),
+            ChangeCursor(history: mark.history, position: mark.position, scopeHash: mark.scopeHash &+ 1),
+            ChangeCursor(
+                history: mark.history, position: Revision(mark.position.number + 1), scopeHash: mark.scopeHash),
         ]
         for mark in wrong { await expectFetchAgain(since: mark, tracked, school) }
         _ = try await school.store.compact(.through(mark.position), dryRun: false)

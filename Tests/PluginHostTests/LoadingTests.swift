@@ -24,7 +24,7 @@ struct LoadingTests {
 
     @Test func `A plugin's adapter answers calls, and its errors are the host's errors`() async throws {
         let adapter = try PluginHost().load(NotesPlugin.path()).module.make(AdapterConfiguration())
-        #expect(try await adapter.listings().map(\.title) == ["Notes"])
+        #expect(try await adapter.frontPageEntries().map(\.title) == ["Notes"])
         let call = Call(
             operation: "share", input: ["id": "", "with": []], caller: .anonymous, requestID: "test",
             deadline: .now + .seconds(60), records: NoRecords(), log: .discarding)

@@ -4,7 +4,7 @@ import subprocess
 import time
 from pathlib import Path
 
-PATIENCE = 120
+TIMEOUT = 120
 
 
 def compile_recorder(place: Path) -> Path:
@@ -52,7 +52,7 @@ class Writer:
         self.wait_until(lambda: self.lines("done") >= count, f"{count} acknowledged writes")
 
     def wait_until(self, holds, what: str):
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while not holds():
             if self.process.poll() is not None:
                 raise RuntimeError(f"the writer ended by itself, waiting for {what}")

@@ -94,7 +94,7 @@ import Testing
         let store = try directory.store()
         let records = try await Things.install(declaration, in: store)
         let path = directory.path
-        // Deleted within the transaction: its commit succeeds, into a file that nobody will find.
+        // Deleted within the transaction: its commit succeeds, into a file that no caller will find.
         let error = await #expect(throws: PorticoError.self) {
             try await store.transact(weight: 1) { _ in try FileManager.default.removeItem(atPath: path) }
         }

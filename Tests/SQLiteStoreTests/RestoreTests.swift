@@ -6,7 +6,7 @@ import RecordStorage
 import SQLiteStore
 import Testing
 
-/// Backups that somebody has had their hands on.
+/// Backups that a caller has had their hands on.
 @Suite struct RestoreTests {
     private let directory: TemporaryDirectory
     private let backup: URL
@@ -46,7 +46,7 @@ import Testing
 
     private var live: URL { directory.url.appending(path: "live") }
 
-    /// What somebody may do to a file of a backup.
+    /// What a caller may do to a file of a backup.
     enum Deed: CaseIterable {
         case link, linkToFolder, linkToNowhere, linkToDevice, pipe, folder, otherBytes, oneBitMore, empty, missing
 

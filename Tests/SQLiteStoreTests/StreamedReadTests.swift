@@ -4,7 +4,7 @@ import SQLiteStore
 import Synchronization
 import Testing
 
-/// Reads that go on while somebody takes what they find.
+/// Reads that go on while a caller takes what they find.
 @Suite struct StreamedReadTests {
     private let directory: TemporaryDirectory
 
@@ -29,8 +29,8 @@ import Testing
     /// A piece for each row; `sent` counts them.
     private func pieces(
         _ records: AdapterRecords, within time: Duration = .seconds(600), _ sent: Counter = Counter()
-    ) async throws -> any MountResponseBody {
-        try await records.pieces(within: time) { snapshot, output in
+    ) async throws -> any ByteStream {
+        try await records.streamSnapshot(within: time) { snapshot, output in
             try snapshot.rows(Self.names) { row in
                 sent.add()
                 try output.send(Array((try row[0].stringValue ?? "").utf8))
@@ -59,7 +59,7 @@ import Testing
             try await Task.sleep(for: .milliseconds(5))
             #expect(sent.count <= taken + 2)
         }
-        pieces.end()
+        pieces.cancel()
         await store.close()
     }
 
@@ -81,7 +81,7 @@ import Testing
         for round in 0..<4 {
             let pieces = try await pieces(records)
             _ = try await pieces.next()
-            if round % 2 == 0 { pieces.end() }
+            if round % 2 == 0 { pieces.cancel() }
         }
         let last = try await pieces(records)
         #expect(try await last.next() != nil)
@@ -97,7 +97,7 @@ import Testing
         try await Task.sleep(for: .milliseconds(50))
         given.cancel()
         await #expect(throws: CancellationError.self) { try await given.value }
-        first.end()
+        first.cancel()
         #expect(try await waits.value.next() != nil)
         await store.close()
     }
@@ -120,8 +120,10 @@ import Testing
             .records("things", as: 1), joins: [Join(.inner, .records("things", as: 2), on: .value(true))],
             where: .compare(.equal, .field(1, "name"), .call(.concatenate, [.field(2, "name"), .value("x")])),
             columns: [.field(1, "name")])
-        let long = try await records.pieces(within: .seconds(60)) { snapshot, _ in try snapshot.rows(never) { _ in } }
-        long.end()
+        let long = try await records.streamSnapshot(within: .seconds(60)) { snapshot, _ in
+            try snapshot.rows(never) { _ in }
+        }
+        long.cancel()
         let next = try await pieces(records)
         #expect(try await next.next() != nil)
         await store.close()
@@ -130,7 +132,7 @@ import Testing
     @Test func `what a read throws comes to its reader behind what it had sent`() async throws {
         let store = try store()
         let records = try await filled(store)
-        let pieces = try await records.pieces(within: .seconds(60)) { _, output in
+        let pieces = try await records.streamSnapshot(within: .seconds(60)) { _, output in
             try output.send([1])
             throw PorticoError(.requestInvalid, "No.")
         }

@@ -50,7 +50,7 @@ class Scanned(unittest.TestCase):
         return json.loads(file.read_text()), done.stdout
 
     def test_sslyze_finds_nothing_weaker_than_the_profile(self):
-        scan, said = self.report(
+        scan, output = self.report(
             sys.executable, "-m", "sslyze", "--mozilla_config=intermediate", "--sslv2", "--sslv3", "--tlsv1", "--tlsv1_1",
             "--tlsv1_2", "--tlsv1_3", "--compression", "--early_data", "--heartbleed", "--openssl_ccs", "--reneg", "--robot",
             "--fallback", "--ems", "--certinfo", "--json_out", "{}")
@@ -67,8 +67,8 @@ class Scanned(unittest.TestCase):
         self.assertFalse(results["session_renegotiation"]["is_vulnerable_to_client_renegotiation_dos"])
         self.assertTrue(results["tls_extended_master_secret"]["supports_ems_extension"])
         # Compliant but for what only an authority gives.
-        complaints = [line.strip() for line in said.splitlines() if line.strip().startswith("* ") and "cipher" in line.lower()]
-        self.assertFalse([line for line in complaints if "should be rejected" in line or "are supported, but" in line], said)
+        complaints = [line.strip() for line in output.splitlines() if line.strip().startswith("* ") and "cipher" in line.lower()]
+        self.assertFalse([line for line in complaints if "should be rejected" in line or "are supported, but" in line], output)
 
     def test_testssl_finds_nothing(self):
         findings, _ = self.report(

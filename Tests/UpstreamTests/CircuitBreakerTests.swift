@@ -93,7 +93,7 @@ import UpstreamStandIn
         let refused = await #expect(throws: UpstreamFailure.self) {
             try await upstream.send(UpstreamRequest(.get, try address(server.address)))
         }
-        #expect(refused?.kind == .resting)
+        #expect(refused?.kind == .circuitOpen)
         #expect(server.requests.count == 2)
         #expect(try await upstream.send(UpstreamRequest(.get, try address(other.address))).status == 200)
         await upstream.stop()
@@ -123,7 +123,7 @@ import UpstreamStandIn
             #expect(left?.kind == .cancelled)
         }
         request.deadline = .milliseconds(50)
-        for expected in [UpstreamFailure.Kind.timedOut, .timedOut, .resting] {
+        for expected in [UpstreamFailure.Kind.timedOut, .timedOut, .circuitOpen] {
             let failure = await #expect(throws: UpstreamFailure.self) { try await upstream.send(request) }
             #expect(failure?.kind == expected)
         }

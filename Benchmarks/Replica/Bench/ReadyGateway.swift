@@ -51,12 +51,12 @@ final class ReadyGateway: Transport {
         if request.url.contains("/live") {
             let known = Self.position(request.url)
             await withCheckedContinuation { continuation in
-                let isNews = state.withLock { state in
+                let hasChanges = state.withLock { state in
                     if state.changes > known { return true }
                     state.waiting.append(continuation)
                     return false
                 }
-                if isNews { continuation.resume() }
+                if hasChanges { continuation.resume() }
             }
             return try delta()
         }

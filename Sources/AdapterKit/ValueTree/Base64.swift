@@ -42,6 +42,7 @@ public enum Base64 {
         return data
     }
 
+    /// The bytes that a base64 text spells; nil where it is none.
     public static func decode(_ text: String) -> [UInt8]? {
         decode(text.utf8)
     }
@@ -52,5 +53,53 @@ public enum Base64 {
         guard pads < 3, group & unusedBits[pads] == 0 else { return false }
         for byte in 0..<3 - pads { data.append(UInt8(truncatingIfNeeded: group >> UInt32(16 - 8 * byte))) }
         return true
+    }
+}
+
+/// Base64 for addresses and tokens (RFC 4648, section 5), without padding.
+public enum Base64URL {
+    public static func encode(_ bytes: some RandomAccessCollection<UInt8>) -> String {
+        let letters = Base64.encode(bytes).compactMap { byte -> UInt8? in
+            switch byte {
+            case UInt8(ascii: "+"): UInt8(ascii: "-")
+            case UInt8(ascii: "/"): UInt8(ascii: "_")
+            case UInt8(ascii: "="): nil
+            default: byte
+            }
+        }
+        return String(decoding: letters, as: UTF8.self)
+    }
+
+    /// Nil for any character outside the alphabet, for padding, for unused bits that are set and for a length that no
+    /// bytes have.
+    public static func decode(_ text: String) -> [UInt8]? {
+        text.utf8.contains { "+/=".utf8.contains($0) } ? nil : decode(lenient: text)
+    }
+
+    /// Takes the standard alphabet and padding too, which clients send.
+    public static func decode(lenient text: String) -> [UInt8]? {
+        var standard = text.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "-"): UInt8(ascii: "+")
+            case UInt8(ascii: "_"): UInt8(ascii: "/")
+            default: byte
+            }
+        }
+        while standard.count % 4 != 0 { standard.append(UInt8(ascii: "=")) }
+        return Base64.decode(standard)
+    }
+}
+
+/// Bytes as hexadecimal digits, two for each, in lower case.
+public enum Hexadecimal {
+    private static let digits = [UInt8]("0123456789abcdef".utf8)
+
+    public static func text(_ bytes: some Sequence<UInt8>) -> String {
+        String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    /// Sixteen bytes in the groups of a UUID (RFC 9562, section 4).
+    public static func uuid(_ bytes: [UInt8]) -> String {
+        [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { text(bytes[$0]) }.joined(separator: "-")
     }
 }

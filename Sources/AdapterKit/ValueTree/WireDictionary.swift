@@ -3,10 +3,14 @@
 /// Order is the order of insertion and survives every format. Look-up is a scan while there are few entries, which is
 /// faster than hashing for the sizes that messages have, and goes through an index above ``indexThreshold``.
 public struct WireDictionary: Sendable {
+    /// One member.
     public struct Entry: Sendable, Equatable {
+        /// The key.
         public var key: String
+        /// The value.
         public var value: WireValue
 
+        /// Creates an entry with these values.
         @inlinable
         public init(key: String, value: WireValue) {
             self.key = key
@@ -20,9 +24,11 @@ public struct WireDictionary: Sendable {
 
     @usableFromInline static let indexThreshold = 16
 
+    /// The members in order.
     public private(set) var entries: [Entry]
     private var index: [HashedKey: Int]?
 
+    /// Creates a wire dictionary.
     public init() {
         entries = []
     }
@@ -42,8 +48,11 @@ public struct WireDictionary: Sendable {
         }
     }
 
+    /// The number of members.
     public var count: Int { entries.count }
+    /// Whether there are no members.
     public var isEmpty: Bool { entries.isEmpty }
+    /// The keys in order.
     public var keys: [String] { entries.map(\.key) }
 
     /// Reading a key that is not there gives nil; assigning nil removes the entry, assigning a value replaces it in
@@ -126,7 +135,9 @@ extension WireDictionary: Sequence {
 }
 
 extension WireDictionary: ExpressibleByDictionaryLiteral {
+    /// The type of a key in a literal.
     public typealias Key = String
+    /// The type of a value in a literal.
     public typealias Value = WireValue
 
     /// Two equal keys in a literal are a programmer's error and trap.

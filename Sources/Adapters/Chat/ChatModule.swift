@@ -20,7 +20,7 @@ public enum ChatModule: AdapterModule {
             summary: "Of how many chat rooms an account may be a member."),
         ConfigurationOption(
             "limits.pushes", .integer(IntegerRange(1...1000)), defaultValue: 32,
-            summary: "Devices that are told at once."),
+            summary: "Devices that are notified at once."),
         ConfigurationOption(
             "retention.interval", .integer(IntegerRange(1...86_400)), defaultValue: 3600,
             summary: "Seconds from one look for messages that are too old to the next."),
@@ -31,10 +31,10 @@ public enum ChatModule: AdapterModule {
         return AdapterDeclaration(
             name: name, title: "Chat", summary: "Rooms, their members and their messages.", version: "1.0",
             entities: [
-                Rooms.entity(maximumMembers: settings.maximumMembers), Messages.entity, ReadMarks.entity,
+                Rooms.entity(maximumMembers: settings.maximumMembers), Messages.entity, ReadPositions.entity,
                 Devices.entity, PushProgress.entity,
             ],
-            operations: [Twaddle.operation] + ChatFunction.all.map(\.operation), feeds: [ChatFeed.declaration],
+            operations: [Twaddle.operation] + ChatFunction.all.map(\.operation), liveFeeds: [ChatFeed.declaration],
             rules: ChatRules(maximumRooms: settings.maximumRooms))
     }
 

@@ -45,7 +45,7 @@ final class ODataAdapter: Adapter {
         return try await ImportRows(configurations, records: context.records, now: context.clock.now()).perform(call)
     }
 
-    func answer(_ request: MountRequest) async throws -> MountResponse {
+    func handle(_ request: MountRequest) async throws -> MountResponse {
         guard let mount = mounts.withLock({ $0[request.mount] }) else {
             throw PorticoError(.adapterUnavailable, "The service is not there yet.", retryAfter: 1)
         }
@@ -81,7 +81,7 @@ final class ODataAdapter: Adapter {
         }
     }
 
-    func present(_ error: PorticoError, status: Int, to request: MountFailure) -> MountResponse? {
+    func errorResponse(for error: PorticoError, status: Int, to request: MountFailure) -> MountResponse? {
         if isVersion2(request.mount) {
             return Version2Failure.answer(
                 Version2Error(error: error, requestID: request.requestID), status: status, to: request.headers,
@@ -92,9 +92,9 @@ final class ODataAdapter: Adapter {
             body: ODataError.body(error, requestID: request.requestID))
     }
 
-    func listings() async throws -> [Listing] {
+    func frontPageEntries() async throws -> [FrontPageEntry] {
         configurations.map { configuration in
-            Listing(
+            FrontPageEntry(
                 title: configuration.name, path: "/odata/v4/\(configuration.name)/",
                 summary: "OData 4.01: \(configuration.tables.sources.joined(separator: ", ")).")
         }

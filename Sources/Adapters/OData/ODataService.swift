@@ -46,7 +46,7 @@ final class ODataService: Sendable {
         guard Preferences(request.headers["Prefer"]).respondsAsynchronously else {
             return try await betweenReseeds { try await answer(request) }
         }
-        try configuration.access.admit(request.caller, effect: request.method == "GET" ? .reads : .writes)
+        try configuration.access.authorize(request.caller, effect: request.method == "GET" ? .reads : .writes)
         let id = try await later.start(for: monitor.owner) { [self] in
             try await betweenReseeds { try await answer(request) }
         } failure: { [self] error in
@@ -80,7 +80,7 @@ final class ODataService: Sendable {
                 service: self, request: request, root: inner.root, version: inner.format.version
             ).answer()
         }
-        try configuration.access.admit(request.caller, effect: inner.method == "GET" ? .reads : .writes)
+        try configuration.access.authorize(request.caller, effect: inner.method == "GET" ? .reads : .writes)
         return try await dispatch(inner)
     }
 

@@ -25,9 +25,9 @@ final class PlistFeedsAdapter: Adapter {
     }
 
     /// The feeds that everybody may read.
-    func listings() async throws -> [Listing] {
+    func frontPageEntries() async throws -> [FrontPageEntry] {
         try await handler().states().filter { access.isPublic($0.name) }.map { state in
-            Listing(title: state.title, path: "/plists/\(state.name)", summary: "Version \(state.version).")
+            FrontPageEntry(title: state.title, path: "/plists/\(state.name)", summary: "Version \(state.version).")
         }
     }
 
@@ -40,7 +40,7 @@ final class PlistFeedsAdapter: Adapter {
         guard let name = FeedName(call[FeedOperations.name].stringValue ?? "") else {
             throw PorticoError(.recordNotFound, "There is no such feed.", target: FeedOperations.name.text)
         }
-        try access[name].admit(call.caller, effect: .reads)
+        try access[name].authorize(call.caller, effect: .reads)
         guard let record = try await call.records.record(name.id, in: Feeds.entityName) else {
             throw PorticoError.noFeed(name)
         }

@@ -14,10 +14,11 @@ struct XMLUsersAdapter: Adapter {
         }
     }
 
-    func listings() -> [Listing] {
+    func frontPageEntries() -> [FrontPageEntry] {
         [
-            Listing(title: "The list", path: "/v2/list", summary: "Every user, without details."),
-            Listing(title: "The schema", path: "/v2/schema.xsd", summary: "What version 2 answers, as XML Schema."),
+            FrontPageEntry(title: "The list", path: "/v2/list", summary: "Every user, without details."),
+            FrontPageEntry(
+                title: "The schema", path: "/v2/schema.xsd", summary: "What version 2 answers, as XML Schema."),
         ]
     }
 

@@ -1,11 +1,14 @@
 import ValueTree
+import WireFormats
 
 /// The live stream of one's rooms. Comes back by itself after every interruption, with the event after the last one:
 /// nothing is left out and nothing comes twice, or ``ChatEvent/reset`` says that too much was missed.
 ///
 /// Each iteration is a stream of its own; it ends with the task that reads it.
 public struct ChatEvents: AsyncSequence, Sendable {
+    /// What the sequence gives.
     public typealias Element = ChatEvent
+    /// What ends the sequence early.
     public typealias Failure = any Error
 
     let chat: ChatClient
@@ -16,6 +19,7 @@ public struct ChatEvents: AsyncSequence, Sendable {
         Iterator(events: self)
     }
 
+    /// Reads the events of one connection after the other.
     public struct Iterator: AsyncIteratorProtocol {
         private let events: ChatEvents
         private var progress: LiveProgress
@@ -108,5 +112,106 @@ extension ChatClient {
     public func events(limits: SyncLimits = SyncLimits(), clock: any Clock<Duration> = ContinuousClock()) -> ChatEvents
     {
         ChatEvents(chat: self, limits: limits, clock: clock)
+    }
+}
+
+/// What happens in one's rooms.
+public enum ChatEvent: Sendable, Equatable {
+    /// Everything that was missed has been told.
+    case ready
+    /// Too much was missed: what is shown is to be read anew.
+    case reset
+    /// A new message.
+    case message(ChatMessage)
+    /// A message has a new text.
+    case edit(ChatMessage)
+    /// A message was removed.
+    case removal(message: String, room: String)
+    /// Someone came or went.
+    case membership(room: String, joined: [String], left: [String])
+    /// Anything else of a room changed.
+    case room(ChatRoom)
+    /// A user has read up to that message of the room.
+    case read(room: String, user: String, sequence: Int64)
+    /// Someone types; forget it after some seconds.
+    case typing(room: String, user: String)
+    /// A user came online or went offline.
+    case presence(user: String, isOnline: Bool)
+
+    /// Nil for what this version does not know.
+    init?(_ event: ServerEvents.Event) throws(ClientError) {
+        let data: WireValue
+        do {
+            data = try JSONFormat().read(Array(event.data.utf8))
+        } catch {
+            throw .unreadableAnswer("an event: \(error.description)")
+        }
+        func text(_ name: String) -> String { data[name]?.stringValue ?? "" }
+        func names(_ name: String) -> [String] { (data[name]?.arrayValue ?? []).compactMap(\.stringValue) }
+        switch event.name {
+        case "ready": self = .ready
+        case "reset": self = .reset
+        case "message": self = .message(try ChatMessage(data))
+        case "edit": self = .edit(try ChatMessage(data))
+        case "removal": self = .removal(message: text("id"), room: text("room"))
+        case "membership": self = .membership(room: text("id"), joined: names("joined"), left: names("left"))
+        case "room": self = .room(try ChatRoom(data))
+        case "read":
+            self = .read(room: text("room"), user: text("user"), sequence: data["seq"]?.int64Value ?? 0)
+        case "typing": self = .typing(room: text("room"), user: text("user"))
+        case "presence": self = .presence(user: text("user"), isOnline: data["online"]?.boolValue ?? false)
+        default: return nil
+        }
+    }
+}
+
+/// Decides how a live stream goes on: from which event, after which pause, or not at all. Synchronous; ``ChatEvents``
+/// carries it out.
+struct LiveProgress {
+    enum Next: Equatable {
+        case open(after: String?)
+        /// Open again after this time.
+        case pause(Duration)
+        case fail(ClientError)
+    }
+
+    private let pauses: ClosedRange<Duration>
+    /// Of the last event that was told.
+    private(set) var lastID: String?
+    private var failures = 0
+    private var events = ServerEvents()
+
+    init(after id: String?, pauses: ClosedRange<Duration>) {
+        lastID = id
+        self.pauses = pauses
+    }
+
+    mutating func begin() -> Next {
+        events = ServerEvents()
+        return .open(after: lastID)
+    }
+
+    /// - Throws: ``TransportError``: the stream cannot be read on, and is opened again.
+    mutating func read(_ piece: [UInt8]) throws -> [ServerEvents.Event] {
+        let found = try events.read(piece)
+        // Whatever comes shows that it works; a stream that ends at once each time does not get here.
+        if !found.isEmpty { failures = 0 }
+        lastID = events.lastID ?? lastID
+        return found
+    }
+
+    /// The stream ended, with an error or by itself.
+    mutating func ended(_ error: ClientError?) -> Next {
+        failures += 1
+        switch error {
+        case .refused(let refusal) where !refusal.isTemporary && refusal.status < 500: return .fail(.refused(refusal))
+        case .refused(let refusal): return .pause(max(refusal.retryAfter ?? .zero, pause))
+        case .signInEnded?, .notSignedIn?, .server?: return .fail(error ?? .closed)
+        default: return .pause(pause)
+        }
+    }
+
+    private var pause: Duration {
+        min(pauses.upperBound, pauses.lowerBound * (1 << min(failures - 1, 16)))
     }
 }

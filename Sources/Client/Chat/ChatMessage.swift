@@ -1,10 +1,12 @@
 import Foundation
+import Synchronization
 import ValueTree
 
 /// A message, as this device has it.
 public struct ChatMessage: Sendable, Equatable, Identifiable {
     /// Chosen on the device that wrote it, so that posting again posts once.
     public let id: String
+    /// The room's id.
     public let room: String
     /// Its place in the room, the same for every reader; nil until the server has it.
     public let sequence: Int64?
@@ -36,5 +38,118 @@ public struct ChatMessage: Sendable, Equatable, Identifiable {
         sent = value["sent"].flatMap(Date.init(chat:))
         let changed = value["edited"].flatMap(Date.init(chat:))
         edited = changed == sent ? nil : changed
+    }
+}
+
+/// A room that one is in, or a public one.
+public struct ChatRoom: Sendable, Equatable, Identifiable {
+    /// The room's id.
+    public let id: String
+    /// The name to show.
+    public let name: String
+    /// Who made it, and may moderate it.
+    public let owner: String
+    /// Account names; nil where only ``ChatClient/members(of:)`` tells them.
+    public let members: [String]?
+    /// Whether everyone may join.
+    public let isPublic: Bool
+    /// When the room was created.
+    public let created: Date?
+
+    init(_ record: Record) throws(ClientError) {
+        try self.init(.dictionary(record.fields))
+    }
+
+    init(_ value: WireValue) throws(ClientError) {
+        guard let id = value["id"]?.stringValue, let name = value["name"]?.stringValue else {
+            throw .unreadableAnswer("a room without its name")
+        }
+        (self.id, self.name) = (id, name)
+        owner = value["owner"]?.stringValue ?? ""
+        members = value["members"]?.arrayValue?.compactMap(\.stringValue)
+        isPublic = value["isPublic"]?.boolValue ?? false
+        created = value["created"].flatMap(Date.init(chat:))
+    }
+}
+
+/// Someone who can be talked to.
+public struct ChatPerson: Sendable, Equatable, Identifiable {
+    /// The account name, as members and messages have it.
+    public let id: String
+    /// The name to show.
+    public let name: String
+}
+
+/// How much of a room is new.
+public struct ChatUnread: Sendable, Equatable {
+    /// The room's id.
+    public let room: String
+    /// ``ChatMessage/sequence`` of the last message that was read; 0: none.
+    public let readUpTo: Int64
+    /// Messages of others after it.
+    public let count: Int
+}
+
+extension Date {
+    init?(chat value: WireValue) {
+        guard let date = value.dateValue ?? value.stringValue.flatMap({ WireDate(rfc3339: $0) }) else { return nil }
+        self.init(timeIntervalSinceReferenceDate: date.secondsSinceReferenceDate)
+    }
+}
+
+/// The synced collections behind the chat, and how they are asked.
+enum ChatRecords {
+    static let rooms = "rooms"
+    static let messages = "messages"
+
+    /// What is asked for again and again; costs nothing where there is no chat.
+    static let indexes: [String: [FieldIndex]] = [
+        rooms: ["name"], messages: [["room", "seq"]],
+    ]
+
+    /// What the server has, the latest first.
+    static func posted(in room: String, before sequence: Int64?, limit: Int) -> RecordQuery {
+        var conditions: [RecordQuery.Condition] = [.equals("room", .string(room)), .isGreater("seq", than: 0)]
+        if let sequence { conditions.append(.isLess("seq", than: .int64(sequence))) }
+        return RecordQuery(messages, where: conditions, order: [.descending("seq")], limit: limit)
+    }
+
+    /// What the server does not have yet, in the order of writing, which is that of the ids (``MessageIDs``).
+    static func unposted(in room: String) -> RecordQuery {
+        RecordQuery(messages, where: [.equals("room", .string(room)), .isNull("seq")])
+    }
+
+    static func unread(in room: String, after sequence: Int64, by user: String) -> RecordQuery {
+        RecordQuery(
+            messages,
+            where: [
+                .equals("room", .string(room)), .isGreater("seq", than: .int64(sequence)),
+                .differs("user", from: .string(user)),
+            ])
+    }
+}
+
+/// UUIDs of version 7 (RFC 9562, section 5.7): random enough that no one has the same, and in the order in which they were
+/// made, so that messages that wait stand as they were written.
+final class MessageIDs: Sendable {
+    private let now: @Sendable () -> Double
+    private let last = Mutex<UInt64>(0)
+
+    /// - Parameter now: seconds since 1970.
+    init(now: @escaping @Sendable () -> Double = WallTime.now) {
+        self.now = now
+    }
+
+    func next() -> String {
+        let milliseconds = last.withLock { last in
+            // Ahead of the clock where several fall into one of its ticks, or where it was set back.
+            last = max(last + 1, UInt64(max(0, now() * 1000)))
+            return last
+        }
+        var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+        for place in 0..<6 { bytes[place] = UInt8(truncatingIfNeeded: milliseconds >> UInt64(40 - 8 * place)) }
+        bytes[6] = bytes[6] & 0x0F | 0x70
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return Hexadecimal.uuid(bytes)
     }
 }

@@ -2,18 +2,23 @@ import ValueTree
 
 /// Something written here that the server did not make. It holds up nothing else; the message shows what the server has.
 public struct ChatProblem: Sendable, Equatable, Identifiable {
+    /// What was to be done.
     public enum Wish: Sendable, Equatable {
+        /// A new message.
         case post(text: String, attachments: [String])
+        /// A new text of a message.
         case edit(text: String)
+        /// The removal of a message.
         case removal
     }
 
+    /// Why it was not done.
     public enum Reason: Sendable, Equatable {
         /// There is no such room for this account any more: one was removed from it, or it is gone.
         case notInRoom
         /// The message is not one's own, or may not be changed.
         case notAllowed
-        /// Somebody changed the message first; this is the server's. Nil: it was removed.
+        /// Someone changed the message first; this is the server's. Nil: it was removed.
         case changedBefore(ChatMessage?)
         /// The text or an attachment is not what a message may hold. The gateway's code says what.
         case invalid(code: String)
@@ -21,10 +26,13 @@ public struct ChatProblem: Sendable, Equatable, Identifiable {
 
     /// Names it on this device.
     public var id: Int64 { problem.id }
+    /// The message's id.
     public let message: String
     /// Nil where the message is not on the device any more.
     public let room: String?
+    /// What was to be done.
     public let wish: Wish
+    /// Why it was not done.
     public let reason: Reason
     let problem: SyncProblem
 

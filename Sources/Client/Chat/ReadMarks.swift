@@ -2,7 +2,7 @@ import ValueTree
 
 /// How far one has read each room, as far as this device knows: told by the server, or marked here and perhaps not sent
 /// yet. A mark only moves forward. Durable beside the replica's records.
-struct ReadMarks: Sendable {
+struct ReadPositions: Sendable {
     struct Mark: Equatable {
         var sequence: Int64
         /// The message that was marked here and that the server was not told of; nil: it knows.

@@ -1,6 +1,8 @@
+import SyncDevice
+
 /// What an app has to tell apart. Everything that the client throws is one of these or a `CancellationError`.
 public enum ClientError: Error, Sendable, Equatable {
-    /// Nobody is signed in, and the call needs somebody.
+    /// No one is signed in, and the call needs someone.
     case notSignedIn
     /// The sign-in has ended: expired, revoked, or its password changed. What is on the device stays; ask the person to
     /// sign in again.
@@ -49,11 +51,16 @@ public struct Refusal: Sendable, Equatable {
     /// Further reasons, where there are several.
     public let details: [Detail]
 
+    /// One of several faults of a call.
     public struct Detail: Sendable, Equatable {
+        /// A code of the error registry.
         public let code: String
+        /// What is wrong, in words that may be shown.
         public let message: String
+        /// What it is about, such as a field's name.
         public let target: String?
 
+        /// Creates the value from its parts.
         public init(code: String, message: String, target: String? = nil) {
             self.code = code
             self.message = message
@@ -61,6 +68,7 @@ public struct Refusal: Sendable, Equatable {
         }
     }
 
+    /// Creates the value from its parts.
     public init(
         status: Int, code: String, message: String, requestID: String? = nil, retryAfter: Duration? = nil,
         target: String? = nil, details: [Detail] = []
@@ -88,6 +96,16 @@ extension ClientError {
         case .answerTooLarge(let limit): self = .unreadableAnswer("the answer is larger than \(limit) bytes")
         case .notTrusted(let reason), .invalidAddress(let reason): self = .server(reason)
         case .cannotStream: self = .server("this transport reads no streams")
+        }
+    }
+}
+
+extension ClientError {
+    init(_ error: EditError) {
+        switch error {
+        case .recordExists: self = .recordExists
+        case .recordNotFound: self = .recordNotFound
+        case .outboxFull: self = .outboxFull
         }
     }
 }

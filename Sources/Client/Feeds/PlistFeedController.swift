@@ -25,6 +25,7 @@ public final class PlistFeedController {
     /// Of one download, from the first byte sent to the last received.
     public nonisolated static let deadline = Duration.seconds(60)
 
+    /// The feed's address.
     public let url: String
     /// The document; nil until something was downloaded or ``open()`` found a kept copy.
     public private(set) var data: WireDictionary?
@@ -32,6 +33,7 @@ public final class PlistFeedController {
     public private(set) var lastUpdate = Date.distantPast
     /// Where the kept copy could not be read or written; for a log.
     public private(set) var cacheFailure: String?
+    /// Gets what happens to the feed.
     public weak var delegate: (any PlistFeedDelegate)?
 
     private let source: any PlistFeedSource
@@ -93,6 +95,7 @@ public final class PlistFeedController {
         return stream
     }
 
+    /// Events that a slow reader may leave unread; older ones are dropped.
     public nonisolated static let largestBacklog = 64
 }
 
@@ -120,7 +123,7 @@ extension PlistFeedController {
         return try await begun.value
     }
 
-    /// Ends the download that is under way. Nobody hears of it but those who wait for it.
+    /// Ends the download that is under way. No one hears of it but those who wait for it.
     public func cancel() {
         download?.cancel()
         download = nil
@@ -142,7 +145,7 @@ extension PlistFeedController {
         return try await finish(answer)
     }
 
-    private func finish(_ answer: PlistFeedAnswer) async throws -> PlistFeedOutcome {
+    private func finish(_ answer: PlistFeedResponse) async throws -> PlistFeedOutcome {
         let before = data
         for step in PlistFeedStep.steps(after: answer, data: data) { try await take(step) }
         return PlistFeedOutcome(data: data ?? [:], isChanged: before != data)
@@ -206,5 +209,62 @@ extension PlistFeedController {
     private func tell(_ event: PlistFeedEvent) {
         delegate?.hear(event, from: self)
         for listener in listeners.values { listener.yield(event) }
+    }
+}
+
+/// What an app is told about its feed, in the order that ``PlistFeedController`` states.
+@MainActor
+public protocol PlistFeedDelegate: AnyObject {
+    /// Asked before a download that the app did not ask for by ``PlistFeedController/refresh()``, so also when the
+    /// network comes back. Yes, unless the app says otherwise.
+    func shouldDownloadRemoteData(_ controller: PlistFeedController) -> Bool
+
+    /// ``PlistFeedController/data`` is still the old one.
+    func plistFeedWillChange(_ controller: PlistFeedController)
+
+    /// ``PlistFeedController/data`` is the new one, and kept on the device.
+    func plistFeedDidChange(_ controller: PlistFeedController)
+
+    /// Of an error of code 2 this is told before the kept copy is loaded, of one of code 1 after it.
+    func plistFeed(_ controller: PlistFeedController, didFail error: PlistFeedError)
+}
+
+extension PlistFeedDelegate {
+    public func shouldDownloadRemoteData(_ controller: PlistFeedController) -> Bool { true }
+    public func plistFeedWillChange(_ controller: PlistFeedController) {}
+    public func plistFeedDidChange(_ controller: PlistFeedController) {}
+    public func plistFeed(_ controller: PlistFeedController, didFail error: PlistFeedError) {}
+
+    func hear(_ event: PlistFeedEvent, from controller: PlistFeedController) {
+        switch event {
+        case .willChange: plistFeedWillChange(controller)
+        case .didChange: plistFeedDidChange(controller)
+        case .failed(let error): plistFeed(controller, didFail: error)
+        case .refreshed: break
+        }
+    }
+}
+
+/// What happens to a feed.
+public enum PlistFeedEvent: Sendable, Equatable {
+    /// Other data is about to take the place of the present data.
+    case willChange
+    /// There is other data.
+    case didChange
+    /// A download failed; the data is as it was.
+    case failed(PlistFeedError)
+    /// A valid download ended; the controller's ``PlistFeedController/lastUpdate``.
+    case refreshed(Date)
+}
+
+/// What a refresh came to.
+public struct PlistFeedOutcome: Sendable, Equatable {
+    /// The feed's data.
+    public let data: WireDictionary
+    /// Whether the download changed it.
+    public let isChanged: Bool
+
+    public static func == (left: PlistFeedOutcome, right: PlistFeedOutcome) -> Bool {
+        left.isChanged == right.isChanged && left.data == right.data
     }
 }

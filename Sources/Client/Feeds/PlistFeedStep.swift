@@ -1,7 +1,8 @@
+import Foundation
 import ValueTree
 
 /// What came of a download.
-enum PlistFeedAnswer: Sendable, Equatable {
+enum PlistFeedResponse: Sendable, Equatable {
     /// Known beforehand, so nothing was sent.
     case unreachable
     case failed(PlistFeedFailure)
@@ -18,11 +19,11 @@ enum PlistFeedStep: Sendable, Equatable {
     case refreshed
     case loadKeptCopy
     case tell(PlistFeedFailure)
-    /// The last one: whoever waits for the download gets this.
+    /// The last one: anyone who waits for the download gets this.
     case fail(PlistFeedFailure)
 
     /// - Parameter data: what the app has now.
-    static func steps(after answer: PlistFeedAnswer, data: WireDictionary?) -> [PlistFeedStep] {
+    static func steps(after answer: PlistFeedResponse, data: WireDictionary?) -> [PlistFeedStep] {
         switch answer {
         case .unreachable:
             let failure = PlistFeedFailure(code: .connectionFailed, reason: "the server cannot be reached")
@@ -51,3 +52,48 @@ enum PlistFeedStep: Sendable, Equatable {
 }
 
 extension PlistFeedFailure: Error {}
+
+/// Why a feed could not be refreshed, with the codes of the original.
+public struct PlistFeedError: Error, Sendable, Equatable, CustomNSError {
+    /// What went wrong.
+    public enum Code: Int, Sendable {
+        /// The address is none that can be asked.
+        case cannotInitiate = 0
+        /// No connection, no answer in time, or an answer whose status is no success.
+        case connectionFailed = 1
+        /// What came is not UTF-8, has no DOCTYPE of property lists, or is no dictionary.
+        case fileFormat = 2
+    }
+
+    /// What went wrong.
+    public let code: Code
+    /// The feed's address.
+    public let url: String
+    /// For a log.
+    public let reason: String
+    /// The HTTP status, where there was an answer.
+    public let status: Int?
+
+    /// The domain of the error as an `NSError`.
+    public static let errorDomain = "PlistFeedError"
+    /// The code of the error as an `NSError`.
+    public var errorCode: Int { code.rawValue }
+
+    /// `url` is the feed's; `NSLocalizedFailureReason` and `status` where they are known.
+    public var errorUserInfo: [String: Any] {
+        var info: [String: Any] = ["url": URL(string: url) as Any? ?? url, NSLocalizedFailureReasonErrorKey: reason]
+        if let status { info["status"] = status }
+        return info
+    }
+}
+
+/// A failure, before anybody knows of which feed.
+struct PlistFeedFailure: Sendable, Equatable {
+    let code: PlistFeedError.Code
+    let reason: String
+    var status: Int?
+
+    func error(_ url: String) -> PlistFeedError {
+        PlistFeedError(code: code, url: url, reason: reason, status: status)
+    }
+}

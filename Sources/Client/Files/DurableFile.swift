@@ -1,4 +1,6 @@
 import Foundation
+import ReplicaStorage
+import Synchronization
 
 /// A file that is there as a whole or not at all, whatever happens while it is written.
 enum DurableFile {
@@ -15,5 +17,43 @@ enum DurableFile {
         try file.synchronize()
         try file.close()
         guard rename(fresh.path, url.path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+    }
+}
+
+/// Holds a folder for one replica: two machines over the same files would each believe what the other one undid. Ends with
+/// the process, however that ends.
+final class FolderLock: Sendable {
+    private let descriptor: Mutex<Int32?>
+
+    init(_ folder: URL) throws {
+        let found = open(folder.appendingPathComponent("lock").path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard found >= 0 else { throw StorageFailure("the folder cannot be written") }
+        guard flock(found, LOCK_EX | LOCK_NB) == 0 else {
+            close(found)
+            throw StorageFailure("the replica is open already")
+        }
+        descriptor = Mutex(found)
+    }
+
+    func release() {
+        descriptor.withLock { held in
+            if let held { close(held) }
+            held = nil
+        }
+    }
+
+    deinit {
+        release()
+    }
+}
+
+/// Runs something on the files; its errors are the app's to know as ``ClientError/storage(_:)``.
+func storing<Result>(_ work: () throws -> Result) throws -> Result {
+    do {
+        return try work()
+    } catch let error as ClientError {
+        throw error
+    } catch {
+        throw ClientError.storage("\(error)")
     }
 }

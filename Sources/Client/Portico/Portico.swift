@@ -1,6 +1,6 @@
 import Foundation
 
-/// A gateway, as an app sees it: signing in, and the records of whoever did, with and without a network.
+/// A gateway, as an app sees it: signing in, and the records of anyone who did, with and without a network.
 ///
 ///     let settings = PorticoSettings(replica: ReplicaSettings(collections: ["notes"]))
 ///     let portico = try await Portico.open(ServerAddress("https://gateway.example")!, in: folder, settings: settings)
@@ -9,13 +9,14 @@ import Foundation
 ///
 /// Each account has a replica of its own on the device. It stays when a sign-in ends, and goes with ``signOut()``.
 public actor Portico {
+    /// The sign-in that calls are made with.
     public nonisolated let session: Session
     private let folder: URL
     private let settings: PorticoSettings
     private var opened: (account: Account, replica: Replica)?
     private var reachability: Task<Void, Never>?
 
-    /// Opens what is kept in the folder, without the network. Whoever was signed in still is.
+    /// Opens what is kept in the folder, without the network. Anyone who was signed in still is.
     ///
     /// - Throws: ``ClientError/storage(_:)``.
     public static func open(
@@ -98,5 +99,32 @@ extension Portico {
         reachability = Task {
             for await _ in hints.networkAppearances() { await self.opened?.replica.networkMayBeBack() }
         }
+    }
+}
+
+/// What an app decides once.
+public struct PorticoSettings: Sendable {
+    /// What carries requests.
+    public var transport: any Transport
+    /// Nil: a file in the folder that its owner alone may read. On Apple's platforms use ``CredentialKeychain``.
+    public var credentials: (any CredentialStorage)?
+    /// How the replica is kept.
+    public var replica: ReplicaSettings
+    /// Tells when the network is back; nil: found out by trying.
+    public var reachability: (any Reachability)?
+    /// Whether a replica starts to sync when it is opened.
+    public var startsByItself: Bool
+
+    /// Creates settings; what is not named has its default.
+    public init(
+        transport: any Transport = URLSessionTransport(), credentials: (any CredentialStorage)? = nil,
+        replica: ReplicaSettings = ReplicaSettings(), reachability: (any Reachability)? = nil,
+        startsByItself: Bool = true
+    ) {
+        self.transport = transport
+        self.credentials = credentials
+        self.replica = replica
+        self.reachability = reachability
+        self.startsByItself = startsByItself
     }
 }

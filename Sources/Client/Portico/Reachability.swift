@@ -12,6 +12,7 @@ public protocol Reachability: Sendable {
 #if canImport(Network)
     /// What the system knows of its network paths.
     public struct SystemReachability: Reachability {
+        /// Observes the system's network paths.
         public init() {}
 
         public func networkAppearances() -> AsyncStream<Void> {

@@ -14,6 +14,7 @@ import ReplicaStorage
 public protocol FieldCipher: Sendable {
     /// - Parameter context: what the bytes belong to; bound to them, not hidden.
     func seal(_ bytes: [UInt8], context: [UInt8]) throws -> [UInt8]
+    /// The bytes that were sealed. Throws where `sealed` or `context` is another.
     func open(_ sealed: [UInt8], context: [UInt8]) throws -> [UInt8]
 }
 

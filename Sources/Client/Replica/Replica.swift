@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import ReplicaStorage
 import SyncDevice
+import Synchronization
 import ValueTree
 
 /// The records of one account on this device: read and edited without a network, and brought together with the server's
@@ -52,10 +53,12 @@ extension Replica {
         try await database.records(query)
     }
 
+    /// How many records match, at most the query's limit.
     public func count(_ query: RecordQuery) async throws -> Int {
         try await database.count(query)
     }
 
+    /// The record as the app is to see it; nil where it is not there.
     public func record(_ id: String, in collection: String) async throws -> Record? {
         try await records(RecordQuery(collection, where: [.id(id)])).first
     }
@@ -157,6 +160,7 @@ extension Replica {
 // MARK: - Syncing
 
 extension Replica {
+    /// The state of the sync now.
     public var status: SyncStatus { runner.status.value }
 
     /// The present status and every later one, or the latest where the reader is slow. Ends when the replica is closed.
@@ -196,5 +200,148 @@ extension Replica {
         await runner.close()
         try? database.close()
         lock.release()
+    }
+}
+
+/// What an app decides about its replica.
+public struct ReplicaSettings: Sendable {
+    /// What the replica holds. Nil: every record of every collection that the account may read.
+    public var collections: [String]?
+    /// How much is done at once.
+    public var limits: SyncLimits
+    /// Fields by collection that the app orders or filters by: each gets an index. Changing them costs one pass over the
+    /// collection at the next start.
+    public var indexes: [String: [FieldIndex]]
+    /// Fields by collection that lie encrypted on the device. They cannot be asked for. Edits that wait, and attachments,
+    /// are encrypted as a whole where there is a cipher.
+    public var sensitiveFields: [String: Set<String>]
+    /// Encrypts sensitive fields; nil: they are stored as they are.
+    public var cipher: (any FieldCipher)?
+    /// Measures the pauses between attempts.
+    public var clock: any Clock<Duration>
+    /// 1 to 64 letters, digits, `-`, `_` and `.` that no one else has.
+    public var makeID: @Sendable () -> String
+
+    /// Creates settings; what is not named has its default.
+    public init(
+        collections: [String]? = nil, limits: SyncLimits = SyncLimits(),
+        indexes: [String: [FieldIndex]] = [:], sensitiveFields: [String: Set<String>] = [:],
+        cipher: (any FieldCipher)? = nil, clock: any Clock<Duration> = ContinuousClock(),
+        makeID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }
+    ) {
+        self.collections = collections
+        self.limits = limits
+        self.indexes = indexes
+        self.sensitiveFields = sensitiveFields
+        self.cipher = cipher
+        self.clock = clock
+        self.makeID = makeID
+    }
+}
+
+/// Fields of a collection that an app filters or orders by, together: the first by equality, the last by range or order.
+/// One field is written as a text, several as a list.
+public struct FieldIndex: Sendable, Hashable, ExpressibleByStringLiteral, ExpressibleByArrayLiteral {
+    /// The fields of the index, in order.
+    public let fields: [String]
+
+    /// An index over these fields.
+    public init(_ fields: [String]) { self.fields = fields }
+    public init(stringLiteral field: String) { fields = [field] }
+    public init(arrayLiteral fields: String...) { self.fields = fields }
+}
+
+extension [FieldIndex] {
+    /// Each once.
+    var fields: Set<[String]> { Set(map(\.fields)) }
+}
+
+/// Tells those who watch a collection that it changed. A signal says no more than that; several become one where the
+/// watcher is busy.
+final class ChangeSignals: Sendable {
+    private struct Watchers {
+        var last = 0
+        var continuations: [Int: (collection: String, AsyncStream<Void>.Continuation)] = [:]
+        var isClosed = false
+    }
+
+    private let watchers = Mutex(Watchers())
+
+    /// Signals from now on; the stream ends when the replica is closed.
+    func watch(_ collection: String) -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let number = watchers.withLock { watchers -> Int? in
+            guard !watchers.isClosed else { return nil }
+            watchers.last += 1
+            watchers.continuations[watchers.last] = (collection, continuation)
+            return watchers.last
+        }
+        guard let number else {
+            continuation.finish()
+            return stream
+        }
+        continuation.onTermination = { [weak self] _ in
+            self?.watchers.withLock { _ = $0.continuations.removeValue(forKey: number) }
+        }
+        return stream
+    }
+
+    func changed(_ collections: Set<String>) {
+        let concerned = watchers.withLock { watchers in
+            watchers.continuations.values.filter { collections.contains($0.collection) }.map(\.1)
+        }
+        for continuation in concerned { continuation.yield() }
+    }
+
+    func close() {
+        let all = watchers.withLock { watchers in
+            watchers.isClosed = true
+            return watchers.continuations.values.map(\.1)
+        }
+        for continuation in all { continuation.finish() }
+    }
+}
+
+/// The result of a query, and again whenever it is another one. Comes to its end when the replica is closed.
+///
+/// Each iteration watches by itself. Between two results there may have been others: a slow reader gets the latest.
+public struct Observation<Element: Sendable & Equatable>: AsyncSequence, Sendable {
+    /// What ends the sequence early.
+    public typealias Failure = any Error
+
+    private let watch: @Sendable () -> AsyncStream<Void>
+    private let read: @Sendable () async throws -> Element
+
+    init(_ watch: @escaping @Sendable () -> AsyncStream<Void>, _ read: @escaping @Sendable () async throws -> Element) {
+        self.watch = watch
+        self.read = read
+    }
+
+    public func makeAsyncIterator() -> Iterator {
+        // Watching begins before the first reading, so that nothing falls in between.
+        Iterator(signals: watch().makeAsyncIterator(), read: read)
+    }
+
+    /// Gives the present value first.
+    public struct Iterator: AsyncIteratorProtocol {
+        var signals: AsyncStream<Void>.Iterator
+        let read: @Sendable () async throws -> Element
+        var last: Element?
+
+        /// - Throws: ``ClientError/storage(_:)``, or `CancellationError`.
+        public mutating func next() async throws -> Element? {
+            guard let seen = last else {
+                last = try await read()
+                return last
+            }
+            while await signals.next() != nil {
+                let current = try await read()
+                guard current != seen else { continue }
+                last = current
+                return current
+            }
+            try Task.checkCancellation()
+            return nil
+        }
     }
 }

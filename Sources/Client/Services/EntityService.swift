@@ -1,3 +1,4 @@
+import Foundation
 import ValueTree
 
 /// The records of one entity, online: `/api/v1/{adapter}/{entity}`. What needs to work without a network belongs in the
@@ -6,6 +7,7 @@ public struct EntityService<Item: Codable & Sendable>: Sendable {
     private let session: Session
     private let path: [String]
 
+    /// The entity of that adapter, called with that sign-in.
     public init(_ session: Session, adapter: String, entity: String) {
         self.session = session
         path = ["api", "v1", adapter, entity]
@@ -37,6 +39,7 @@ public struct EntityService<Item: Codable & Sendable>: Sendable {
         try await session.call(ServerCall("PATCH", path: path + [id]), with: fields)
     }
 
+    /// Deletes the record. Throws where it is not there.
     public func delete(_ id: String) async throws {
         try await session.perform(ServerCall("DELETE", path: path + [id]))
     }
@@ -55,6 +58,7 @@ public struct RecordPageQuery: Sendable, Equatable {
     /// ``RecordPage/next`` of the page before.
     public var cursor: String?
 
+    /// Creates the value from its parts.
     public init(
         filter: String? = nil, search: String? = nil, order: String? = nil, limit: Int? = nil, cursor: String? = nil
     ) {
@@ -74,7 +78,9 @@ public struct RecordPageQuery: Sendable, Equatable {
     }
 }
 
+/// One page of an entity's records, as the gateway writes it.
 public struct RecordPage<Item: Codable & Sendable>: Codable, Sendable {
+    /// The page's records.
     public let items: [Item]
     /// The next page's ``RecordPageQuery/cursor``; nil: this is the last.
     public let next: String?
@@ -100,5 +106,95 @@ private actor RecordPages<Item: Codable & Sendable> {
             isAtEnd = page.next == nil
         }
         return fetched.popFirst()
+    }
+}
+
+/// Notes, online: one's own, and those that others share with one. The replica has them without a network too.
+public struct NoteService: Sendable {
+    private let session: Session
+    private let notes: EntityService<Note>
+
+    /// Calls the gateway with that sign-in.
+    public init(_ session: Session) {
+        self.session = session
+        notes = EntityService(session, adapter: "notes", entity: "notes")
+    }
+
+    /// Every note, the last changed first, fetched page by page while it is read.
+    ///
+    /// - Parameter words: only notes whose title or text has them.
+    public func all(searching words: String? = nil) -> AsyncThrowingStream<Note, any Error> {
+        notes.all(RecordPageQuery(search: words, order: "-modified"))
+    }
+
+    /// - Throws: ``ClientError``: `refused` with `record.notFound`.
+    public func note(_ id: String) async throws -> Note {
+        try await notes.record(id)
+    }
+
+    /// Creates a note; `id` nil: the server chooses it.
+    public func create(title: String, text: String = "", id: String? = nil) async throws -> Note {
+        try await notes.create(Draft(id: id, title: title, text: text))
+    }
+
+    /// What is nil stays as it is.
+    public func update(_ id: String, title: String? = nil, text: String? = nil) async throws -> Note {
+        try await notes.update(id, Draft(id: nil, title: title, text: text))
+    }
+
+    /// Deletes the record. Throws where it is not there.
+    public func delete(_ id: String) async throws {
+        try await notes.delete(id)
+    }
+
+    /// Lets more accounts read a note.
+    ///
+    /// - Returns: all that may read it now.
+    public func share(_ id: String, with accounts: [String]) async throws -> [String] {
+        let call = ServerCall("POST", path: ["api", "v1", "notes", "operations", "share"])
+        let shared: Shared = try await session.call(call, with: Sharing(id: id, with: accounts))
+        return shared.sharedWith
+    }
+
+    private struct Draft: Codable {
+        let id: String?
+        let title: String?
+        let text: String?
+    }
+    private struct Sharing: Codable {
+        let id: String
+        let with: [String]
+    }
+    private struct Shared: Codable { let sharedWith: [String] }
+}
+
+/// A note, as the adapter declares it.
+public struct Note: Codable, Sendable, Equatable, Identifiable {
+    /// The note's id.
+    public let id: String
+    /// The title.
+    public let title: String
+    public let text: String
+    /// The account that created it.
+    public let owner: String
+    /// The account names that may read it besides its owner.
+    public let sharedWith: [String]
+    /// When it was last changed.
+    public let modified: Date
+    /// SHA-256 digests, 64 hexadecimal digits each.
+    public let attachments: [String]
+
+    /// Creates the value from its parts.
+    public init(
+        id: String, title: String, text: String, owner: String, sharedWith: [String] = [], modified: Date,
+        attachments: [String] = []
+    ) {
+        self.id = id
+        self.title = title
+        self.text = text
+        self.owner = owner
+        self.sharedWith = sharedWith
+        self.modified = modified
+        self.attachments = attachments
     }
 }

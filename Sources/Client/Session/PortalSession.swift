@@ -5,10 +5,12 @@ import ValueTree
 ///
 /// Cookies are kept in memory and go to that server alone; the password is kept nowhere.
 public actor PortalSession: ODataCarrier {
+    /// The portal's address.
     public nonisolated let server: ServerAddress
     private let transport: any Transport
     private var cookies: [(name: String, value: String)] = []
 
+    /// No sign-in yet.
     public init(server: ServerAddress, transport: any Transport) {
         (self.server, self.transport) = (server, transport)
     }

@@ -1,7 +1,10 @@
+import Foundation
 import ValueTree
+import WireFormats
 
 /// One call of the gateway: what it is for, not how it is carried.
 public struct ServerCall: Sendable, Equatable {
+    /// What the call sends.
     public enum Body: Sendable, Equatable {
         /// Written in the session's wire format.
         case value(WireValue)
@@ -9,18 +12,24 @@ public struct ServerCall: Sendable, Equatable {
         case bytes([UInt8], type: String)
     }
 
+    /// The HTTP method.
     public var method: String
     /// Its segments are escaped, so that an id may hold any character.
     public var path: [String]
+    /// The query's parameters, unescaped, in order.
     public var query: [(name: String, value: String)]
+    /// Header fields besides those that the session adds.
     public var headers: [Header]
+    /// What the call sends; nil: nothing.
     public var body: Body?
+    /// How long the call may take in all.
     public var deadline: Duration
     /// Bytes of the answer's body at most.
     public var largestAnswer: Int
-    /// Off for what is public: it is sent without a credential even where somebody is signed in.
+    /// Off for what is public: it is sent without a credential even where someone is signed in.
     public var needsSignIn: Bool
 
+    /// Creates a call; nothing is sent yet.
     public init(
         _ method: String = "GET", path: [String], query: [(name: String, value: String)] = [], headers: [Header] = [],
         body: Body? = nil, deadline: Duration = .seconds(30), largestAnswer: Int = 64 << 20, needsSignIn: Bool = true
@@ -69,4 +78,93 @@ extension String {
         }
         return escaped
     }
+}
+
+extension TransportResponse {
+    /// The body as a value, by the format that its media type names.
+    ///
+    /// - Throws: ``ClientError/unreadableAnswer(_:)``.
+    public func value() throws(ClientError) -> WireValue {
+        try read { format, body throws(WireFormatError) in try format.read(body) }
+    }
+
+    /// The same as a tape, of which values are made one by one.
+    func tape() throws(ClientError) -> Tape {
+        try read { format, body throws(WireFormatError) in try format.readTape(body, limits: ReadingLimits()) }
+    }
+
+    private func read<Result>(
+        _ read: (any WireFormat, [UInt8]) throws(WireFormatError) -> Result
+    ) throws(ClientError) -> Result {
+        let type = header("content-type") ?? ""
+        guard let format = Self.formats.first(where: { type.hasPrefix($0.type) })?.format else {
+            throw .unreadableAnswer("an answer of type \"\(type)\"")
+        }
+        do {
+            return try read(format, body)
+        } catch {
+            throw .unreadableAnswer(error.description)
+        }
+    }
+
+    private static let formats: [(type: String, format: any WireFormat)] = [
+        ("application/cbor", CBORFormat()), ("application/json", JSONFormat()),
+    ]
+
+    var isSuccess: Bool { (200..<300).contains(status) || status == 304 }
+
+    /// What the gateway says about a call that it did not carry out; of someone else's answer, its status.
+    var refusal: Refusal {
+        let error = try? value()["error"]
+        return Refusal(
+            status: status, code: error?["code"]?.stringValue ?? "",
+            message: error?["message"]?.stringValue ?? "The server answered \(status).",
+            requestID: error?["requestId"]?.stringValue,
+            retryAfter: header("retry-after").flatMap { Int64($0) }.map { .seconds($0) })
+    }
+}
+
+extension TransportRequest {
+    init(_ call: ServerCall, at server: ServerAddress, token: String?) throws(ClientError) {
+        self.init(
+            method: call.method, url: server.text + call.target, headers: call.headers, deadline: call.deadline,
+            largestAnswer: call.largestAnswer)
+        if !headers.contains(where: { $0.name.lowercased() == "accept" }) {
+            headers.append(Header("Accept", "application/cbor"))
+        }
+        if let token { headers.append(Header("Authorization", "Bearer " + token)) }
+        switch call.body {
+        case nil: break
+        case .bytes(let bytes, let type): setBody(bytes, type)
+        case .value(let value):
+            do {
+                setBody(try CBORFormat().write(value), "application/cbor")
+            } catch {
+                throw .unreadableAnswer("a value that cannot be sent: \(error.description)")
+            }
+        }
+    }
+
+    private mutating func setBody(_ bytes: [UInt8], _ type: String) {
+        headers.append(Header("Content-Type", type))
+        body = bytes
+    }
+}
+
+/// Where a gateway is: scheme, host, port and perhaps a path before its own.
+public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
+    public let text: String
+
+    /// Nil where it is not an absolute `http` or `https` address, or has a user, a query or a fragment.
+    public init?(_ text: String) {
+        guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased(),
+            ["http", "https"].contains(scheme), let host = url.host, !host.isEmpty,
+            url.user == nil, url.password == nil, url.query == nil, url.fragment == nil
+        else { return nil }
+        var text = text
+        while text.hasSuffix("/") { text.removeLast() }
+        self.text = text
+    }
+
+    public var description: String { text }
 }

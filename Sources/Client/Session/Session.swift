@@ -1,3 +1,4 @@
+import Foundation
 import ValueTree
 import WireFormats
 
@@ -6,6 +7,7 @@ import WireFormats
 /// The password goes to the server once and is kept nowhere. However many calls find the access token ended, one refresh
 /// is under way at a time, because a refresh token that is shown twice ends the sign-in.
 public actor Session {
+    /// The gateway's address.
     public nonisolated let server: ServerAddress
     private let transport: any Transport
     private let storage: any CredentialStorage
@@ -143,7 +145,7 @@ extension Session {
         }
     }
 
-    /// Unless somebody has signed in or out meanwhile.
+    /// Unless someone has signed in or out meanwhile.
     private func replace(_ old: StoredCredentials, with new: StoredCredentials) async throws {
         guard credentials == old else { return }
         credentials = new
@@ -213,4 +215,36 @@ extension Session {
         guard response.isSuccess else { throw ClientError.refused(response.refusal) }
         return response
     }
+}
+
+/// Who is signed in.
+public struct Account: Sendable, Equatable {
+    /// The account's id, which never changes.
+    public let id: String
+    /// The account's name.
+    public let name: String
+    /// The account's roles.
+    public let roles: [String]
+
+    /// Creates an account from its parts.
+    public init(id: String, name: String, roles: [String]) {
+        self.id = id
+        self.name = name
+        self.roles = roles
+    }
+
+    init?(_ value: WireValue?) {
+        guard let value, let id = value["id"]?.stringValue, let name = value["name"]?.stringValue else { return nil }
+        self.init(id: id, name: name, roles: (value["roles"]?.arrayValue ?? []).compactMap(\.stringValue))
+    }
+
+    var wireValue: WireValue {
+        ["id": .string(id), "name": .string(name), "roles": .array(roles.map(WireValue.string))]
+    }
+}
+
+/// The device's clock, as people set it.
+public enum WallTime {
+    /// Seconds since 1970.
+    public static let now: @Sendable () -> Double = { Date().timeIntervalSince1970 }
 }

@@ -18,11 +18,11 @@ actor SyncRunner {
     let clock: any Clock<Duration>
     let limits: DeviceLimits
     let makeClientID: @Sendable () -> String
-    nonisolated let status = Latest(SyncStatus())
-    nonisolated let checkpoint = Latest<String?>(nil)
+    nonisolated let status = LatestValue(SyncStatus())
+    nonisolated let checkpoint = LatestValue<String?>(nil)
 
     var device: Device
-    /// Grows when the machine is made anew: answers to an earlier one are nobody's.
+    /// Grows when the machine is made anew: answers to an earlier one are no one's.
     var generation = 0
     var broken: ClientError?
     var isRunning = false
@@ -74,7 +74,7 @@ actor SyncRunner {
         try step(reply.settledKeys(in: before)) { $0.pushed(number, reply) }
     }
 
-    /// A step whose failure is in the status, because nobody waits for it.
+    /// A step whose failure is in the status, because no one waits for it.
     func quietly(_ body: (inout Device) -> [DeviceAction]) {
         _ = try? step([], body)
     }
@@ -122,5 +122,272 @@ actor SyncRunner {
         try database.persist(step)
         if !step.pulls.isEmpty { device.rowsAreStored() }
         signals.changed(step.collections)
+    }
+}
+
+/// What goes over the network, each exchange in a task that this runner owns and cancels.
+extension SyncRunner {
+    func carryOut(_ action: DeviceAction) {
+        switch action {
+        case .persist, .stage: break
+        case .pull(let number, let request): start(number) { await $0.pull(number, request, of: $1) }
+        case .push(let number, let request): start(number) { await $0.push(number, request, of: $1) }
+        case .wake(let pause): setAlarm(after: pause)
+        case .report(let report): take(report)
+        }
+    }
+
+    private func take(_ report: DeviceReport) {
+        switch report {
+        case .pulled: (progress.received, progress.lastError) = (nil, nil)
+        case .pushRefused(let code):
+            progress.lastError = .refused(Refusal(status: 400, code: code, message: "A push was refused."))
+        case .scopesDisagree(let scopes):
+            progress.lastError = .unreadableAnswer("checksums disagree: \(scopes.joined(separator: ", "))")
+        case .settled, .signInNeeded: break
+        }
+    }
+
+    private func start(_ number: RequestNumber, _ work: @escaping @Sendable (SyncRunner, Int) async -> Void) {
+        let generation = generation
+        guard isRunning else {
+            // Answered as if there were no network: the machine waits until it is woken.
+            exchanges[number] = Task { self.passOver(number, generation) }
+            return
+        }
+        exchanges[number] = Task { await work(self, generation) }
+    }
+
+    private func passOver(_ number: RequestNumber, _ generation: Int) {
+        guard generation == self.generation else { return }
+        exchanges[number] = nil
+        _ = try? pulled(number, .unavailable)
+        _ = try? pushed(number, .unavailable)
+    }
+
+    private func pull(_ number: RequestNumber, _ request: PullRequest, of generation: Int) async {
+        let (reply, error) = await server.pull(request)
+        guard generation == self.generation else { return }
+        exchanges[number] = nil
+        progress.lastError = Task.isCancelled ? nil : error
+        if case .page(let page) = reply { progress.received = (progress.received ?? 0) + page.operations.count }
+        _ = try? pulled(number, reply)
+    }
+
+    private func push(_ number: RequestNumber, _ request: PushRequest, of generation: Int) async {
+        var result = SyncServer.PushResult.reply(.unavailable, nil)
+        do {
+            // A record may name them.
+            try await attachments.upload()
+            result = await server.push(request)
+        } catch {
+            let error = ClientError(meaning: error)
+            result = .reply(error.endsSignIn ? .unauthorized : .unavailable, error)
+        }
+        guard generation == self.generation else { return }
+        exchanges[number] = nil
+        answered(number, result)
+    }
+
+    private func answered(_ number: RequestNumber, _ result: SyncServer.PushResult) {
+        switch result {
+        case .reply(let reply, let error):
+            progress.lastError = Task.isCancelled ? nil : error
+            _ = try? pushed(number, reply)
+        case .clientIsForeign(let error):
+            progress.lastError = error
+            // Once: a second refusal has another reason.
+            guard !hasNewClientID, (try? replaceClientID()) != nil else {
+                _ = try? pushed(number, .unavailable)
+                return
+            }
+            publish()
+        }
+    }
+
+    /// One alarm at a time, the earliest: whatever waits is tried again when it rings.
+    func setAlarm(after pause: Duration) {
+        isResting = true
+        guard alarm == nil, isRunning, !isBounded else { return }
+        alarm = Task { [clock] in
+            guard (try? await clock.sleep(for: pause)) != nil else { return }
+            self.ring()
+        }
+    }
+
+    private func ring() {
+        alarm = nil
+        isResting = false
+        quietly { $0.wake() }
+    }
+}
+
+/// What becomes of the runner where the disk fails, or the device needs another name.
+extension SyncRunner {
+    /// What is in memory is ahead of what is stored, so it counts no more.
+    func breakDown(_ error: any Error) -> ClientError {
+        let found = ClientError.storage("\(error)")
+        broken = found
+        cancelExchanges()
+        progress.lastError = found
+        // Not at once: a full disk would have everything pulled again and again.
+        setAlarm(after: .seconds(10))
+        publish()
+        return found
+    }
+
+    func heal() throws {
+        guard !isClosed else { throw ClientError.closed }
+        guard broken != nil else { return }
+        _ = database.takeFailure()
+        let state = try storing { try database.state(newClientID: makeClientID) }
+        if let failure = database.takeFailure() { throw ClientError.storage("\(failure)") }
+        restart(state)
+    }
+
+    private func restart(_ state: DeviceState) {
+        generation += 1
+        broken = nil
+        cancelExchanges()
+        device = Device(restoring: state, limits: limits)
+        for action in device.sync() { carryOut(action) }
+    }
+
+    /// The same edits under another client id.
+    func replaceClientID() throws {
+        let old = device.state
+        let state = DeviceState(
+            clientID: makeClientID(), outbox: old.outbox, rows: old.rows, checkpoint: old.checkpoint)
+        try storing { try database.save(state) }
+        hasNewClientID = true
+        restart(state)
+    }
+
+    func cancelExchanges() {
+        for exchange in exchanges.values { exchange.cancel() }
+        exchanges = [:]
+        alarm?.cancel()
+        alarm = nil
+    }
+}
+
+/// When the runner may use the network.
+extension SyncRunner {
+    /// From now on everything happens by itself.
+    func start(isLive: Bool) {
+        guard !isRunning || isBounded, !isClosed else { return }
+        (isRunning, isBounded) = (true, false)
+        retry()
+        if isLive { startLive() }
+    }
+
+    /// From now on nothing is sent. Edits are taken all the same.
+    func pause() {
+        (isRunning, isBounded) = (false, false)
+        live?.cancel()
+        live = nil
+        cancelExchanges()
+        publish()
+    }
+
+    /// Tries now what would be tried later.
+    func retry() {
+        alarm?.cancel()
+        alarm = nil
+        isResting = false
+        quietly { $0.wake() }
+        quietly { $0.sync() }
+    }
+
+    func signedIn() {
+        quietly { $0.signedIn() }
+        guard live != nil else { return }
+        live?.cancel()
+        startLive()
+    }
+
+    func close() {
+        pause()
+        isClosed = true
+        publish()
+        status.finish()
+        checkpoint.finish()
+        signals.close()
+    }
+
+    /// Runs until there is nothing more to do, the last try got no answer, or the time is over.
+    func run(within time: Duration) async -> SyncStatus {
+        let wasRunning = isRunning
+        // What fails is not tried again in the time that there is: anyone who asks decides.
+        isBounded = !wasRunning
+        isRunning = true
+        retry()
+        _ = try? await withDeadline(time, clock: clock) { [status] in
+            for await present in status.follow() where present.phase != .working { return }
+        }
+        if isBounded { pause() }
+        return status.value
+    }
+}
+
+/// Asks for changes all the time, one question after another, and pulls when there are some.
+extension SyncRunner {
+    private func startLive() {
+        live = Task { await self.listen() }
+    }
+
+    private func listen() async {
+        var failures = 0
+        while !Task.isCancelled, isRunning {
+            guard let known = checkpoint.value else {
+                await waitForAnother(than: nil, atMost: .seconds(60))
+                continue
+            }
+            do {
+                let hasNews = try await server.hasNews(after: known, collections: collections)
+                failures = 0
+                guard hasNews, !Task.isCancelled else { continue }
+                quietly { $0.sync() }
+                await waitForAnother(than: known, atMost: .seconds(30))
+            } catch {
+                // Pulls say what is wrong; this only asks again, later and later.
+                failures += 1
+                _ = try? await clock.sleep(for: min(.seconds(300), .seconds(1 << min(failures, 9))))
+            }
+        }
+    }
+
+    private func waitForAnother(than known: String?, atMost time: Duration) async {
+        _ = try? await withDeadline(time, clock: clock) { [checkpoint] in
+            for await present in checkpoint.follow() where present != known { return }
+        }
+    }
+}
+
+/// What the app is told.
+extension SyncRunner {
+    func publish() {
+        checkpoint.set(device.state.checkpoint)
+        progress = Self.summary(progress, device.state)
+        progress.phase = phase
+        if exchanges.isEmpty { progress.received = nil }
+        status.set(progress)
+    }
+
+    private var phase: SyncStatus.Phase {
+        if isClosed { return .closed }
+        if device.isPaused { return .signInNeeded }
+        if !exchanges.isEmpty { return .working }
+        return isResting ? .waiting : .idle
+    }
+
+    static func summary(_ status: SyncStatus, _ state: DeviceState) -> SyncStatus {
+        var status = status
+        status.hasSynced = state.checkpoint != nil || !state.rows.collections.isEmpty
+        status.waiting = state.outbox.pending.count
+        if status.problems.map(\.id) != state.outbox.setAside.map(\.pending.number) {
+            status.problems = state.outbox.setAside.map(SyncProblem.init)
+        }
+        return status
     }
 }

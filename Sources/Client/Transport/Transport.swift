@@ -19,16 +19,20 @@ public protocol Transport: Sendable {
 
 /// One request, ready to be sent.
 public struct TransportRequest: Sendable, Equatable {
+    /// The HTTP method.
     public var method: String
     /// Absolute, `http` or `https`.
     public var url: String
+    /// The header fields, in order.
     public var headers: [Header]
+    /// The body's bytes.
     public var body: [UInt8]?
     /// From the call to the last byte of the answer; passing it is ``TransportError/deadlineExceeded``.
     public var deadline: Duration
     /// Bytes of an answer's body at most; a longer one is ``TransportError/answerTooLarge(limit:)``.
     public var largestAnswer: Int
 
+    /// Creates a request.
     public init(
         method: String = "GET", url: String, headers: [Header] = [], body: [UInt8]? = nil,
         deadline: Duration = .seconds(30), largestAnswer: Int = 64 << 20
@@ -44,10 +48,14 @@ public struct TransportRequest: Sendable, Equatable {
 
 /// An answer of any status.
 public struct TransportResponse: Sendable, Equatable {
+    /// The HTTP status.
     public var status: Int
+    /// The header fields, in order.
     public var headers: [Header]
+    /// The body's bytes.
     public var body: [UInt8]
 
+    /// Creates a response.
     public init(status: Int, headers: [Header] = [], body: [UInt8] = []) {
         self.status = status
         self.headers = headers
@@ -60,10 +68,14 @@ public struct TransportResponse: Sendable, Equatable {
     }
 }
 
+/// One header field.
 public struct Header: Sendable, Equatable {
+    /// The field's name; its case does not matter.
     public var name: String
+    /// The field's value.
     public var value: String
 
+    /// Creates a header field.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
@@ -74,10 +86,13 @@ public struct Header: Sendable, Equatable {
 public enum TransportError: Error, Sendable, Equatable {
     /// No connection, or one that broke. The text is for a log.
     case unreachable(String)
+    /// The call took longer than its deadline.
     case deadlineExceeded
+    /// The response has more bytes than were allowed.
     case answerTooLarge(limit: Int)
     /// The address or the certificate: trying again without a change is of no use.
     case notTrusted(String)
+    /// The text is no address.
     case invalidAddress(String)
     /// The transport carries whole answers only.
     case cannotStream

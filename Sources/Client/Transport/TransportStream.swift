@@ -5,6 +5,7 @@ public struct TransportStream: Sendable {
     /// The body as it comes. Ends where the answer does; throws ``TransportError``. Letting go of it ends the request.
     public var pieces: AsyncThrowingStream<[UInt8], any Error>
 
+    /// A response whose body arrives in `pieces`.
     public init(head: TransportResponse, pieces: AsyncThrowingStream<[UInt8], any Error>) {
         self.head = head
         self.pieces = pieces

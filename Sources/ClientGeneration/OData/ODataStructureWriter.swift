@@ -6,7 +6,7 @@ struct ODataStructureWriter {
     let types: ODataTypes
     let members: [ODataMember]
 
-    func write(to page: inout Page) {
+    func write(to page: inout SourceText) {
         page.block("public struct \(types.name(type.name)): \(type.isEntity ? "ODataEntity" : "ODataStructure")") {
             page in
             page.line("public static let odataType = \(SwiftName.literal(type.name.description))")
@@ -26,7 +26,7 @@ struct ODataStructureWriter {
     }
 
     /// A structure cannot hold another one of its own type, so a related entity lies in a list.
-    private func declare(_ member: ODataMember, _ page: inout Page) {
+    private func declare(_ member: ODataMember, _ page: inout SourceText) {
         guard member.kind == .link else { return page.line("public var \(member.member): \(member.declared)") }
         page.block("public var \(member.member): \(member.declared)") { page in
             page.line("get { \(member.storage).first }")
@@ -34,7 +34,7 @@ struct ODataStructureWriter {
         }
     }
 
-    private func writeInitializers(_ page: inout Page) {
+    private func writeInitializers(_ page: inout SourceText) {
         page.line()
         let parameters = members.map { "\($0.member): \($0.declared) = nil" }.joined(separator: ", ")
         page.block("public init(\(parameters))") { page in
@@ -50,7 +50,7 @@ struct ODataStructureWriter {
         }
     }
 
-    private func writeWriting(_ page: inout Page) {
+    private func writeWriting(_ page: inout SourceText) {
         page.line()
         page.block("public func write(to row: inout ODataRowWriter)") { page in
             for member in members {
@@ -60,7 +60,7 @@ struct ODataStructureWriter {
         }
     }
 
-    private func writeFields(_ page: inout Page) {
+    private func writeFields(_ page: inout SourceText) {
         page.line()
         page.block("public struct Fields: ODataFields") { page in
             page.line("let odataPath: ODataPath")
@@ -79,7 +79,7 @@ struct ODataEnumerationWriter {
     let type: EnumerationType
     let types: ODataTypes
 
-    func write(to page: inout Page) {
+    func write(to page: inout SourceText) {
         let name = types.name(type.name)
         page.block("public struct \(name): ODataEnumeration") { page in
             page.line("public static let odataType = \(SwiftName.literal(type.name.description))")
@@ -91,5 +91,66 @@ struct ODataEnumerationWriter {
                 page.line("public static let \(plain) = \(name)(rawValue: \(SwiftName.literal(member.name)))")
             }
         }
+    }
+}
+
+/// A property of a type, as the structure in Swift has it.
+struct ODataMember {
+    enum Kind {
+        case value, values, structure, structures
+        /// A way to related entities.
+        case link, links
+    }
+
+    /// In the model.
+    let name: String
+    /// In Swift, as it stands.
+    let member: String
+    let type: String
+    let kind: Kind
+
+    var isList: Bool { kind == .values || kind == .structures || kind == .links }
+    var declared: String { isList ? "[\(type)]?" : "\(type)?" }
+    var storage: String { "one" + SwiftName.typeName(name) }
+
+    var field: String {
+        switch kind {
+        case .value: "ODataField<\(type)>"
+        case .values: "ODataFieldList<\(type)>"
+        case .structure, .link: "ODataLink<\(type)>"
+        case .structures, .links: "ODataLinks<\(type)>"
+        }
+    }
+
+    var reading: String {
+        switch kind {
+        case .value: "value"
+        case .values: "values"
+        case .structure, .link: "structure"
+        case .structures, .links: "structures"
+        }
+    }
+
+    /// Those that the client has types for, and the names of the others.
+    static func all(of type: StructuredType, _ types: ODataTypes) -> (members: [ODataMember], leftOut: [String]) {
+        let names = SwiftName.members(
+            type.properties.map(\.name) + type.navigation.map(\.name), taken: ["odata", "odataPath", "odataKey"])
+        var (members, leftOut): ([ODataMember], [String]) = ([], [])
+        func add(_ name: String, _ type: String, _ kind: Kind) {
+            let member = SwiftName.quoted(names[name] ?? name)
+            members.append(ODataMember(name: name, member: member, type: type, kind: kind))
+        }
+        for property in type.properties {
+            let isList = property.type.isCollection
+            if let found = types.primitive(property.type) {
+                add(property.name, found, isList ? .values : .value)
+            } else if let found = types.structure(property.type) {
+                add(property.name, found, isList ? .structures : .structure)
+            } else {
+                leftOut.append("\(type.name.name).\(property.name)")
+            }
+        }
+        for link in type.navigation { add(link.name, types.name(link.target), link.isCollection ? .links : .link) }
+        return (members, leftOut)
     }
 }

@@ -65,7 +65,7 @@ struct ODataTypes {
 
 extension SwiftName {
     static func typeName(_ name: String) -> String {
-        let plain = Words(name).upperCamel
+        let plain = NameWords(name).upperCamel
         // Of names without a letter that Swift's may have here, nothing is left.
         return plain.isEmpty ? "Unnamed" : plain.first?.isNumber == true ? "_" + plain : plain
     }

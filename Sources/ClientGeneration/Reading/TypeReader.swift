@@ -25,7 +25,9 @@ struct TypeReader {
         case "array":
             let items = schema["items"] ?? [:]
             return .list(
-                type(items, suggestedName: Words(suggestedName).singular.upperCamel, entity: entity, isInput: isInput))
+                type(
+                    items, suggestedName: NameWords(suggestedName).singular.upperCamel, entity: entity, isInput: isInput
+                ))
         case "object" where schema["properties"] != nil: return object(schema, suggestedName, entity, isInput)
         default: return .any
         }
@@ -70,7 +72,7 @@ struct TypeReader {
                     summary: described["description"]?.stringValue ?? ""))
         }
         let title = schema["title"]?.stringValue ?? suggestedName
-        let plain = title == entity ? Words(title).singular.upperCamel : Words(title).upperCamel
+        let plain = title == entity ? NameWords(title).singular.upperCamel : NameWords(title).upperCamel
         return .object(add(members, plain: plain, isInput: isInput))
     }
 

@@ -4,7 +4,7 @@ public struct SwiftWriter: ClientWriter {
     public init() {}
 
     public func write(_ service: ServiceModel) -> SourceFile {
-        var page = Page()
+        var page = SourceText()
         page.comment("swift-format-ignore-file", "//")
         page.comment(service.origin, "//")
         page.line("import Client")
@@ -43,7 +43,7 @@ enum SwiftName {
     }
 
     static func bare(_ name: String) -> String {
-        let plain = Words(name).lowerCamel
+        let plain = NameWords(name).lowerCamel
         return plain.first?.isNumber == true ? "_" + plain : plain
     }
 
@@ -55,7 +55,7 @@ enum SwiftName {
         case .double: "Double"
         case .decimal: "Decimal"
         case .string: "String"
-        case .choice: Words(member).upperCamel
+        case .choice: NameWords(member).upperCamel
         case .date: "Date"
         case .data: "Data"
         case .list(let item): "[\(self.type(item, of: member))]"
@@ -85,5 +85,136 @@ extension ValueType {
         case .list(let item): item.choices
         default: nil
         }
+    }
+}
+
+/// A business object in Swift.
+struct SwiftObject {
+    private let type: ObjectType
+
+    init(_ type: ObjectType) {
+        self.type = type
+    }
+
+    func write(to page: inout SourceText) {
+        page.block("public struct \(type.name): Codable, Sendable, Equatable") { page in
+            for member in type.members {
+                page.comment(member.summary, "///")
+                page.line("public var \(SwiftName.member(member.name)): \(Self.type(member))")
+            }
+            writeInitializer(&page)
+            writeKeys(&page)
+            for member in type.members { writeChoices(member, &page) }
+        }
+    }
+
+    private static func type(_ member: ObjectMember) -> String {
+        SwiftName.type(member.type, of: member.name) + (member.isRequired ? "" : "?")
+    }
+
+    private func writeInitializer(_ page: inout SourceText) {
+        let ordered = type.members.filter(\.isRequired) + type.members.filter { !$0.isRequired }
+        let parameters = ordered.map { member in
+            "\(SwiftName.member(member.name)): \(Self.type(member))" + (member.isRequired ? "" : " = nil")
+        }
+        page.line()
+        page.block("public init(\(parameters.joined(separator: ", ")))") { page in
+            for member in type.members {
+                page.line("self.\(SwiftName.member(member.name)) = \(SwiftName.member(member.name))")
+            }
+        }
+    }
+
+    private func writeKeys(_ page: inout SourceText) {
+        guard type.members.contains(where: { SwiftName.bare($0.name) != $0.name }) else { return }
+        page.line()
+        page.block("private enum CodingKeys: String, CodingKey") { page in
+            for member in type.members {
+                page.line("case \(SwiftName.member(member.name)) = \(SwiftName.literal(member.name))")
+            }
+        }
+    }
+
+    private func writeChoices(_ member: ObjectMember, _ page: inout SourceText) {
+        guard let choices = member.type.choices else { return }
+        page.line()
+        page.block("public enum \(NameWords(member.name).upperCamel): String, Codable, Sendable") { page in
+            for choice in choices { page.line("case \(SwiftName.member(choice)) = \(SwiftName.literal(choice))") }
+        }
+    }
+}
+
+/// An operation in Swift: a method that makes one call.
+struct SwiftOperation {
+    private let operation: ServiceOperation
+
+    init(_ operation: ServiceOperation) {
+        self.operation = operation
+    }
+
+    func write(to page: inout SourceText) {
+        page.line()
+        page.comment(operation.summary, "///")
+        let described = operation.parameters.filter { !$0.summary.isEmpty }
+        if !described.isEmpty { page.line("///") }
+        for parameter in described {
+            page.comment("- Parameter \(SwiftName.bare(parameter.name)): \(parameter.summary)", "///")
+        }
+        page.block(signature) { page in
+            for line in query { page.line(line) }
+            page.line("\(query.isEmpty ? "" : "return ")try await \(call)")
+        }
+    }
+
+    private var signature: String {
+        let output = operation.output.map { " -> " + SwiftName.type($0, of: "answer") } ?? ""
+        return
+            "public func \(SwiftName.member(operation.name))(\(arguments.joined(separator: ", "))) async throws\(output)"
+    }
+
+    private var arguments: [String] {
+        let path = operation.parameters.filter(\.isInPath).map { "_ \(SwiftName.member($0.name)): \(type($0))" }
+        let input = operation.input.map { ["_ input: \(SwiftName.type($0, of: "input"))"] } ?? []
+        let query = queried.map { parameter in
+            "\(SwiftName.member(parameter.name)): \(type(parameter))" + (parameter.isRequired ? "" : "? = nil")
+        }
+        return path + input + query
+    }
+
+    private var queried: [OperationParameter] {
+        let all = operation.parameters.filter { !$0.isInPath }
+        return all.filter(\.isRequired) + all.filter { !$0.isRequired }
+    }
+
+    /// Parameters stand in addresses, as text.
+    private func type(_ parameter: OperationParameter) -> String {
+        switch parameter.type {
+        case .bool: "Bool"
+        case .integer: "Int64"
+        default: "String"
+        }
+    }
+
+    private var query: [String] {
+        guard !queried.isEmpty else { return [] }
+        return ["var query: [(name: String, value: String)] = []"]
+            + queried.map { parameter in
+                let name = SwiftName.member(parameter.name)
+                let append = "query.append((name: \(SwiftName.literal(parameter.name)), value: String(\(name))))"
+                return parameter.isRequired ? append : "if let \(name) { \(append) }"
+            }
+    }
+
+    private var call: String {
+        let path = operation.path.map { part in
+            switch part {
+            case .literal(let text): SwiftName.literal(text)
+            case .parameter(let name): "String(\(SwiftName.member(name)))"
+            }
+        }
+        let query = queried.isEmpty ? "" : ", query: query"
+        let made = "ServerCall(\(SwiftName.literal(operation.method)), path: [\(path.joined(separator: ", "))]\(query))"
+        let function = operation.output == nil ? "perform" : "call"
+        return "session.\(function)(\(made)\(operation.input == nil ? "" : ", with: input"))"
     }
 }

@@ -10,7 +10,7 @@ extension Gateway {
     /// `isRestorePending`: whether a backup takes the store's place at the next start.
     public convenience init(
         administrationOf adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
-        upkeep: StoreUpkeep,
+        upkeep: StoreMaintenance,
         settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log,
         isRestorePending: @escaping @Sendable () -> Bool
     ) throws {

@@ -5,7 +5,7 @@ import ValueTree
 
 /// `porticoctl backup` and `porticoctl sync compact`.
 struct StoreRoutes: Sendable {
-    let upkeep: StoreUpkeep
+    let upkeep: StoreMaintenance
     let services: GatewayServices
 
     private static let backup = ObjectShape(

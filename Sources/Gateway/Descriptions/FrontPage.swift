@@ -66,7 +66,7 @@ struct FrontPageEndpoint: Endpoint {
                 "section", .element("h2", .text(served.declaration.title)),
                 .element("p", .text(served.declaration.summary)), .element("p", "Not available at the moment."))
         }
-        let listings = (try? await served.adapter.listings()) ?? []
+        let listings = (try? await served.adapter.frontPageEntries()) ?? []
         var items = listings.map { HTML.element("li", .link($0.path, $0.title), .text(" — \($0.summary)")) }
         for entity in served.declaration.entities where entity.exposure == .resource {
             let path = "/api/v1/\(served.declaration.name)/\(entity.name)"

@@ -75,7 +75,9 @@ struct BodyReader: Sendable {
     }
 
     private func read(_ bytes: [UInt8], contentType: String?, form: FormBody) throws(PorticoError) -> Body {
-        guard case .document(let field, let complaint) = form else { return try read(bytes, contentType: contentType) }
+        guard case .document(let field, let errorMessage) = form else {
+            return try read(bytes, contentType: contentType)
+        }
         do {
             let embedded = EmbeddedDocument(field: field, forms: forms)
             guard let document = try embedded.bytes(in: bytes, contentType: contentType) else {
@@ -83,7 +85,7 @@ struct BodyReader: Sendable {
             }
             return try read(document, contentType: MediaType.json.essence)
         } catch  where error.code == .requestMalformed {
-            throw PorticoError(.requestMalformed, complaint, logDetail: error.message)
+            throw PorticoError(.requestMalformed, errorMessage, logDetail: error.message)
         }
     }
 

@@ -1,7 +1,7 @@
 import AdapterKit
 import WireFormats
 
-/// A JSON document in a field of a form (``FormBody/document(field:complaint:)``).
+/// A JSON document in a field of a form (``FormBody/document(field:errorMessage:)``).
 struct EmbeddedDocument {
     let field: FieldName
     let forms: FormReader

@@ -4,12 +4,12 @@ import Synchronization
 
 /// An adapter's pieces as a connection asks for them, in the coding that its peer takes.
 final class MountBodyStream: ResponseStream {
-    private let pieces: any MountResponseBody
+    private let pieces: any ByteStream
     /// Nil: as they are, or coded to their end.
     private let coding: Mutex<ContentCoding.Stream?>
     private let log: Log
 
-    init(_ pieces: any MountResponseBody, _ coding: sending ContentCoding.Stream?, log: Log) {
+    init(_ pieces: any ByteStream, _ coding: sending ContentCoding.Stream?, log: Log) {
         self.pieces = pieces
         self.coding = Mutex(coding)
         self.log = log
@@ -28,7 +28,7 @@ final class MountBodyStream: ResponseStream {
         }
     }
 
-    func end() { pieces.end() }
+    func end() { pieces.cancel() }
 
     private func coded(_ piece: [UInt8]?) throws -> [UInt8]? {
         try coding.withLock { coding in

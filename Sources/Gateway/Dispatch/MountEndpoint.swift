@@ -42,7 +42,7 @@ struct MountEndpoint: Endpoint {
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let inner = request.request
         let body = try await services.bodies.bytes(of: inner, limit: mount.bodyLimit)
-        let answer = try await served.adapter.answer(
+        let answer = try await served.adapter.handle(
             MountRequest(
                 mount: mount.name, method: inner.method == .head ? "GET" : inner.method.rawValue,
                 target: inner.target.text, origin: inner.origin, headers: MountHeaders(inner.headers), body: body,
@@ -56,7 +56,7 @@ struct MountEndpoint: Endpoint {
         let failure = MountFailure(
             mount: mount.name, method: request.method.rawValue, target: request.target.text,
             headers: MountHeaders(request.headers), requestID: request.id)
-        guard let answer = served.adapter.present(error, status: error.code.status.code, to: failure),
+        guard let answer = served.adapter.errorResponse(for: error, status: error.code.status.code, to: failure),
             var response = try? response(answer, to: request)
         else { return nil }
         if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
@@ -74,7 +74,7 @@ struct MountEndpoint: Endpoint {
         case .bytes(let bytes):
             services.answers.compress(
                 bytes, ContentCoding.negotiate(request.headers[.acceptEncoding]), into: &response)
-        case .pieces(let pieces):
+        case .stream(let pieces):
             let coding = ContentCoding.negotiate(request.headers[.acceptEncoding])?.stream()
             if let coding { response.headers[.contentEncoding] = coding.name }
             response.stream = MountBodyStream(pieces, coding, log: served.log)

@@ -21,7 +21,7 @@ struct OperationEndpoint: Endpoint {
         self.services = services
         properties = EndpointProperties(
             name: "\(served.declaration.name).\(operation.name)",
-            access: operation.admission == .byOperation ? .public : served.access, effect: operation.effect,
+            access: operation.authorization == .byOperation ? .public : served.access, effect: operation.effect,
             adapter: served.declaration.name, status: served.status, presentation: binding.presentation)
         cacheName = "\(properties.name) \(binding.method.rawValue)"
     }
@@ -31,7 +31,7 @@ struct OperationEndpoint: Endpoint {
             summary: operation.summary, tag: served.declaration.title, parameters: parameters, body: body,
             needsBody: body?.members.contains(where: \.isRequired) ?? false,
             answers: [(.ok, answer), (.noContent, .nothing)], errors: Self.errors(operation),
-            access: operation.access, isDecidedByOperation: operation.admission == .byOperation)
+            access: operation.access, isDecidedByOperation: operation.authorization == .byOperation)
     }
 
     /// What neither path nor query carries.
@@ -69,7 +69,7 @@ struct OperationEndpoint: Endpoint {
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         try authorise(request.caller)
         let body = try await services.bodies.bytes(of: request.request, limit: nil)
-        guard operation.answers == .untilRecordsChange else { return try await call(request, body: body) }
+        guard operation.caching == .untilRecordsChange else { return try await call(request, body: body) }
         _ = try services.answers.choice(for: request.request, presentation: binding.presentation)
         let key = cacheKey(request, body: body)
         let position = services.store.position(of: served.declaration.name)
@@ -79,7 +79,7 @@ struct OperationEndpoint: Endpoint {
         return response
     }
 
-    var mayRespondImmediately: Bool { operation.answers == .untilRecordsChange && operation.effect == .reads }
+    var mayRespondImmediately: Bool { operation.caching == .untilRecordsChange && operation.effect == .reads }
 
     func immediateResponse(to request: AuthenticatedRequest) -> CachedResponse? {
         guard (try? authorise(request.caller)) != nil, case .bytes(let body) = request.request.body else { return nil }
@@ -115,9 +115,9 @@ struct OperationEndpoint: Endpoint {
 extension Access {
     /// Throws `auth.required` or `access.denied` unless the principal may call.
     func require(_ principal: Principal, effect: Effect) throws(PorticoError) {
-        switch verdict(for: principal, effect: effect) {
+        switch decision(for: principal, effect: effect) {
         case .allowed: return
-        case .needsLogin: throw PorticoError(.loginRequired, "This needs a login.")
+        case .loginRequired: throw PorticoError(.loginRequired, "This needs a login.")
         case .denied: throw PorticoError(.accessDenied, "You may not do this.")
         }
     }

@@ -31,15 +31,15 @@ public final class ServedAdapter: Sendable {
 
     /// One attempt, for ``AdapterSupervisor``.
     public func start(
-        in store: any Store, accounts: any AccountList, clock: any WallClock, live: any LiveSignals,
+        in store: any Store, accounts: any AccountLookup, clock: any WallClock, live: any LiveSignals,
         push: any PushSender, portal: (any CallerUpstream)?, serviceOperations: [any ServiceOperations],
         scratch: any ScratchStorage
     ) async throws {
         try await adapter.start(
             AdapterContext(
                 records: ownRecords(in: store), accounts: accounts, log: log, clock: clock, live: live, push: push,
-                portal: portal, serviceOperations: serviceOperations,
-                changes: StoreChanges(store: store, adapter: declaration.name), scratch: scratch))
+                callerUpstream: portal, serviceOperations: serviceOperations,
+                changeFeed: StoreChanges(store: store, adapter: declaration.name), scratch: scratch))
     }
 
     /// The records as the caller may see and change them; the only way in which a request reaches them.

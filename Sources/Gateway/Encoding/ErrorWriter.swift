@@ -32,7 +32,7 @@ struct ErrorWriter: Sendable {
     static func value(_ error: PorticoError, requestID: String, _ presentation: ErrorPresentation) -> WireValue {
         var members: WireDictionary
         // Message and target may name what a caller sent.
-        let message = WireValue.string(error.message.carriedByEveryFormat)
+        let message = WireValue.string(error.message.replacedForEveryFormat)
         switch presentation {
         case .standard:
             members = ["code": .string(error.code.rawValue), "message": message]
@@ -42,7 +42,7 @@ struct ErrorWriter: Sendable {
             members[messageName] = message
         }
         members["requestId"] = .string(requestID)
-        if let target = error.target, !target.isEmpty { members["target"] = .string(target.carriedByEveryFormat) }
+        if let target = error.target, !target.isEmpty { members["target"] = .string(target.replacedForEveryFormat) }
         return presentation == .standard ? ["error": .dictionary(members)] : .dictionary(members)
     }
 

@@ -66,7 +66,7 @@ extension FeedReader {
         if entry.kind == .put, let record = try snapshot.record(entry.id, in: entry.collection, visible: nil) {
             name = entry.previousRevision == nil ? source.created : source.changed
             group = record[source.group]
-            for field in source.tells { data[field.text] = record[field] }
+            for field in source.fields { data[field.text] = record[field] }
         } else {
             name = entry.kind == .remove ? source.removed : nil
             group = entry.previousScopeValues[source.group.text]
@@ -117,7 +117,7 @@ extension FeedReader {
 
     private func told(_ record: Record) -> WireDictionary {
         var data: WireDictionary = [:]
-        for field in feed.group.tells { data[field.text] = record[field] }
+        for field in feed.group.fields { data[field.text] = record[field] }
         return data
     }
 

@@ -20,7 +20,7 @@ public struct FeedServices: Sendable {
     ) throws {
         live = sync.live
         feeds = try adapters.flatMap { served in
-            try served.declaration.feeds.map { feed in
+            try served.declaration.liveFeeds.map { feed in
                 let reader = try FeedReader(feed, of: served.declaration, epoch: store.epoch)
                 return Served(adapter: served, hub: FeedBroadcaster(reader, store: store, settings: settings, log: log))
             }
@@ -53,17 +53,18 @@ public struct FeedServices: Sendable {
 
 /// One adapter's signals.
 private struct FeedSignals: LiveSignals {
-    let hubs: [FeedName: FeedBroadcaster]
+    let hubs: [LiveFeedName: FeedBroadcaster]
 
-    func signal(_ event: EventName, _ data: WireDictionary, in group: RecordID, of feed: FeedName, from sender: String)
-    {
+    func signal(
+        _ event: EventName, _ data: WireDictionary, in group: RecordID, of feed: LiveFeedName, from sender: String
+    ) {
         guard let hub = hubs[feed], let text = try? EventText.event(event.text, id: nil, data: .dictionary(data)) else {
             return
         }
         hub.signal(text, to: [group], except: sender)
     }
 
-    func listeners(in group: RecordID, of feed: FeedName, limit: Int) -> [String] {
+    func listeners(in group: RecordID, of feed: LiveFeedName, limit: Int) -> [String] {
         Array((hubs[feed]?.names(in: group) ?? []).sorted().prefix(limit))
     }
 }

@@ -24,7 +24,7 @@ struct ReadEndpoint: Endpoint {
             resource.id(request), in: resource.entity.name)
         guard let found else { throw PorticoError(.recordNotFound, "There is no such record.") }
         var response = try resource.answer(found, to: request)
-        if !hasRowRule, properties.access.verdict(for: .anonymous, effect: .reads) == .allowed {
+        if !hasRowRule, properties.access.decision(for: .anonymous, effect: .reads) == .allowed {
             response.allowSharing()
         }
         resource.services.cache.keep(response, for: key(request), at: position)

@@ -10,13 +10,13 @@ struct ConflictResolvers: Sendable {
         self.adapters = Dictionary(adapters.map { ($0.declaration.name, $0) }, uniquingKeysWith: { $1 })
     }
 
-    func decide(_ query: PendingConflict) async -> Result<ConflictDecision, PorticoError> {
+    func decide(_ query: PendingConflict) async -> Result<ConflictResolution, PorticoError> {
         guard let served = adapters[query.adapter] else {
             return .failure(PorticoError(.adapterUnavailable, "The adapter is not there."))
         }
         do {
             try served.status.requireRunning()
-            return .success(try await served.adapter.settle(query.conflict))
+            return .success(try await served.adapter.resolve(query.conflict))
         } catch let error as PorticoError {
             return .failure(error)
         } catch {

@@ -44,7 +44,7 @@ struct PushEndpoint: Endpoint {
 
     private func perform(_ plan: PushPlan, for caller: SyncCaller) async throws -> PushResponse {
         let pushes = sync.pushes
-        var run = PushRun(plan)
+        var run = PushExecution(plan)
         var position = services.store.position
         while let part = run.next {
             do {
@@ -56,7 +56,7 @@ struct PushEndpoint: Endpoint {
             } catch {
                 try run.failed(error)
             }
-            if let query = run.query { run.decided(await sync.resolvers.decide(query)) }
+            if let conflict = run.pendingConflict { run.decided(await sync.resolvers.decide(conflict)) }
         }
         return PushResponse(
             outcomes: run.outcomes, checkpoint: sync.pulls.mark(position, for: caller), position: position.number)

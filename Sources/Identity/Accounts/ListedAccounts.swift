@@ -1,7 +1,7 @@
 import AdapterKit
 
 /// The accounts that may sign in, as adapters see them.
-struct ListedAccounts: AccountList {
+struct ListedAccounts: AccountLookup {
     static let largestPage = 1000
 
     let context: IdentityContext

@@ -1,4 +1,5 @@
 import AdapterKit
+import Dispatch
 import DurableFiles
 import Foundation
 import GRDB
@@ -49,7 +50,7 @@ struct StoreBackup {
         return found
     }
 
-    /// What the store was at the moment of the copy: both are read within one transaction.
+    /// What the store was when it was copied: both are read within one transaction.
     private func copyFile(from source: DatabaseQueue, to path: String) throws -> BackupSummary {
         _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
         let target = try DatabaseQueue(path: path)
@@ -63,6 +64,60 @@ struct StoreBackup {
             // A single file: a copy of the log-ahead mode would want two more beside it.
             try copy.run("PRAGMA journal_mode = DELETE")
             return summary
+        }
+    }
+}
+
+extension BackupSummary {
+    init(of database: Database) throws {
+        let tables = try database.rows(SQLFragment(Self.countedTables)) { $0.text(0) }
+        var rows: [String: Int64] = [:]
+        for table in tables {
+            rows[table] = try database.row("SELECT count(*) FROM \(table.quotedIdentifier)") { $0.integer(0) }
+        }
+        let size = try database.row("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") {
+            $0.integer(0)
+        }
+        self.init(
+            epoch: try HostSchema.epoch(database), position: Revision(try StoredPositions.last(on: database)),
+            floor: try LogFloor.read(database), rows: rows, size: size ?? 0)
+    }
+
+    /// Reads the whole file. Throws `store.unavailable` where anything is wrong with it, or its log has a gap.
+    static func checking(_ path: String) throws -> BackupSummary {
+        let connection = try StoreFile(path: path, maximumPages: nil).openSlowReader()
+        defer { try? connection.close() }
+        return try connection.read { database in
+            try HostSchema.check(database)
+            try StoreFile.checkIntegrity(database)
+            let summary = try BackupSummary(of: database)
+            let log = try database.row("SELECT min(position), max(position), count(*) FROM portico_log") {
+                (first: $0.integer(0), last: $0.integer(1), count: $0.integer(2))
+            }
+            if let log, log.count > 0, log.count != log.last - log.first + 1 || log.first > summary.floor.number + 1 {
+                throw PorticoError(.storeUnavailable, SQLiteFailure.damaged, logDetail: "the log has a gap: \(log)")
+            }
+            return summary
+        }
+    }
+
+    /// Tables of rows, without those that full-text indexes keep for themselves.
+    private static let countedTables = """
+        SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND sql NOT LIKE 'CREATE VIRTUAL%'
+        AND (name LIKE 'portico_%' OR name LIKE '%/%') AND name NOT IN (
+            SELECT s.name FROM sqlite_schema s JOIN sqlite_schema v ON s.name LIKE v.name || '\\_%' ESCAPE '\\'
+            WHERE v.sql LIKE 'CREATE VIRTUAL%'
+        )
+        """
+}
+
+/// Work that takes long and waits for the disk: on a thread of its own, so that no thread that serves others is held.
+enum DedicatedThread {
+    static func run<Result: Sendable>(
+        label: String, _ work: @escaping @Sendable () throws -> Result
+    ) async throws -> Result {
+        try await withCheckedThrowingContinuation { answer in
+            DispatchQueue(label: label).async { answer.resume(with: Swift.Result { try work() }) }
         }
     }
 }

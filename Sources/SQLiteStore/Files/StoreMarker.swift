@@ -7,7 +7,7 @@ import RecordStorage
 /// taken for it.
 struct StoreMarker {
     enum Use: String {
-        /// Whoever had the store open may have left writes in the log file.
+        /// The caller that had the store open may have left writes in the log file.
         case open
         /// Everything is in the database file.
         case closed
@@ -50,7 +50,7 @@ struct StoreMarker {
 }
 
 /// Whether the files that are found are the store that was here: looked at before anything is opened.
-struct StoreArrival {
+struct StoreFilesState {
     let path: String
     let marker: StoreMarker.Content?
     /// What else the data directory holds that a store was used with; nil: nothing.

@@ -39,8 +39,91 @@ final class Column: Sendable {
         }
     }
 
-    /// Drafts are checked against the shape from which this column was made, so nobody sees this.
+    /// Drafts are checked against the shape from which this column was made, so no caller sees this.
     private var mismatch: PorticoError {
         PorticoError(.serverInternal, "A value does not fit its column.", target: field.name.text)
+    }
+}
+
+/// What a field becomes in its table. The registry keeps it as text, to recognise fields whose kind has changed.
+enum ColumnKind: Sendable, Equatable {
+    /// A column of its own type. A decimal has two: its text as it was written, and what it is compared by.
+    case scalar(ScalarKind)
+    /// Encoded in one column, and once more value by value in a table of its own, which finds rows by an element.
+    case list(ScalarKind)
+    /// Encoded in one column.
+    case encoded
+
+    init(_ shape: Shape) {
+        if let kind = ScalarKind(shape) {
+            self = .scalar(kind)
+        } else if case .list(let element) = shape, let kind = ScalarKind(element) {
+            self = .list(kind)
+        } else {
+            self = .encoded
+        }
+    }
+
+    var text: String {
+        switch self {
+        case .scalar(let kind): kind.rawValue
+        case .list(let kind): "list of \(kind.rawValue)"
+        case .encoded: "encoded"
+        }
+    }
+
+    func value(_ row: RowReader, _ column: Int32) throws -> WireValue {
+        if row.isNull(column) { return .null }
+        switch self {
+        case .scalar(let scalar): return scalar.value(row, column)
+        case .list, .encoded: return try EncodedValue.decode(row.blob(column))
+        }
+    }
+
+    /// The type of the column that holds the value.
+    var sqlType: String {
+        switch self {
+        case .scalar(.decimal): "TEXT"
+        case .scalar(let kind): kind.sqlType
+        case .list, .encoded: "BLOB"
+        }
+    }
+}
+
+/// A row as it is, with what names it in the tables beside its own.
+struct StoredRow {
+    let record: Record
+    let row: Int64
+}
+
+extension CollectionLayout {
+    /// Reads the columns of ``selection``.
+    func record(_ row: RowReader) throws -> Record {
+        var entries: [WireDictionary.Entry] = []
+        entries.reserveCapacity(cells.count)
+        for place in cells.indices {
+            let value = try cells[place].kind.value(row, Int32(truncatingIfNeeded: place))
+            entries.append(WireDictionary.Entry(key: cells[place].name, value: value))
+        }
+        let fields = WireDictionary(uncheckedUniqueKeys: entries)
+        return Record(
+            id: id(of: fields.entries[keyPosition].value),
+            revision: Revision(row.integer(Int32(truncatingIfNeeded: cells.count))), fields: fields)
+    }
+
+    func storedRow(_ row: RowReader) throws -> StoredRow {
+        StoredRow(record: try record(row), row: row.integer(Int32(truncatingIfNeeded: columns.count + 1)))
+    }
+
+    /// Keys were checked when they were written.
+    private func id(of key: WireValue) -> RecordID {
+        RecordID(unchecked: key.stringValue ?? key.int64Value.map { String($0) } ?? "")
+    }
+
+    /// The condition that finds one record; nil where no record can have that id.
+    func keyCondition(_ id: RecordID) -> SQLFragment? {
+        guard let value = rules.keyValue(of: id) else { return nil }
+        let bound: SQLValue = value.int64Value.map { .integer($0) } ?? .text(id.text)
+        return SQLFragment("\(key.name) = ?", [bound])
     }
 }

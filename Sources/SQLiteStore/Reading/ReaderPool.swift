@@ -1,6 +1,7 @@
 import AdapterKit
 import GRDB
 import GRDBSQLite
+import RecordStorage
 import Synchronization
 
 /// Read-only connections. A read takes one, runs on the caller's thread within a transaction, and gives it back.
@@ -10,17 +11,17 @@ import Synchronization
 /// ``SQLiteStoreSettings/quickSteps`` of SQLite's instructions it is broken off and begun again in one of the ``LongQueryPool``;
 /// ``LongQueryHistory`` knows those that go there at once.
 ///
-/// Where nothing has been written since, a connection goes on in the transaction of the read before (``ReadingTurns``).
+/// Where nothing has been written since, a connection goes on in the transaction of the read before (``ReadTransactionReuse``).
 final class ReaderPool: Sendable {
     private let connections: [DatabaseQueue]
     private let longQueryPool: LongQueryPool
-    private let turns: Mutex<ReadingTurns>
+    private let turns: Mutex<ReadTransactionReuse>
 
     init(_ connections: [DatabaseQueue], longQueryPool: LongQueryPool, longReads: LongQueryHistory) {
         for connection in connections { connection.unsafeRead(longReads.watch) }
         self.connections = connections
         self.longQueryPool = longQueryPool
-        turns = Mutex(ReadingTurns(connections: connections.count))
+        turns = Mutex(ReadTransactionReuse(connections: connections.count))
     }
 
     /// The body may run twice. Throws ``PorticoError``, or `CancellationError` where a long read's task is cancelled.
@@ -43,7 +44,7 @@ final class ReaderPool: Sendable {
     }
 
     /// To be called around whatever may change the file, by the one connection that writes. What is read after it sees
-    /// what was written; and while it lasts no connection holds a state that nobody reads, which would keep the
+    /// what was written; and while it lasts no connection holds a state that no caller reads, which would keep the
     /// checkpoint from emptying the log file.
     func whileWriting<Result>(_ body: () throws -> Result) rethrows -> Result {
         let kept = turns.withLock { $0.beginWriting() }
@@ -60,7 +61,7 @@ final class ReaderPool: Sendable {
     private func quickly<Result>(_ body: (Database) throws -> Result) throws -> Result {
         let place = turns.withLock { $0.take() }
         var isHolding = false
-        // Somebody may have begun to write since the read has ended.
+        // A caller may have begun to write since the read has ended.
         defer { if !turns.withLock({ $0.giveBack(place, holding: isHolding) }) { rest(place.connection) } }
         return try connections[place.connection].unsafeRead { database in
             if !place.goesOn { try database.endTransaction() }
@@ -78,7 +79,7 @@ final class ReaderPool: Sendable {
         }
     }
 
-    /// Ends the transaction of a connection that nobody has, and lets it be taken.
+    /// Ends the transaction of a connection that no caller has, and lets it be taken.
     private func rest(_ connection: Int) {
         connections[connection].unsafeRead { try? $0.endTransaction() }
         turns.withLock { $0.rested(connection) }
@@ -89,4 +90,114 @@ extension Database {
     fileprivate func endTransaction() throws {
         if isInsideTransaction { try run("COMMIT") }
     }
+}
+
+/// Reads records of installed collections over one connection that is within a transaction.
+struct Reader {
+    let database: Database
+    let catalogue: LayoutCatalogue
+
+    func record(_ id: RecordID, in layout: CollectionLayout, visible: Filter?) throws -> Record? {
+        guard let key = layout.keyCondition(id) else { return nil }
+        var statement = SQLFragment("\(layout.selection) WHERE \(key.sql)", key.values)
+        if let visible {
+            let condition = try FilterCompiler(catalogue: catalogue).condition(visible, in: layout)
+            statement.append(" AND \(condition.sql)", condition.values)
+        }
+        return try database.rows(statement, layout.record).first
+    }
+
+    /// The page ends early where its records would be larger than `bytes`, but not before the first one.
+    func page(_ query: Query, in layout: CollectionLayout, atMost bytes: Int = .max) throws -> RecordPage {
+        let compiled = try PageCompiler(query, in: layout, FilterCompiler(catalogue: catalogue))
+        let total = query.countsAll ? try number(compiled.count()) : nil
+        return try page(compiled, limit: query.limit, atMost: bytes, total: total)
+    }
+
+    private func page(_ compiled: PageCompiler, limit: Int, atMost bytes: Int, total: Int?) throws -> RecordPage {
+        let execution = try Execution(database, compiled.page())
+        var records: [Record] = []
+        var size = 0
+        while try execution.step() {
+            let record = try compiled.layout.record(execution.row)
+            size += record.writtenSize
+            guard records.count < limit, records.isEmpty || size <= bytes else {
+                return RecordPage(records: records, next: records.last.map(compiled.cursor), total: total)
+            }
+            records.append(record)
+        }
+        return RecordPage(records: records, next: nil, total: total)
+    }
+
+    func count(_ filter: Filter?, in layout: CollectionLayout) throws -> Int {
+        let condition = try filter.map { try FilterCompiler(catalogue: catalogue).condition($0, in: layout) }
+        return try number(PageCompiler.count(layout, condition))
+    }
+
+    private func number(_ statement: SQLFragment) throws -> Int {
+        Int(try database.rows(statement) { $0.integer(0) }.first ?? 0)
+    }
+}
+
+/// Who has which connection, and which may go on in the transaction of the read before: the state machine behind
+/// ``ReaderPool``, which holds it under a lock and does what it says.
+///
+/// Beginning and ending a read transaction takes two calls of the kernel and looks anew at what the file holds, for many
+/// reads as long as the reading itself. So a transaction is kept as long as nothing is written: the one writer begins
+/// and ends a turn around everything it does, and takes back what is kept before.
+/// Why it is there: docs/decisions/0031-run-reads-on-the-calling-thread.md.
+struct ReadTransactionReuse {
+    struct Place {
+        let connection: Int
+        /// Whether the connection's transaction, if it has one, is of the present state.
+        let goesOn: Bool
+        fileprivate let turn: Int
+        /// False where another caller has it too, who is waited for.
+        fileprivate let isOwned: Bool
+    }
+
+    /// Those that no caller has, and in which turn the transaction began that each holds.
+    private var free: [(connection: Int, since: Int?)]
+    private let count: Int
+    /// Which connection the next one shares who finds none free.
+    private var shared = 0
+    /// How often writing has begun and ended: odd while a caller writes.
+    private var turn = 0
+
+    init(connections: Int) {
+        free = (0..<connections).map { ($0, nil) }
+        count = connections
+    }
+
+    mutating func take() -> Place {
+        guard let (connection, since) = free.popLast() else {
+            shared = (shared + 1) % count
+            return Place(connection: shared, goesOn: false, turn: turn, isOwned: false)
+        }
+        return Place(connection: connection, goesOn: since == turn, turn: turn, isOwned: true)
+    }
+
+    /// Whether the transaction may stay open. The caller that shares a connection does not know who comes next.
+    func mayKeep(_ place: Place) -> Bool { place.isOwned && place.turn == turn && turn.isMultiple(of: 2) }
+
+    /// False where the transaction that the connection holds must be ended first; ``rested(_:)`` is to be called then.
+    mutating func giveBack(_ place: Place, holding: Bool) -> Bool {
+        guard place.isOwned else { return true }
+        guard !holding || mayKeep(place) else { return false }
+        free.append((place.connection, holding ? place.turn : nil))
+        return true
+    }
+
+    /// The connection has no transaction any more.
+    mutating func rested(_ connection: Int) { free.append((connection, nil)) }
+
+    /// The connections whose transactions are to be ended; ``rested(_:)`` is to be called for each.
+    mutating func beginWriting() -> [Int] {
+        turn += 1
+        let kept = free.filter { $0.since != nil }
+        free.removeAll { $0.since != nil }
+        return kept.map(\.connection)
+    }
+
+    mutating func endWriting() { turn += 1 }
 }

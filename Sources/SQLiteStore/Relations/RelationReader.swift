@@ -2,6 +2,7 @@ import AdapterKit
 import GRDB
 import GRDBSQLite
 import RecordStorage
+import Synchronization
 
 /// Runs a compiled relation.
 struct RelationReader {
@@ -35,7 +36,7 @@ struct RelationReader {
     private static let rowsBetweenChecks = 64
 
     private func rows(
-        of groups: SoughtGroups, _ execution: borrowing Execution, _ compiled: RelationCompiler.Compiled,
+        of groups: GroupSeek, _ execution: borrowing Execution, _ compiled: RelationCompiler.Compiled,
         _ receive: () throws -> Void
     ) throws {
         var left = groups.limit
@@ -66,7 +67,7 @@ struct RelationReader {
         do {
             guard catalogue.admission.admits(sql) else { return try database.makeStatement(sql: sql) }
             let kept = try database.cachedStatement(sql: sql)
-            // Whoever receives rows may ask the same again before they are at an end.
+            // The caller that receives rows may ask the same again before they are at an end.
             return sqlite3_stmt_busy(kept.sqliteStatement) == 0 ? kept : try database.makeStatement(sql: sql)
         } catch let error as DatabaseError where Self.isTooLarge(error) {
             throw PorticoError(
@@ -93,11 +94,11 @@ extension RelationCompiler.Compiled {
 /// The current row of a relation's statement. A class, because it is asked for each value through a protocol.
 final class StatementRow: RowValues {
     let reader: RowReader
-    private let kinds: [RowKind?]
+    private let kinds: [RowValueType?]
     /// Beside the kinds, because finding one by the other for each value costs more than reading it.
     private let scalars: [ScalarKind?]
 
-    init(reader: RowReader, kinds: [RowKind?]) {
+    init(reader: RowReader, kinds: [RowValueType?]) {
         self.reader = reader
         self.kinds = kinds
         scalars = kinds.map { $0?.scalar }
@@ -122,7 +123,7 @@ final class StatementRow: RowValues {
 extension RowReader {
     /// A decimal is a text where it is a field's, otherwise what it is compared by; an integer beyond 64 bits becomes a
     /// double in SQLite's arithmetic.
-    fileprivate func value(of kind: RowKind, _ scalar: ScalarKind?, _ column: Int32) throws -> WireValue {
+    fileprivate func value(of kind: RowValueType, _ scalar: ScalarKind?, _ column: Int32) throws -> WireValue {
         let stored = sqlite3_column_type(handle, column)
         switch kind {
         case _ where stored == SQLITE_NULL: return .null
@@ -139,5 +140,43 @@ extension RowReader {
     ) rethrows -> Result? {
         guard let start = sqlite3_column_text(handle, column) else { return nil }
         return try body(UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
+    }
+}
+
+/// Which statements are worth keeping: those that are asked for a second time, as long as there is room.
+///
+/// GRDB's cache keeps what it has for as long as a connection is open, and callers' questions have any shape, so not
+/// every one may come into it. Preparing costs more than finding ten rows.
+final class StatementAdmission: Sendable {
+    private struct State {
+        var admitted: Set<String> = []
+        /// Those that were asked for once, in the order in which they are forgotten.
+        var recent: [String] = []
+        var next = 0
+
+        mutating func remember(_ sql: String) {
+            guard recent.count == StatementAdmission.maximumRecent else { return recent.append(sql) }
+            recent[next] = sql
+            next = (next + 1) % recent.count
+        }
+    }
+
+    /// Statements that are kept, on each connection.
+    static let maximumKept = 192
+    private static let maximumRecent = 256
+
+    private let state = Mutex(State())
+
+    func admits(_ sql: String) -> Bool {
+        state.withLock { state in
+            if state.admitted.contains(sql) { return true }
+            guard state.admitted.count < Self.maximumKept else { return false }
+            if state.recent.contains(sql) {
+                state.admitted.insert(sql)
+                return true
+            }
+            state.remember(sql)
+            return false
+        }
     }
 }

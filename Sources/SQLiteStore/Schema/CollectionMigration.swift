@@ -1,12 +1,13 @@
 import AdapterKit
 import GRDB
+import RecordStorage
 
 /// Brings one collection's tables to what its declaration says.
 struct CollectionMigration {
     let layout: CollectionLayout
     let database: Database
 
-    func run(_ touches: inout RecordTouches) throws {
+    func run(_ touches: inout RevisionUpdate) throws {
         guard let installed = try SchemaRegistry(database: database).collection(layout.id) else { return }
         try checkKey(installed)
         try dropOldIndexes()
@@ -18,7 +19,7 @@ struct CollectionMigration {
         try bringSearch(installed)
     }
 
-    private var tables: TableMaker { TableMaker(layout: layout, database: database) }
+    private var tables: TableBuilder { TableBuilder(layout: layout, database: database) }
 
     private var search: String { layout.entity.searchFields.map(\.text).joined(separator: ",") }
 
@@ -57,5 +58,226 @@ struct CollectionMigration {
                 "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
                 [.text(layout.names.main)])
         ) { $0.text(0) }
+    }
+}
+
+/// Brings one field's columns to what its declaration says.
+struct FieldMigration {
+    let layout: CollectionLayout
+    let database: Database
+    let installed: SchemaRegistry.InstalledCollection
+
+    func bring(_ column: Column, _ touches: inout RevisionUpdate) throws {
+        guard let known = installed.fields[column.field.name.text] else {
+            return try add(column, &touches)
+        }
+        if known.kind != column.kind.text {
+            try checkIsEmpty(column, was: known.kind)
+            try tables.drop(Self.names(of: column, kind: known.kind), list: column.field.name)
+            try add(column, &touches)
+        } else if known.isHidden {
+            try show(column, &touches)
+        }
+        if column.field.isRequired, !column.field.isNullable { try checkIsFull(column) }
+    }
+
+    /// A field that is no longer declared keeps its column, so that an older version of the adapter finds its data
+    /// again; nothing reads or writes it.
+    func hideUndeclared() throws {
+        for (name, field) in installed.fields where !field.isHidden {
+            if layout.entity.field(FieldName(unchecked: name)) == nil {
+                try SchemaRegistry(database: database).hide(name, of: layout.number)
+            }
+        }
+    }
+
+    private var tables: TableBuilder { TableBuilder(layout: layout, database: database) }
+
+    /// Records that are there get the default, which is a change of each.
+    private func add(_ column: Column, _ touches: inout RevisionUpdate) throws {
+        try tables.add(column)
+        if let value = column.field.defaultValue, !value.isNull, try hasRows() {
+            try fill(column, with: column.field.shape.canonical(value), &touches)
+        }
+        if column.field.isRequired, !column.field.isNullable { try checkIsFull(column) }
+    }
+
+    private func fill(_ column: Column, with value: WireValue, _ touches: inout RevisionUpdate) throws {
+        let stored = try column.stored(value)
+        let places = stored.map { _ in "?" }.joined(separator: ", ")
+        try touches.touch(layout, where: "1")
+        try database.run("UPDATE \(layout.table) SET (\(column.names.joined(separator: ", "))) = (\(places))", stored)
+        guard case .list(let element) = column.kind else { return }
+        let table = layout.names.list(column.field.name).quotedIdentifier
+        for item in value.arrayValue ?? [] {
+            guard let element = element.comparable(item) else { continue }
+            try database.run(
+                "INSERT OR IGNORE INTO \(table) (value, row) SELECT ?, \(layout.rowColumn) FROM \(layout.table)",
+                [element])
+        }
+    }
+
+    /// Values that were hidden are seen again.
+    private func show(_ column: Column, _ touches: inout RevisionUpdate) throws {
+        try touches.touch(layout, where: "\(column.name) IS NOT NULL")
+        try SchemaRegistry(database: database).set(column, of: layout.number)
+        try CarriedValueMigration(layout: layout, database: database).forget()
+    }
+
+    private func checkIsEmpty(_ column: Column, was kind: String) throws {
+        guard try hasRows(where: "\(column.name) IS NOT NULL") else { return }
+        throw PorticoError.refusing(
+            layout.id, column.field.name.text,
+            "records hold values of the kind \(kind), the declaration says \(column.kind.text)")
+    }
+
+    private func checkIsFull(_ column: Column) throws {
+        guard try hasRows(where: "\(column.name) IS NULL") else { return }
+        throw PorticoError.refusing(
+            layout.id, column.field.name.text, "it is required, but records have no value and there is no default")
+    }
+
+    private func hasRows(where condition: String = "1") throws -> Bool {
+        try database.hasRow(SQLFragment("SELECT 1 FROM \(layout.table) WHERE \(condition) LIMIT 1"))
+    }
+
+    private static func names(of column: Column, kind: String) -> [String] {
+        let own = column.field.name.text.quotedIdentifier
+        return kind == ScalarKind.decimal.rawValue ? [own, "\(column.field.name.text)~order".quotedIdentifier] : [own]
+    }
+}
+
+/// Brings records that were stored before values which some wire format cannot carry were refused to the nearest values
+/// that every format carries (``WireValue/replacedForEveryFormat``). Each is a change like any other: it has a revision and
+/// a log entry, so that replicas get it.
+///
+/// Runs once for each collection, which `portico_meta` remembers, and again where a field is seen that was hidden.
+struct CarriedValueMigration {
+    let layout: CollectionLayout
+    let database: Database
+
+    private static let page = 500
+
+    /// How many records were changed.
+    func run(_ touches: inout RevisionUpdate) throws -> Int {
+        guard try !isDone() else { return 0 }
+        var (count, row) = (0, Int64.min)
+        while true {
+            let found = try database.rows(
+                SQLFragment(
+                    "\(layout.selection) WHERE \(layout.rowColumn) > ? ORDER BY \(layout.rowColumn) LIMIT \(Self.page)",
+                    [.integer(row)]), layout.storedRow)
+            for stored in found where try bring(stored, &touches) { count += 1 }
+            guard found.count == Self.page, let last = found.last else { break }
+            row = last.row
+        }
+        try note()
+        return count
+    }
+
+    /// To be called for a collection without records, and after ``run(_:)``.
+    func note() throws {
+        try database.run("INSERT OR REPLACE INTO portico_meta VALUES (?, 'done')", [.text(name)])
+    }
+
+    func forget() throws {
+        try database.run("DELETE FROM portico_meta WHERE name = ?", [.text(name)])
+    }
+
+    private var name: String { "carried values of \(layout.number)" }
+
+    private func isDone() throws -> Bool {
+        try database.hasRow(SQLFragment("SELECT 1 FROM portico_meta WHERE name = ?", [.text(name)]))
+    }
+
+    private func bring(_ found: StoredRow, _ touches: inout RevisionUpdate) throws -> Bool {
+        guard found.record.fields.contains(where: { $0.value != replacement(of: $0) }) else { return false }
+        do {
+            try change(found, suffix: "", &touches)
+        } catch let error as PorticoError where error.code == .recordExists {
+            // Two values that must differ have become one.
+            try change(found, suffix: "-\(found.row)", &touches)
+        }
+        return true
+    }
+
+    private func change(_ found: StoredRow, suffix: String, _ touches: inout RevisionUpdate) throws {
+        let before = found.record
+        var fields = before.fields
+        for entry in before.fields {
+            var value = replacement(of: entry)
+            if let text = value.stringValue, value != entry.value { value = .string(text + suffix) }
+            fields[entry.key] = value
+        }
+        let id = RecordID(unchecked: fields[layout.key.field.name.text]?.stringValue ?? before.id.text)
+        guard !layout.hasIntegerKey, id != before.id else {
+            let after = Record(id: before.id, revision: touches.next(in: layout), fields: fields)
+            try RowWriter(layout: layout, database: database).update(found, to: after)
+            return try touches.log(before, after, in: layout)
+        }
+        if let key = layout.keyCondition(id),
+            try database.hasRow(
+                SQLFragment("SELECT 1 FROM \(layout.table) WHERE \(key.sql)", key.values))
+        {
+            throw PorticoError(.recordExists, "Another record has the id.")
+        }
+        try RowWriter(layout: layout, database: database).delete(found)
+        try touches.log(before, nil, in: layout)
+        let after = Record(id: id, revision: touches.next(in: layout), fields: fields)
+        _ = try RowWriter(layout: layout, database: database).insert(after)
+        try touches.log(nil, after, in: layout)
+    }
+
+    private func replacement(of entry: WireDictionary.Entry) -> WireValue { entry.value.replacedForEveryFormat }
+}
+
+/// Records that a migration changes get new revisions and log entries, like any other change, so that replicas learn
+/// of it.
+struct RevisionUpdate {
+    let database: Database
+    private(set) var position: Int64
+    let time: WireDate
+    private(set) var touched: [AdapterName: Int64] = [:]
+
+    init(database: Database, position: Int64, time: WireDate) {
+        self.database = database
+        self.position = position
+        self.time = time
+    }
+
+    mutating func touch(_ layout: CollectionLayout, where condition: String) throws {
+        let key = "CAST(\(layout.key.name) AS TEXT)"
+        let ranked = "row_number() OVER (ORDER BY \(layout.rowColumn))"
+        try database.run(
+            """
+            INSERT INTO portico_log (position, collection, record, kind, before, time)
+            SELECT ? + \(ranked), ?, \(key), 0, \(CollectionLayout.revisionColumn), ?
+            FROM \(layout.table) WHERE \(condition)
+            """, [.integer(position), .integer(layout.number), .real(time.secondsSinceReferenceDate)])
+        let count = Int64(database.changesCount)
+        if count == 0 { return }
+        try database.run(
+            """
+            UPDATE \(layout.table) SET \(CollectionLayout.revisionColumn) = l.position FROM portico_log l
+            WHERE l.position > ? AND l.record = \(key)
+            """, [.integer(position)])
+        position += count
+        touched[layout.id.adapter] = position
+    }
+
+    /// The revision that the record has which ``log(_:_:in:)`` is called for next.
+    func next(in layout: CollectionLayout) -> Revision { Revision(position + 1) }
+
+    /// One record was changed, created or, with nil for what it is afterwards, removed.
+    mutating func log(_ before: Record?, _ after: Record?, in layout: CollectionLayout) throws {
+        guard let id = after?.id ?? before?.id else { return }
+        position += 1
+        touched[layout.id.adapter] = position
+        let effect = RecordStepWriter.Effect(layout: layout, id: id, before: before, after: after)
+        try OperationLog.append(effect, at: position, time, in: layout, on: database)
+    }
+
+    func finish() throws {
+        for (adapter, last) in touched { try StoredPositions.set(last, of: adapter, on: database) }
     }
 }

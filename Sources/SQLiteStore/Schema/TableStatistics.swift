@@ -54,7 +54,7 @@ final class TableStatistics: Sendable {
     }
 
     private func analyze(_ layouts: [CollectionLayout], on database: Database) throws {
-        // A failure counts as a look too: whoever writes next must not repeat it.
+        // A failure counts as a look too: the caller that writes next must not repeat it.
         var found: [CollectionID: Growth] = [:]
         for layout in layouts {
             let rows = try database.row(

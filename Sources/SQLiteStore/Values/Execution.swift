@@ -85,7 +85,7 @@ struct Execution: ~Copyable {
 }
 
 extension Database {
-    /// Runs a statement whose rows nobody wants.
+    /// Runs a statement whose rows no caller wants.
     func run(_ sql: String, _ values: [SQLValue] = []) throws {
         let execution = try Execution(self, SQLFragment(sql, values))
         while try execution.step() {}
@@ -112,5 +112,26 @@ extension Database {
     func hasRow(_ fragment: SQLFragment) throws -> Bool {
         let execution = try Execution(self, fragment)
         return try execution.step()
+    }
+}
+
+/// The columns of a statement's current row. Valid until the statement is stepped.
+struct RowReader {
+    let handle: OpaquePointer
+
+    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+    func real(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
+
+    func text(_ column: Int32) -> String {
+        guard let start = sqlite3_column_text(handle, column) else { return "" }
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+    }
+
+    func blob(_ column: Int32) -> [UInt8] {
+        guard let start = sqlite3_column_blob(handle, column) else { return [] }
+        let count = Int(sqlite3_column_bytes(handle, column))
+        return Array(UnsafeRawBufferPointer(start: start, count: count))
     }
 }

@@ -5,8 +5,8 @@ import RecordStorage
 /// Deletes a record with everything that belongs to it (``Entity/owners``).
 ///
 /// One transaction deletes at most ``recordsAtOnce`` records, so that other writers do not wait for long. Where there
-/// are more, the rest goes with the next upkeep (``resume()``). Until then nobody reads it, because the record through
-/// which it was read is gone, and no caller can create that one again (``StepChange``).
+/// are more, the rest goes with the next upkeep (``resume()``). Until then no caller reads it, because the record through
+/// which it was read is gone, and no caller can create that one again (``RecordStepWriter``).
 struct CascadingRemoval {
     static let recordsAtOnce = 10_000
     /// Rows that are read together.
@@ -14,22 +14,22 @@ struct CascadingRemoval {
 
     let database: Database
     let catalogue: LayoutCatalogue
-    /// Who may use the ids again; empty: nobody.
+    /// Who may use the ids again; empty: no caller.
     let author: String
 
-    /// The effects in the order of the log: what belongs to a record goes before it, so that whoever could read it is
+    /// The effects in the order of the log: what belongs to a record goes before it, so that the caller that could read it is
     /// told of it.
-    func remove(_ root: StoredRow, in layout: CollectionLayout) throws -> [StepChange.Effect] {
+    func remove(_ root: StoredRow, in layout: CollectionLayout) throws -> [RecordStepWriter.Effect] {
         var effects = [try remove(root, layout)]
         try removeOwned(by: &effects, from: 0)
         return effects.reversed()
     }
 
     /// The rest of one deletion, or a part of it; nil where none is left.
-    func resume() throws -> [StepChange.Effect]? {
+    func resume() throws -> [RecordStepWriter.Effect]? {
         let unfinished = try UnfinishedRemovals(database: database).next(Self.page, of: catalogue.numbers)
         guard !unfinished.isEmpty else { return nil }
-        var effects: [StepChange.Effect] = []
+        var effects: [RecordStepWriter.Effect] = []
         for (number, record) in unfinished {
             try UnfinishedRemovals(database: database).remove(record, number)
             guard let layout = catalogue.layout(number: number), try !isThere(record, layout) else { continue }
@@ -40,7 +40,7 @@ struct CascadingRemoval {
     }
 
     /// Goes through the deleted records one after the other, so that a long chain of records needs no stack.
-    private func removeOwned(by effects: inout [StepChange.Effect], from first: Int) throws {
+    private func removeOwned(by effects: inout [RecordStepWriter.Effect], from first: Int) throws {
         var next = first
         while next < effects.count {
             let parent = effects[next]
@@ -50,7 +50,7 @@ struct CascadingRemoval {
     }
 
     private func removeOwned(
-        by id: RecordID, in layout: CollectionLayout, _ effects: inout [StepChange.Effect]
+        by id: RecordID, in layout: CollectionLayout, _ effects: inout [RecordStepWriter.Effect]
     ) throws {
         for reference in catalogue.references(to: layout.id) where reference.isOwned {
             while true {
@@ -68,10 +68,10 @@ struct CascadingRemoval {
         }
     }
 
-    private func remove(_ found: StoredRow, _ layout: CollectionLayout) throws -> StepChange.Effect {
+    private func remove(_ found: StoredRow, _ layout: CollectionLayout) throws -> RecordStepWriter.Effect {
         try RowWriter(layout: layout, database: database).delete(found)
         try RetiredIDs(database: database).add(found.record.id, in: layout, by: author)
-        return StepChange.Effect(layout: layout, id: found.record.id, before: found.record, after: nil)
+        return RecordStepWriter.Effect(layout: layout, id: found.record.id, before: found.record, after: nil)
     }
 
     private func isThere(_ id: RecordID, _ layout: CollectionLayout) throws -> Bool {
@@ -119,7 +119,7 @@ struct RetiredIDs {
             """, [.integer(layout.number), .text(id.text), .text(author)])
     }
 
-    /// Who deleted the record; empty: nobody who could create it again. Nil: there was none.
+    /// Who deleted the record; empty: no caller who could create it again. Nil: there was none.
     func author(of id: RecordID, in layout: CollectionLayout) throws -> String? {
         guard layout.entity.hasPrivateRows else { return nil }
         return try database.row(

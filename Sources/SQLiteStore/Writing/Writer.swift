@@ -1,5 +1,6 @@
 import AdapterKit
 import GRDB
+import GRDBSQLite
 import RecordStorage
 import Synchronization
 
@@ -28,7 +29,7 @@ final class Writer: Sendable {
 
     /// Returns when it is durable. Throws ``PorticoError``.
     func write<Result: Sendable>(
-        weight: Int, _ work: @escaping @Sendable (ChangeRun) throws -> Result
+        weight: Int, _ work: @escaping @Sendable (CommitChanges) throws -> Result
     ) async throws -> Result {
         let result = try await withCheckedThrowingContinuation { answer in
             switch admit(Job(work: work, weight: weight, answer: answer)) {
@@ -102,4 +103,62 @@ final class Writer: Sendable {
 
 extension PorticoError {
     static let closed = PorticoError(.storeUnavailable, "The store is closed.")
+}
+
+/// Makes the file good again after the disk failed and works once more.
+///
+/// What was acknowledged is on the disk, in the log file beside the database; what failed is there in part, or not at
+/// all, and is overwritten by what comes next. A checkpoint that empties the log file copies every acknowledged page
+/// into the database and syncs it: once it has succeeded nothing depends on what the kernel made of the failed write.
+struct WriterRecovery {
+    let database: Database
+    let positions: LogPositions
+
+    /// Throws where the disk still fails.
+    func run() throws {
+        if sqlite3_get_autocommit(database.sqliteConnection) == 0 { try database.run("ROLLBACK") }
+        let isBlocked = try database.row("PRAGMA wal_checkpoint(TRUNCATE)") { $0.integer(0) != 0 } ?? true
+        guard !isBlocked else {
+            throw SQLiteFailure(code: SQLITE_BUSY, message: "a reader holds up the checkpoint after a failure")
+        }
+        // A commit whose answer was lost may have been made all the same.
+        let found = try StoredPositions.all(on: database)
+        guard found.last > positions.last else { return }
+        positions.advance(to: found.last, adapters: found.allAdapters)
+    }
+}
+
+/// What a caller does within a commit: reads see it, a throw undoes it.
+struct DatabaseTransaction: DatabaseReads, StoreTransaction {
+    private let run: CommitChanges
+    let floor: Revision
+
+    init(_ run: CommitChanges) throws {
+        self.run = run
+        floor = try LogFloor.read(run.database)
+    }
+
+    var database: Database { run.database }
+    var catalogue: LayoutCatalogue { run.catalogue }
+    var control: any ReadControl { UncontrolledRead() }
+    var position: Revision { Revision(run.revision) }
+
+    var now: WireDate { run.now }
+
+    func apply(_ transaction: WriteTransaction) throws -> WriteReceipt { try run.perform(transaction) }
+
+    func undoing<Result>(_ body: () throws -> Result) throws -> Result { try run.undoing(body) }
+
+    func remember(
+        _ content: WireDictionary, of sequence: Int64, from client: ClientID, of identity: String
+    ) throws {
+        try run.undoing {
+            try StoredClients(database: database).remember(
+                content, of: sequence, from: client, of: identity, at: position, run.now)
+        }
+    }
+
+    func keep(_ copy: LosingCopy) throws {
+        try run.undoing { try StoredCopies(database: database).keep(copy, at: position, run.now) }
+    }
 }

@@ -1,4 +1,5 @@
 import AdapterKit
+import RecordEvaluation
 import RecordStorage
 
 /// Everything that a ``MemoryStore`` holds; a value, so that a copy is a moment.
@@ -9,7 +10,7 @@ public struct MemoryTables: Sendable {
     var collections: [CollectionID: MemoryCollection] = [:]
     /// The fields whose values before a change the log keeps.
     var scopeFields: [CollectionID: [FieldName]] = [:]
-    /// The ids of deleted records that may have been private, and who deleted them; empty: nobody who could create them.
+    /// The ids of deleted records that may have been private, and who deleted them; empty: no caller who could create them.
     var retired: [CollectionID: [RecordID: String]] = [:]
     var log: [LogEntry] = []
     var clients: [ClientID: PushClient] = [:]
@@ -70,5 +71,177 @@ struct MemoryCollection: Sendable {
 
     init(rules: EntityRules) {
         self.rules = rules
+    }
+}
+
+extension MemoryTables: StoreSnapshot {
+    public func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) throws -> Record? {
+        guard let record = try self.collection(collection).records[id] else { return nil }
+        return try holds(visible, for: record, in: collection) ? record : nil
+    }
+
+    public func query(_ query: Query, in collection: CollectionID) throws -> RecordPage {
+        try query.checkSize()
+        let entity = try self.collection(collection).entity
+        if let filter = query.filter { try check(filter, in: collection) }
+        try entity.checkCursor(of: query)
+        return try evaluator(collection).page(query, of: self.collection(collection).records.values)
+    }
+
+    public func count(_ filter: Filter?, in collection: CollectionID) throws -> Int {
+        let records = try self.collection(collection).records
+        guard let filter else { return records.count }
+        try check(filter, in: collection)
+        let evaluator = try evaluator(collection)
+        return records.values.count { evaluator.matches(filter, $0) }
+    }
+
+    public func changes(after position: Revision, limit: Int) throws -> [LogEntry] {
+        guard position >= floor else { throw PorticoError.belowFloor(floor) }
+        var (low, high) = (0, log.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if log[middle].position > position { high = middle } else { low = middle + 1 }
+        }
+        return Array(log[low...].prefix(limit))
+    }
+
+    public func history(of id: RecordID, in collection: CollectionID, limit: Int) throws -> [LogEntry] {
+        Array(log.reversed().lazy.filter { $0.id == id && $0.collection == collection }.prefix(limit))
+    }
+
+    public func client(_ id: ClientID) throws -> PushClient? { clients[id] }
+
+    public func clients(after id: ClientID?, limit: Int) throws -> [PushClient] {
+        let later = clients.values.filter { client in id.map { client.id > $0 } ?? true }
+        return Array(later.sorted { $0.id < $1.id }.prefix(limit))
+    }
+
+    public func outcome(of sequence: Int64, from client: ClientID) throws -> PushOutcome? {
+        outcomes[client]?[sequence]
+    }
+
+    public func keptCopies(_ which: KeptCopies, before number: Int64?, limit: Int) throws -> [KeptCopy] {
+        let matching = kept.reversed().lazy.filter { kept in
+            guard number.map({ kept.number < $0 }) ?? true else { return false }
+            guard case .of(let id, let collection) = which else { return true }
+            return kept.copy.id == id && kept.copy.collection == collection
+        }
+        return Array(matching.prefix(limit))
+    }
+
+    func holds(_ filter: Filter?, for record: Record, in collection: CollectionID) throws -> Bool {
+        guard let filter else { return true }
+        try check(filter, in: collection)
+        return try evaluator(collection).matches(filter, record)
+    }
+
+    private func check(_ filter: Filter, in id: CollectionID) throws {
+        try FilterCheck(collection(id).entity) { try self.collection(CollectionID(id.adapter, $0)).entity }.check(
+            filter)
+    }
+
+    private func evaluator(_ id: CollectionID) throws -> RecordEvaluator {
+        RecordEvaluator(try collection(id).entity) { name, record in
+            guard let other = self.collections[CollectionID(id.adapter, name)], let found = other.records[record]
+            else { return nil }
+            return (other.entity, found)
+        }
+    }
+}
+
+extension MemoryTables {
+    /// What the next change gets.
+    var next: Revision { Revision(position.number + 1) }
+
+    /// Puts a record where another or none was, nil removes it; and the log entry.
+    mutating func put(_ record: Record?, inPlaceOf before: Record?, in id: CollectionID, at time: WireDate) {
+        guard let entity = collections[id]?.entity, let recordID = record?.id ?? before?.id else { return }
+        position = next
+        positions[id.adapter] = position
+        collections[id]?.put(record, at: recordID)
+        var scope = WireDictionary()
+        if let before { for field in scopeFields[id] ?? [] { scope[field.text] = before[field] } }
+        log.append(
+            LogEntry(
+                position: position, collection: id, id: recordID, kind: record == nil ? .remove : .put, time: time,
+                previousRevision: before?.revision, previousScopeValues: scope,
+                changedFields: entity.changedFields(before, record)))
+    }
+}
+
+extension MemoryTables {
+    /// Deletes a record with everything that belongs to it, which goes first.
+    mutating func remove(_ record: Record, in id: CollectionID, by author: String, at time: WireDate) {
+        var doomed = [(collection: id, record: record)]
+        var known: [CollectionID: Set<RecordID>] = [id: [record.id]]
+        var next = 0
+        while next < doomed.count {
+            for (owned, field) in references(to: doomed[next].collection, owning: true) {
+                for found in referring(to: doomed[next].record.id, owned, field)
+                where known[owned, default: []].insert(found.id).inserted {
+                    doomed.append((owned, found))
+                }
+            }
+            next += 1
+        }
+        for (collection, record) in doomed.reversed() {
+            put(nil, inPlaceOf: record, in: collection, at: time)
+            if collections[collection]?.entity.hasPrivateRows == true {
+                retired[collection, default: [:]][record.id] = author
+            }
+        }
+    }
+
+    /// Whether a caller is told that the id is taken although no record has it.
+    func isReserved(_ id: RecordID, in collection: CollectionID, for author: String) -> Bool {
+        if let retired = retired[collection]?[id], retired.isEmpty || !retired.hasSameBytes(as: author) { return true }
+        return references(to: collection, owning: false).contains { !referring(to: id, $0, $1).isEmpty }
+    }
+
+    private func references(to id: CollectionID, owning: Bool) -> [(CollectionID, FieldName)] {
+        collections.filter { $0.key.adapter == id.adapter }.flatMap { other, collection in
+            (owning ? collection.entity.owners : collection.entity.references).filter { $0.entity == id.entity }
+                .map { (other, $0.field) }
+        }
+    }
+
+    private func referring(to id: RecordID, _ collection: CollectionID, _ field: FieldName) -> [Record] {
+        (collections[collection]?.records.values.filter { RecordID(key: $0[field]) == id } ?? [])
+            .sorted { $0.revision < $1.revision }
+    }
+}
+
+extension MemoryCollection {
+    mutating func put(_ record: Record?, at id: RecordID) {
+        records[id] = record
+        if let record, let number = record[entity.key.field].int64Value { largestKey = max(largestKey, number) }
+    }
+
+    func freshID(_ ids: any RecordIDSource) -> RecordID {
+        guard case .integer? = entity.field(entity.key.field)?.shape else { return ids.next() }
+        return RecordID(unchecked: String(largestKey + 1))
+    }
+
+    /// Throws `record.exists` where another record has the values of a unique index. Two nulls are not equal.
+    func checkUnique(_ record: Record) throws(PorticoError) {
+        for index in entity.indexes where index.isUnique {
+            let taken = records.values.contains { other in
+                other.id != record.id
+                    && index.fields.allSatisfy { ValueOrder.compare(other[$0], record[$0]) == 0 }
+            }
+            if taken {
+                throw PorticoError(
+                    .recordExists, "Another record has the same value where each must be unique.",
+                    target: index.fields.map(\.text).joined(separator: ","))
+            }
+        }
+    }
+}
+
+extension Entity {
+    fileprivate func changedFields(_ before: Record?, _ after: Record?) -> [FieldName]? {
+        guard let before, let after else { return nil }
+        return fields.map(\.name).filter { before[$0] != after[$0] }
     }
 }

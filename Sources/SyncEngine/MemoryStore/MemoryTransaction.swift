@@ -92,3 +92,80 @@ extension MemoryTransaction {
         try tables.keptCopies(which, before: number, limit: limit)
     }
 }
+
+/// One change of one record: what must hold, asked in the order that ``WriteTransaction/Step`` gives, then the change.
+struct MemoryChange {
+    private let step: WriteTransaction.Step
+    private let authorship: Authorship
+    private let ids: any RecordIDSource
+
+    init(_ step: WriteTransaction.Step, _ authorship: Authorship, _ ids: any RecordIDSource) {
+        self.step = step
+        self.authorship = authorship
+        self.ids = ids
+    }
+
+    func perform(on tables: inout MemoryTables) throws -> Record? {
+        let rules = try tables.collection(step.collection).rules
+        switch step.change.action {
+        case .create(let id, let fields): return try create(id, fields, &tables)
+        case .update(let id, let fields):
+            let found = try existing(id, tables)
+            return try change(found, try rules.update(found, fields, authorship), &tables)
+        case .replace(let id, let fields, let orCreate):
+            let isSeen = try tables.record(id, in: step.collection, visible: step.visible) != nil
+            if orCreate, !isSeen, rules.entity.key.chooser != .server { return try create(id, fields, &tables) }
+            let found = try existing(id, tables)
+            return try change(found, try rules.replace(found, fields, authorship), &tables)
+        case .delete(let id):
+            tables.remove(
+                try existing(id, tables), in: step.collection, by: step.isForCaller ? authorship.author : "",
+                at: authorship.time)
+            return nil
+        }
+    }
+
+    private func create(_ id: RecordID?, _ fields: WireDictionary, _ tables: inout MemoryTables) throws -> Record {
+        let collection = try tables.collection(step.collection)
+        var draft = try collection.rules.create(id, fields, authorship)
+        if draft.id == nil { draft = draft.assigning(collection.freshID(ids), by: collection.rules) }
+        guard let id = draft.id else { throw PorticoError(.serverInternal, "There is no key left.") }
+        switch step.change.condition {
+        case .none, .absent: break
+        case .exists, .revision: throw Self.unmet
+        }
+        let isReserved = step.isForCaller && tables.isReserved(id, in: step.collection, for: authorship.author)
+        if collection.records[id] != nil || isReserved {
+            if case .absent = step.change.condition { throw Self.unmet }
+            throw PorticoError(
+                .recordExists, "There is a record `\(id)` already.", target: collection.entity.key.field.text)
+        }
+        return try finish(Record(id: id, revision: tables.next, fields: draft.fields), before: nil, &tables)
+    }
+
+    private func change(_ found: Record, _ draft: RecordDraft, _ tables: inout MemoryTables) throws -> Record {
+        try finish(Record(id: found.id, revision: tables.next, fields: draft.fields), before: found, &tables)
+    }
+
+    private func finish(_ record: Record, before: Record?, _ tables: inout MemoryTables) throws -> Record {
+        try tables.collection(step.collection).checkUnique(record)
+        tables.put(record, inPlaceOf: before, in: step.collection, at: authorship.time)
+        guard try tables.holds(step.writableAfter, for: record, in: step.collection) else { throw Self.denied }
+        return record
+    }
+
+    private func existing(_ id: RecordID, _ tables: MemoryTables) throws -> Record {
+        guard let found = try tables.record(id, in: step.collection, visible: step.visible) else {
+            throw PorticoError(.recordNotFound, "There is no such record.")
+        }
+        guard try tables.holds(step.writableBefore, for: found, in: step.collection) else { throw Self.denied }
+        switch step.change.condition {
+        case .none, .exists: return found
+        case .revision(let expected) where expected == found.revision: return found
+        case .revision, .absent: throw Self.unmet
+        }
+    }
+
+    private static let denied = PorticoError(.accessDenied, "You may not change this record so.")
+    private static let unmet = PorticoError(.preconditionFailed, "The record is not as the change expects it.")
+}

@@ -66,7 +66,8 @@ public struct AdapterRecords: RecordStore {
         }
         let (declaration, epoch) = (declaration, store.epoch)
         return try await store.transact(weight: steps.count) {
-            try BoundWrite(declaration: declaration, principal: principal, epoch: epoch, transaction: $0).apply(steps)
+            try AuthorizedWrite(declaration: declaration, principal: principal, epoch: epoch, transaction: $0).apply(
+                steps)
         }
     }
 
@@ -79,11 +80,11 @@ public struct AdapterRecords: RecordStore {
         }
     }
 
-    public func pieces(
-        within time: Duration, _ body: @escaping @Sendable (any RecordSnapshot, any PieceOutput) throws -> Void
-    ) async throws -> any MountResponseBody {
+    public func streamSnapshot(
+        within time: Duration, _ body: @escaping @Sendable (any RecordSnapshot, any ChunkOutput) throws -> Void
+    ) async throws -> any ByteStream {
         let (declaration, principal, epoch) = (declaration, principal, store.epoch)
-        return try await store.pieces(within: time) {
+        return try await store.streamSnapshot(within: time) {
             try body(AdapterSnapshot(snapshot: $0, declaration: declaration, principal: principal, epoch: epoch), $1)
         }
     }
@@ -108,5 +109,49 @@ extension Query {
         if case .offset(let rows) = start, rows < 0 {
             throw PorticoError(.requestInvalid, "An offset is not negative.", target: "offset")
         }
+    }
+}
+
+/// One adapter's view of a store in one snapshot, bound by the same row rules as ``AdapterRecords``.
+struct AdapterSnapshot: RecordSnapshot {
+    let snapshot: any StoreSnapshot
+    let declaration: AdapterDeclaration
+    /// Nil: the adapter itself.
+    let principal: Principal?
+    let epoch: Epoch
+
+    var position: Revision { snapshot.position }
+
+    func checkCancellation() throws { try snapshot.checkCancellation() }
+
+    func record(_ id: RecordID, in entity: EntityName) throws -> Record? {
+        let scope = try EntityScope(reading: entity, of: declaration, for: principal)
+        return try snapshot.record(id, in: scope.collection, visible: scope.visible)
+    }
+
+    func query(_ query: Query, in entity: EntityName) throws -> RecordPage {
+        let scope = try EntityScope(reading: entity, of: declaration, for: principal)
+        try query.checkSize()
+        var narrowed = query
+        narrowed.filter = try scope.narrowing(query.filter)
+        return try snapshot.query(narrowed, in: scope.collection)
+    }
+
+    func count(_ filter: Filter?, in entity: EntityName) throws -> Int {
+        let scope = try EntityScope(reading: entity, of: declaration, for: principal)
+        return try snapshot.count(try scope.narrowing(filter), in: scope.collection)
+    }
+
+    func rows(_ relation: Relation, _ receive: (any RowValues) throws -> Void) throws {
+        try snapshot.rows(relation, seen: VisibleRows(of: declaration, for: principal), receive)
+    }
+
+    func changeCursor(of entities: [EntityName]) throws -> ChangeCursor {
+        try ChangeFeedReader(entities, of: declaration, for: principal, epoch: epoch, at: snapshot).mark
+    }
+
+    func changes(of entities: [EntityName], since mark: ChangeCursor, limit: Int) throws -> ChangedRecordPage {
+        try ChangeFeedReader(entities, of: declaration, for: principal, epoch: epoch, at: snapshot)
+            .page(since: mark, limit: limit)
     }
 }

@@ -1,8 +1,8 @@
 import AdapterKit
 
-/// Reads from the log what has become of an adapter's records, as far as somebody may know.
+/// Reads from the log what has become of an adapter's records, as far as a caller may know.
 ///
-/// A record is told of where the asker sees it, or saw it in some state since the mark: whoever read page by page may
+/// A record is told of where the asker sees it, or saw it in some state since the mark: the caller that read page by page may
 /// have been told of each of them.
 struct ChangeFeedReader {
     /// Log entries that are looked at for one page, whomever they concern.
@@ -14,13 +14,13 @@ struct ChangeFeedReader {
     private let snapshot: any StoreSnapshot
     private let scopes: [CollectionID: ChangeFeedScope]
     private let history: RowHistory
-    private let memberships: Memberships
+    private let memberships: GroupMemberships
 
     init(
         _ names: [EntityName], of declaration: AdapterDeclaration, for principal: Principal?, epoch: Epoch,
         at snapshot: any StoreSnapshot
     ) throws(PorticoError) {
-        var digest = Mixer()
+        var digest = StableHash()
         digest.add(principal?.id ?? "")
         var scopes: [CollectionID: ChangeFeedScope] = [:]
         for name in names.sorted() {
@@ -31,19 +31,19 @@ struct ChangeFeedReader {
         self.scopes = scopes
         self.snapshot = snapshot
         history = RowHistory(snapshot: snapshot)
-        memberships = Memberships(history)
-        mark = ChangeCursor(history: epoch.text, position: snapshot.position, sight: digest.value)
+        memberships = GroupMemberships(history)
+        mark = ChangeCursor(history: epoch.text, position: snapshot.position, scopeHash: digest.value)
     }
 
     /// Throws `sync.fetchAgain`.
     func page(since old: ChangeCursor, limit: Int) throws -> ChangedRecordPage {
-        guard old.history == mark.history, old.sight == mark.sight else { throw Self.unknown }
+        guard old.history == mark.history, old.scopeHash == mark.scopeHash else { throw Self.unknown }
         guard old.position <= mark.position else { throw Self.unknown }
         let touched = try touched(since: old.position, limit: limit)
         try checkGroups(touched, since: old.position)
         let records = try touched.rows.compactMap { try news($0, since: old.position) }
-        let end = ChangeCursor(history: mark.history, position: touched.end, sight: mark.sight)
-        return ChangedRecordPage(records: records, mark: end, isComplete: touched.end == mark.position)
+        let end = ChangeCursor(history: mark.history, position: touched.end, scopeHash: mark.scopeHash)
+        return ChangedRecordPage(records: records, cursor: end, isComplete: touched.end == mark.position)
     }
 
     private struct Row: Hashable {
@@ -90,8 +90,8 @@ struct ChangeFeedReader {
         guard !seen.isEmpty else { return nil }
         let isSeen = try scope.holds(stretches.first?.state, at: snapshot.position, in: memberships)
         return ChangedRecord(
-            entity: row.collection.entity, id: row.id, state: isSeen ? .seen : record == nil ? .deleted : .hidden,
-            states: seen.compactMap { $0.state.map { scope.history(of: $0.values) } })
+            entity: row.collection.entity, id: row.id, state: isSeen ? .visible : record == nil ? .deleted : .hidden,
+            previousFields: seen.compactMap { $0.state.map { scope.history(of: $0.values) } })
     }
 
     /// Rows that did not change, but whose group took the asker in or put it out, are not found by the log: who asks has
@@ -115,4 +115,53 @@ struct ChangeFeedReader {
         .fetchAgain, "What has changed since then is not known. Fetch everything again.")
     private static let moved = PorticoError(
         .fetchAgain, "You see other records than before. Fetch everything again.")
+}
+
+/// Which rows of one entity a caller is told changes of.
+struct ChangeFeedScope {
+    let id: CollectionID
+    /// Nil: the adapter itself, which sees every row.
+    let principal: Principal?
+    let groups: [GroupRelation]
+    private let entity: Entity
+    private let visible: Filter?
+
+    init(_ name: EntityName, of declaration: AdapterDeclaration, for principal: Principal?) throws(PorticoError) {
+        let scope = try EntityScope(reading: name, of: declaration, for: principal)
+        id = scope.collection
+        visible = scope.visible
+        entity = scope.entity
+        self.principal = principal
+        groups = scope.visible == nil ? [] : scope.entity.rows.read.groups
+    }
+
+    var groupCollections: [CollectionID] { groups.map { CollectionID(id.adapter, $0.entity) } }
+
+    func holds(_ state: RowState?, at position: Revision, in memberships: GroupMemberships) throws -> Bool {
+        guard let state else { return false }
+        guard visible != nil, let principal else { return true }
+        return try entity.rows.read.holds(for: principal, state.values) { group, record, members in
+            try memberships.contains(
+                principal, in: record, of: CollectionID(id.adapter, group), members, at: position)
+        }
+    }
+
+    /// What of a state's values may be told.
+    func history(of values: WireDictionary) -> WireDictionary {
+        var kept = WireDictionary()
+        for field in entity.historyFields { kept[field.text] = values[field.text] ?? .null }
+        return kept
+    }
+
+    /// The same for the same rows by the same rules.
+    func add(to digest: inout StableHash) {
+        digest.add(id.description)
+        digest.add(visible)
+        for field in entity.fields { digest.add(field.name.text) }
+        for field in entity.historyFields { digest.add("history \(field)") }
+    }
+}
+
+extension StableHash {
+    mutating func add(_ scope: ChangeFeedScope) { scope.add(to: &self) }
 }

@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// The rows of one entity that somebody may reach, as conditions.
+/// The rows of one entity that a caller may reach, as conditions.
 package struct EntityScope {
     package let collection: CollectionID
     /// Nil: every row.
@@ -29,9 +29,9 @@ package struct EntityScope {
     ) throws(PorticoError) {
         try self.init(name, of: declaration, for: principal)
         guard let principal, let readers = entity.readers else { return }
-        switch readers.verdict(for: principal, effect: .reads) {
+        switch readers.decision(for: principal, effect: .reads) {
         case .allowed: return
-        case .needsLogin: throw PorticoError(.loginRequired, "Reading \(name) needs a login.")
+        case .loginRequired: throw PorticoError(.loginRequired, "Reading \(name) needs a login.")
         case .denied: throw PorticoError(.accessDenied, "You may not read \(name).")
         }
     }
@@ -51,9 +51,9 @@ package struct EntityScope {
 
     private func checkWriter() throws(PorticoError) {
         guard let principal, let writers = entity.writers else { return }
-        switch writers.verdict(for: principal, effect: .writes) {
+        switch writers.decision(for: principal, effect: .writes) {
         case .allowed: return
-        case .needsLogin: throw PorticoError(.loginRequired, "Changing \(entity.name) needs a login.")
+        case .loginRequired: throw PorticoError(.loginRequired, "Changing \(entity.name) needs a login.")
         case .denied: throw PorticoError(.accessDenied, "You may not change \(entity.name).")
         }
     }
@@ -76,5 +76,27 @@ package struct EntityScope {
         var result: [Filter] = []
         for part in parts { result.append(try hidden(in: part, from: principal)) }
         return result
+    }
+}
+
+/// Which rows of an adapter's entities a caller may read: a store narrows every source of a relation to them.
+public struct VisibleRows: Sendable {
+    /// The adapter whose entities they are.
+    public let adapter: AdapterName
+    private let declaration: AdapterDeclaration
+    /// Nil: the adapter itself.
+    private let principal: Principal?
+
+    /// `principal` nil: the adapter itself, which sees every row.
+    public init(of declaration: AdapterDeclaration, for principal: Principal?) {
+        adapter = declaration.name
+        self.declaration = declaration
+        self.principal = principal
+    }
+
+    /// Nil: every row. Throws `route.notFound` for an entity that the adapter does not have, and `auth.required` or
+    /// `access.denied` for one that no caller of that kind may read.
+    public func filter(of entity: EntityName) throws(PorticoError) -> Filter? {
+        try EntityScope(reading: entity, of: declaration, for: principal).visible
     }
 }

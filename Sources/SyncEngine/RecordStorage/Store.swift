@@ -16,12 +16,14 @@ public protocol Store: Sendable {
     /// The record, where it is there and `visible` (nil: always) holds for it.
     func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) async throws -> Record?
 
+    /// The records that match, in the query's order, one page.
     func query(_ query: Query, in collection: CollectionID) async throws -> RecordPage
 
     /// The same, but the page ends early where its records would be larger than `bytes` (``Record/writtenSize``), as if
     /// the query's limit were reached. Whatever its size, the first record is in it.
     func query(_ query: Query, in collection: CollectionID, atMost bytes: Int) async throws -> RecordPage
 
+    /// How many records match; nil: all of the collection.
     func count(_ filter: Filter?, in collection: CollectionID) async throws -> Int
 
     /// All of the changes or none.
@@ -32,15 +34,15 @@ public protocol Store: Sendable {
         _ body: @escaping @Sendable (any StoreSnapshot) throws -> Result
     ) async throws -> Result
 
-    /// Reads that belong together and go on for as long as their result is taken (``RecordStore/pieces(within:_:)``).
-    func pieces(
-        within time: Duration, _ body: @escaping @Sendable (any StoreSnapshot, any PieceOutput) throws -> Void
-    ) async throws -> any MountResponseBody
+    /// Reads that belong together and go on for as long as their result is taken (``RecordStore/streamSnapshot(within:_:)``).
+    func streamSnapshot(
+        within time: Duration, _ body: @escaping @Sendable (any StoreSnapshot, any ChunkOutput) throws -> Void
+    ) async throws -> any ByteStream
 
     /// Reads and changes that are one transaction: what `body` decides from what it reads is still true when its changes
     /// are made, and where it throws nothing of them is. Returns when they are durable.
     ///
-    /// `body` runs while nobody else writes, so it must not wait for anything; it may run more than once. `weight` is
+    /// `body` runs while no other caller writes, so it must not wait for anything; it may run more than once. `weight` is
     /// about how many changes it makes, and counts towards the limits of what waits.
     func transact<Result: Sendable>(
         weight: Int, _ body: @escaping @Sendable (any StoreTransaction) throws -> Result
@@ -68,7 +70,7 @@ public protocol Store: Sendable {
     func position(of adapter: AdapterName) -> Revision
 
     /// Calls `observer` after every commit that moved ``position``, for as long as the store is open. It is called while
-    /// nobody can write, from any thread, so it must not wait for anything.
+    /// no caller can write, from any thread, so it must not wait for anything.
     func observe(_ observer: @escaping @Sendable (Revision) -> Void)
 
     /// Ends all connections after the writes under way. Later calls throw `store.unavailable`.
@@ -80,12 +82,12 @@ extension Store {
         try await withReadSnapshot { try $0.query(query, in: collection, atMost: bytes) }
     }
 
-    /// At one moment, and then piece by piece: for stores that cannot go on reading while somebody takes what they found.
-    public func pieces(
-        within time: Duration, _ body: @escaping @Sendable (any StoreSnapshot, any PieceOutput) throws -> Void
-    ) async throws -> any MountResponseBody {
+    /// At one moment, and then piece by piece: for stores that cannot go on reading while a caller takes what they found.
+    public func streamSnapshot(
+        within time: Duration, _ body: @escaping @Sendable (any StoreSnapshot, any ChunkOutput) throws -> Void
+    ) async throws -> any ByteStream {
         try await withReadSnapshot { snapshot in
-            let gathered = BufferedPieces()
+            let gathered = BufferedChunks()
             try body(snapshot, gathered)
             return gathered
         }
@@ -96,6 +98,7 @@ extension Store {
 public struct Epoch: Sendable, Hashable, CustomStringConvertible {
     public let text: String
 
+    /// `text` has 1 to 64 URL-safe characters.
     public init(_ text: String) {
         self.text = text
     }
@@ -105,11 +108,33 @@ public struct Epoch: Sendable, Hashable, CustomStringConvertible {
 
 /// An entity and the adapter that declares it.
 public struct CollectionDeclaration: Sendable, Equatable {
+    /// The adapter's name and the entity's.
     public let id: CollectionID
+    /// The entity as the adapter declares it.
     public let entity: Entity
 
+    /// Declares an adapter's entity.
     public init(adapter: AdapterName, entity: Entity) {
         self.id = CollectionID(adapter, entity.name)
         self.entity = entity
+    }
+}
+
+/// Makes ids for records whose key the server chooses. Passed in, so that tests know them beforehand.
+public protocol RecordIDSource: Sendable {
+    /// An id that was never given before and that no caller can guess.
+    func next() -> RecordID
+}
+
+/// Random UUIDs (RFC 9562, version 4), in lower case. Version 7 was rejected: it tells when a record was made.
+public struct RandomRecordIDs: RecordIDSource {
+    /// Uses the system's random numbers.
+    public init() {}
+
+    public func next() -> RecordID {
+        var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
+        bytes[6] = bytes[6] & 0x0F | 0x40
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return RecordID(unchecked: Hexadecimal.uuid(bytes))
     }
 }

@@ -2,7 +2,7 @@ import AdapterKit
 import Synchronization
 
 /// One adapter's records as they come, read from the log.
-public final class StoreChanges: RecordChanges {
+public final class StoreChanges: ChangeFeed {
     /// Log entries looked at in one read.
     private static let page = 500
 
@@ -10,6 +10,7 @@ public final class StoreChanges: RecordChanges {
     private let adapter: AdapterName
     private let waiting = Mutex<(last: UInt64, signals: [UInt64: AsyncStream<Void>.Continuation])>((0, [:]))
 
+    /// Observes the store's commits for as long as the object lives.
     public init(store: any Store, adapter: AdapterName) {
         self.store = store
         self.adapter = adapter

@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// A store at one moment: whatever is read through it belongs together.
+/// A store in one snapshot: whatever is read through it belongs together.
 ///
 /// Valid only within the call that hands it out, on that call's thread. What its methods throw is to be passed on
 /// unchanged: a store may break a read off and begin it again.
@@ -11,19 +11,21 @@ public protocol StoreSnapshot {
     /// The log holds every entry after this operation id, and none up to it.
     var floor: Revision { get }
 
-    /// Throws where nobody waits for the read any more: for bodies that do much between two of its other calls, which ask
+    /// Throws where no caller waits for the read any more: for bodies that do much between two of its other calls, which ask
     /// by themselves.
     func checkCancellation() throws
 
     /// The record, where it is there and `visible` (nil: always) holds for it.
     func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) throws -> Record?
 
+    /// The records that match, in the query's order, one page.
     func query(_ query: Query, in collection: CollectionID) throws -> RecordPage
 
     /// The same, but the page ends early where its records would be larger than `bytes` (``Record/writtenSize``), as if
     /// the query's limit were reached. Whatever its size, the first record is in it.
     func query(_ query: Query, in collection: CollectionID, atMost bytes: Int) throws -> RecordPage
 
+    /// How many records match; nil: all of the collection.
     func count(_ filter: Filter?, in collection: CollectionID) throws -> Int
 
     /// Gives the relation's rows, as far as `visible` lets them be seen. Throws `request.invalid` for what means nothing,
@@ -92,5 +94,126 @@ public protocol StoreTransaction: StoreSnapshot {
         _ content: WireDictionary, of sequence: Int64, from client: ClientID, of identity: String
     ) throws
 
+    /// Stores what a client wrote and what did not become the record.
     func keep(_ copy: LosingCopy) throws
+}
+
+/// A moment that reads little twice: for the caller that answers many questions at once that look at the same changes.
+///
+/// Valid as long as the moment that it stands for, on the same thread.
+public final class CachingSnapshot: StoreSnapshot {
+    private struct Row: Hashable {
+        let collection: CollectionID
+        let id: RecordID
+        /// Of ``history(of:in:limit:)``; nil: the record itself.
+        let limit: Int?
+    }
+
+    private struct Stretch: Hashable {
+        let after: Revision
+        let limit: Int
+    }
+
+    /// Log entries and records that are kept; beyond that it begins to remember anew.
+    private static let most = 4_096
+    /// About how large the records are that are kept.
+    private static let mostBytes = 8 << 20
+
+    private let snapshot: any StoreSnapshot
+    private var records: [Row: Record?] = [:]
+    private var histories: [Row: [LogEntry]] = [:]
+    private var stretches: [Stretch: [LogEntry]] = [:]
+    private var kept = 0
+    private var keptBytes = 0
+
+    /// Reads through `snapshot`, and is valid as long as it is.
+    public init(_ snapshot: any StoreSnapshot) {
+        self.snapshot = snapshot
+    }
+
+    public var position: Revision { snapshot.position }
+    public var floor: Revision { snapshot.floor }
+
+    public func checkCancellation() throws { try snapshot.checkCancellation() }
+
+    public func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) throws -> Record? {
+        guard visible == nil else { return try snapshot.record(id, in: collection, visible: visible) }
+        let row = Row(collection: collection, id: id, limit: nil)
+        if let known = records[row] { return known }
+        let found = try snapshot.record(id, in: collection, visible: nil)
+        makeRoom(for: 1, bytes: found?.writtenSize ?? 0)
+        records[row] = .some(found)
+        return found
+    }
+
+    public func changes(after position: Revision, limit: Int) throws -> [LogEntry] {
+        let stretch = Stretch(after: position, limit: limit)
+        if let known = stretches[stretch] { return known }
+        let found = try snapshot.changes(after: position, limit: limit)
+        makeRoom(for: found.count)
+        stretches[stretch] = found
+        return found
+    }
+
+    public func history(of id: RecordID, in collection: CollectionID, limit: Int) throws -> [LogEntry] {
+        let row = Row(collection: collection, id: id, limit: limit)
+        if let known = histories[row] { return known }
+        let found = try snapshot.history(of: id, in: collection, limit: limit)
+        makeRoom(for: found.count)
+        histories[row] = found
+        return found
+    }
+
+    private func makeRoom(for count: Int, bytes: Int = 0) {
+        kept += count + 1
+        keptBytes += bytes
+        guard kept > Self.most || keptBytes > Self.mostBytes else { return }
+        records = [:]
+        histories = [:]
+        stretches = [:]
+        kept = count + 1
+        keptBytes = bytes
+    }
+}
+
+extension CachingSnapshot {
+    /// Passed on to the underlying snapshot; not cached.
+    public func query(_ query: Query, in collection: CollectionID) throws -> RecordPage {
+        try snapshot.query(query, in: collection)
+    }
+
+    /// Passed on to the underlying snapshot; not cached.
+    public func query(_ query: Query, in collection: CollectionID, atMost bytes: Int) throws -> RecordPage {
+        try snapshot.query(query, in: collection, atMost: bytes)
+    }
+
+    /// Passed on to the underlying snapshot; not cached.
+    public func count(_ filter: Filter?, in collection: CollectionID) throws -> Int {
+        try snapshot.count(filter, in: collection)
+    }
+
+    /// Passed on to the underlying snapshot; not cached.
+    public func rows(
+        _ relation: Relation, seen visible: VisibleRows, _ receive: (any RowValues) throws -> Void
+    ) throws {
+        try snapshot.rows(relation, seen: visible, receive)
+    }
+
+    /// Passed on to the underlying snapshot; not cached.
+    public func client(_ id: ClientID) throws -> PushClient? { try snapshot.client(id) }
+
+    /// Passed on to the underlying snapshot; not cached.
+    public func clients(after id: ClientID?, limit: Int) throws -> [PushClient] {
+        try snapshot.clients(after: id, limit: limit)
+    }
+
+    /// Passed on to the underlying snapshot; not cached.
+    public func outcome(of sequence: Int64, from client: ClientID) throws -> PushOutcome? {
+        try snapshot.outcome(of: sequence, from: client)
+    }
+
+    /// Passed on to the underlying snapshot; not cached.
+    public func keptCopies(_ which: KeptCopies, before number: Int64?, limit: Int) throws -> [KeptCopy] {
+        try snapshot.keptCopies(which, before: number, limit: limit)
+    }
 }

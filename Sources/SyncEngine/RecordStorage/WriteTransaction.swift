@@ -4,7 +4,9 @@ import AdapterKit
 public struct WriteTransaction: Sendable, Equatable {
     /// One change, and what must hold for the row it touches.
     public struct Step: Sendable, Equatable {
+        /// The adapter whose record it is.
         public let adapter: AdapterName
+        /// The change itself.
         public let change: RecordChange
         /// The row as it is must match, otherwise it is as if it was not there (`record.notFound`); nil: every row. Not
         /// asked for a row that is created.
@@ -14,9 +16,10 @@ public struct WriteTransaction: Sendable, Equatable {
         /// The row as it will be must match, otherwise `access.denied`.
         public let writableAfter: Filter?
         /// Whether a caller asks for it, and not the adapter on its own authority. A caller gets no id that was another's:
-        /// not that of a record that somebody else deleted, and none that records refer to (``Entity/references``).
+        /// not that of a record that another caller deleted, and none that records refer to (``Entity/references``).
         public let isForCaller: Bool
 
+        /// Creates a step; conditions that are nil hold for every row.
         public init(
             adapter: AdapterName, change: RecordChange, visible: Filter? = nil, writableBefore: Filter? = nil,
             writableAfter: Filter? = nil, isForCaller: Bool = false
@@ -29,13 +32,16 @@ public struct WriteTransaction: Sendable, Equatable {
             self.isForCaller = isForCaller
         }
 
+        /// The collection that the change concerns.
         public var collection: CollectionID { CollectionID(adapter, change.entity) }
     }
 
+    /// Applied in this order.
     public let steps: [Step]
     /// The account name that `creator` fields get.
     public let author: String
 
+    /// Creates a transaction of these steps.
     public init(_ steps: [Step], author: String) {
         self.steps = steps
         self.author = author

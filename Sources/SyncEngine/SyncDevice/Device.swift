@@ -3,9 +3,10 @@ import ValueTree
 
 /// A device's side of the sync, as one synchronous machine: what happens goes in, what is to be done comes out.
 ///
-/// Whoever runs it carries the actions out in their order. A crash loses what is not persisted, and nothing else: a
+/// The caller that runs it carries the actions out in their order. A crash loses what is not persisted, and nothing else: a
 /// machine made from the persisted state goes on, and whatever it sends twice has one effect.
 public struct Device: Sendable {
+    /// What is persisted, as of the last action.
     public internal(set) var state: DeviceState
     let limits: DeviceLimits
     var pull: PullProgress
@@ -15,6 +16,7 @@ public struct Device: Sendable {
     public internal(set) var isPaused = false
     var actions: [DeviceAction] = []
 
+    /// Goes on from a persisted state.
     public init(restoring state: DeviceState, limits: DeviceLimits = DeviceLimits()) {
         self.state = state
         self.limits = limits
@@ -101,5 +103,180 @@ extension Device {
         step(&self)
         defer { actions = [] }
         return actions
+    }
+}
+
+/// Where a device is with its pulls.
+struct PullProgress: Sendable {
+    var replica: Replica
+    /// The request whose answer is waited for.
+    var asked: RequestNumber?
+    /// What was asked last, to be asked again where no answer came.
+    var request: PullRequest?
+    /// Something happened since the pull under way began, or none is.
+    var isWanted = false
+    /// A wake-up is due before anything is asked again.
+    var isWaiting = false
+    var failures = 0
+}
+
+extension Device {
+    /// The answer to a ``DeviceAction/pull(_:_:)``; one that is no longer awaited is ignored.
+    public mutating func pulled(_ number: RequestNumber, _ reply: PullReply) -> [DeviceAction] {
+        guard pull.asked == number else { return [] }
+        pull.asked = nil
+        return stepped { $0.receive(reply) }
+    }
+
+    private mutating func receive(_ reply: PullReply) {
+        switch reply {
+        case .page(let page):
+            pull.failures = 0
+            take(pull.replica.receive(page, over: state.rows))
+        case .fetchAgain: startOver()
+        case .unauthorized: pauseForSignIn()
+        case .unavailable: waitForPull()
+        }
+    }
+
+    private mutating func take(_ step: Replica.Step) {
+        switch step {
+        case .ask(let request):
+            ask(request)
+            if state.rows.kept != nil, let piece = pull.replica.piece { actions.append(.stage(piece)) }
+        case .apply(let rows, let completion, let startsOver):
+            note(.pulled(JournalEntry.Pulled(rows: rows, completion: completion, startsOver: startsOver)))
+            pull.request = nil
+            actions.append(.report(.pulled(startedOver: startsOver)))
+            startPull()
+            startPush()
+        case .giveUp(let scopes):
+            pull.request = nil
+            actions.append(.report(.scopesDisagree(scopes)))
+            pull.isWanted = true
+            waitForPull()
+        }
+    }
+
+    mutating func startPull() {
+        guard !isPaused, !pull.isWaiting, pull.asked == nil else { return }
+        if let request = pull.request { return ask(request) }
+        guard pull.isWanted else { return }
+        pull.isWanted = false
+        ask(pull.replica.begin(from: state.checkpoint, over: state.rows))
+    }
+
+    /// The checkpoint is worth nothing any more. The rows stay in sight until there are others.
+    mutating func startOver() {
+        let hadNone = state.checkpoint == nil
+        if state.checkpoint != nil { note(.mustStartOver) }
+        pull.request = nil
+        pull.asked = nil
+        // An answer that is still on its way may tell of the history that is gone; the same mutations go out again.
+        push.asked = nil
+        pull.isWanted = true
+        if hadNone { waitForPull() } else { startPull() }
+    }
+
+    private mutating func ask(_ request: PullRequest) {
+        let number = nextRequest()
+        pull.request = request
+        pull.asked = number
+        actions.append(.pull(number, request))
+    }
+
+    private mutating func waitForPull() {
+        pull.isWaiting = true
+        actions.append(.wake(after: limits.pause(afterFailures: pull.failures)))
+        pull.failures += 1
+    }
+}
+
+/// Where a device is with its pushes: one batch at a time.
+struct PushProgress: Sendable {
+    /// The request whose answer is waited for.
+    var asked: RequestNumber?
+    var sent: [Int64] = []
+    /// Mutations in the next batch, where refusals made it less than the limit.
+    var narrowed: Int?
+    var isWaiting = false
+    var failures = 0
+}
+
+extension Device {
+    /// The answer to a ``DeviceAction/push(_:_:)``; one that is no longer awaited is ignored.
+    public mutating func pushed(_ number: RequestNumber, _ reply: PushReply) -> [DeviceAction] {
+        guard push.asked == number else { return [] }
+        push.asked = nil
+        return stepped { $0.receive(reply) }
+    }
+
+    private mutating func receive(_ reply: PushReply) {
+        switch reply {
+        case .answer(let answer): settle(answer)
+        case .fetchAgain: startOver()
+        case .unauthorized: pauseForSignIn()
+        case .unavailable: waitForPush()
+        case .refused(let reason): narrow(reason)
+        }
+    }
+
+    private mutating func settle(_ answer: PushResponse) {
+        let numbers = numbersBySequence()
+        let outcomes = answer.outcomes.filter { $0.verdict != .retry && numbers[$0.sequence] != nil }
+        push.narrowed = nil
+        if !outcomes.isEmpty {
+            note(.settled(outcomes))
+            pull.isWanted = true
+        }
+        for outcome in outcomes {
+            if let number = numbers[outcome.sequence] { actions.append(.report(.settled(number, outcome))) }
+        }
+        // What was sent and has no outcome is to be sent again, but not at once.
+        if outcomes.count < push.sent.count { return waitForPush() }
+        push.failures = 0
+        startPush()
+        startPull()
+    }
+
+    private func numbersBySequence() -> [Int64: Int64] {
+        Dictionary(
+            state.outbox.pending.compactMap { edit in edit.sequence.map { ($0, edit.number) } },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Finds the mutation that a batch is refused for by sending fewer, and sets it aside, so that it blocks nothing.
+    private mutating func narrow(_ reason: String) {
+        actions.append(.report(.pushRefused(reason)))
+        guard push.sent.count <= 1 else {
+            push.narrowed = push.sent.count / 2
+            return startPush()
+        }
+        push.narrowed = nil
+        let refused = state.outbox.mutations(push.sent).map {
+            MutationOutcome(sequence: $0.sequence, verdict: .rejected, reason: reason)
+        }
+        note(.settled(refused))
+        startPush()
+    }
+
+    /// Base revisions need the history that they belong to, so nothing is sent without a checkpoint.
+    mutating func startPush() {
+        guard !isPaused, !push.isWaiting, push.asked == nil, let checkpoint = state.checkpoint else { return }
+        let numbers = state.outbox.batch(limit: min(push.narrowed ?? .max, limits.batchMutations))
+        guard !numbers.isEmpty else { return }
+        if state.outbox.mutations(numbers).count < numbers.count { note(.sending(numbers)) }
+        let number = nextRequest()
+        push.asked = number
+        push.sent = numbers
+        let mutations = state.outbox.mutations(numbers)
+        actions.append(
+            .push(number, PushRequest(clientID: state.clientID, checkpoint: checkpoint, mutations: mutations)))
+    }
+
+    private mutating func waitForPush() {
+        push.isWaiting = true
+        actions.append(.wake(after: limits.pause(afterFailures: push.failures)))
+        push.failures += 1
     }
 }

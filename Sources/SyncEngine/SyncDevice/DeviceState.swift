@@ -4,12 +4,16 @@ import ValueTree
 /// All that a device must not forget. The fold of its journal: a device that restarts reads its last snapshot, applies
 /// the entries after it, and is where it was.
 public struct DeviceState: Sendable, Equatable {
+    /// Names the replica to the server.
     public let clientID: String
+    /// Edits that the server does not have, or the replica does not show.
     public private(set) var outbox = Outbox()
+    /// The server's records, as of the checkpoint.
     public private(set) var rows = ReplicaRows()
     /// The last one applied; nil: the next pull starts from nothing.
     public private(set) var checkpoint: String?
 
+    /// A replica that has nothing yet.
     public init(clientID: String) {
         self.clientID = clientID
     }
@@ -22,6 +26,7 @@ public struct DeviceState: Sendable, Equatable {
         self.checkpoint = checkpoint
     }
 
+    /// Takes one step of the journal.
     public mutating func apply(_ entry: JournalEntry) {
         switch entry {
         case .edited(let edit): outbox.add(edit)
@@ -59,19 +64,53 @@ public struct DeviceState: Sendable, Equatable {
 
 /// One step of what a device must not forget. Each is durable as a whole or not at all.
 public enum JournalEntry: Sendable, Equatable {
+    /// The app made an edit.
     case edited(PendingEdit)
     /// These edits get their sequences. Durable before they are sent, so that a repetition has the same ones.
     case sending([Int64])
+    /// Mutations got these outcomes.
     case settled([MutationOutcome])
     /// A set aside edit goes, and the one that the app makes in its place comes.
     case resolved(Int64, PendingEdit?)
+    /// The checkpoint is no longer valid; the next pull begins without one.
     case mustStartOver
+    /// A pull is complete.
     case pulled(Pulled)
 
     /// A checkpoint and all that belongs to it.
     public struct Pulled: Sendable, Equatable {
+        /// The rows that the pull changed.
         public let rows: StagedRows
+        /// Its checkpoint and the scopes' checksums.
         public let completion: PullCompletion
+        /// Whether the rows replace everything that was there.
         public let startsOver: Bool
+    }
+}
+
+/// One record of one collection, as the messages name them.
+public struct RecordKey: Sendable, Hashable, Comparable {
+    /// The collection's name.
+    public let collection: String
+    /// The record's id.
+    public let id: String
+
+    /// Names a record of a collection.
+    public init(_ collection: String, _ id: String) {
+        self.collection = collection
+        self.id = id
+    }
+
+    public static func < (left: RecordKey, right: RecordKey) -> Bool {
+        (left.collection, left.id) < (right.collection, right.id)
+    }
+}
+
+extension WireDictionary {
+    /// These fields with others laid over them.
+    func merging(_ others: WireDictionary) -> WireDictionary {
+        var merged = self
+        for entry in others.entries { merged[entry.key] = entry.value }
+        return merged
     }
 }

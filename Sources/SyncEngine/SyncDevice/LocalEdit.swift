@@ -3,16 +3,22 @@ import ValueTree
 
 /// What the app wants of one record.
 public struct LocalEdit: Sendable, Equatable {
+    /// What the edit does.
     public enum Action: Sendable, Equatable {
+        /// Creates the record with these fields.
         case create(WireDictionary)
         /// Sets the named fields, leaves the others.
         case update(WireDictionary)
+        /// Deletes the record.
         case delete
     }
 
+    /// The record.
     public let key: RecordKey
+    /// What the edit does.
     public let action: Action
 
+    /// An edit of one record.
     public init(_ key: RecordKey, _ action: Action) {
         self.key = key
         self.action = action
@@ -47,7 +53,9 @@ public struct LocalEdit: Sendable, Equatable {
 
 /// Why an edit was not taken. The outbox stays as it was.
 public enum EditError: Error, Sendable, Equatable {
+    /// There is a record of that id already.
     case recordExists
+    /// There is no record of that id.
     case recordNotFound
     /// ``DeviceLimits/pendingEdits`` are waiting already.
     case outboxFull
@@ -57,6 +65,7 @@ public enum EditError: Error, Sendable, Equatable {
 public struct PendingEdit: Sendable, Equatable {
     /// Names the edit on this device, in the order in which they were made.
     public let number: Int64
+    /// The edit as the app made it.
     public let edit: LocalEdit
     /// The server's record that the edit was made on, as far as the device knew it.
     public internal(set) var base: RecordCopy?
@@ -77,19 +86,26 @@ public struct PendingEdit: Sendable, Equatable {
 
 /// An edit that the server made, but that no applied checkpoint contains yet.
 public struct AcknowledgedEdit: Sendable, Equatable {
+    /// The edit as the app made it.
     public let edit: LocalEdit
+    /// The record's revision after it.
     public let rev: Int64
 }
 
 /// An edit that the server did not make. It blocks nothing, and stays until the app resolves it.
 public struct SetAsideEdit: Sendable, Equatable {
+    /// Why the server did not make the edit.
     public enum Cause: Sendable, Equatable {
         /// The server's copy, nil where the record is gone.
         case conflict(RecordCopy?)
+        /// The server refused it for good.
         case rejected
     }
 
+    /// The edit.
     public let pending: PendingEdit
+    /// Why the server did not make it.
     public let cause: Cause
+    /// A code of the error registry; nil where the server gave none.
     public let reason: String?
 }

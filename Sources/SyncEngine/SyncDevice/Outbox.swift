@@ -1,18 +1,22 @@
 import SyncMessages
 import ValueTree
 
-/// The edits that the server does not have yet, or that the replica does not show yet. A value: whoever holds it
+/// The edits that the server does not have yet, or that the replica does not show yet. A value: the caller that holds it
 /// persists it, before anything is sent.
 ///
 /// Of one record only one edit is under way at a time, because the next one's base is what becomes of the first.
 /// Sequences are given in the order of sending and grow; an edit keeps its own until its outcome is known.
 public struct Outbox: Sendable, Equatable {
+    /// Edits without an outcome, in the order in which they were made.
     public internal(set) var pending: [PendingEdit] = []
+    /// Edits that the server made and that no applied checkpoint contains.
     public internal(set) var acknowledged: [AcknowledgedEdit] = []
+    /// Edits that the server did not make, until the app resolves them.
     public internal(set) var setAside: [SetAsideEdit] = []
     var lastNumber: Int64 = 0
     var lastSequence: Int64 = 0
 
+    /// No edits.
     public init() {}
 
     /// What the edit will be when it is added: its number, and the base that `row`, the replica's record, gives it.
@@ -87,5 +91,95 @@ extension Outbox {
     mutating func takeSetAside(_ number: Int64) -> SetAsideEdit? {
         guard let place = setAside.firstIndex(where: { $0.pending.number == number }) else { return nil }
         return setAside.remove(at: place)
+    }
+}
+
+extension Outbox {
+    /// Takes an outcome; one of a sequence that waits for none is an old answer and changes nothing.
+    mutating func settle(_ outcome: MutationOutcome) {
+        guard outcome.verdict != .retry,
+            let place = pending.firstIndex(where: { $0.sequence == outcome.sequence })
+        else { return }
+        let settled = pending.remove(at: place)
+        switch outcome.verdict {
+        case .applied, .merged: acknowledge(settled, outcome)
+        case .conflict: setAside(settled, .conflict(outcome.record), outcome.reason)
+        case .rejected: setAside(settled, .rejected, outcome.reason)
+        case .retry: break
+        }
+    }
+
+    private mutating func setAside(_ edit: PendingEdit, _ cause: SetAsideEdit.Cause, _ reason: String?) {
+        setAside.append(SetAsideEdit(pending: edit, cause: cause, reason: reason))
+    }
+
+    private mutating func acknowledge(_ settled: PendingEdit, _ outcome: MutationOutcome) {
+        let rev = outcome.rev ?? outcome.record?.rev ?? settled.baseRev ?? 0
+        let expected = settled.edit.applied(to: settled.base)
+        let known = expected.map { RecordCopy(id: $0.id, rev: rev, fields: outcome.record?.fields ?? $0.fields) }
+        acknowledged.append(AcknowledgedEdit(edit: settled.edit.showing(known?.fields), rev: rev))
+        for place in pending.indices where pending[place].edit.key == settled.edit.key {
+            guard !pending[place].stayedBehind(settled) else { continue }
+            guard !foreignFields(known, expected).meets(pending[place].edit, outcome.verdict) else { continue }
+            pending[place].base = known
+            pending[place].baseRev = known?.rev ?? Self.unknownBase
+        }
+    }
+
+    /// The fields that others changed: where the record that came of an edit is not what the device made of it.
+    private func foreignFields(_ known: RecordCopy?, _ expected: RecordCopy?) -> ChangedFields {
+        guard let known, let expected else { return ChangedFields(names: []) }
+        // A member that is left out is null: some formats have no other way to say it.
+        let names = Set(known.fields.keys).union(expected.fields.keys)
+        return ChangedFields(
+            names: names.filter { (known.fields[$0] ?? .null) != (expected.fields[$0] ?? .null) })
+    }
+}
+
+extension LocalEdit {
+    /// The same edit, after which the record holds exactly these fields; a deletion as it is.
+    fileprivate func showing(_ fields: WireDictionary?) -> LocalEdit {
+        guard let fields, self.fields != nil else { return self }
+        return LocalEdit(key, .create(fields))
+    }
+}
+
+extension PendingEdit {
+    /// Whether the edit kept an earlier base than `other` because it met what others had changed. It keeps it for good:
+    /// an edit of one's own in between does not mean that anybody has seen that change.
+    fileprivate func stayedBehind(_ other: PendingEdit) -> Bool {
+        guard let baseRev, let otherRev = other.baseRev else { return false }
+        // A replica that starts over makes both unknown. Their copies still tell which was made on the older record.
+        guard baseRev == otherRev else { return baseRev < otherRev }
+        return base?.rev ?? 0 < other.base?.rev ?? 0
+    }
+}
+
+private struct ChangedFields {
+    let names: Set<String>
+
+    /// Whether the edit, made without knowing of them, would undo what others changed. Where nothing was merged, what
+    /// differs is what the server itself adds.
+    func meets(_ edit: LocalEdit, _ verdict: MutationOutcome.Verdict) -> Bool {
+        guard verdict == .merged, !names.isEmpty else { return false }
+        guard let fields = edit.fields else { return true }
+        return fields.entries.contains { names.contains($0.key) }
+    }
+}
+
+extension Outbox {
+    /// A base that the server will find to be none of its revisions.
+    static let unknownBase: Int64 = 0
+
+    /// Puts the waiting edits on the rows of a replica that started over. The revisions from before may be numbers of
+    /// another history, or older than the log, so a base counts only where the record is still as it was.
+    mutating func rebase(onto rows: ReplicaRows) {
+        acknowledged.removeAll()
+        for place in pending.indices where pending[place].baseRev != nil {
+            let found = rows[pending[place].edit.key]
+            let isUnchanged = found != nil && found?.fields == pending[place].base?.fields
+            if isUnchanged { pending[place].base = found }
+            pending[place].baseRev = isUnchanged ? found?.rev : Self.unknownBase
+        }
     }
 }

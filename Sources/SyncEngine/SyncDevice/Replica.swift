@@ -49,7 +49,7 @@ struct Replica: Sendable {
     }
 
     private mutating func finish(_ completion: PullCompletion, over rows: ReplicaRows) -> Step {
-        // What no scope counts any more is nobody's to keep.
+        // What no scope counts any more is no caller's to keep.
         let named = Set(completion.scopes.map(\.scope))
         let touched = rows.collections.union(staged.collections)
         for collection in touched.subtracting(named) { staged.clear(collection) }
@@ -69,4 +69,139 @@ struct Replica: Sendable {
         PullRequest(
             checkpoint: checkpoint, collections: limits.collections, limit: limits.pageOperations, refetch: refetch)
     }
+}
+
+/// The server's records as of one checkpoint, with each collection's checksum kept along. In memory, or what
+/// ``PersistedRows`` have under what they have not stored yet.
+public struct ReplicaRows: Sendable {
+    private var rows: [String: [String: RecordCopy]] = [:]
+    private var checksums: [String: ScopeChecksum] = [:]
+    /// Nil: they are in memory.
+    let kept: (any PersistedRows)?
+    private var unstored = StagedRows()
+
+    /// Nothing yet.
+    public init() {
+        kept = nil
+    }
+
+    /// Rows that are stored elsewhere and read from there.
+    public init(keptBy kept: any PersistedRows) {
+        self.kept = kept
+        checksums = kept.checksums()
+    }
+
+    /// The server's record; nil where it is not there.
+    public subscript(key: RecordKey) -> RecordCopy? {
+        guard let kept else { return rows[key.collection]?[key.id] }
+        return unstored.change(of: key) ?? kept.record(key)
+    }
+
+    func revision(_ key: RecordKey) -> Int64? {
+        guard let kept else { return self[key]?.rev }
+        if let change = unstored.change(of: key) { return change?.rev }
+        return kept.revision(key)
+    }
+
+    /// In no particular order.
+    public func records(of collection: String) -> [RecordCopy] {
+        guard let kept else { return rows[collection].map { Array($0.values) } ?? [] }
+        let stored = kept.records(of: collection).filter { unstored.change(of: RecordKey(collection, $0.id)) == nil }
+        return stored + unstored.changes(of: collection).compactMap(\.value)
+    }
+
+    /// Those that have records.
+    public var collections: Set<String> { Set(checksums.filter { $0.value.count > 0 }.keys) }
+
+    /// The checksum of the collection's rows.
+    public func checksum(of collection: String) -> ScopeChecksum { checksums[collection] ?? ScopeChecksum() }
+
+    mutating func apply(_ staged: StagedRows) {
+        for collection in staged.collections { checksums[collection] = staged.checksum(of: collection, over: self) }
+        guard kept == nil else { return unstored.add(staged) }
+        for collection in staged.cleared { rows[collection] = nil }
+        for collection in staged.collections {
+            for (key, copy) in staged.changes(of: collection) { rows[collection, default: [:]][key.id] = copy }
+        }
+    }
+
+    /// Everything that was applied is where the rows are kept.
+    mutating func forgetStored() {
+        unstored = StagedRows()
+    }
+}
+
+extension ReplicaRows: Equatable {
+    /// Of kept rows: that they are the same ones, with the same beside them.
+    public static func == (left: ReplicaRows, right: ReplicaRows) -> Bool {
+        left.kept === right.kept && left.rows == right.rows && left.unstored == right.unstored
+            && left.checksums.filter { $0.value.count > 0 } == right.checksums.filter { $0.value.count > 0 }
+    }
+}
+
+/// What becomes of records, the last word on each. Those that come in the order of their keys, as a snapshot's do, are
+/// kept in it: no hashes, and nothing to sort when they are written.
+public struct RecordChanges: Sendable {
+    /// What becomes of one record.
+    public struct Change: Sendable, Equatable {
+        /// The record.
+        public let key: RecordKey
+        /// Nil: the record goes.
+        public fileprivate(set) var copy: RecordCopy?
+    }
+
+    private var ascending: [Change] = []
+    private var others: [RecordKey: RecordCopy?] = [:]
+
+    /// Nothing yet.
+    public init() {}
+
+    /// How many records change.
+    public var count: Int { ascending.count + others.count }
+    /// Whether no record changes.
+    public var isEmpty: Bool { count == 0 }
+
+    /// Nil: nothing is said of it.
+    public subscript(key: RecordKey) -> RecordCopy?? {
+        guard let place = place(of: key) else { return others.isEmpty ? nil : others[key] }
+        return .some(ascending[place].copy)
+    }
+
+    mutating func set(_ copy: RecordCopy?, of key: RecordKey) {
+        if let last = ascending.last, last.key >= key {
+            if let place = place(of: key) { ascending[place].copy = copy } else { others[key] = .some(copy) }
+        } else {
+            if !others.isEmpty { others[key] = nil }
+            ascending.append(Change(key: key, copy: copy))
+        }
+    }
+
+    mutating func removeAll(of collection: String) {
+        ascending.removeAll { $0.key.collection == collection }
+        others = others.filter { $0.key.collection != collection }
+    }
+
+    mutating func merge(_ later: RecordChanges) {
+        for change in later.sorted { set(change.copy, of: change.key) }
+    }
+
+    /// In the order of their keys.
+    public var sorted: [Change] {
+        guard !others.isEmpty else { return ascending }
+        return (ascending + others.map { Change(key: $0.key, copy: $0.value) }).sorted { $0.key < $1.key }
+    }
+
+    private func place(of key: RecordKey) -> Int? {
+        guard let last = ascending.last, key <= last.key else { return nil }
+        var (low, high) = (0, ascending.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if ascending[middle].key < key { low = middle + 1 } else { high = middle }
+        }
+        return ascending[low].key == key ? low : nil
+    }
+}
+
+extension RecordChanges: Equatable {
+    public static func == (left: RecordChanges, right: RecordChanges) -> Bool { left.sorted == right.sorted }
 }

@@ -1,15 +1,16 @@
 import AdapterKit
 import RecordStorage
 
-/// Who may name an attachment in a record: whoever uploaded those bytes, and whoever can read a record that names it.
+/// Who may name an attachment in a record: the caller that uploaded those bytes, and the caller that can read a record that names it.
 ///
 /// A digest is no secret and no proof of anything. Without a right a digest is refused in the same words whether or not
-/// the bytes are here, so that it tells nobody what others have.
+/// the bytes are here, so that it tells no caller what others have.
 public struct AttachmentRights: Sendable {
     private let catalogue: SyncCatalogue
     private let attachments: any AttachmentStore
     private let store: any Store
 
+    /// Rights by uploads in `attachments` and by the records of `store`.
     public init(_ catalogue: SyncCatalogue, _ attachments: any AttachmentStore, store: any Store) {
         self.catalogue = catalogue
         self.attachments = attachments
@@ -46,5 +47,21 @@ private struct CallerAttachments: AttachmentAuthorization {
 
     func denied(among digests: Set<AttachmentDigest>) async throws -> Set<AttachmentDigest> {
         try await rights.denied(among: digests, for: caller)
+    }
+}
+
+extension SyncCatalogue {
+    /// Whether a record that the caller may read refers to the attachment: the only reason to serve it.
+    public func refers(to digest: AttachmentDigest, for caller: SyncCaller, at snapshot: any StoreSnapshot) throws
+        -> Bool
+    {
+        try collections.contains { collection in
+            let scope = SyncScope(collection, for: caller)
+            guard scope.visible != .never else { return false }
+            return try collection.entity.attachments.contains { field in
+                let query = Query(.both(collection.entity.names(digest, in: field), scope.visible), limit: 1)
+                return try !snapshot.query(query, in: collection.id).records.isEmpty
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@ import AdapterKit
 import RecordStorage
 import SyncMessages
 
-/// Answers pulls: what a device lacks, page by page, as a function of its checkpoint and the store at one moment.
+/// Answers pulls: what a device lacks, page by page, as a function of its checkpoint and the store in one snapshot.
 ///
 /// A scope that a device does not have yet is walked in the order of its keys, each page at the moment of its request;
 /// changes of rows that the walk has passed are told before it goes on. So what has been sent is always the scope at the
@@ -12,6 +12,7 @@ public struct PullMachine: Sendable {
     let tokens: CheckpointTokens
     let limits: PullLimits
 
+    /// `seal` authenticates the checkpoints; `epoch` is the store's.
     public init(
         catalogue: SyncCatalogue, epoch: Epoch, seal: any CheckpointSeal, limits: PullLimits = PullLimits()
     ) {
@@ -21,12 +22,12 @@ public struct PullMachine: Sendable {
     }
 
     /// Throws `sync.fetchAgain` for a checkpoint that cannot be gone on from, `request.invalid` for a collection that is
-    /// not there. To be called within the moment's call.
+    /// not there. To be called within the snapshot's call.
     public func page(
         _ request: PullRequest, for caller: SyncCaller, at snapshot: any StoreSnapshot
     ) throws -> PullPage {
         let start = try start(request, for: caller, at: snapshot)
-        var run = PageRun(
+        var run = PullPageBuilder(
             start.checkpoint, scopes: start.scopes, snapshot: snapshot, limits: limits,
             room: limits.operations(asked: request.limit))
         run.reset = start.reset
@@ -51,7 +52,7 @@ public struct PullMachine: Sendable {
 extension PullMachine {
     private struct Start {
         var checkpoint: Checkpoint
-        var scopes: [String: Scope]
+        var scopes: [String: SyncScope]
         /// Scopes that the device is to empty first.
         var reset: [String]
     }
@@ -64,12 +65,12 @@ extension PullMachine {
         start.checkpoint.scopes = []
         start.checkpoint.isNarrowed = request.collections != nil || known.isNarrowed
         for collection in try wanted(request, known, for: caller) {
-            let scope = Scope(collection, for: caller)
+            let scope = SyncScope(collection, for: caller)
             start.scopes[scope.name] = scope
             let before = known.scopes.first { $0.name == scope.name }
             let isKept = before?.fingerprint == scope.fingerprint && !request.refetch.contains(scope.name)
             if !isKept { start.reset.append(scope.name) }
-            start.checkpoint.scopes.append(before.flatMap { isKept ? $0 : nil } ?? ScopeState(begin: scope))
+            start.checkpoint.scopes.append(before.flatMap { isKept ? $0 : nil } ?? ScopeProgress(begin: scope))
         }
         return start
     }
@@ -102,7 +103,27 @@ extension PullMachine {
         let had = Set(known.scopes.map(\.name))
         return catalogue.collections.filter { collection in
             had.contains(collection.name)
-                || (!known.isNarrowed && collection.verdict(for: caller, effect: .reads) == .allowed)
+                || (!known.isNarrowed && collection.decision(for: caller, effect: .reads) == .allowed)
         }
     }
+}
+
+/// How much one page costs at most.
+public struct PullLimits: Sendable, Equatable {
+    /// `sync.limits.page`: operations in a page of which the device says nothing.
+    public var page = 1_000
+    /// `sync.limits.largestPage`: operations in a page, whatever the device asks for.
+    public var largestPage = 10_000
+    /// `sync.limits.pageBytes`: about how large a page's records are together; one record may be larger.
+    public var pageBytes = 8 << 20
+    /// `sync.limits.scan`: log entries that are looked at for one page.
+    public var scan = 20_000
+    /// `sync.limits.regrant`: rows that a change of a group's members moves within one page; more, and the scope is
+    /// fetched again.
+    public var regrant = 2_000
+
+    /// The defaults.
+    public init() {}
+
+    func operations(asked: Int?) -> Int { min(max(asked ?? page, 1), largestPage) }
 }

@@ -3,14 +3,15 @@ import RecordStorage
 import SyncMessages
 
 /// Makes a device's changes, each once, within transactions of the store: the effect, the sequence number and the
-/// outcome become durable together. ``PushRun`` says which transactions a push takes: one, where nobody has to be asked.
+/// outcome become durable together. ``PushExecution`` says which transactions a push takes: one, where no caller has to be asked.
 ///
-/// What a change may do is what it may do at every other door: the step that ``EntityScope`` makes of it carries the row
+/// What a change may do is what it may do at every other interface: the step that ``EntityScope`` makes of it carries the row
 /// rules, the store checks the fields.
 public struct PushMachine: Sendable {
     let catalogue: SyncCatalogue
     let tokens: CheckpointTokens
 
+    /// `seal` authenticates the checkpoints; `epoch` is the store's.
     public init(catalogue: SyncCatalogue, epoch: Epoch, seal: any CheckpointSeal) {
         self.catalogue = catalogue
         tokens = CheckpointTokens(seal: seal, epoch: epoch)
@@ -37,7 +38,7 @@ public struct PushMachine: Sendable {
     }
 
     /// To be called within the transaction; whatever it throws has to undo it. Throws `access.denied` for a client of
-    /// another identity, and what ``PushRun/failed(_:)`` understands.
+    /// another identity, and what ``PushExecution/failed(_:)`` understands.
     public func perform(_ plan: PushPlan, in transaction: any StoreTransaction) throws -> PushProgress {
         if let known = try transaction.client(plan.client), known.identity != plan.caller.principal.id {
             throw PorticoError(.accessDenied, "This client belongs to somebody else.", target: "clientId")
@@ -45,17 +46,17 @@ public struct PushMachine: Sendable {
         var outcomes: [MutationOutcome] = []
         outcomes.reserveCapacity(plan.mutations.count)
         for mutation in plan.mutations {
-            let run = MutationRun(
+            let run = MutationExecution(
                 plan: plan, mutation: mutation, catalogue: catalogue, epoch: tokens.epoch, transaction: transaction)
             do {
                 outcomes.append(try run.outcome())
-            } catch let undecided as Undecided {
-                return PushProgress(outcomes: outcomes, query: undecided.query)
+            } catch let undecided as UndecidedConflict {
+                return PushProgress(outcomes: outcomes, pendingConflict: undecided.pendingConflict)
             } catch let error as PorticoError where error.code.passes {
-                throw PushBrokenOff(made: outcomes.count, cause: error)
+                throw InterruptedPush(made: outcomes.count, cause: error)
             }
         }
-        return PushProgress(outcomes: outcomes, query: nil)
+        return PushProgress(outcomes: outcomes, pendingConflict: nil)
     }
 }
 
@@ -63,11 +64,158 @@ public struct PushMachine: Sendable {
 public struct PushPlan: Sendable {
     let client: ClientID
     let caller: SyncCaller
+    /// In the order in which the device sent them.
     public internal(set) var mutations: [Mutation]
     /// Attachments that the mutations name and the caller may not name (``AttachmentRights``).
     public var deniedAttachments: Set<AttachmentDigest> = []
     /// Whether the base revisions are of the store's present history.
     let knowsHistory: Bool
     /// What adapters decided, by sequence numbers.
-    var decisions: [Int64: Decision] = [:]
+    var decisions: [Int64: ConflictOutcome] = [:]
+}
+
+/// A push from its first transaction to its last: which mutations the next one makes, whom to ask in between, and what
+/// each mutation is answered. Does nothing itself.
+///
+///     var run = PushRun(plan)
+///     while let part = run.next {
+///         do { run.made(try await the transaction of part) } catch { try run.failed(error) }
+///         if let conflict = run.pendingConflict { run.decided(await the adapter's answer) }
+///     }
+///
+/// What was made stays made, and is told again whenever the push is repeated. Where one mutation cannot be made now, it
+/// and all behind it are answered `retry`: a later sequence number would overtake it for good.
+public struct PushExecution: Sendable {
+    /// How often an adapter is asked about one mutation, whose record changes again each time meanwhile.
+    public static let maximumDecisionsPerMutation = 4
+
+    private let plan: PushPlan
+    private var end: Int
+    /// Why those from `end` on are to be sent again.
+    private var delay: PorticoError?
+    private var decisions: [Int64: ConflictOutcome] = [:]
+    private var asked = 0
+    /// The conflict that an adapter has to decide before the next transaction; nil: none.
+    public private(set) var pendingConflict: PendingConflict?
+    private var settled: [MutationOutcome] = []
+    private var isBegun = false
+
+    /// Begins the push; nothing of it is made yet.
+    public init(_ plan: PushPlan) {
+        self.plan = plan
+        end = plan.mutations.count
+    }
+
+    /// The mutations of the next transaction; nil: none is left. A push without mutations has one too, which finds out
+    /// whose the client is.
+    public var next: PushPlan? {
+        guard settled.count < end || !isBegun else { return nil }
+        var part = plan
+        part.mutations = Array(plan.mutations[settled.count..<end])
+        part.decisions = decisions
+        return part
+    }
+
+    /// One for each mutation, once ``next`` is nil.
+    public var outcomes: [MutationOutcome] {
+        settled + plan.mutations[settled.count...].map { $0.delayed(by: delay) }
+    }
+
+    /// A transaction is durable.
+    public mutating func made(_ progress: PushProgress) {
+        isBegun = true
+        if !progress.outcomes.isEmpty { asked = 0 }
+        settled += progress.outcomes
+        pendingConflict = progress.pendingConflict
+        asked += 1
+        if pendingConflict != nil, asked > Self.maximumDecisionsPerMutation {
+            stop(PorticoError(.overloaded, "The record changes too often to settle the conflict now."))
+        }
+    }
+
+    /// An adapter has answered.
+    public mutating func decided(_ result: Result<ConflictResolution, PorticoError>) {
+        guard let pendingConflict else { return }
+        self.pendingConflict = nil
+        if case .failure(let error) = result, error.code.passes { return stop(error) }
+        decisions[pendingConflict.sequence] = ConflictOutcome(
+            revision: pendingConflict.conflict.current.revision, result: result)
+    }
+
+    /// A transaction was undone. Throws the error where nothing of the push was made and nothing of it can be.
+    public mutating func failed(_ error: any Error) throws {
+        switch error {
+        case let broken as InterruptedPush where settled.count + broken.made > 0:
+            end = settled.count + broken.made
+            delay = broken.cause
+        case let broken as InterruptedPush: throw broken.cause
+        case let error as PorticoError where error.code.passes && !settled.isEmpty: stop(error)
+        default: throw error
+        }
+    }
+
+    private mutating func stop(_ error: PorticoError) {
+        pendingConflict = nil
+        end = settled.count
+        delay = error
+        isBegun = true
+    }
+}
+
+extension Mutation {
+    fileprivate func delayed(by error: PorticoError?) -> MutationOutcome {
+        MutationOutcome(
+            sequence: sequence, verdict: .retry, reason: (error?.code ?? .overloaded).rawValue,
+            message: "The change cannot be made now.")
+    }
+}
+
+/// A conflict that an adapter has to decide before its mutation can be made: outside the transaction, since an adapter
+/// may ask another caller.
+public struct PendingConflict: Sendable, Equatable {
+    /// The mutation's sequence number.
+    public let sequence: Int64
+    /// The adapter that decides.
+    public let adapter: AdapterName
+    /// What the adapter is asked.
+    public let conflict: RecordConflict
+}
+
+/// What an adapter answered, and about which state of the record.
+struct ConflictOutcome: Sendable {
+    let revision: Revision
+    let result: Result<ConflictResolution, PorticoError>
+}
+
+/// Thrown before anything of the mutation was done.
+struct UndecidedConflict: Error {
+    let pendingConflict: PendingConflict
+}
+
+/// Thrown where a mutation cannot be made now, after others that could: the transaction is undone with it, and those
+/// before it are made by themselves.
+struct InterruptedPush: Error {
+    /// Mutations before it.
+    let made: Int
+    let cause: PorticoError
+}
+
+/// How far one transaction of a push has come.
+public struct PushProgress: Sendable {
+    /// Of its first mutations.
+    public let outcomes: [MutationOutcome]
+    /// What keeps the next one from being made; nil: all were.
+    public let pendingConflict: PendingConflict?
+}
+
+extension ErrorCode {
+    /// Says something about the moment and nothing about the mutation, which is sent again later.
+    var passes: Bool {
+        switch self {
+        case .storeUnavailable, .storeFull, .overloaded, .stopping, .serverInternal, .deadlineExceeded,
+            .adapterUnavailable, .upstreamFailed, .upstreamTimeout:
+            true
+        default: false
+        }
+    }
 }

@@ -8,7 +8,7 @@ public struct SyncCatalogue: Sendable {
     private let byName: [String: SyncCollection]
     private let byID: [CollectionID: SyncCollection]
 
-    /// What each adapter declares, with its access as configured. Entities without a door of their own stay out.
+    /// What each adapter declares, with its access as configured. Entities without a resource path stay out.
     public init(_ served: [(declaration: AdapterDeclaration, access: Access)]) {
         let found = served.flatMap { declaration, access in
             declaration.entities.filter { $0.exposure == .resource }.map { (declaration, access, $0) }
@@ -24,7 +24,98 @@ public struct SyncCatalogue: Sendable {
         byID = Dictionary(collections.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
     }
 
+    /// The collection of that name in messages; nil where there is none.
     public subscript(name: String) -> SyncCollection? { byName[name] }
 
+    /// The collection of that id; nil where devices cannot sync it.
     public subscript(id: CollectionID) -> SyncCollection? { byID[id] }
+}
+
+/// An entity as devices know it.
+public struct SyncCollection: Sendable {
+    /// The adapter's name and the entity's.
+    public let id: CollectionID
+    /// In every message: the entity's name where no other adapter has one of that name, else `adapter/entity`.
+    public let name: String
+    /// The entity as the adapter declares it.
+    public let entity: Entity
+    /// Of the adapter, as configured.
+    let access: Access
+    let declaration: AdapterDeclaration
+
+    /// Whether the caller's account and credential reach it at all, before any row rule is asked.
+    func decision(for caller: SyncCaller, effect: Effect) -> Access.Decision {
+        guard caller.reaches(id.adapter, effect) else { return .denied }
+        let asked = (effect == .writes ? entity.writers : entity.readers) ?? access
+        return asked.decision(for: caller.principal, effect: effect)
+    }
+}
+
+/// Who syncs, and how far the credential reaches within what the account may do.
+public struct SyncCaller: Sendable {
+    /// Whose account it is.
+    public let principal: Principal
+    private let adapters: Set<AdapterName>?
+    private let mayWrite: Bool
+
+    /// `adapters` nil: every one.
+    public init(_ principal: Principal, adapters: Set<AdapterName>? = nil, mayWrite: Bool = true) {
+        self.principal = principal
+        self.adapters = adapters
+        self.mayWrite = mayWrite
+    }
+
+    func reaches(_ adapter: AdapterName, _ effect: Effect) -> Bool {
+        (effect == .reads || mayWrite) && adapters?.contains(adapter) ?? true
+    }
+}
+
+extension SyncCaller {
+    /// Whether every row rule and every access says the same of both: they are compared by the bytes of all that rules
+    /// look at, since texts that are equal for a reader may be two accounts' names.
+    public func seesTheSame(as other: SyncCaller) -> Bool {
+        let (one, two) = (principal, other.principal)
+        return one.kind == two.kind && one.id.hasSameBytes(as: two.id) && one.name.hasSameBytes(as: two.name)
+            && one.roles == two.roles && adapters == other.adapters && mayWrite == other.mayWrite
+            && one.attributes.count == two.attributes.count
+            && one.attributes.allSatisfy { two.attributes[$0.key]?.hasSameBytes(as: $0.value) ?? false }
+    }
+}
+
+/// A collection as one principal may see it: the unit that is counted, checked and fetched again.
+///
+/// Whatever grants a row (own, shared, by a group) is one scope, so a row that loses one grant stays while another holds.
+struct SyncScope: Sendable {
+    let collection: SyncCollection
+    let principal: Principal
+    /// Nil: every row.
+    let visible: Filter?
+    let groups: [GroupRelation]
+    /// Changes when the same rows would be seen by other rules: the declaration, the configured access, or the
+    /// principal's roles and attributes are not what they were.
+    let fingerprint: UInt64
+
+    init(_ collection: SyncCollection, for caller: SyncCaller) {
+        self.collection = collection
+        principal = caller.principal
+        let isOpen = collection.decision(for: caller, effect: .reads) == .allowed
+        visible = isOpen ? collection.entity.rows.read.filter(for: caller.principal) : .never
+        groups = visible == nil || visible == .never ? [] : collection.entity.rows.read.groups
+        var digest = StableHash()
+        digest.add(visible)
+        for field in collection.entity.fields { digest.add(field.name.text) }
+        fingerprint = digest.value
+    }
+
+    var name: String { collection.name }
+
+    /// Whether the principal may see a row in that state, with the groups as they were at that position.
+    func holds(_ state: RowState?, at position: Revision, in memberships: GroupMemberships) throws -> Bool {
+        guard let state, visible != .never else { return false }
+        guard visible != nil else { return true }
+        return try collection.entity.rows.read.holds(for: principal, state.values) { entity, id, members in
+            try memberships.contains(
+                principal, in: id, of: CollectionID(collection.id.adapter, entity), members, at: position)
+        }
+    }
 }

@@ -40,16 +40,20 @@ public struct PullRequest: SyncMessage {
 
 /// A part of an answer to a pull, and what comes after it.
 public struct PullPage: SyncMessage {
+    /// What follows the page.
     public enum Ending: Sendable, Equatable {
         /// To be sent as `checkpoint` for the following page.
         case next(String)
+        /// Nothing: the device has everything.
         case complete(PullCompletion)
     }
 
     /// Scopes of which the device forgets everything, what earlier pages of this pull brought included, before it takes
     /// this page's operations: they are sent from their first record on.
     public var reset: [String]
+    /// In the order in which the device applies them.
     public var operations: [RecordOperation]
+    /// Whether more pages follow.
     public var ending: Ending
 
     /// To be sent as `checkpoint` to go on from this page; nil: the next pull begins anew.
@@ -66,7 +70,7 @@ public struct PullPage: SyncMessage {
     }
 
     /// Whether it tells anything, or says that more follows.
-    public var isNews: Bool { !operations.isEmpty || !reset.isEmpty || !isComplete }
+    public var hasChanges: Bool { !operations.isEmpty || !reset.isEmpty || !isComplete }
 
     public init(reset: [String] = [], operations: [RecordOperation], ending: Ending) {
         self.reset = reset
@@ -99,14 +103,21 @@ public struct PullPage: SyncMessage {
 
 /// One record, as the device is to have it from now on.
 public struct RecordOperation: SyncMessage {
+    /// What becomes of the record.
     public enum Kind: Sendable, Equatable {
+        /// The record with these fields; every other field is gone.
         case put(RecordFields)
+        /// The device no longer has the record.
         case remove
     }
 
+    /// The collection's name.
     public var collection: String
+    /// The record's id.
     public var id: String
+    /// The record's revision: the operation id of its last change.
     public var rev: Int64
+    /// What becomes of the record.
     public var kind: Kind
 
     public init(collection: String, id: String, rev: Int64, kind: Kind) {
@@ -143,9 +154,11 @@ public struct RecordOperation: SyncMessage {
 
 /// The end of a pull: what the device has once it has applied every page.
 public struct PullCompletion: SyncMessage {
+    /// To be sent with the next pull.
     public var checkpoint: String
-    /// The operation id up to which the device has everything: whoever has the `rev` of a write compares it.
+    /// The operation id up to which the device has everything: the caller that has the `rev` of a write compares it.
     public var position: Int64
+    /// Every scope that the device has.
     public var scopes: [ScopeSummary]
 
     public init(checkpoint: String, position: Int64 = 0, scopes: [ScopeSummary]) {
@@ -170,8 +183,11 @@ public struct PullCompletion: SyncMessage {
 
 /// What one scope holds at a checkpoint.
 public struct ScopeSummary: SyncMessage {
+    /// The scope's name: the collection's.
     public var scope: String
+    /// Records in the scope.
     public var count: Int
+    /// ``ScopeChecksum/text`` of the scope.
     public var checksum: String
 
     public init(scope: String, count: Int, checksum: String) {

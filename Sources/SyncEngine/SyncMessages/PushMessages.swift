@@ -6,6 +6,7 @@ public struct PushRequest: SyncMessage {
     public var clientID: String
     /// The last checkpoint that the device applied: base revisions of another epoch mean nothing.
     public var checkpoint: String?
+    /// In the order in which they were made.
     public var mutations: [Mutation]
 
     public init(clientID: String, checkpoint: String? = nil, mutations: [Mutation]) {
@@ -31,16 +32,23 @@ public struct PushRequest: SyncMessage {
 
 /// One change of one record.
 public struct Mutation: SyncMessage {
+    /// What the change does.
     public enum Operation: String, Sendable {
+        /// Creates the record.
         case create
+        /// Sets the named fields and leaves the others.
         case update
+        /// Deletes the record.
         case delete
     }
 
     /// Grows with every mutation of the client; a repeated one names the same mutation.
     public var sequence: Int64
+    /// What the change does.
     public var operation: Operation
+    /// The collection's name.
     public var collection: String
+    /// The record's id.
     public var id: String
     /// The revision that the change was made on; nil where there was none.
     public var baseRev: Int64?
@@ -82,6 +90,7 @@ public struct Mutation: SyncMessage {
 
 /// What became of the mutations.
 public struct PushResponse: SyncMessage {
+    /// One for each mutation.
     public var outcomes: [MutationOutcome]
     /// A checkpoint that contains them. It has no scopes: it is to be told apart from others, not to be gone on from.
     public var checkpoint: String
@@ -108,9 +117,13 @@ public struct PushResponse: SyncMessage {
     }
 }
 
+/// What became of one mutation.
 public struct MutationOutcome: SyncMessage {
+    /// Whether the change was made.
     public enum Verdict: String, Sendable {
+        /// Made as it was sent.
         case applied
+        /// Made together with changes of others; ``record`` is the result.
         case merged
         /// Not made: the record is another than the one that the change was made on. ``record`` is the server's copy.
         case conflict
@@ -120,7 +133,9 @@ public struct MutationOutcome: SyncMessage {
         case retry
     }
 
+    /// The mutation's sequence number.
     public var sequence: Int64
+    /// Whether the change was made.
     public var verdict: Verdict
     /// The record's revision after the change; nil where nothing was changed.
     public var rev: Int64?
@@ -167,8 +182,11 @@ public struct MutationOutcome: SyncMessage {
 
 /// A record as the server has it.
 public struct RecordCopy: SyncMessage {
+    /// The record's id.
     public var id: String
+    /// The record's revision: the operation id of its last change.
     public var rev: Int64
+    /// The fields, as they were read.
     public var content: RecordFields
 
     /// ``content`` as a tree.

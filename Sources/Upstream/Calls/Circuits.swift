@@ -34,7 +34,7 @@ final class Circuits: Sendable {
     private func enter(_ origin: UpstreamOrigin) throws -> CircuitBreaker.Passage {
         let limits = settings.limits
         let passage = breakers.withLock { $0[origin, default: CircuitBreaker(limits)].enter(now: .now) }
-        guard let passage else { throw UpstreamFailure(.resting, of: settings.name, detail: "\(origin) rests") }
+        guard let passage else { throw UpstreamFailure(.circuitOpen, of: settings.name, detail: "\(origin) rests") }
         return passage
     }
 

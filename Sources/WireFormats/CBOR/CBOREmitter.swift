@@ -1,5 +1,71 @@
 import ValueTree
 
+// The initial byte of an item is major type (3 bits) and information (5 bits): below 24 the argument itself, 24 to 27
+// an argument of 1, 2, 4 or 8 bytes behind it, 31 an indefinite length (RFC 8949, section 3).
+//
+//     0 integer · 1 negative integer (-1 - argument) · 2 bytes · 3 UTF-8 text · 4 array · 5 map
+//     6 tag: 0 RFC 3339 text, 1 seconds since 1970, 2 and 3 large integers, 4 decimal fraction, 55799 "this is CBOR"
+//     7 simple: 20 false, 21 true, 22 null, 25 to 27 floats of 2, 4 and 8 bytes
+
+/// CBOR (RFC 8949).
+///
+/// Read is every well-formed document whose keys are text and whose tags are those above; other tags, `undefined` and
+/// other simple values have no place in the tree and are refused. Written is the preferred serialization (shortest
+/// arguments and floats, definite lengths), in the order of the members: the deterministic encoding would sort the keys,
+/// and order means something here (docs/decisions/0011). A stream alone writes indefinite lengths.
+///
+/// A date is tag 1 where it is whole seconds, otherwise tag 0, which is exact; outside of the years that RFC 3339 has,
+/// tag 1 with a double that must be exact. A keyed archiver's uid is an error.
+public struct CBORFormat: WireFormat {
+    /// Creates a cBORFormat.
+    public init() {}
+
+    public let name = FormatName.cbor
+    public let mediaTypesRead = [MediaType.cbor]
+    public let structuredSuffix: String? = "cbor"
+    public let mediaTypeWritten = MediaType.cbor
+    public let traits = FormatTraits(
+        null: true, decimal: .exact, nonFinite: true, data: true, date: .exact, uid: false, allScalars: true)
+
+    public func readTape(_ input: [UInt8], limits: ReadingLimits) throws(WireFormatError) -> Tape {
+        var reader = CBORReader(input, limits: limits)
+        try reader.readDocument(input.span)
+        return reader.finish()
+    }
+
+    public func write(
+        _ value: WireValue, options: WritingOptions, to output: inout OutputBuffer
+    ) throws(WireFormatError) {
+        try CBOREmitter.write(value, options: options, to: &output)
+    }
+
+    public func write(_ tape: Tape, options: WritingOptions, to output: inout OutputBuffer) throws(WireFormatError) {
+        try CBOREmitter.write(tape, options: options, to: &output)
+    }
+
+    /// One value of a tape, whatever the format that it was read from, as a document of its own.
+    public func write(_ tape: Tape, valueAt position: Int) throws(WireFormatError) -> [UInt8] {
+        var output = OutputBuffer()
+        var emitter = CBOREmitter(options: WritingOptions())
+        try emitter.write(
+            tape, position..<tape.position(after: position), depth: 0, options: WritingOptions(), to: &output)
+        return output.take()
+    }
+
+    public func makeStreamWriter(options: WritingOptions) -> any StreamWriter {
+        EmitterStreamWriter<CBOREmitter>(options: options)
+    }
+}
+
+enum CBORTag {
+    static let dateText: UInt64 = 0
+    static let dateNumber: UInt64 = 1
+    static let integer: UInt64 = 2
+    static let negativeInteger: UInt64 = 3
+    static let decimal: UInt64 = 4
+    static let selfDescribed: UInt64 = 55_799
+}
+
 /// Writes CBOR in its preferred serialization.
 struct CBOREmitter: ValueEmitter {
     static let carriesNull = true
@@ -98,5 +164,111 @@ extension OutputBuffer {
         appendHead(6, isNegative ? CBORTag.negativeInteger : CBORTag.integer)
         appendHead(2, UInt64(bytes.count))
         append(bytes)
+    }
+}
+
+/// A natural number of any length, for the change between base 256 and base 10. Quadratic, so its size is limited.
+struct LargeInteger {
+    /// Enough for ``WireDecimal/maximumDigits``.
+    static let maximumBytes = 1701
+
+    /// In base 10^9, the least significant first.
+    private var limbs: [UInt32] = []
+    private static let base: UInt64 = 1_000_000_000
+
+    init(bigEndian bytes: some Sequence<UInt8>) {
+        for byte in bytes { multiply(by: 256, adding: UInt64(byte)) }
+    }
+
+    /// From ASCII digits.
+    init(digits: String) {
+        for digit in digits.utf8 { multiply(by: 10, adding: UInt64(digit - 0x30)) }
+    }
+
+    private mutating func multiply(by factor: UInt64, adding addend: UInt64) {
+        var carry = addend
+        for index in limbs.indices {
+            let product = UInt64(limbs[index]) * factor + carry
+            limbs[index] = UInt32(product % Self.base)
+            carry = product / Self.base
+        }
+        if carry > 0 { limbs.append(UInt32(carry)) }
+    }
+
+    func adding(_ number: UInt64) -> LargeInteger {
+        var sum = self
+        sum.multiply(by: 1, adding: number)
+        return sum
+    }
+
+    /// The number minus one; it must not be zero.
+    var predecessor: LargeInteger {
+        var result = self
+        var index = 0
+        while result.limbs[index] == 0 {
+            result.limbs[index] = UInt32(Self.base - 1)
+            index += 1
+        }
+        result.limbs[index] -= 1
+        return result
+    }
+
+    var digits: String {
+        guard let last = limbs.last(where: { $0 != 0 }) else { return "0" }
+        let significant = limbs[...limbs.lastIndex { $0 != 0 }!].dropLast()
+        return significant.reversed().reduce(String(last)) { text, limb in
+            let part = String(limb)
+            return text + String(repeating: "0", count: 9 - part.utf8.count) + part
+        }
+    }
+
+    /// Without leading zeros.
+    var bigEndian: [UInt8] {
+        var (bytes, rest) = ([UInt8](), limbs)
+        while let last = rest.last {
+            guard last != 0 else {
+                rest.removeLast()
+                continue
+            }
+            var remainder: UInt64 = 0
+            for index in rest.indices.reversed() {
+                let value = remainder * Self.base + UInt64(rest[index])
+                rest[index] = UInt32(value / 256)
+                remainder = value % 256
+            }
+            bytes.append(UInt8(remainder))
+        }
+        return bytes.reversed()
+    }
+}
+
+/// IEEE 754 binary16 (RFC 8949, appendix D). Swift's `Float16` does not exist on every platform we build for.
+enum HalfFloat {
+    static func double(_ bits: UInt16) -> Double {
+        let sign = UInt64(bits >> 15) << 63
+        let (exponent, fraction) = (Int(bits >> 10 & 31), UInt64(bits & 0x3FF))
+        switch exponent {
+        case 0:
+            let magnitude = Double(fraction) * 0x1p-24
+            return Double(bitPattern: magnitude.bitPattern | sign)
+        case 31: return Double(bitPattern: sign | 0x7FF << 52 | fraction << 42)
+        default: return Double(bitPattern: sign | UInt64(exponent - 15 + 1023) << 52 | fraction << 42)
+        }
+    }
+
+    /// Nil where the number is not exactly a half.
+    static func bits(_ number: Double) -> UInt16? {
+        let pattern = number.bitPattern
+        let sign = UInt16(pattern >> 63) << 15
+        let exponent = Int(pattern >> 52 & 0x7FF)
+        let candidate: UInt16
+        switch exponent {
+        case 0x7FF: candidate = sign | 0x7C00 | UInt16(pattern >> 42 & 0x3FF)
+        case 1009...1038: candidate = sign | UInt16(exponent - 1023 + 15) << 10 | UInt16(pattern >> 42 & 0x3FF)
+        case 999..<1009: candidate = sign | UInt16(number.magnitude * 0x1p24)
+        case 0: candidate = sign
+        default: return nil
+        }
+        return double(candidate).bitPattern == pattern ? candidate : nil
     }
 }

@@ -1,3 +1,5 @@
+import ValueTree
+
 /// Reads one CBOR document onto a tape, with a stack of its own.
 struct CBORReader: ~Copyable {
     /// An open container; `remaining` is nil for an indefinite length.
@@ -104,5 +106,180 @@ struct CBORReader: ~Copyable {
 extension CBORReader.Head {
     init(_ major: UInt8, _ information: UInt8, _ argument: UInt64, _ start: Int) {
         self.init(major: major, information: information, argument: argument, start: start)
+    }
+}
+
+extension CBORReader {
+    mutating func readInteger(_ head: Head) throws(WireFormatError) {
+        if head.argument <= UInt64(Int64.max) {
+            let number = head.major == 0 ? Int64(head.argument) : -1 - Int64(head.argument)
+            try builder.scalar(TapeToken(.int64, bits: UInt64(bitPattern: number)), at: head.start)
+        } else if head.major == 0 {
+            try builder.scalar(TapeToken(.uint64, bits: head.argument), at: head.start)
+        } else {
+            try appendDecimal(integerText(head), head)
+        }
+    }
+
+    /// The integer of an item of major type 0 or 1 in digits.
+    func integerText(_ head: Head) -> String {
+        guard head.major == 1 else { return String(head.argument) }
+        return head.argument == .max ? "-18446744073709551616" : "-\(head.argument + 1)"
+    }
+
+    mutating func appendDecimal(_ text: String, _ head: Head) throws(WireFormatError) {
+        guard WireDecimal(text) != nil else {
+            throw builder.failure(.limitExceeded, "a number has too many digits", at: head.start)
+        }
+        try builder.bytes(builder.aside(.decimal, text.utf8), at: head.start)
+    }
+
+    mutating func readSimple(_ head: Head) throws(WireFormatError) {
+        switch head.information {
+        case 20: try builder.scalar(TapeToken(.false), at: head.start)
+        case 21: try builder.scalar(TapeToken(.true), at: head.start)
+        case 22: try builder.scalar(TapeToken(.null), at: head.start)
+        case 25...27: try builder.scalar(TapeToken(.double, bits: float(head).bitPattern), at: head.start)
+        default: throw try simpleFailure(head)
+        }
+    }
+
+    private func simpleFailure(_ head: Head) throws(WireFormatError) -> WireFormatError {
+        if head.information == 24, head.argument < 32 { throw malformed("a simple value in two bytes", at: head.start) }
+        return builder.failure(.refused, "a simple value that has no place in the value tree", at: head.start)
+    }
+
+    /// The number of a float's head.
+    func float(_ head: Head) -> Double {
+        switch head.information {
+        case 25: HalfFloat.double(UInt16(head.argument))
+        case 26: Double(Float(bitPattern: UInt32(head.argument)))
+        default: Double(bitPattern: head.argument)
+        }
+    }
+
+    /// A text or byte string; chunks of an indefinite length are put together at the side.
+    mutating func takeString(
+        _ kind: TapeToken.Kind, _ head: Head, _ bytes: Span<UInt8>
+    ) throws(WireFormatError) -> TapeToken {
+        guard head.isIndefinite else {
+            let range = try takeChunk(head, bytes)
+            return TapeToken(kind, offset: range.lowerBound, length: range.count)
+        }
+        var whole: [UInt8] = []
+        while true {
+            guard position < bytes.count else { throw malformed("the document ends too early", at: position) }
+            if bytes[position] == 0xFF { break }
+            let chunk = try takeHead(bytes)
+            guard chunk.major == head.major, !chunk.isIndefinite else {
+                throw malformed("a chunk of another kind than its string", at: chunk.start)
+            }
+            whole += builder.input[try takeChunk(chunk, bytes)]
+        }
+        position += 1
+        return builder.aside(kind, whole)
+    }
+
+    private mutating func takeChunk(_ head: Head, _ bytes: Span<UInt8>) throws(WireFormatError) -> Range<Int> {
+        guard head.argument <= UInt64(bytes.count - position) else {
+            throw malformed("a string is longer than the document", at: head.start)
+        }
+        let range = position..<position + Int(head.argument)
+        if head.major == 3, !SWAR.isASCII(bytes, range), let wrong = UTF8Text.firstInvalid(bytes, in: range) {
+            throw malformed("a string is not valid UTF-8", at: wrong)
+        }
+        position = range.upperBound
+        return range
+    }
+}
+
+extension CBORReader {
+    mutating func readTagged(_ tag: Head, _ bytes: Span<UInt8>) throws(WireFormatError) {
+        switch tag.argument {
+        case CBORTag.dateText: try readDateText(tag, bytes)
+        case CBORTag.dateNumber: try readDateNumber(tag, bytes)
+        case CBORTag.integer, CBORTag.negativeInteger:
+            try appendInteger(try takeLargeInteger(tag, bytes), tag)
+        case CBORTag.decimal: try readDecimal(tag, bytes)
+        default: throw builder.failure(.refused, "a tag that has no place in the value tree", at: tag.start)
+        }
+    }
+
+    private mutating func readDateText(_ tag: Head, _ bytes: Span<UInt8>) throws(WireFormatError) {
+        let head = try takeHead(bytes)
+        guard head.major == 3, !head.isIndefinite else { throw malformed("a date's text is expected", at: head.start) }
+        let text = try takeString(.string, head, bytes)
+        let content = String(decoding: builder.input[text.offset..<text.offset + text.length], as: UTF8.self)
+        guard let date = WireDate(rfc3339: content) else {
+            throw malformed("a date that is not RFC 3339", at: head.start)
+        }
+        try append(date, tag)
+    }
+
+    private mutating func readDateNumber(_ tag: Head, _ bytes: Span<UInt8>) throws(WireFormatError) {
+        let head = try takeHead(bytes)
+        switch (head.major, head.information) {
+        case (0, _), (1, _):
+            let offset = Int64(WireDate.unixEpochOffset)
+            guard let seconds = Int64(integerText(head)),
+                let exact = Double(exactly: seconds.subtractingClamped(offset))
+            else { throw malformed("a date beyond the exact seconds of a double", at: head.start) }
+            try append(WireDate(secondsSinceReferenceDate: exact), tag)
+        case (7, 25...27) where float(head).isFinite: try append(WireDate(secondsSince1970: float(head)), tag)
+        default: throw malformed("a date's number is expected", at: head.start)
+        }
+    }
+
+    private mutating func append(_ date: WireDate, _ tag: Head) throws(WireFormatError) {
+        let bits = date.secondsSinceReferenceDate.bitPattern
+        try builder.scalar(TapeToken(.date, bits: bits), at: tag.start)
+    }
+
+    /// An integer written as a large one although it fits is the integer.
+    private mutating func appendInteger(_ text: String, _ tag: Head) throws(WireFormatError) {
+        if let number = Int64(text) {
+            try builder.scalar(TapeToken(.int64, bits: UInt64(bitPattern: number)), at: tag.start)
+        } else if let number = UInt64(text) {
+            try builder.scalar(TapeToken(.uint64, bits: number), at: tag.start)
+        } else {
+            try appendDecimal(text, tag)
+        }
+    }
+
+    private mutating func takeLargeInteger(_ tag: Head, _ bytes: Span<UInt8>) throws(WireFormatError) -> String {
+        let head = try takeHead(bytes)
+        guard head.major == 2, !head.isIndefinite else {
+            throw malformed("a large integer's bytes are expected", at: head.start)
+        }
+        let content = try takeString(.data, head, bytes)
+        guard content.length <= LargeInteger.maximumBytes else {
+            throw builder.failure(.limitExceeded, "a number has too many digits", at: head.start)
+        }
+        let magnitude = LargeInteger(bigEndian: builder.input[content.offset..<content.offset + content.length])
+        return tag.argument == CBORTag.integer ? magnitude.digits : "-" + magnitude.adding(1).digits
+    }
+
+    /// `[exponent, mantissa]`
+    private mutating func readDecimal(_ tag: Head, _ bytes: Span<UInt8>) throws(WireFormatError) {
+        let array = try takeHead(bytes)
+        guard array.major == 4, array.argument == 2, !array.isIndefinite else {
+            throw malformed("a decimal's exponent and mantissa are expected", at: array.start)
+        }
+        let exponent = try takeHead(bytes)
+        guard exponent.major < 2 else { throw malformed("a decimal's exponent is no integer", at: exponent.start) }
+        let mantissa = try takeHead(bytes)
+        switch (mantissa.major, mantissa.argument) {
+        case (0, _), (1, _): try appendDecimal("\(integerText(mantissa))e\(integerText(exponent))", tag)
+        case (6, CBORTag.integer), (6, CBORTag.negativeInteger):
+            try appendDecimal("\(try takeLargeInteger(mantissa, bytes))e\(integerText(exponent))", tag)
+        default: throw malformed("a decimal's mantissa is no integer", at: mantissa.start)
+        }
+    }
+}
+
+extension Int64 {
+    fileprivate func subtractingClamped(_ other: Int64) -> Int64 {
+        let (difference, overflow) = subtractingReportingOverflow(other)
+        return overflow ? .min : difference
     }
 }

@@ -8,8 +8,11 @@ import ValueTree
 ///
 /// Not Sendable: one task writes one document.
 public protocol StreamWriter: AnyObject {
+    /// Begins a list or a dictionary.
     func begin(_ container: ContainerKind) throws(WireFormatError)
+    /// Writes the key of the next member.
     func key(_ key: String) throws(WireFormatError)
+    /// Writes a whole value.
     func write(_ value: WireValue) throws(WireFormatError)
     /// A whole value, straight from a tape.
     func write(_ tape: Tape) throws(WireFormatError)
@@ -26,7 +29,81 @@ public protocol StreamWriter: AnyObject {
     func drain(atMost count: Int) -> [UInt8]
 }
 
+/// The two kinds of containers.
 @frozen public enum ContainerKind: Sendable, Equatable {
+    /// A list.
     case array
+    /// A dictionary.
     case dictionary
+}
+
+/// Writes a long list record by record: an envelope of dictionaries around one array, in any format.
+///
+/// Every call returns the bytes that are worth sending (at least ``chunkSize``), or nil.
+public struct ListWriter {
+    /// Where the list stands: `["d", "results"]` gives `{"d":{"results":[…]}}`; no path gives a bare array.
+    public struct Envelope: Sendable, Equatable {
+        /// The keys from the root to the list.
+        public var path: [String]
+        /// Members that stand before the list in its dictionary; there must be none where the path is empty.
+        public var leading: WireDictionary
+
+        /// Creates an envelope with these values.
+        public init(path: [String] = [], leading: WireDictionary = [:]) {
+            precondition(!path.isEmpty || leading.isEmpty, "members need a dictionary to stand in")
+            self.path = path
+            self.leading = leading
+        }
+    }
+
+    /// The chunk size where none is given, in bytes.
+    public static let defaultChunkSize = 64 << 10
+
+    private let writer: any StreamWriter
+    private let envelope: Envelope
+    /// About how many bytes a chunk has.
+    public let chunkSize: Int
+
+    /// Creates a list writer with these values.
+    public init(
+        _ format: any WireFormat, envelope: Envelope = Envelope(), options: WritingOptions = WritingOptions(),
+        chunkSize: Int = ListWriter.defaultChunkSize
+    ) throws(WireFormatError) {
+        self.writer = format.makeStreamWriter(options: options)
+        self.envelope = envelope
+        self.chunkSize = chunkSize
+        try open()
+    }
+
+    /// Writes one record. Returns a chunk when one is full.
+    public func append(_ record: WireValue) throws(WireFormatError) -> [UInt8]? {
+        try writer.write(record)
+        return writer.pendingBytes >= chunkSize ? writer.drain() : nil
+    }
+
+    /// Closes the list, with members that are known only now (a cursor, a count) after it.
+    public func finish(trailing: WireDictionary = [:]) throws(WireFormatError) -> [UInt8] {
+        precondition(!envelope.path.isEmpty || trailing.isEmpty, "members need a dictionary to stand in")
+        try writer.end()
+        try write(trailing)
+        for _ in envelope.path { try writer.end() }
+        try writer.finish()
+        return writer.drain()
+    }
+
+    private func open() throws(WireFormatError) {
+        for (depth, key) in envelope.path.enumerated() {
+            try writer.begin(.dictionary)
+            if depth == envelope.path.count - 1 { try write(envelope.leading) }
+            try writer.key(key)
+        }
+        try writer.begin(.array)
+    }
+
+    private func write(_ members: WireDictionary) throws(WireFormatError) {
+        for member in members {
+            try writer.key(member.key)
+            try writer.write(member.value)
+        }
+    }
 }

@@ -9,6 +9,7 @@ import ValueTree
 /// making a single String. The tree is built from the tape on demand, or directly where a format is faster that way;
 /// both give the same value and refuse the same documents.
 public protocol WireFormat: Sendable {
+    /// The format's name.
     var name: FormatName { get }
     /// The media types whose bodies this format reads, the preferred one first.
     var mediaTypesRead: [MediaType] { get }
@@ -81,5 +82,136 @@ extension WireFormat {
         options: WritingOptions = WritingOptions()
     ) throws(WireFormatError) -> [UInt8] {
         try format.write(readTape(input, limits: limits), options: options)
+    }
+}
+
+/// The name by which a format is asked for: `?format=`, `portico convert --to`, a resource's declaration.
+public struct FormatName: Sendable, Hashable {
+    public let text: String
+
+    /// A lower-case ASCII name of letters and digits, at most 32 of them; nil otherwise.
+    public init?(_ text: String) {
+        let isName = text.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }
+        guard isName, !text.isEmpty, text.utf8.count <= 32 else { return nil }
+        self.text = text
+    }
+
+    private init(known text: StaticString) {
+        self.text = "\(text)"
+    }
+}
+
+extension FormatName {
+    /// JSON (RFC 8259).
+    public static let json = FormatName(known: "json")
+    /// The XML encoding of property lists.
+    public static let plist = FormatName(known: "plist")
+    /// The binary encoding of property lists.
+    public static let bplist = FormatName(known: "bplist")
+    /// Generic XML.
+    public static let xml = FormatName(known: "xml")
+    /// CBOR (RFC 8949).
+    public static let cbor = FormatName(known: "cbor")
+}
+
+extension FormatName: CustomStringConvertible {
+    public var description: String { text }
+}
+
+/// What a format carries of the value tree. What it does not carry is an error when written
+/// (``WireFormatError/Kind/notRepresentable``), except for null where ``WritingOptions/nulls`` omits it.
+public struct FormatTraits: Sendable, Equatable {
+    /// Whether null can be written.
+    public var null: Bool
+    /// Numbers beyond 64-bit integers and doubles.
+    public var decimal: DecimalSupport
+    /// NaN and infinities.
+    public var nonFinite: Bool
+    /// Byte strings as a type of their own; otherwise they are written as base64 text and read back as a string.
+    public var data: Bool
+    /// How instants are written.
+    public var date: DateSupport
+    /// Whether a keyed archiver's references can be written.
+    public var uid: Bool
+    /// Every Unicode scalar in strings and keys, U+0000 and other controls included.
+    public var allScalars: Bool
+
+    /// How decimal numbers are written.
+    public enum DecimalSupport: Sendable, Equatable {
+        /// As a type of its own.
+        case exact
+        /// As an integer or a real where one is the same number, otherwise as the string of its digits.
+        case text
+        /// Not at all: a decimal is written as another kind.
+        case none
+    }
+
+    /// How instants are written.
+    public enum DateSupport: Sendable, Equatable {
+        /// A double's full precision, as a type of its own.
+        case exact
+        /// Whole seconds, as a type of its own.
+        case wholeSeconds
+        /// Written as RFC 3339 text and read back as a string.
+        case text
+    }
+
+    /// Creates a format traits with these values.
+    public init(
+        null: Bool, decimal: DecimalSupport, nonFinite: Bool, data: Bool, date: DateSupport, uid: Bool, allScalars: Bool
+    ) {
+        self.null = null
+        self.decimal = decimal
+        self.nonFinite = nonFinite
+        self.data = data
+        self.date = date
+        self.uid = uid
+        self.allScalars = allScalars
+    }
+}
+
+/// The formats that a host speaks. A further format is one more line in ``standard``.
+public struct FormatCatalogue: Sendable {
+    /// The formats in their order of preference.
+    public let formats: [any WireFormat]
+
+    /// Every format of this library.
+    public static let standard = FormatCatalogue([
+        JSONFormat(),
+        XMLPropertyListFormat(),
+        XMLFormat(),
+        BinaryPropertyListFormat(),
+        CBORFormat(),
+    ])
+
+    /// The same for conversions between files: here a foreign XML document keeps the name of its root.
+    public static let conversion = FormatCatalogue(
+        standard.formats.map { $0.name == .xml ? XMLFormat(untypedRoot: .named) : $0 })
+
+    /// Two formats of one name are a programmer's error and trap.
+    public init(_ formats: [any WireFormat]) {
+        precondition(Set(formats.map(\.name)).count == formats.count, "two formats with one name")
+        self.formats = formats
+    }
+
+    /// The format of that name; nil where there is none.
+    public subscript(name: FormatName) -> (any WireFormat)? {
+        formats.first { $0.name == name }
+    }
+
+    /// Every format that reads a media type, the one that prefers it first. `application/x-plist` has two; the body
+    /// tells which (``format(reading:body:)``).
+    public func formats(reading type: MediaType) -> [any WireFormat] {
+        let exact = formats.filter { format in format.mediaTypesRead.contains { $0.hasSameEssence(as: type) } }
+        if !exact.isEmpty { return exact }
+        return formats.filter { $0.structuredSuffix != nil && $0.structuredSuffix == type.structuredSuffix }
+    }
+
+    /// The format of a body: among those that read its type the one whose signature it starts with, otherwise the
+    /// first one without a signature.
+    public func format(reading type: MediaType, body: [UInt8]) -> (any WireFormat)? {
+        let candidates = formats(reading: type)
+        return candidates.first { format in format.signature.map(body.starts(with:)) ?? false }
+            ?? candidates.first { $0.signature == nil } ?? candidates.first
     }
 }

@@ -2,6 +2,7 @@ import ValueTree
 
 /// Why bytes could not be read or a value could not be written. Safe to show to a caller: it quotes no input.
 public struct WireFormatError: Error, Sendable, Equatable {
+    /// What kind of failure it is.
     public enum Kind: Sendable, Equatable {
         /// The bytes are not a document of this format.
         case malformed
@@ -15,13 +16,16 @@ public struct WireFormatError: Error, Sendable, Equatable {
         case notRepresentable
     }
 
+    /// What kind of failure it is.
     public let kind: Kind
+    /// A sentence that may be shown to the caller.
     public let message: String
     /// Where reading failed; nil when writing.
     public let position: Position?
     /// Which token of a tape could not be written; its document tells where that is.
     let token: Int?
 
+    /// Creates a wire format error with these values.
     public init(_ kind: Kind, _ message: String, at position: Position? = nil) {
         self.init(kind, message, at: position, token: nil)
     }
@@ -37,10 +41,14 @@ public struct WireFormatError: Error, Sendable, Equatable {
 extension WireFormatError {
     /// A place in the input. Text formats name line and column too (both from 1, the column in bytes).
     public struct Position: Sendable, Equatable {
+        /// The byte, counted from 0.
         public let offset: Int
+        /// The line, counted from 1; nil for binary formats.
         public let line: Int?
+        /// The column in bytes, counted from 1; nil for binary formats.
         public let column: Int?
 
+        /// Creates a position with these values.
         public init(offset: Int, line: Int? = nil, column: Int? = nil) {
             self.offset = offset
             self.line = line

@@ -1,5 +1,73 @@
 import ValueTree
 
+/// XML property lists, strictly.
+///
+/// Reading: Apple's DOCTYPE in both its forms, or none; one value in `plist`. Comments and processing instructions are
+/// skipped, inside of a string too; CDATA is text. Element names that property lists do not have, attributes other than
+/// `version` of `plist`, and text between elements are refused.
+///
+/// | element | value |
+/// |---|---|
+/// | `integer` | decimal or `0x…`, with a sign; beyond 64 bits refused |
+/// | `real` | decimal, `nan`, `inf`, `infinity` in any case; `1e400` refused |
+/// | `date` | RFC 3339, an offset honoured; written in whole seconds, UTC |
+/// | `data` | strict base64, white space skipped |
+/// | `dict` with the one key `CF$UID` and an integer | a keyed archiver's uid, as Apple's tools write it |
+///
+/// Writing: Apple's own layout, tabs included, UTF-8. Null cannot be carried, nor can a dictionary that would read as a
+/// uid. A decimal is an integer or a real where one is the same number, otherwise the string of its digits; an integer
+/// beyond 64 bits is an error unless ``WritingOptions/largeIntegers`` says otherwise.
+public struct XMLPropertyListFormat: WireFormat {
+    /// Creates a xMLProperty list format.
+    public init() {}
+
+    public let name = FormatName.plist
+    public let mediaTypesRead = [
+        MediaType.plist, MediaType.applePlistXML, MediaType.applePlist, MediaType.plainPlist,
+    ]
+    public let mediaTypeWritten = MediaType.plist
+    public let charsets: Set<String> = XMLEncoding.charsets
+    public let traits = FormatTraits(
+        null: false, decimal: .text, nonFinite: true, data: true, date: .wholeSeconds, uid: true, allScalars: false)
+
+    public func readTape(_ input: [UInt8], limits: ReadingLimits) throws(WireFormatError) -> Tape {
+        try readTape(input, charset: nil, limits: limits)
+    }
+
+    public func readTape(
+        _ input: [UInt8], charset: String?, limits: ReadingLimits
+    ) throws(WireFormatError) -> Tape {
+        if charset == nil || charset == "utf-8", XMLPropertyListPrologue.begins(input) {
+            var reader = XMLPropertyListReader(behindPrologueOf: input, limits: limits)
+            try reader.readDocument(input.span)
+            return reader.finish()
+        }
+        let source = try XMLSource(input, charset: charset)
+        var reader = XMLPropertyListReader(source, limits: limits)
+        try reader.readDocument(source.bytes.span)
+        return reader.finish()
+    }
+
+    public func read(_ input: [UInt8], limits: ReadingLimits) throws(WireFormatError) -> WireValue {
+        if let plain = PlainPropertyListTree.read(input, limits: limits) { return plain }
+        return try readTape(input, limits: limits).value()
+    }
+
+    public func write(
+        _ value: WireValue, options: WritingOptions, to output: inout OutputBuffer
+    ) throws(WireFormatError) {
+        try XMLPropertyListEmitter.write(value, options: options, to: &output)
+    }
+
+    public func write(_ tape: Tape, options: WritingOptions, to output: inout OutputBuffer) throws(WireFormatError) {
+        try XMLPropertyListEmitter.write(tape, options: options, to: &output)
+    }
+
+    public func makeStreamWriter(options: WritingOptions) -> any StreamWriter {
+        EmitterStreamWriter<XMLPropertyListEmitter>(options: options)
+    }
+}
+
 /// Writes an XML property list in Apple's layout: one element a line, tabs, the root's value not indented.
 struct XMLPropertyListEmitter: ValueEmitter {
     static let carriesNull = false
@@ -127,5 +195,69 @@ extension XMLPropertyListEmitter {
         try output.appendXML(text, .text)
         output.appendShort(0x676E_6972_7473_2F3C, 8)  // </string
         output.appendShort(0x0A3E, 2)  // >\n
+    }
+}
+
+extension XMLPropertyListEmitter {
+    private static let dataLineWidth = 76
+
+    mutating func data(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout OutputBuffer) {
+        enter(&output)
+        output.append("<data>\n")
+        // Whole groups of four a line, as many as fit behind the tabs, which count eight columns.
+        let groups = max(Self.dataLineWidth - 8 * indentation, 4) / 4
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            output.appendTabs(indentation)
+            output.append(Base64.encode(rest.prefix(groups * 3)))
+            output.append(0x0A)
+            rest = rest.dropFirst(groups * 3)
+        }
+        output.appendTabs(indentation)
+        output.append("</data>\n")
+    }
+
+    mutating func date(_ instant: WireDate, to output: inout OutputBuffer) throws(WireFormatError) {
+        enter(&output)
+        let seconds = instant.secondsSinceReferenceDate
+        let whole = seconds.rounded(.down)
+        guard whole == seconds || truncatesFractions || !seconds.isFinite else {
+            throw WireFormatError(.notRepresentable, "an XML property list carries dates in whole seconds only")
+        }
+        guard whole.magnitude < 1e12, let civil = CivilTime(secondsSinceReferenceDate: Int(whole)) else {
+            throw WireFormatError(.notRepresentable, "a date outside of the years 0 to 9999 has no text form")
+        }
+        output.append("<date>")
+        output.append(civil)
+        output.append("Z</date>\n")
+    }
+
+    mutating func uid(_ number: UInt64, to output: inout OutputBuffer) throws(WireFormatError) {
+        begin(.dictionary, count: 1, to: &output)
+        enter(&output)
+        output.append("<key>CF$UID</key>\n")
+        uint64(number, to: &output)
+        trustDictionary()
+        try end(.dictionary, to: &output)
+    }
+}
+
+extension OutputBuffer {
+    @inline(__always)
+    mutating func appendTabs(_ count: Int) {
+        var rest = count
+        while rest > 0 {
+            appendShort(0x0909_0909_0909_0909, min(rest, 8))
+            rest -= 8
+        }
+    }
+
+    /// The first `count` of the eight bytes, the lowest first. For the few tags that are written all the time: a
+    /// `StaticString` costs a call.
+    @inline(__always)
+    mutating func appendShort(_ bytes: UInt64, _ count: Int) {
+        reserve(8)
+        UnsafeMutableRawPointer(base + used).storeBytes(of: bytes.littleEndian, as: UInt64.self)
+        used &+= count
     }
 }

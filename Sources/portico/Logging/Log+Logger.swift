@@ -4,12 +4,12 @@ import Logging
 extension Log {
     /// Adapters' messages in the host's log, labelled with the adapter's name.
     init(_ logger: Logger, label: String) {
-        self.init { level, message, values in
-            let level = Logger.Level(level)
+        self.init { message in
+            let level = Logger.Level(message.level)
             guard level >= logger.logLevel else { return }
             var metadata: Logger.Metadata = ["source": .string(label)]
-            for value in values { metadata["\(value.key)"] = value.value.metadata }
-            logger.log(level: level, "\(message)", metadata: metadata)
+            for value in message.values { metadata[value.key] = value.value.metadata }
+            logger.log(level: level, "\(message.text)", metadata: metadata)
         }
     }
 }

@@ -5,7 +5,7 @@ import ValueTree
 extension ConfigurationOption {
     /// How the option is written in the configuration.
     var kind: ConfigurationKind {
-        switch takes {
+        switch valueKind {
         case .access: .access
         case .secret: .secret(allowsPlain: false)
         case .textLists: .list(of: .oneOrMore(.text))

@@ -12,7 +12,7 @@ import Upstream
 /// Everything that runs, put together from a plan, in the order in which the parts need each other.
 struct Host {
     let store: any Store
-    let upkeep: StoreUpkeep
+    let upkeep: StoreMaintenance
     let identity: Identity
     let adapters: [ServedAdapter]
     let sync: SyncServices
@@ -58,12 +58,12 @@ struct Host {
         sync = try await SyncServices(
             adapters: adapters, store: store, attachments: attachments, settings: settings.gateway.sync,
             clock: SystemClock())
-        upkeep = StoreUpkeep(
+        upkeep = StoreMaintenance(
             store: store,
-            attachments: AttachmentUpkeep(
+            attachments: AttachmentMaintenance(
                 attachments, store: store, collections: plan.collections,
                 window: settings.gateway.sync.attachmentWindow / .seconds(1), clock: SystemClock()),
-            windows: UpkeepWindows(settings.gateway.sync), clock: SystemClock())
+            windows: RetentionWindows(settings.gateway.sync), clock: SystemClock())
         feeds = try FeedServices(
             adapters: adapters, store: store, sync: sync, settings: settings.gateway.feeds, log: log)
         let watch = StoreWatch(store: store, attachments: attachments)

@@ -39,7 +39,7 @@ enum HostReference {
     private static let limits = [
         ConfigurationKey(
             "http.limits.connections", .integer(1...1_000_000), default: "20000",
-            "Open connections; more are told to come back later."),
+            "Open connections; more are answered 503."),
         ConfigurationKey(
             "http.limits.writeRate", .size, default: "1KiB", "Bytes a second that a caller takes of an answer at least."
         ),
@@ -140,7 +140,7 @@ enum HostReference {
             "Bytes that one account has uploaded, in part or whole, and no record names yet."),
         ConfigurationKey(
             "sync.attachments.window", .duration, default: "7d",
-            "How long an attachment stays that no record names, and an upload that nobody goes on with."),
+            "How long an attachment stays that no record names, and an upload that is not continued."),
         ConfigurationKey(
             "sync.keptCopies", .duration, default: "90d",
             "How long what lost a conflict or was rejected is kept for operators."),
@@ -162,7 +162,7 @@ enum HostReference {
             "Operations that such a stream may have missed; with more its client starts over."),
         ConfigurationKey(
             "live.limits.presence", .integer(0...1_000_000), default: "200",
-            "Listeners of a group; with more nobody is told who comes and goes."),
+            "Listeners of a group; beyond this no presence events are sent."),
         ConfigurationKey(
             "live.presenceGrace", .duration, default: "5s", "How long an account is offline before others are notified."
         ),
@@ -183,7 +183,7 @@ enum HostReference {
         ),
         ConfigurationKey(
             "store.longReadTurn", .duration, default: "10s",
-            "How long such a search goes on while another caller waits who has none; then it is answered 503."),
+            "How long such a search goes on while another caller without one waits; then it is answered 503."),
         ConfigurationKey(
             "store.streams", .integer(1...256), default: "8",
             "Long answers that are read while they are sent, at once, with a connection and a thread each."),

@@ -120,7 +120,7 @@ struct MaintenanceService: Service {
 
 /// Removes what is older than its window, every hour: the log's beginning, losing copies, attachments that nothing names.
 struct CompactionService: Service {
-    let upkeep: StoreUpkeep
+    let upkeep: StoreMaintenance
     let logger: Logger
 
     func run() async throws {

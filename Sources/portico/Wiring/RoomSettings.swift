@@ -75,7 +75,7 @@ extension AdapterLimits {
     }
 }
 
-extension UpkeepWindows {
+extension RetentionWindows {
     init(_ settings: SyncSettings) {
         self.init(offline: settings.offlineWindow / .seconds(1), kept: settings.keptCopies / .seconds(1))
     }

@@ -22,7 +22,7 @@ import Testing
                     RecordID("e\(number)"),
                     ["firstName": .string(row.0), "lastName": .string(row.1), "division": .string(row.2)]))
         }
-        _ = try await host.records.everything.apply(changes)
+        _ = try await host.records.unrestricted.apply(changes)
         return host
     }
 
@@ -52,7 +52,7 @@ import Testing
         let page = try await host.value("employeeSearch", ["fullName": "John Doe", "rowsPerPage": 10])
         #expect(names(page) == ["John Doe", "John Doe"])
         #expect(page["totalRows"] == 2)
-        let all = try await host.records.everything.query(Query(limit: 10_000, countsAll: true), in: "employees")
+        let all = try await host.records.unrestricted.query(Query(limit: 10_000, countsAll: true), in: "employees")
         #expect(all.total == 10_000)
         #expect(Set(all.records.compactMap { $0["division"].stringValue }).count == 12)
     }

@@ -20,33 +20,33 @@ import Testing
 
     private func publish(_ text: String, by adapter: any Adapter) async throws -> WireValue? {
         let call = Call(
-            operation: "publish", input: ["name": "news", "content": ["text": .string(text)]], caller: .someone,
-            requestID: "test", deadline: .now + .seconds(30), records: memory.seen(by: .someone), log: .discarding)
+            operation: "publish", input: ["name": "news", "content": ["text": .string(text)]], caller: .testUser,
+            requestID: "test", deadline: .now + .seconds(30), records: memory.seen(by: .testUser), log: .discarding)
         guard case .value(let value) = try await adapter.handle(call).content else { return nil }
         return value["version"]
     }
 
     private func texts() async throws -> [WireValue] {
         let query = Query(order: [SortKey("version")])
-        return try await memory.everything.query(query, in: "versions").records.compactMap { $0["content"]["text"] }
+        return try await memory.unrestricted.query(query, in: "versions").records.compactMap { $0["content"]["text"] }
     }
 
     @Test(arguments: [false, true])
     func `the slower one comes after the faster one`(feedIsThere: Bool) async throws {
-        let other = try await adapter(on: memory.everything)
+        let other = try await adapter(on: memory.unrestricted)
         if feedIsThere { _ = try await publish("old", by: other) }
-        let records = InterruptedRecords(memory.everything) { write in
+        let records = FaultInjectingRecordStore(memory.unrestricted) { write in
             if write == 1 { _ = try await publish("faster", by: other) }
         }
         let version = try await publish("slower", by: adapter(on: records))
         #expect(version == (feedIsThere ? 3 : 2))
         #expect(try await texts() == (feedIsThere ? ["old", "faster", "slower"] : ["faster", "slower"]))
-        #expect(try await memory.everything.record("news", in: "feeds")?["content"]["text"] == "slower")
+        #expect(try await memory.unrestricted.record("news", in: "feeds")?["content"]["text"] == "slower")
     }
 
     @Test func `who never gets a turn is told to try again, and nothing of it is there`() async throws {
-        let other = try await adapter(on: memory.everything)
-        let records = InterruptedRecords(memory.everything) { write in
+        let other = try await adapter(on: memory.unrestricted)
+        let records = FaultInjectingRecordStore(memory.unrestricted) { write in
             _ = try await publish("faster \(write)", by: other)
         }
         let slow = try await adapter(on: records)
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `an outage is told as it is`() async throws {
-        let records = InterruptedRecords(memory.everything) { _ in
+        let records = FaultInjectingRecordStore(memory.unrestricted) { _ in
             throw PorticoError(.storeUnavailable, "The store is away.")
         }
         let adapter = try await adapter(on: records)

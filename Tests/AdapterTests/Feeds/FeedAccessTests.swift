@@ -36,11 +36,11 @@ import Testing
     }
 
     @Test func `somebody signed in reads all that asks for no role`() async throws {
-        #expect(try await verdict("everybodys", .someone) == nil)
-        #expect(try await verdict("staffs", .someone) == .accessDenied)
-        #expect(try await verdict("members", .someone) == nil)
-        #expect(try await verdict("others", .someone) == nil)
-        #expect(try await records(seenBy: .someone) == ["everybodys", "members", "others"])
+        #expect(try await verdict("everybodys", .testUser) == nil)
+        #expect(try await verdict("staffs", .testUser) == .accessDenied)
+        #expect(try await verdict("members", .testUser) == nil)
+        #expect(try await verdict("others", .testUser) == nil)
+        #expect(try await records(seenBy: .testUser) == ["everybodys", "members", "others"])
     }
 
     @Test func `one of the roles is enough`() async throws {

@@ -68,8 +68,8 @@ import Testing
         let host = try await host()
         try await host.call("publish", ["name": "secrets", "content": [:], "title": "Secrets"])
         #expect(
-            try await host.adapter.listings() == [
-                Listing(title: "Shakespeare's sonnets", path: "/plists/sonnets", summary: "Version 1.")
+            try await host.adapter.frontPageEntries() == [
+                FrontPageEntry(title: "Shakespeare's sonnets", path: "/plists/sonnets", summary: "Version 1.")
             ])
     }
 }

@@ -15,7 +15,7 @@ import XMLUsers
     }
 
     private func count() async throws -> Int {
-        try await host.records.everything.count(nil, in: "users")
+        try await host.records.unrestricted.count(nil, in: "users")
     }
 
     private func outcome(_ created: Int64, _ changed: Int64, _ unchanged: Int64, _ deleted: Int64) -> WireValue {

@@ -51,7 +51,7 @@ import XMLUsers
                 "users",
                 .create(nil, ["UserId": .int64(number), "UserName": .string("User \(number)"), "ShoeSize": "9N"]))
         }
-        _ = try await host.records.everything.apply(changes)
+        _ = try await host.records.unrestricted.apply(changes)
         #expect(try await host.value("list")["entry"]?.arrayValue?.count == 2_345)
     }
 

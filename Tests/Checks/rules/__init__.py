@@ -2,7 +2,7 @@
 
 from rules import (
     decisions, declared_imports, dependency_table, documentation, forbidden_text, formatting, links,
-    listed_packages, module_dependencies, named_tests, names, strict_targets, traps, words)
+    listed_packages, module_dependencies, named_tests, names, strict_targets, traps, walks, words)
 
 ALL = {
     "format": formatting,
@@ -19,4 +19,5 @@ ALL = {
     "documentation": documentation,
     "links": links,
     "tests": named_tests,
+    "walks": walks,
 }

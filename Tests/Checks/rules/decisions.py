@@ -1,6 +1,6 @@
 """Every decision has the one format, is listed in the index, and is linked from the decision that it changes.
 
-The format: `# NNNN Title`, `Status: …`, and four paragraphs in order. A status that says `Amends`, `Overrules` or
+A file that refers to `docs/decisions/NNNN` refers to one that is there. The format: `# NNNN Title`, `Status: …`, and four paragraphs in order. A status that says `Amends`, `Overrules` or
 `Replaces` with a link has its counterpart (`Amended by`, `Overruled by`, `Replaced by`) in the linked decision.
 """
 
@@ -15,6 +15,7 @@ _FILE = re.compile(r"(\d{4})-[a-z0-9-]+\.md")
 _SECTIONS = ["Context", "Decision", "Alternatives rejected", "Consequences"]
 _CHANGES = re.compile(r"(Amends|Overrules|Replaces)((?:,? \[\d{4}\]\([^)]*\))+)")
 _COUNTERPARTS = {"Amends": "Amended by", "Overrules": "Overruled by", "Replaces": "Replaced by"}
+_REFERENCE = re.compile(r"docs/decisions/(\d{4})(-[a-z0-9-]+\.md)?")
 _LONGEST = 60  # lines
 
 
@@ -27,6 +28,17 @@ def check(repository):
             yield Violation(_FOLDER + name, 0, "decisions", message)
         if index.count(f"({name})") == 0:
             yield Violation(_INDEX, 0, "decisions", f"{name} is not listed")
+    yield from _references(repository, {path[len(_FOLDER):][:4] for path in paths}, set(texts))
+
+
+def _references(repository, numbers, names):
+    """In comments and elsewhere outside of Markdown, whose links the rule `links` follows."""
+    for path in repository.files:
+        if path.endswith((".swift", ".py", ".sh", "Makefile")) and not path.startswith("Tests/Checks/"):
+            for line, text in enumerate((repository.text(path) or "").splitlines(), 1):
+                for found in _REFERENCE.finditer(text):
+                    if found[1] not in numbers or (found[2] and found[1] + found[2] not in names):
+                        yield Violation(path, line, "decisions", f"{found.group()} does not exist")
 
 
 def _format(name, text):

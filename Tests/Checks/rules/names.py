@@ -1,4 +1,4 @@
-"""Names of types and files state what they are, in the terms of the field.
+"""Names of types, files and folders state what they are, in the terms of the field.
 
 Refused: names that state nothing (`Helper`), metaphors (`Door`), and a general word alone as the name of a type at a
 module's top level (`State`), which one of them cannot be told from another. There is no cap on the size of a file.
@@ -18,6 +18,11 @@ _ALONE = {"State", "Kind", "Entry", "Place", "Answer", "Form", "Verdict", "Findi
 
 
 def check(repository):
+    sources = [path for path in repository.files if path.endswith((".swift", ".py"))]
+    for folder in sorted({os.path.dirname(path) for path in sources}):
+        name = os.path.basename(folder)
+        if (found := _METAPHOR.search(name)) and not is_allowed(folder, name):
+            yield Violation(folder, 0, "names", f"the folder's name {name} holds the metaphor {found.group()}; use the field's term")
     for path in repository.files:
         if path.endswith((".swift", ".py")):
             yield from _of_file(path)

@@ -26,4 +26,4 @@ def _in_document(path, text):
             if found.group().lower() in ("room", "rooms") and (chat or _ABOUT_CHAT.search(line)):
                 continue
             term = _TERMS[int(found.lastgroup[1:])]
-            yield Violation(path, number, "words", f"`{found.group()}` is a metaphor; the field says: {term}")
+            yield Violation(path, number, "words", f"`{found.group()}` is refused in documents; write: {term}")

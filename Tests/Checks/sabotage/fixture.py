@@ -45,6 +45,7 @@ FILES = {
     "Sources/Shell/Screen.swift": "import Core\nimport Foundation\n\nlet counter = Counter()\n",
     "Tests/ShellTests/ScreenTests.swift": "import Shell\nimport Testing\n",
     "Tests/Checks/modules.json": json.dumps(MODULES),
+    "docs/ARCHITECTURE.md": "1. [`Counter`](../Sources/Old.swift) counts.\n",
     "docs/module-dependencies.md": "<!-- modules: begin -->\n<!-- modules: end -->\n",
 }
 

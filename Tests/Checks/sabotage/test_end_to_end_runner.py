@@ -39,8 +39,8 @@ class Runner(unittest.TestCase):
         return self.sandbox.run("python3", "-B", RUNNER, *arguments)
 
     def last_line(self, *arguments):
-        code, said = self.run_with(*arguments)
-        return code, said.splitlines()[-1]
+        code, output = self.run_with(*arguments)
+        return code, output.splitlines()[-1]
 
     def test_tests_of_all_modules_are_counted(self):
         self.module("more")
@@ -48,18 +48,18 @@ class Runner(unittest.TestCase):
 
     def test_a_failure_is_shown_with_its_module_and_counted(self):
         self.module("broken", one="self.fail('said by the test')")
-        code, said = self.run_with()
+        code, output = self.run_with()
         self.assertEqual(1, code)
-        self.assertIn("AssertionError: said by the test", said)
-        self.assertIn("failed: test_broken.Case.test_one", said)
-        self.assertEqual("3 passed, 1 failed", said.splitlines()[-1])
+        self.assertIn("AssertionError: said by the test", output)
+        self.assertIn("failed: test_broken.Case.test_one", output)
+        self.assertEqual("3 passed, 1 failed", output.splitlines()[-1])
 
     def test_a_module_that_ends_before_its_tests_do_counts_as_a_failure(self):
         self.module("crash", one="os._exit(0)")
-        code, said = self.run_with()
+        code, output = self.run_with()
         self.assertEqual(1, code)
-        self.assertIn("test_crash ended with status 0 before its tests did", said)
-        self.assertEqual("2 passed, 1 failed", said.splitlines()[-1])
+        self.assertIn("test_crash ended with status 0 before its tests did", output)
+        self.assertEqual("2 passed, 1 failed", output.splitlines()[-1])
 
     def test_a_module_that_cannot_be_imported_counts_as_a_failure(self):
         self.module("unknown", marks="import no_such_module")

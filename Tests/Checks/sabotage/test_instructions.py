@@ -14,18 +14,18 @@ KEY = ("json → tape", "chat")
 
 class Instructions(unittest.TestCase):
     def compared(self, figure, held):
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
             failures = instructions.compare({KEY: figure}, held)
-        return failures, said.getvalue()
+        return failures, output.getvalue()
 
     def test_a_figure_within_the_margin_passes(self):
         self.assertEqual(0, self.compared(10.9, {KEY: 10.0})[0])
 
     def test_a_figure_over_the_margin_fails_and_names_the_limit(self):
-        failures, said = self.compared(11.1, {KEY: 10.0})
+        failures, output = self.compared(11.1, {KEY: 10.0})
         self.assertEqual(1, failures)
-        self.assertIn("more than 11.00", said)
+        self.assertIn("more than 11.00", output)
 
     def test_a_figure_without_a_record_fails(self):
         self.assertEqual(1, self.compared(1.0, {})[0])

@@ -27,46 +27,46 @@ class TestPackages(Scripts):
         return (self.sandbox.root / "tally").read_text()
 
     def test_tests_that_pass_are_counted(self):
-        code, said = self.run_with()
-        self.assertEqual(0, code, said)
-        self.assertIn("3 tests ran in all", said)
+        code, output = self.run_with()
+        self.assertEqual(0, code, output)
+        self.assertIn("3 tests ran in all", output)
         self.assertEqual("3 0\n", self.counted())
 
     def test_tests_that_fail_are_counted(self):
         failing = "✘ Test a failed after 0.1 seconds with 1 issue.\n✘ Suite S failed after 0.1 seconds with 1 issue.\n"
-        code, said = self.run_with(tests=f"{failing}✘ Test run with 3 tests in 1 suite failed after 1 second", code=1)
+        code, output = self.run_with(tests=f"{failing}✘ Test run with 3 tests in 1 suite failed after 1 second", code=1)
         self.assertEqual(1, code)
         self.assertEqual("2 1\n", self.counted())
 
     def test_a_crash_counts_as_a_failure(self):
-        code, said = self.run_with(tests="error: Exited with unexpected signal code 4", code=1)
+        code, output = self.run_with(tests="error: Exited with unexpected signal code 4", code=1)
         self.assertEqual(1, code)
         self.assertEqual("0 1\n", self.counted())
 
     def test_a_filter_that_matches_nothing_passes(self):
-        code, said = self.run_with(tests="Test run with 0 tests in 0 suites passed", FILTER="Nothing")
-        self.assertEqual(0, code, said)
+        code, output = self.run_with(tests="Test run with 0 tests in 0 suites passed", FILTER="Nothing")
+        self.assertEqual(0, code, output)
 
     def test_a_package_without_a_test_fails(self):
-        code, said = self.run_with(tests="Test run with 0 tests in 0 suites passed")
+        code, output = self.run_with(tests="Test run with 0 tests in 0 suites passed")
         self.assertEqual(1, code)
-        self.assertIn("no test ran", said)
+        self.assertIn("no test ran", output)
 
     def test_a_failing_test_fails(self):
-        code, said = self.run_with(code=1)
+        code, output = self.run_with(code=1)
         self.assertEqual(1, code)
-        self.assertIn("failed, or without a test: .", said)
+        self.assertIn("failed, or without a test: .", output)
 
     def test_a_build_that_fails_fails_before_any_test(self):
-        code, said = self.run_with(build="exit 1")
+        code, output = self.run_with(build="exit 1")
         self.assertEqual(1, code)
-        self.assertIn("did not build: .", said)
-        self.assertNotIn("tests ran", said)
+        self.assertIn("did not build: .", output)
+        self.assertNotIn("tests ran", output)
 
     def test_what_passes_the_hard_end_fails(self):
-        code, said = self.run_with(CI_HARD_END="1")
+        code, output = self.run_with(CI_HARD_END="1")
         self.assertEqual(1, code)
-        self.assertIn("no time left for: swift build", said)
+        self.assertIn("no time left for: swift build", output)
 
 
 class ConfigurationReference(Scripts):
@@ -74,9 +74,9 @@ class ConfigurationReference(Scripts):
 
     def setUp(self):
         super().setUp()
-        self.shop.stand_in("swift", "true")
-        self.document = self.shop.root / "docs/configuration.md"
-        program = self.shop.root / ".build/debug/portico"
+        self.sandbox.stand_in("swift", "true")
+        self.document = self.sandbox.root / "docs/configuration.md"
+        program = self.sandbox.root / ".build/debug/portico"
         for path in (self.document, program):
             path.parent.mkdir(parents=True)
         program.write_text("#!/bin/sh\n[ \"$1\" = reference ] && echo '| `http.port` | 0 to 65535 |'\n")
@@ -84,45 +84,45 @@ class ConfigurationReference(Scripts):
 
     def test_a_document_that_is_what_the_program_prints_passes(self):
         self.document.write_text("| `http.port` | 0 to 65535 |\n")
-        self.assertEqual((0, ""), self.shop.run(".ci/reference"))
+        self.assertEqual((0, ""), self.sandbox.run(".ci/reference"))
 
     def test_a_row_that_differs_fails_and_is_renewed_on_demand(self):
         self.document.write_text("| `http.port` | a number |\n")
-        code, said = self.shop.run(".ci/reference")
+        code, output = self.sandbox.run(".ci/reference")
         self.assertEqual(1, code)
-        self.assertIn("+| `http.port` | 0 to 65535 |", said)
-        self.assertIn(".ci/reference --write", said)
-        self.assertEqual(0, self.shop.run(".ci/reference", "--write")[0])
-        self.assertEqual(0, self.shop.run(".ci/reference")[0])
+        self.assertIn("+| `http.port` | 0 to 65535 |", output)
+        self.assertIn(".ci/reference --write", output)
+        self.assertEqual(0, self.sandbox.run(".ci/reference", "--write")[0])
+        self.assertEqual(0, self.sandbox.run(".ci/reference")[0])
 
     def test_a_program_that_does_not_build_fails(self):
         self.document.write_text("| `http.port` | 0 to 65535 |\n")
-        self.shop.stand_in("swift", "echo broken; exit 1")
-        code, said = self.shop.run(".ci/reference")
+        self.sandbox.stand_in("swift", "echo broken; exit 1")
+        code, output = self.sandbox.run(".ci/reference")
         self.assertEqual(1, code)
-        self.assertIn("broken", said)
+        self.assertIn("broken", output)
 
 
 class Run(Scripts):
     def test_a_failing_step_ends_the_run(self):
         self.sandbox.stand_in("make", 'echo "made $1"; [ "$1" != check ]')
-        code, said = self.sandbox.run(".ci/run")
+        code, output = self.sandbox.run(".ci/run")
         self.assertEqual(1, code)
-        self.assertIn("made check", said)
-        self.assertNotIn("made test-all", said)
+        self.assertIn("made check", output)
+        self.assertNotIn("made test-all", output)
 
     def test_the_last_line_says_how_many_tests_passed_and_failed(self):
         total = 'mkdir -p .build/logs; echo "7 passed, 1 failed" >.build/logs/total; [ "$1" = check ]'
         self.sandbox.stand_in("make", total)
-        code, said = self.sandbox.run(".ci/run")
+        code, output = self.sandbox.run(".ci/run")
         self.assertEqual(1, code)
-        self.assertEqual("7 passed, 1 failed", said.splitlines()[-1])
+        self.assertEqual("7 passed, 1 failed", output.splitlines()[-1])
 
     def test_every_step_tells_its_duration_under_one_deadline(self):
         self.sandbox.stand_in("make", '[ -n "$CI_DEADLINE" ] && [ "$CI" = true ]')
-        code, said = self.sandbox.run(".ci/run")
-        self.assertEqual(0, code, said)
-        self.assertRegex(said, r"make check: \d+ s\n── make test-all: \d+ s")
+        code, output = self.sandbox.run(".ci/run")
+        self.assertEqual(0, code, output)
+        self.assertRegex(output, r"make check: \d+ s\n── make test-all: \d+ s")
 
 
 class Test(Scripts):
@@ -134,27 +134,27 @@ class Test(Scripts):
         return self.sandbox.run(".ci/test", *arguments, **environment)
 
     def test_the_quick_loop_runs_unit_tests_and_the_modules_that_say_so(self):
-        code, said = self.run_with("quick")
-        self.assertEqual(0, code, said)
-        self.assertRegex(said, r"test-packages\ntest-end-to-end --quick\n── all tests: \d+ s\n4 passed, 0 failed\n$")
+        code, output = self.run_with("quick")
+        self.assertEqual(0, code, output)
+        self.assertRegex(output, r"test-packages\ntest-end-to-end --quick\n── all tests: \d+ s\n4 passed, 0 failed\n$")
 
     def test_everything_includes_the_mass_checks(self):
-        code, said = self.run_with("all")
-        self.assertEqual(0, code, said)
-        self.assertIn("test-end-to-end\ntest-consumer\ntest-drivers\n", said)
+        code, output = self.run_with("all")
+        self.assertEqual(0, code, output)
+        self.assertIn("test-end-to-end\ntest-consumer\ntest-drivers\n", output)
 
     def test_unit_tests_that_fail_do_not_hide_the_end_to_end_tests(self):
-        code, said = self.run_with("all", FAILING="test-packages")
+        code, output = self.run_with("all", FAILING="test-packages")
         self.assertEqual(1, code)
-        self.assertIn("test-end-to-end", said)
-        self.assertNotIn("test-drivers", said)
+        self.assertIn("test-end-to-end", output)
+        self.assertNotIn("test-drivers", output)
 
     def test_a_filter_asks_both_kinds_of_tests_or_the_end_to_end_tests_alone(self):
-        code, said = self.run_with("quick", FILTER="Notes")
-        self.assertIn("test-packages\ntest-end-to-end --filter Notes\n", said)
-        code, said = self.run_with("quick", FILTER="test_notes")
-        self.assertNotIn("test-packages", said)
-        self.assertIn("test-end-to-end --filter test_notes\n", said)
+        code, output = self.run_with("quick", FILTER="Notes")
+        self.assertIn("test-packages\ntest-end-to-end --filter Notes\n", output)
+        code, output = self.run_with("quick", FILTER="test_notes")
+        self.assertNotIn("test-packages", output)
+        self.assertIn("test-end-to-end --filter test_notes\n", output)
 
 
 class Need(Scripts):
@@ -169,42 +169,42 @@ class Need(Scripts):
 
     def test_what_is_missing_is_installed_without_a_question(self):
         self.sandbox.stand_in("id", "echo 0")
-        code, said = self.need("no-such-program")
-        self.assertEqual(0, code, said)
-        self.assertIn("apt-get update -qq\n", said)
-        self.assertIn("apt-get install -y -qq --no-install-recommends some-package\n", said)
+        code, output = self.need("no-such-program")
+        self.assertEqual(0, code, output)
+        self.assertIn("apt-get update -qq\n", output)
+        self.assertIn("apt-get install -y -qq --no-install-recommends some-package\n", output)
 
     def test_no_service_of_a_package_starts_and_the_policy_goes_again(self):
         self.sandbox.stand_in("id", "echo 0")
-        code, said = self.need("no-such-program")
-        self.assertIn("policy 101", said)
+        code, output = self.need("no-such-program")
+        self.assertIn("policy 101", output)
         self.assertFalse(self.policy.exists())
 
     def test_without_root_and_sudo_the_command_is_printed(self):
         self.sandbox.stand_in("id", "echo 1000")
         self.sandbox.stand_in("sudo", "exit 1")
-        code, said = self.need("no-such-program")
+        code, output = self.need("no-such-program")
         self.assertEqual(1, code)
-        self.assertIn("missing: some-package", said)
-        self.assertIn("Run as root: apt-get update && apt-get install -y some-package", said)
+        self.assertIn("missing: some-package", output)
+        self.assertIn("Run as root: apt-get update && apt-get install -y some-package", output)
 
 
 class Unit(Scripts):
     folders = ("Deploy",)
 
     def test_the_unit_passes(self):
-        code, said = self.sandbox.run("Deploy/verify")
-        self.assertEqual(0, code, said)
+        code, output = self.sandbox.run("Deploy/verify")
+        self.assertEqual(0, code, output)
 
     def test_a_misspelt_key_is_refused(self):
         self.sandbox.edit("Deploy/portico.service", "NoNewPrivileges", "NoNewPriviledges")
-        code, said = self.sandbox.run("Deploy/verify")
+        code, output = self.sandbox.run("Deploy/verify")
         self.assertEqual(1, code)
-        self.assertIn("Unknown key 'NoNewPriviledges'", said)
+        self.assertIn("Unknown key 'NoNewPriviledges'", output)
 
     def test_a_unit_with_more_exposure_is_refused(self):
         self.sandbox.edit("Deploy/portico.service", "CapabilityBoundingSet=\n", "")
         self.sandbox.edit("Deploy/portico.service", "PrivateUsers=yes\n", "")
-        code, said = self.sandbox.run("Deploy/verify")
+        code, output = self.sandbox.run("Deploy/verify")
         self.assertEqual(1, code)
-        self.assertIn("Overall exposure level", said)
+        self.assertIn("Overall exposure level", output)

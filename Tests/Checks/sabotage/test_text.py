@@ -100,13 +100,18 @@ class Names(SabotageCase):
 
     def test_a_metaphor_in_the_name_of_a_type_or_a_file_is_refused(self):
         self.fixture.write("Sources/Core/FrontDoor.swift", "final class CounterDesk {}\n")
-        self.fixture.write("Tests/EndToEnd/test_cached_responses.py", "")
+        self.fixture.write("Tests/EndToEnd/test_front_door.py", "")
         self.assert_refused(
             "Sources/Core/FrontDoor.swift: [names] the file's name FrontDoor holds the metaphor Door; use the field's term",
             "Sources/Core/FrontDoor.swift:1: [names] the type's name CounterDesk holds the metaphor Desk; "
             "use the field's term",
-            "Tests/EndToEnd/test_cached_responses.py: [names] the file's name test_cached_responses holds the metaphor AtHand; "
+            "Tests/EndToEnd/test_front_door.py: [names] the file's name test_front_door holds the metaphor Door; "
             "use the field's term")
+
+    def test_a_metaphor_in_the_name_of_a_folder_is_refused(self):
+        self.fixture.write("Sources/Core/FrontDoor/Counting.swift", "")
+        self.assert_refused(
+            "Sources/Core/FrontDoor: [names] the folder's name FrontDoor holds the metaphor Door; use the field's term")
 
     def test_a_word_that_a_metaphor_is_part_of_and_the_room_of_a_chat_are_allowed(self):
         self.fixture.write("Sources/Core/Newsletter.swift", "struct Newsletter {}\nstruct ChatRoom {}\n")
@@ -123,10 +128,10 @@ class Words(SabotageCase):
     rule = "words"
 
     def test_a_metaphor_in_a_document_is_refused(self):
-        self.fixture.write("docs/start.md", "A request passes the front\ndoor, where whoever asks is told.\n")
+        self.fixture.write("docs/start.md", "A request passes the front\ndoor, where whoever asks waits.\n")
         self.assert_refused(
-            "docs/start.md:2: [words] `door` is a metaphor; the field says: listener, mount, request validation",
-            "docs/start.md:2: [words] `whoever` is a metaphor; the field says: the caller, the client")
+            "docs/start.md:2: [words] `door` is refused in documents; write: listener, mount, request validation",
+            "docs/start.md:2: [words] `whoever` is refused in documents; write: the caller, the client")
 
     def test_code_links_and_the_rooms_of_a_chat_are_allowed(self):
         self.fixture.write("docs/start.md", "See `Door`, [a link](door.md) and\n```\nroom\n```\nthe members of a room.\n")
@@ -197,6 +202,14 @@ class Decisions(SabotageCase):
         (self.fixture.root / self.folder / "README.md").write_text("# Decisions\n")
         self.assert_refused("docs/decisions/README.md: [decisions] 0001-do-it.md is not listed")
 
+    def test_a_comment_that_refers_to_no_decision_is_refused(self):
+        self.write("0001-do-it.md")
+        self.fixture.write("Sources/Core/Counter.swift", "// docs/decisions/0001, docs/decisions/0002 and\n"
+                           "// docs/decisions/0001-do-less.md\nstruct Counter {}\n")
+        self.assert_refused(
+            "Sources/Core/Counter.swift:1: [decisions] docs/decisions/0002 does not exist",
+            "Sources/Core/Counter.swift:2: [decisions] docs/decisions/0001-do-less.md does not exist")
+
     def test_a_change_that_the_changed_decision_does_not_name_is_refused(self):
         self.write("0001-do-it.md")
         self.write("0002-do-less.md", status="accepted. Overrules [0001](0001-do-it.md).")
@@ -223,3 +236,23 @@ class NamedTests(SabotageCase):
         self.assert_refused(
             "docs/threat-model.md:2: [tests] test_parser.test_other does not exist",
             "docs/threat-model.md:2: [tests] test_zone does not exist")
+
+
+class Walks(SabotageCase):
+    rule = "walks"
+
+    def test_the_path_of_a_type_is_written(self):
+        text = (self.fixture.root / "docs/ARCHITECTURE.md").read_text()
+        self.assertEqual("1. [`Counter`](../Sources/Core/Counter.swift) counts.\n", text)
+        self.assert_accepted()
+
+    def test_a_file_that_does_not_declare_the_named_type_is_refused(self):
+        self.fixture.write("Sources/Core/Counter.swift", "extension Counter {}\n")
+        self.assert_refused("docs/ARCHITECTURE.md:1: [walks] Sources/Core/Counter.swift does not declare Counter")
+
+    def test_a_walk_through_too_many_files_is_refused(self):
+        for number in range(61):
+            self.fixture.write(f"Sources/Core/Step{number}.swift", f"struct Step{number} {{}}\n")
+        steps = "".join(f"- [`Step{number}`](../Sources/Core/Step{number}.swift)\n" for number in range(61))
+        self.fixture.write("docs/ARCHITECTURE.md", "## A walk\n" + steps)
+        self.assert_refused("docs/ARCHITECTURE.md:62: [walks] `A walk` leads through more than 60 files")

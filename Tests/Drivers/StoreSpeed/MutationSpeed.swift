@@ -14,7 +14,8 @@ struct MutationSpeed {
             for clients in [1, 8, 64] {
                 let store = try SQLiteStore(
                     SQLiteStoreSettings(
-                        path: directory.appending(path: "mutations-\(batch)-\(clients).sqlite").path, clock: Noon()))
+                        path: directory.appending(path: "mutations-\(batch)-\(clients).sqlite").path,
+                        clock: FixedClock()))
                 try await store.install([CollectionDeclaration(adapter: "staff", entity: People.unsearched)])
                 let rate = try await measure(store, batch: batch, clients: clients)
                 print("mutations \(batch) \(clients) \(Int(rate))")

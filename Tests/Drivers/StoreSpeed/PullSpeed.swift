@@ -10,7 +10,7 @@ struct PullSpeed {
 
     func run() async throws {
         let store = try SQLiteStore(
-            SQLiteStoreSettings(path: directory.appending(path: "pulls.sqlite").path, clock: Noon()))
+            SQLiteStoreSettings(path: directory.appending(path: "pulls.sqlite").path, clock: FixedClock()))
         try await store.install([CollectionDeclaration(adapter: "staff", entity: People.unsearched)])
         try await fill(store, 0..<100_000)
         try await report("first", 100_000) { try await snapshot(store) }

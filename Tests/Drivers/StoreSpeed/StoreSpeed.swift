@@ -20,7 +20,7 @@ struct StoreSpeed {
         }
         if words.contains("--pulls") { return try await PullSpeed(directory: directory).run() }
         let store = try SQLiteStore(
-            SQLiteStoreSettings(path: directory.appending(path: "store.sqlite").path, clock: Noon()))
+            SQLiteStoreSettings(path: directory.appending(path: "store.sqlite").path, clock: FixedClock()))
         try await store.install([CollectionDeclaration(adapter: "staff", entity: People.entity)])
         try await load(store)
         for measurement in Measurement.all { try await report(measurement, on: store, for: seconds) }
@@ -41,6 +41,6 @@ struct StoreSpeed {
     }
 }
 
-struct Noon: WallClock {
+struct FixedClock: WallClock {
     func now() -> WireDate { WireDate(secondsSinceReferenceDate: 12 * 3600) }
 }

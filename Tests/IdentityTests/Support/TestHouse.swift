@@ -40,7 +40,9 @@ final class TestLog: Sendable {
     private let lines = Mutex<[String]>([])
 
     var log: Log {
-        Log { level, message, values in self.lines.withLock { $0.append("\(level) \(message) \(values)") } }
+        Log { message in
+            self.lines.withLock { $0.append("\(message.level) \(message.text) \(message.values)") }
+        }
     }
     var text: String { lines.withLock { $0.joined(separator: "\n") } }
 }

@@ -9,9 +9,9 @@ struct NotesAdapter: Adapter {
         }
     }
 
-    func listings() async throws -> [Listing] {
+    func frontPageEntries() async throws -> [FrontPageEntry] {
         [
-            Listing(
+            FrontPageEntry(
                 title: "Notes", path: "/api/v1/notes/notes", summary: "One's own notes and those that others share.")
         ]
     }

@@ -1,4 +1,6 @@
 import AdapterKit
+import Notes
+import Testing
 
 /// Records of one entity in memory, seen through the entity's row rules as the host's store shows them.
 ///
@@ -107,5 +109,49 @@ extension Filter {
         case .all(let filters): try filters.allSatisfy { try $0.matches(record) }
         default: throw PorticoError(.serverInternal, "these records in memory do not know that filter")
         }
+    }
+}
+
+/// Records in which somebody else is faster: before each of the first writes it lets another change happen.
+actor ChangedMeanwhile: RecordStore {
+    private let base: any RecordStore
+    private var remaining: Int
+    private let change: @Sendable () async throws -> Void
+
+    init(_ base: any RecordStore, times: Int, _ change: @escaping @Sendable () async throws -> Void) {
+        self.base = base
+        self.remaining = times
+        self.change = change
+    }
+
+    func record(_ id: RecordID, in entity: EntityName) async throws -> Record? {
+        try await base.record(id, in: entity)
+    }
+
+    func query(_ query: Query, in entity: EntityName) async throws -> RecordPage {
+        try await base.query(query, in: entity)
+    }
+
+    func count(_ filter: Filter?, in entity: EntityName) async throws -> Int {
+        try await base.count(filter, in: entity)
+    }
+
+    func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
+        if remaining > 0 {
+            remaining -= 1
+            try await change()
+        }
+        return try await base.apply(changes)
+    }
+}
+
+/// What the host learns of the plugin.
+enum Declared {
+    static func adapter() throws -> AdapterDeclaration {
+        try NotesModule.declare(AdapterConfiguration())
+    }
+
+    static func notes() throws -> Entity {
+        try #require(adapter().entity("notes"))
     }
 }

@@ -1,21 +1,30 @@
 /// All that an adapter offers. The host builds routes, tables, sync collections and descriptions from it.
 public struct AdapterDeclaration: Sendable, Equatable {
+    /// The adapter's name in paths, configuration and logs; equal to ``AdapterModule/name``.
     public let name: AdapterName
+    /// The name to show to people.
     public let title: String
+    /// One sentence that says what the adapter offers.
     public let summary: String
+    /// The version of the adapter's contract, for descriptions.
     public let version: String
     /// Used where the configuration names no `access`.
     public let access: Access
+    /// The kinds of records that the adapter keeps.
     public let entities: [Entity]
+    /// The operations that can be called.
     public let operations: [Operation]
+    /// The subtrees of paths that the adapter serves itself.
     public let mounts: [HTTPMount]
-    public let feeds: [LiveFeed]
+    /// The streams of server-sent events.
+    public let liveFeeds: [LiveFeed]
     /// What its records are held to beyond what is declared; nil: nothing.
     public let rules: (any RecordRules)?
 
+    /// Creates an adapter declaration with these values.
     public init(
         name: AdapterName, title: String, summary: String, version: String, access: Access = .login,
-        entities: [Entity] = [], operations: [Operation] = [], mounts: [HTTPMount] = [], feeds: [LiveFeed] = [],
+        entities: [Entity] = [], operations: [Operation] = [], mounts: [HTTPMount] = [], liveFeeds: [LiveFeed] = [],
         rules: (any RecordRules)? = nil
     ) {
         self.name = name
@@ -26,14 +35,16 @@ public struct AdapterDeclaration: Sendable, Equatable {
         self.entities = entities
         self.operations = operations
         self.mounts = mounts
-        self.feeds = feeds
+        self.liveFeeds = liveFeeds
         self.rules = rules
     }
 
+    /// The entity of that name; nil where none is declared.
     public func entity(_ name: EntityName) -> Entity? {
         entities.first { $0.name == name }
     }
 
+    /// The operation of that name; nil where none is declared.
     public func operation(_ name: OperationName) -> Operation? {
         operations.first { $0.name == name }
     }
@@ -44,7 +55,7 @@ extension AdapterDeclaration {
     public static func == (left: AdapterDeclaration, right: AdapterDeclaration) -> Bool {
         left.name == right.name && left.title == right.title && left.summary == right.summary
             && left.version == right.version && left.access == right.access && left.entities == right.entities
-            && left.operations == right.operations && left.mounts == right.mounts && left.feeds == right.feeds
+            && left.operations == right.operations && left.mounts == right.mounts && left.liveFeeds == right.liveFeeds
             && (left.rules == nil) == (right.rules == nil)
     }
 }

@@ -3,11 +3,15 @@
 /// Declaring one gives it a table, the resource `/api/v1/{adapter}/{entity}`, a sync collection, its part of
 /// every service description and its listings in the operator's tools.
 public struct Entity: Sendable, Equatable {
+    /// The entity's name within its adapter.
     public let name: EntityName
+    /// One sentence that says what a record is.
     public let summary: String
+    /// The field that identifies a record.
     public let key: EntityKey
     /// All fields, the key's too, in the order in which they are written.
     public let fields: [Field]
+    /// The indexes of the entity's table.
     public let indexes: [Index]
     /// The `string` fields that full-text search covers; none: no search.
     public let searchFields: [FieldName]
@@ -20,14 +24,18 @@ public struct Entity: Sendable, Equatable {
     /// The records that this one belongs to: it is deleted with any of them, as by SQL's `ON DELETE CASCADE`, in the same
     /// transaction. An entity that is read by ``RowRule/memberOf(_:through:members:)`` alone needs not name that one.
     public let parents: [ParentReference]
+    /// Which rows a principal may read and write.
     public let rows: RowRules
     /// Who may read at all; nil: whoever the adapter's access lets read.
     public let readers: Access?
     /// Who may write at all; nil: whoever the adapter's access lets write.
     public let writers: Access?
+    /// How conflicting changes of devices are settled.
     public let conflictPolicy: ConflictPolicy
+    /// Whether the entity is served over HTTP and sync.
     public let exposure: Exposure
 
+    /// Creates an entity with these values.
     public init(
         _ name: EntityName, summary: String, key: EntityKey, fields: [Field], indexes: [Index] = [],
         searchFields: [FieldName] = [], attachments: [FieldName] = [], historyFields: [FieldName] = [],
@@ -50,6 +58,7 @@ public struct Entity: Sendable, Equatable {
         self.exposure = exposure
     }
 
+    /// The field of that name; nil where none is declared.
     public func field(_ name: FieldName) -> Field? {
         fields.first { $0.name == name }
     }
@@ -57,9 +66,12 @@ public struct Entity: Sendable, Equatable {
 
 /// A field that holds the id of another record of the same adapter, to which the record belongs.
 public struct ParentReference: Sendable, Hashable {
+    /// The field that holds the id.
     public let field: FieldName
+    /// The entity of the record that the id names.
     public let entity: EntityName
 
+    /// Creates a parent reference with these values.
     public init(_ field: FieldName, in entity: EntityName) {
         self.field = field
         self.entity = entity
@@ -79,16 +91,22 @@ extension Entity {
 
 /// The field that identifies a record, and who chooses its value.
 public struct EntityKey: Sendable, Equatable {
+    /// Who chooses the id of a new record.
     public enum Chooser: Sendable, Equatable {
+        /// The caller; a creation without an id is refused.
         case caller
+        /// The server; an id that a caller sends is ignored.
         case server
         /// The caller where it sends one, otherwise the server.
         case either
     }
 
+    /// The field that holds the id: a text or an integer.
     public let field: FieldName
+    /// Who chooses the id of a new record.
     public let chooser: Chooser
 
+    /// Creates an entity key with these values.
     public init(_ field: FieldName, chosenBy chooser: Chooser = .either) {
         self.field = field
         self.chooser = chooser
@@ -97,9 +115,12 @@ public struct EntityKey: Sendable, Equatable {
 
 /// An index of the entity's table, in the order of its fields.
 public struct Index: Sendable, Equatable {
+    /// The indexed fields; each holds a single value.
     public let fields: [FieldName]
+    /// Whether two records may not have equal values. Records with a null among them are not compared.
     public let isUnique: Bool
 
+    /// Creates an index with these values.
     public init(_ fields: [FieldName], isUnique: Bool = false) {
         self.fields = fields
         self.isUnique = isUnique
@@ -108,9 +129,11 @@ public struct Index: Sendable, Equatable {
 
 /// How two changes of one record that did not know of each other are settled.
 public enum ConflictPolicy: Sendable, Equatable {
+    /// The later change is refused with a conflict.
     case reject
     /// Field by field against the common ancestor; both changed one field: a conflict.
     case merge
+    /// The later change overwrites the earlier one.
     case lastWriterWins
     /// ``Adapter/settle(_:)`` says what becomes of it.
     case adapterDecides
@@ -122,4 +145,73 @@ public enum Exposure: Sendable, Equatable {
     case resource
     /// None: the adapter's own operations alone reach it.
     case adapterOnly
+}
+
+/// One field of an entity: a typed column of its table, a member of its object in every format.
+public struct Field: Sendable, Equatable {
+    /// The field's name within its entity.
+    public let name: FieldName
+    /// The values that the field takes.
+    public let shape: Shape
+    /// Whether a creation must give a value.
+    public let isRequired: Bool
+    /// Whether null may stand for the value.
+    public let isNullable: Bool
+    /// Used where a creation gives no value; nil: null.
+    public let defaultValue: WireValue?
+    /// Who gives the field its value.
+    public let source: FieldSource
+    /// How many values a list has at most, whichever interface it is written through; nil: the body's limit.
+    public let maximumCount: Int?
+    /// One sentence for descriptions.
+    public let summary: String
+
+    /// Creates a field with these values.
+    public init(
+        _ name: FieldName, _ shape: Shape, isRequired: Bool = false, isNullable: Bool = false,
+        defaultValue: WireValue? = nil, source: FieldSource = .caller, maximumCount: Int? = nil,
+        summary: String = ""
+    ) {
+        self.name = name
+        self.shape = shape
+        self.isRequired = isRequired
+        self.isNullable = isNullable
+        self.defaultValue = defaultValue
+        self.source = source
+        self.maximumCount = maximumCount
+        self.summary = summary
+    }
+}
+
+/// Who gives a field its value. What the server gives is ignored in what a caller sends, so that a record can be sent
+/// back as it was read.
+public enum FieldSource: Sendable, Equatable {
+    /// The caller, at any time.
+    case caller
+    /// The caller, when the record is created; a different value later is refused.
+    case callerOnCreate
+    /// The name of the principal that created the record (a `string` field).
+    case creator
+    /// The time of creation (a `date` field).
+    case createdAt
+    /// The operation id of the creation (an `integer` field): a total order of the records by when they came to be, the
+    /// same for every reader, without a counter that writers would queue for.
+    case createdPosition
+    /// The time of the last change (a `date` field).
+    case modifiedAt
+    /// The adapter's ``RecordRules``.
+    case rules
+}
+
+extension Entity {
+    /// A record as an object: the fields as members, in declared order.
+    public var recordShape: ObjectShape {
+        ObjectShape(
+            name.text,
+            members: fields.map { field in
+                Member(
+                    field.name, field.shape, isRequired: field.isRequired, isNullable: field.isNullable,
+                    defaultValue: field.defaultValue, summary: field.summary)
+            })
+    }
 }

@@ -1,8 +1,11 @@
 /// Which rows of an entity a principal may see, and which it may change.
 public struct RowRules: Sendable, Equatable {
+    /// The rows that may be read.
     public let read: RowRule
+    /// The rows that may be changed: the rule holds before and after the change.
     public let write: RowRule
 
+    /// Creates a row rules with these values.
     public init(read: RowRule, write: RowRule) {
         self.read = read
         self.write = write
@@ -14,7 +17,9 @@ public struct RowRules: Sendable, Equatable {
 
 /// A condition on a row and a principal. It becomes a filter of every query, so no door can forget it.
 public indirect enum RowRule: Sendable, Equatable {
+    /// Every caller.
     case everyone
+    /// No caller.
     case nobody
     /// The field holds the principal's account name.
     case owner(FieldName)
@@ -24,6 +29,7 @@ public indirect enum RowRule: Sendable, Equatable {
     case attributeEquals(FieldName, attribute: String)
     /// Everybody but an anonymous caller.
     case signedIn
+    /// A caller with this role.
     case hasRole(RoleName)
     /// The field holds one of these values, whoever asks; with the others, for rows that differ in who may see them.
     case fieldIsOneOf(FieldName, [WireValue])
@@ -31,7 +37,9 @@ public indirect enum RowRule: Sendable, Equatable {
     case memberOf(EntityName, through: FieldName, members: FieldName)
     /// The rows that the rule leaves out.
     case not(RowRule)
+    /// Rows for which at least one of the rules holds; none for no rules.
     case any([RowRule])
+    /// Rows for which all of the rules hold; every row for no rules.
     case all([RowRule])
 }
 

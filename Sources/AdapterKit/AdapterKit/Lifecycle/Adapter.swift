@@ -11,12 +11,12 @@ public protocol Adapter: Sendable {
     func handle(_ call: Call) async throws -> OperationResult
 
     /// Answers a request at a declared door. Throws as ``handle(_:)`` does.
-    func answer(_ request: MountRequest) async throws -> MountResponse
+    func handle(_ request: MountRequest) async throws -> MountResponse
 
     /// A failure in the shape of the door's contract, whoever raised it: the gateway asks for its own failures too. The
     /// status goes by the error's code unless the answer has one of its own. Nil: the gateway's own shape. Called before
     /// ``start(_:)`` has succeeded too, to say that the adapter is not available.
-    func present(_ error: PorticoError, status: Int, to request: MountFailure) -> MountResponse?
+    func errorResponse(for error: PorticoError, status: Int, to request: MountFailure) -> MountResponse?
 
     /// Settles a conflict of an entity whose policy is ``ConflictPolicy/adapterDecides``. Called before anything is
     /// written, and again where the record changes meanwhile, so it changes nothing itself and answers the same for the
@@ -24,13 +24,13 @@ public protocol Adapter: Sendable {
     ///
     /// Throws ``PorticoError``: what passes (`upstream.failed`, `upstream.timeout`, `adapter.unavailable`,
     /// `server.overloaded`) has the device send the change again later, anything else rejects it.
-    func settle(_ conflict: RecordConflict) async throws -> ConflictDecision
+    func resolve(_ conflict: RecordConflict) async throws -> ConflictResolution
 
     /// What it adds to services of other adapters.
     var serviceOperations: [any ServiceOperations] { get }
 
     /// What a person finds on the front page. Shown to everybody, so it names nothing that needs a login to know.
-    func listings() async throws -> [Listing]
+    func frontPageEntries() async throws -> [FrontPageEntry]
 
     /// Records to show the adapter with, for a store that has none.
     func sampleRecords() throws -> [SampleRecords]
@@ -42,14 +42,14 @@ public protocol Adapter: Sendable {
 
 extension Adapter {
     public func start(_ context: AdapterContext) async throws {}
-    public func answer(_ request: MountRequest) async throws -> MountResponse {
+    public func handle(_ request: MountRequest) async throws -> MountResponse {
         throw PorticoError(.routeNotFound, "There is nothing at this path.")
     }
-    public func present(_ error: PorticoError, status: Int, to request: MountFailure) -> MountResponse? { nil }
+    public func errorResponse(for error: PorticoError, status: Int, to request: MountFailure) -> MountResponse? { nil }
 
-    public func settle(_ conflict: RecordConflict) async throws -> ConflictDecision { .keep }
+    public func resolve(_ conflict: RecordConflict) async throws -> ConflictResolution { .keep }
     public var serviceOperations: [any ServiceOperations] { [] }
-    public func listings() async throws -> [Listing] { [] }
+    public func frontPageEntries() async throws -> [FrontPageEntry] { [] }
     public func sampleRecords() throws -> [SampleRecords] { [] }
     public func stop() async {}
 }
@@ -58,26 +58,31 @@ extension Adapter {
 public struct AdapterContext: Sendable {
     /// All of the adapter's own records, without row rules.
     public let records: any RecordStore
-    public let accounts: any AccountList
+    /// The accounts of the host.
+    public let accounts: any AccountLookup
+    /// The adapter's log.
     public let log: Log
+    /// The time of day.
     public let clock: any WallClock
     /// To those who listen to the adapter's feeds.
     public let live: any LiveSignals
     /// To people's devices.
     public let push: any PushSender
     /// The portal of `adapters.{name}.portal`; nil: none is configured, and the adapter has no such upstream.
-    public let portal: (any CallerUpstream)?
+    public let callerUpstream: (any CallerUpstream)?
     /// What all adapters together add to services.
     public let serviceOperations: [any ServiceOperations]
-    public let changes: any RecordChanges
+    /// The adapter's records as they are created.
+    public let changeFeed: any ChangeFeed
     /// For what it makes and keeps for a while.
     public let scratch: any ScratchStorage
 
+    /// Creates an adapter context with these values.
     public init(
-        records: any RecordStore, accounts: any AccountList, log: Log, clock: any WallClock,
+        records: any RecordStore, accounts: any AccountLookup, log: Log, clock: any WallClock,
         live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender(),
-        portal: (any CallerUpstream)? = nil, serviceOperations: [any ServiceOperations] = [],
-        changes: any RecordChanges = NoRecordChanges(), scratch: any ScratchStorage = NoScratchStorage()
+        callerUpstream: (any CallerUpstream)? = nil, serviceOperations: [any ServiceOperations] = [],
+        changeFeed: any ChangeFeed = NoChangeFeed(), scratch: any ScratchStorage = NoScratchStorage()
     ) {
         self.records = records
         self.accounts = accounts
@@ -85,24 +90,29 @@ public struct AdapterContext: Sendable {
         self.clock = clock
         self.live = live
         self.push = push
-        self.portal = portal
+        self.callerUpstream = callerUpstream
         self.serviceOperations = serviceOperations
-        self.changes = changes
+        self.changeFeed = changeFeed
         self.scratch = scratch
     }
 }
 
 /// The time of day. Passed in, so that tests decide what time it is; never a cursor.
 public protocol WallClock: Sendable {
+    /// The current time.
     func now() -> WireDate
 }
 
 /// Something worth a line on the front page.
-public struct Listing: Sendable, Equatable {
+public struct FrontPageEntry: Sendable, Equatable {
+    /// The name to show to people.
     public let title: String
+    /// A path of the gateway; begins with `/`.
     public let path: String
+    /// One sentence that says what is found there.
     public let summary: String
 
+    /// Creates a front page entry with these values.
     public init(title: String, path: String, summary: String) {
         self.title = title
         self.path = path
@@ -112,11 +122,67 @@ public struct Listing: Sendable, Equatable {
 
 /// Records of one entity.
 public struct SampleRecords: Sendable {
+    /// The entity that the records are of.
     public let entity: EntityName
+    /// The fields of each record.
     public let records: [WireDictionary]
 
+    /// Creates a sample records with these values.
     public init(_ entity: EntityName, _ records: [WireDictionary]) {
         self.entity = entity
         self.records = records
+    }
+}
+
+/// The accounts of the host, for adapters whose records name people. Nothing secret is in it, and nothing can be changed.
+///
+/// Both throw ``PorticoError`` where the host cannot tell. Implementations are safe to use from any task.
+public protocol AccountLookup: Sendable {
+    /// The account that may sign in by this name, case aside; nil where there is none.
+    func account(named name: String) async throws -> AccountSummary?
+
+    /// Accounts that may sign in, by name, at most `limit`; those after the name `after` where one is given.
+    func accounts(after name: String?, limit: Int) async throws -> [AccountSummary]
+}
+
+/// Whom an adapter's users can be shown.
+public struct AccountSummary: Sendable, Equatable {
+    /// Stays the same when the account is renamed.
+    public let id: String
+    /// As records name it (``Principal/name``).
+    public let name: String
+    /// The name to show to people.
+    public let displayName: String
+
+    /// Creates an account summary with these values.
+    public init(id: String, name: String, displayName: String) {
+        self.id = id
+        self.name = name
+        self.displayName = displayName
+    }
+}
+
+/// Files for what an adapter makes and keeps for a while. None outlives the process.
+public protocol ScratchStorage: Sendable {
+    /// An empty file that no other user of the machine can read. Throws `store.full` and `store.unavailable`.
+    func create() throws -> any ScratchFile
+}
+
+/// One file of a ``ScratchStorage``. It is removed when the last reference to it goes.
+public protocol ScratchFile: AnyObject, Sendable {
+    /// One caller at a time. Throws `store.full` and `store.unavailable`.
+    func append(_ bytes: [UInt8]) throws
+
+    /// What was appended, piece by piece. The pieces stay readable after the file is removed.
+    func contents() throws -> any ByteStream
+}
+
+/// For hosts that give adapters no files.
+public struct NoScratchStorage: ScratchStorage {
+    /// Creates a no scratch storage.
+    public init() {}
+
+    public func create() throws -> any ScratchFile {
+        throw PorticoError(.adapterUnavailable, "This host gives adapters no files.")
     }
 }

@@ -1,6 +1,7 @@
 /// The way from a configuration to a running adapter. A built-in one stands in the host's catalogue; a plugin hands its
 /// own out through ``adapterModuleBox(_:)``.
 public protocol AdapterModule: SendableMetatype {
+    /// The adapter's name: the key of its configuration and the first part of its paths.
     static var name: AdapterName { get }
 
     /// The keys below `adapters.{name}` that it understands, beside `enabled` and `access`.
@@ -13,10 +14,86 @@ public protocol AdapterModule: SendableMetatype {
     /// it too.
     static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration
 
+    /// Makes the adapter. It has no effects before ``Adapter/start(_:)``.
     static func make(_ configuration: AdapterConfiguration) throws -> any Adapter
 }
 
 extension AdapterModule {
     public static var options: [ConfigurationOption] { [] }
     public static var callsPortal: Bool { false }
+}
+
+/// One key below `adapters.{name}`.
+public struct ConfigurationOption: Sendable, Equatable {
+    /// Names joined by dots; `*` stands for any one name: `*.access`.
+    public let path: String
+    /// What the key's value must be.
+    public let valueKind: ValueKind
+    /// Arrives where the configuration says nothing; with `*`, for each name that it has there.
+    public let defaultValue: WireValue?
+    /// One sentence that says what the key does.
+    public let summary: String
+
+    /// What a key's value must be.
+    public enum ValueKind: Sendable, Equatable {
+        /// A value of this shape.
+        case value(Shape)
+        /// Who may call: ``Access/init(configurationValue:)`` reads what arrives.
+        case access
+        /// Written as `{env: NAME}` or `{file: PATH}`, never as it is. A text arrives, which belongs into a ``Secret``.
+        case secret
+        /// A list of texts and of lists of texts. A text arrives as a list of one.
+        case textLists
+    }
+
+    /// Creates a configuration option with these values.
+    public init(_ path: String, _ shape: Shape, defaultValue: WireValue? = nil, summary: String) {
+        self.init(path, .value(shape), defaultValue: defaultValue, summary: summary)
+    }
+
+    /// Creates a configuration option with these values.
+    public init(_ path: String, _ valueKind: ValueKind, defaultValue: WireValue? = nil, summary: String) {
+        self.path = path
+        self.valueKind = valueKind
+        self.defaultValue = defaultValue
+        self.summary = summary
+    }
+}
+
+/// What the configuration says below `adapters.{name}`: keys are known, shapes are checked.
+public struct AdapterConfiguration: Sendable, Equatable {
+    /// The keys and values below `adapters.{name}`, defaults filled in.
+    public let values: WireDictionary
+    /// The folder of the configuration file, from which relative paths of files are meant.
+    public let directory: String
+
+    /// Creates an adapter configuration with these values.
+    public init(_ values: WireDictionary = [:], directory: String = ".") {
+        self.values = values
+        self.directory = directory
+    }
+
+    /// The value at a path of names; nil where nothing is said.
+    public subscript(path: String...) -> WireValue? {
+        var value = WireValue.dictionary(values)
+        for name in path {
+            guard let next = value[name] else { return nil }
+            value = next
+        }
+        return value
+    }
+}
+
+/// What is wrong with a configuration. The host adds file, line and column.
+public struct ConfigurationProblem: Error, Sendable, Equatable {
+    /// Below `adapters.{name}`, joined by dots.
+    public let path: String
+    /// A sentence for operators.
+    public let message: String
+
+    /// Creates a configuration problem with these values.
+    public init(_ path: String, _ message: String) {
+        self.path = path
+        self.message = message
+    }
 }

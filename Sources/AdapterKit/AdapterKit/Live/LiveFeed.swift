@@ -7,17 +7,23 @@
 ///
 /// Declaring one gives it a path, its part of the service description, and the limits of the host's live streams.
 public struct LiveFeed: Sendable, Equatable {
-    public let name: FeedName
+    /// The feed's name within its adapter.
+    public let name: LiveFeedName
+    /// One sentence for descriptions.
     public let summary: String
+    /// The path that is opened for the stream.
     public let path: PathTemplate
+    /// The records whose members receive the events.
     public let group: Group
+    /// The records whose changes become events.
     public let sources: [Source]
     /// The event that tells members of somebody's groups that an account began or ceased to listen; nil: nobody is told.
     /// Its data is `user` and `online`.
     public let presence: EventName?
 
+    /// Creates a live feed with these values.
     public init(
-        _ name: FeedName, summary: String, path: PathTemplate, group: Group, sources: [Source],
+        _ name: LiveFeedName, summary: String, path: PathTemplate, group: Group, sources: [Source],
         presence: EventName? = nil
     ) {
         self.name = name
@@ -30,56 +36,63 @@ public struct LiveFeed: Sendable, Equatable {
 
     /// The records that are groups.
     public struct Group: Sendable, Equatable {
+        /// The entity of the groups.
         public let entity: EntityName
         /// The list field that names the members. The entity's read rule is `sharedWith` this field.
         public let members: FieldName
-        /// Somebody came or went: the fields of `tells`, and the names in `joined` and `left`. Those who left get the
+        /// Somebody came or went: the fields of `fields`, and the names in `joined` and `left`. Those who left get the
         /// group's id and `left` alone.
         public let membership: EventName
         /// Anything else of the record changed.
         public let changed: EventName
         /// Fields that the events carry.
-        public let tells: [FieldName]
+        public let fields: [FieldName]
 
+        /// Creates a group with these values.
         public init(
-            _ entity: EntityName, members: FieldName, membership: EventName, changed: EventName, tells: [FieldName]
+            _ entity: EntityName, members: FieldName, membership: EventName, changed: EventName, fields: [FieldName]
         ) {
             self.entity = entity
             self.members = members
             self.membership = membership
             self.changed = changed
-            self.tells = tells
+            self.fields = fields
         }
     }
 
     /// Records that belong to groups, and the events that their changes are.
     public struct Source: Sendable, Equatable {
+        /// The entity of the records.
         public let entity: EntityName
         /// The field that holds the group's id. Where the entity has doors of its own, its read rule is `memberOf` the
         /// group by this field.
         public let group: FieldName
+        /// The event of a record's creation.
         public let created: EventName
+        /// The event of a record's change.
         public let changed: EventName
         /// The data are the record's key and its group; nil: nobody is told.
         public let removed: EventName?
-        public let tells: [FieldName]
+        /// The fields that the events carry.
+        public let fields: [FieldName]
 
+        /// Creates a source with these values.
         public init(
             _ entity: EntityName, group: FieldName, created: EventName, changed: EventName, removed: EventName?,
-            tells: [FieldName]
+            fields: [FieldName]
         ) {
             self.entity = entity
             self.group = group
             self.created = created
             self.changed = changed
             self.removed = removed
-            self.tells = tells
+            self.fields = fields
         }
     }
 }
 
 /// Names a live feed within its adapter: letters, digits and `-`, at most 64 characters.
-public struct FeedName: ValidatedName {
+public struct LiveFeedName: ValidatedName {
     public let text: String
     public init(unchecked text: String) { self.text = text }
     public static func isValid(_ text: String) -> Bool { text.isIdentifier(maximumLength: 64, others: "-") }
@@ -91,4 +104,64 @@ public struct EventName: ValidatedName {
     public let text: String
     public init(unchecked text: String) { self.text = text }
     public static func isValid(_ text: String) -> Bool { text.isIdentifier(maximumLength: 64, others: "-") }
+}
+
+/// What an adapter tells the streams of its feeds that is no change of a record, such as that somebody is typing.
+///
+/// Returns at once and never fails: a signal that cannot be delivered now is lost. Safe to use from any task.
+public protocol LiveSignals: Sendable {
+    /// To every member of the group that listens at this moment, but for the account `sender`.
+    func signal(
+        _ event: EventName, _ data: WireDictionary, in group: RecordID, of feed: LiveFeedName, from sender: String)
+
+    /// The members of the group that listen at this moment, by account name, at most `limit`.
+    func listeners(in group: RecordID, of feed: LiveFeedName, limit: Int) -> [String]
+}
+
+/// Where nobody listens: at the administration's door and in tests.
+public struct NoLiveSignals: LiveSignals {
+    /// Creates a no live signals.
+    public init() {}
+
+    public func signal(
+        _ event: EventName, _ data: WireDictionary, in group: RecordID, of feed: LiveFeedName, from sender: String
+    ) {}
+
+    public func listeners(in group: RecordID, of feed: LiveFeedName, limit: Int) -> [String] { [] }
+}
+
+extension LiveFeed {
+    /// Throws ``PorticoError`` where the feed names what is not there, or would tell somebody of a record that the row
+    /// rules keep from them.
+    public func check(in declaration: AdapterDeclaration) throws(PorticoError) {
+        let groups = try entity(group.entity, of: declaration)
+        try require(groups.rows.read == .sharedWith(group.members), "its groups are not read by their members alone")
+        try require(Self.has(group.fields, groups), "it tells a field that its groups do not have")
+        for source in sources {
+            let entity = try entity(source.entity, of: declaration)
+            try require(entity.field(source.group) != nil, "\(entity.name) has no field `\(source.group)`")
+            try require(Self.has(source.fields, entity), "it tells a field that \(entity.name) does not have")
+            let rule = RowRule.memberOf(group.entity, through: source.group, members: group.members)
+            try require(
+                entity.exposure == .adapterOnly || entity.rows.read == rule,
+                "\(entity.name) is not read by the group's members alone")
+        }
+    }
+
+    private static func has(_ fields: [FieldName], _ entity: Entity) -> Bool {
+        fields.allSatisfy { entity.field($0) != nil }
+    }
+
+    private func entity(_ name: EntityName, of declaration: AdapterDeclaration) throws(PorticoError) -> Entity {
+        guard let entity = declaration.entity(name) else { throw fault("there is no entity `\(name)`") }
+        return entity
+    }
+
+    private func require(_ holds: Bool, _ reason: String) throws(PorticoError) {
+        guard holds else { throw fault(reason) }
+    }
+
+    private func fault(_ reason: String) -> PorticoError {
+        PorticoError(.serverInternal, "The declaration of the feed \(name) is wrong: \(reason).", target: name.text)
+    }
 }

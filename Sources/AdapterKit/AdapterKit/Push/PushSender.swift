@@ -19,10 +19,12 @@ public struct PushPlatform: ValidatedName {
 
 /// One installation of an app.
 public struct PushDevice: Sendable, Hashable {
+    /// The push service that reaches the device.
     public let platform: PushPlatform
     /// What the service knows the device by. Whoever has it can reach the device.
     public let token: Secret
 
+    /// Creates a push device with these values.
     public init(_ platform: PushPlatform, token: Secret) {
         self.platform = platform
         self.token = token
@@ -33,13 +35,16 @@ public struct PushDevice: Sendable, Hashable {
 public struct PushNotification: Sendable, Equatable {
     /// The same for every attempt, so that a service can tell a repetition: a UUID.
     public let id: String
+    /// The first line.
     public let title: String
+    /// The text.
     public let body: String
     /// Notes of one thread are shown together.
     public let thread: String?
     /// For the app, such as the ids of what the note is about.
     public let data: WireDictionary
 
+    /// Creates a push notification with these values.
     public init(id: String, title: String, body: String, thread: String? = nil, data: WireDictionary = [:]) {
         self.id = id
         self.title = title
@@ -49,7 +54,9 @@ public struct PushNotification: Sendable, Equatable {
     }
 }
 
+/// The outcome of a delivery.
 public enum PushDelivery: Sendable, Equatable {
+    /// The service took the notification.
     case delivered
     /// The service does not know this device any more: forget it.
     case deviceGone
@@ -59,6 +66,7 @@ public enum PushDelivery: Sendable, Equatable {
 
 /// Where no push service is configured.
 public struct NoPushSender: PushSender {
+    /// Creates a no push sender.
     public init() {}
 
     public var platforms: [PushPlatform] { [] }

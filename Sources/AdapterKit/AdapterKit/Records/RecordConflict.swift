@@ -7,10 +7,13 @@ public struct RecordConflict: Sendable, Equatable {
         case create(WireDictionary)
         /// These fields to be changed.
         case update(WireDictionary)
+        /// The record is to be deleted.
         case delete
     }
 
+    /// The entity of the record.
     public let entity: EntityName
+    /// What the device wants.
     public let change: Change
     /// The record as it is, with every field: what the device may not see is not left out.
     public let current: Record
@@ -20,6 +23,7 @@ public struct RecordConflict: Sendable, Equatable {
     /// Whose device it is.
     public let caller: Principal
 
+    /// Creates a record conflict with these values.
     public init(
         entity: EntityName, change: Change, current: Record, changedSince: Set<FieldName>?, caller: Principal
     ) {
@@ -32,7 +36,7 @@ public struct RecordConflict: Sendable, Equatable {
 }
 
 /// What becomes of a conflict.
-public enum ConflictDecision: Sendable, Equatable {
+public enum ConflictResolution: Sendable, Equatable {
     /// The record stays as it is; the device is told of a conflict, and what it wrote is kept for operators.
     case keep
     /// These fields are changed instead, on the caller's behalf: the row rules and the entity's shapes hold.

@@ -12,18 +12,20 @@ public protocol RecordRules: Sendable {
     ///
     /// `record` is the one that is changed, as it is; nil where one is created. The caller may see and change it. The
     /// change keeps its entity, its kind and its record; fields that the rules give (``FieldSource/rules``) are not in it.
-    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordWriting) throws -> PreparedChange
+    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordRuleContext) throws -> PreparedChange
 
     /// Called when all changes of the transaction are made, for each record that was created or changed and is there.
-    func verify(_ record: Record, of entity: EntityName, in writing: RecordWriting) throws
+    func verify(_ record: Record, of entity: EntityName, in writing: RecordRuleContext) throws
 }
 
 /// A change, ready to be made.
 public struct PreparedChange: Sendable, Equatable {
     /// Made first, on the adapter's own authority and without asking the rules about them.
     public let first: [RecordChange]
+    /// The change itself.
     public let change: RecordChange
 
+    /// Creates a prepared change with these values.
     public init(_ change: RecordChange, after first: [RecordChange] = []) {
         self.first = first
         self.change = change
@@ -31,13 +33,15 @@ public struct PreparedChange: Sendable, Equatable {
 }
 
 /// The transaction that rules are asked in. Valid only within their call.
-public struct RecordWriting {
+public struct RecordRuleContext {
     /// All of the adapter's records, without row rules, as the transaction has left them so far.
     public let snapshot: any RecordSnapshot
+    /// On whose behalf the change is made.
     public let caller: Principal
     /// The instant of the whole transaction.
     public let now: WireDate
 
+    /// Creates a record rule context with these values.
     public init(snapshot: any RecordSnapshot, caller: Principal, now: WireDate) {
         self.snapshot = snapshot
         self.caller = caller

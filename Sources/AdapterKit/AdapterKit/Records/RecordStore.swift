@@ -1,3 +1,5 @@
+import Synchronization
+
 /// An adapter's records, as seen by somebody: itself, or the caller that it serves.
 ///
 /// Values are checked against the entity's declaration before anything is written. Every method throws
@@ -6,8 +8,10 @@ public protocol RecordStore: Sendable {
     /// Nil where there is none that may be seen.
     func record(_ id: RecordID, in entity: EntityName) async throws -> Record?
 
+    /// One page of the records that match the query.
     func query(_ query: Query, in entity: EntityName) async throws -> RecordPage
 
+    /// How many records match the filter; nil counts all.
     func count(_ filter: Filter?, in entity: EntityName) async throws -> Int
 
     /// All of them or none, in one transaction; returns when it is durable.
@@ -23,12 +27,12 @@ public protocol RecordStore: Sendable {
     /// no more of them stands in memory than is on its way.
     ///
     /// `body` may run twice before its first piece is taken, waits for nothing but its output, and is ended by the
-    /// pieces' `end()` and after `time`; ``MountResponseBody/next()`` throws what it throws. Throws `server.overloaded` where too
+    /// pieces' `end()` and after `time`; ``ByteStream/next()`` throws what it throws. Throws `server.overloaded` where too
     /// many such reads are waiting. A store may hold connections and old states for them: what is small is better read
     /// ``withReadSnapshot(_:)``.
-    func pieces(
-        within time: Duration, _ body: @escaping @Sendable (any RecordSnapshot, any PieceOutput) throws -> Void
-    ) async throws -> any MountResponseBody
+    func streamSnapshot(
+        within time: Duration, _ body: @escaping @Sendable (any RecordSnapshot, any ChunkOutput) throws -> Void
+    ) async throws -> any ByteStream
 }
 
 extension RecordStore {
@@ -38,11 +42,13 @@ extension RecordStore {
         throw PorticoError(.adapterUnavailable, "This store answers no queries over several entities.")
     }
 
+    /// Creates one record and returns it as stored.
     @discardableResult
     public func create(_ fields: WireDictionary, id: RecordID? = nil, in entity: EntityName) async throws -> Record {
         try await single(RecordChange(entity, .create(id, fields)))
     }
 
+    /// Changes the named fields of one record and returns it as stored.
     @discardableResult
     public func update(
         _ id: RecordID, _ fields: WireDictionary, in entity: EntityName,
@@ -51,6 +57,7 @@ extension RecordStore {
         try await single(RecordChange(entity, .update(id, fields), if: condition))
     }
 
+    /// Deletes one record and those that belong to it.
     public func delete(
         _ id: RecordID, in entity: EntityName, if condition: RecordChange.Condition = .none
     ) async throws {
@@ -62,5 +69,39 @@ extension RecordStore {
             throw PorticoError(.serverInternal, "The record is not there after it was written.")
         }
         return record
+    }
+}
+
+/// Where a read puts what it has found, while it goes on.
+public protocol ChunkOutput: Sendable {
+    /// Returns when there is room for the next piece: a read is as fast as whoever takes its pieces. Throws where nobody
+    /// does any more, or the read has taken too long; the read is to end then.
+    func send(_ piece: [UInt8]) throws
+}
+
+/// What a read has sent, all of it at hand.
+public final class BufferedChunks: ChunkOutput, ByteStream {
+    private let pieces = Mutex<[[UInt8]]>([])
+
+    /// Creates a buffered chunks.
+    public init() {}
+
+    public func send(_ piece: [UInt8]) { pieces.withLock { $0.append(piece) } }
+
+    public func next() -> [UInt8]? { pieces.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+
+    public func cancel() { pieces.withLock { $0 = [] } }
+}
+
+extension RecordStore {
+    /// At one moment, and then piece by piece: for stores that cannot go on reading while somebody takes what they found.
+    public func streamSnapshot(
+        within time: Duration, _ body: @escaping @Sendable (any RecordSnapshot, any ChunkOutput) throws -> Void
+    ) async throws -> any ByteStream {
+        try await withReadSnapshot { snapshot in
+            let gathered = BufferedChunks()
+            try body(snapshot, gathered)
+            return gathered
+        }
     }
 }

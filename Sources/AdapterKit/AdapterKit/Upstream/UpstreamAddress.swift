@@ -1,8 +1,10 @@
 /// Which server an address leads to (RFC 6454, section 4): what permissions, cookies and connections are bound to.
 public struct UpstreamOrigin: Sendable, Hashable, CustomStringConvertible {
+    /// Whether it is reached over TLS.
     public let isSecure: Bool
     /// Lower case; an IPv6 address without its brackets.
     public let host: String
+    /// The port, the scheme's default where the text names none.
     public let port: Int
 
     public var description: String {
@@ -16,8 +18,10 @@ public struct UpstreamOrigin: Sendable, Hashable, CustomStringConvertible {
 /// Taken apart once, strictly: user names, fragments that would be sent, backslashes and anything that two parsers read
 /// differently are refused at the door, so that the server which was checked is the one that is asked.
 public struct UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
+    /// The maximum length of an address, in bytes.
     public static let maximumLength = 8192
 
+    /// The server.
     public let origin: UpstreamOrigin
     /// Path and query, as they are sent; begins with a slash.
     public let target: String
@@ -39,6 +43,7 @@ public struct UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
         self.target = target
     }
 
+    /// The target without its query.
     public var path: Substring { target.prefix { $0 != "?" } }
 
     public var description: String { origin.description + target }

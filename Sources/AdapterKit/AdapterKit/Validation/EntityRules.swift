@@ -1,5 +1,6 @@
 /// What an entity's declaration demands of its records; the one place that fills in and refuses fields.
 public struct EntityRules: Sendable {
+    /// The declaration that the rules are made from.
     public let entity: Entity
     let key: Field
 
@@ -65,12 +66,279 @@ extension EntityRules {
 
     func checkKnown(_ fields: WireDictionary) throws(PorticoError) {
         for entry in fields where !entity.fields.contains(where: { $0.name.text.hasSameBytes(as: entry.key) }) {
-            let name = entry.key.carriedByEveryFormat
+            let name = entry.key.replacedForEveryFormat
             throw PorticoError(.requestInvalid, "\(entity.name) has no field `\(name)`.", target: name)
         }
     }
 
     func missing(_ field: Field) -> PorticoError {
         PorticoError(.requestInvalid, "\(field.name) is missing.", target: field.name.text)
+    }
+}
+
+/// A record's fields as they will be written: checked, complete, in declared order.
+public struct RecordDraft: Sendable, Equatable {
+    /// Nil: the server has to choose one, see ``assigning(_:by:)``.
+    public fileprivate(set) var id: RecordID?
+    /// All fields, defaults filled in, in declared order.
+    public fileprivate(set) var fields: WireDictionary
+
+    /// The draft under an id that the server chose.
+    public func assigning(_ id: RecordID, by rules: EntityRules) -> RecordDraft {
+        var draft = self
+        draft.id = id
+        draft.fields[rules.key.name.text] = rules.keyValue(of: id) ?? .null
+        return draft
+    }
+}
+
+/// Who writes, and when: what the fields are filled from that the server gives.
+public struct Authorship: Sendable, Equatable {
+    /// The name of the principal that writes.
+    public let author: String
+    /// The time of the transaction.
+    public let time: WireDate
+    /// The operation id of the change.
+    public let position: Revision
+
+    /// Creates an authorship with these values.
+    public init(author: String, time: WireDate, position: Revision) {
+        self.author = author
+        self.time = time
+        self.position = position
+    }
+}
+
+// All throw `request.invalid`, and `request.limitExceeded` for a list that is too long, naming the field at fault. A null for a field that is neither required nor nullable means
+// that the field is not given, so that a record can be sent back as it was read.
+extension EntityRules {
+    /// A new record.
+    public func create(
+        _ id: RecordID?, _ fields: WireDictionary, _ authorship: Authorship
+    ) throws(PorticoError) -> RecordDraft {
+        try checkKnown(fields)
+        let id = try chosenID(id, in: fields)
+        return try draft(id) { (field) throws(PorticoError) in
+            switch field.source {
+            case .creator: .string(authorship.author)
+            case .createdAt, .modifiedAt: .date(authorship.time)
+            case .createdPosition: .int64(authorship.position.number)
+            case .caller, .callerOnCreate, .rules: try set(field, fields)
+            }
+        }
+    }
+
+    /// The record with the named fields changed.
+    public func update(
+        _ existing: Record, _ fields: WireDictionary, _ authorship: Authorship
+    ) throws(PorticoError) -> RecordDraft {
+        try checkKnown(fields)
+        try checkKey(in: fields, against: existing.id)
+        return try draft(existing.id) { (field) throws(PorticoError) in
+            switch field.source {
+            case .creator, .createdAt, .createdPosition: existing[field.name]
+            case .modifiedAt: .date(authorship.time)
+            case .callerOnCreate: try unchanged(field, existing, fields)
+            case .caller, .rules:
+                fields[field.name.text] == nil ? existing[field.name] : try set(field, fields, over: existing)
+            }
+        }
+    }
+
+    /// The record with every field set anew; who created it and when stays.
+    public func replace(
+        _ existing: Record, _ fields: WireDictionary, _ authorship: Authorship
+    ) throws(PorticoError) -> RecordDraft {
+        try checkKnown(fields)
+        try checkKey(in: fields, against: existing.id)
+        return try draft(existing.id) { (field) throws(PorticoError) in
+            switch field.source {
+            case .creator, .createdAt, .createdPosition: existing[field.name]
+            case .modifiedAt: .date(authorship.time)
+            case .callerOnCreate: try unchanged(field, existing, fields)
+            case .caller, .rules: try set(field, fields, over: existing)
+            }
+        }
+    }
+}
+
+extension EntityRules {
+    private func draft(
+        _ id: RecordID?, _ value: (Field) throws(PorticoError) -> WireValue
+    ) throws(PorticoError) -> RecordDraft {
+        var entries: [WireDictionary.Entry] = []
+        entries.reserveCapacity(entity.fields.count)
+        for field in entity.fields {
+            let isKey = field.name == key.name
+            let content = isKey ? id.flatMap { keyValue(of: $0) } ?? .null : try value(field)
+            entries.append(WireDictionary.Entry(key: field.name.text, value: content))
+        }
+        return RecordDraft(id: id, fields: WireDictionary(uncheckedUniqueKeys: entries))
+    }
+
+    /// What the caller sends for a field, checked; nil where that is nothing.
+    private func given(
+        _ field: Field, _ fields: WireDictionary, over existing: Record? = nil
+    ) throws(PorticoError) -> WireValue? {
+        guard let sent = fields[field.name.text] else { return nil }
+        if sent.isNull {
+            if field.isNullable { return .null }
+            if !field.isRequired { return nil }
+        }
+        try field.shape.check(sent, at: field.name.text)
+        try checkCount(of: sent, field, over: existing)
+        return field.shape.canonical(sent)
+    }
+
+    /// A list that was longer already, since the limit was another then, may become shorter.
+    private func checkCount(of value: WireValue, _ field: Field, over existing: Record?) throws(PorticoError) {
+        guard let most = field.maximumCount, let count = value.arrayValue?.count, count > most,
+            count >= existing?[field.name].arrayValue?.count ?? 0
+        else { return }
+        throw PorticoError(
+            .requestLimitExceeded, "\(field.name) has at most \(most) values.", target: field.name.text)
+    }
+
+    private func set(
+        _ field: Field, _ fields: WireDictionary, over existing: Record? = nil
+    ) throws(PorticoError) -> WireValue {
+        if let value = try given(field, fields, over: existing) { return value }
+        return try initial(field)
+    }
+
+    private func initial(_ field: Field) throws(PorticoError) -> WireValue {
+        if let value = field.defaultValue { return field.shape.canonical(value) }
+        guard !field.isRequired else { throw missing(field) }
+        return .null
+    }
+
+    private func unchanged(
+        _ field: Field, _ existing: Record, _ fields: WireDictionary
+    ) throws(PorticoError) -> WireValue {
+        let before = existing[field.name]
+        guard let sent = try given(field, fields), sent != before else { return before }
+        throw PorticoError(
+            .requestInvalid, "\(field.name) cannot be changed once the record is there.", target: field.name.text)
+    }
+}
+
+/// Whether a declaration makes sense in itself: everything it names is there and has the shape its use needs.
+struct EntityDeclarationCheck {
+    private let entity: Entity
+
+    init(_ entity: Entity) {
+        self.entity = entity
+    }
+
+    /// The key's field.
+    func run() throws(PorticoError) -> Field {
+        try checkNames()
+        for field in entity.fields { try check(field) }
+        for index in entity.indexes { try check(index) }
+        for name in entity.searchFields { try checkIsText(name, as: "search") }
+        for name in entity.attachments { try checkIsTextOrList(name) }
+        for parent in entity.parents { try check(parent) }
+        for name in entity.historyFields { _ = try field(name, as: "history") }
+        try check(entity.rows.read)
+        try check(entity.rows.write)
+        return try key()
+    }
+
+    private func key() throws(PorticoError) -> Field {
+        let field = try field(entity.key.field, as: "the key")
+        switch field.shape {
+        case .string, .choice, .integer: return field
+        default: throw fault("`\(field.name)` is the key and must be a text or an integer")
+        }
+    }
+
+    /// SQL takes names that differ in case only for one.
+    private func checkNames() throws(PorticoError) {
+        let names = Set(entity.fields.map { $0.name.text.lowercased() })
+        guard names.count == entity.fields.count else { throw fault("two fields have one name, case aside") }
+    }
+
+    private func check(_ field: Field) throws(PorticoError) {
+        switch (field.source, field.shape) {
+        case (.caller, _), (.callerOnCreate, _), (.rules, _), (.creator, .string), (.createdAt, .date),
+            (.modifiedAt, .date),
+            (.createdPosition, .integer):
+            break
+        default: throw fault("the server gives `\(field.name)` a value of another shape")
+        }
+        if let most = field.maximumCount {
+            guard case .list = field.shape, most >= 0 else {
+                throw fault("`\(field.name)` has a largest count and must be a list")
+            }
+        }
+        guard let value = field.defaultValue, !value.isNull else { return }
+        do { try field.shape.check(value, at: field.name.text) } catch {
+            throw fault("default value: \(error.message)")
+        }
+    }
+
+    private func check(_ parent: ParentReference) throws(PorticoError) {
+        switch try field(parent.field, as: "a parent").shape {
+        case .string, .choice, .integer: return
+        default: throw fault("`\(parent.field)` holds a parent's id and must be a text or an integer")
+        }
+    }
+
+    private func check(_ index: Index) throws(PorticoError) {
+        if index.fields.isEmpty { throw fault("an index has no fields") }
+        for name in index.fields {
+            guard try field(name, as: "an index").shape.isScalar else {
+                throw fault("`\(name)` is indexed and must be a single value")
+            }
+        }
+    }
+
+    private func check(_ rule: RowRule) throws(PorticoError) {
+        switch rule {
+        case .everyone, .nobody, .hasRole, .signedIn: return
+        case .owner(let name), .attributeEquals(let name, _): try checkIsText(name, as: "a row rule")
+        case .sharedWith(let name):
+            guard case .list(.string) = try field(name, as: "a row rule").shape else {
+                throw fault("`\(name)` is shared with and must be a list of texts")
+            }
+        case .memberOf(_, let name, _), .fieldIsOneOf(let name, _): _ = try field(name, as: "a row rule")
+        case .not(let rule): try check(rule)
+        case .any(let rules), .all(let rules):
+            for rule in rules { try check(rule) }
+        }
+    }
+
+    private func checkIsTextOrList(_ name: FieldName) throws(PorticoError) {
+        switch try field(name, as: "attachments").shape {
+        case .string, .list(of: .string): return
+        default: throw fault("`\(name)` names attachments and must be a text or a list of texts")
+        }
+    }
+
+    private func checkIsText(_ name: FieldName, as use: String) throws(PorticoError) {
+        switch try field(name, as: use).shape {
+        case .string, .choice: return
+        default: throw fault("`\(name)` is used by \(use) and must be a text")
+        }
+    }
+
+    private func field(_ name: FieldName, as use: String) throws(PorticoError) -> Field {
+        guard let field = entity.field(name) else { throw fault("\(use) names `\(name)`, which is no field") }
+        return field
+    }
+
+    private func fault(_ reason: String) -> PorticoError {
+        PorticoError(
+            .serverInternal, "The declaration of \(entity.name) is wrong: \(reason).", target: entity.name.text)
+    }
+}
+
+extension Shape {
+    /// One value that can be compared and ordered.
+    public var isScalar: Bool {
+        switch self {
+        case .bool, .integer, .double, .decimal, .string, .choice, .date, .data: true
+        case .any, .list, .object: false
+        }
     }
 }

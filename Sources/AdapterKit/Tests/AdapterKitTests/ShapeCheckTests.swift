@@ -86,8 +86,8 @@ import Testing
 
     @Test func `depth is limited so that a page around it can still be written`() throws {
         func nested(_ depth: Int) -> WireValue { (1..<depth).reduce([]) { value, _ in [value] } }
-        try Shape.any.check(nested(CarriedValue.maximumDepth))
-        #expect(throws: PorticoError.self) { try Shape.any.check(nested(CarriedValue.maximumDepth + 1)) }
+        try Shape.any.check(nested(RepresentableValue.maximumDepth))
+        #expect(throws: PorticoError.self) { try Shape.any.check(nested(RepresentableValue.maximumDepth + 1)) }
     }
 
     @Test func `every scalar is judged alike, wherever it stands`() {
@@ -98,9 +98,10 @@ import Testing
             let isCarried = [9, 10, 13].contains(value) || (value >= 0x20 && value != 0xFFFE && value != 0xFFFF)
             for before in 0..<17 {
                 let text = String(repeating: "a", count: before) + String(scalar) + "é"
-                #expect(text.isCarriedByEveryFormat == isCarried, "U+\(String(value, radix: 16)) behind \(before)")
+                #expect(
+                    text.isRepresentableInEveryFormat == isCarried, "U+\(String(value, radix: 16)) behind \(before)")
                 let mended = String(repeating: "a", count: before) + "\u{FFFD}é"
-                #expect(text.carriedByEveryFormat == (isCarried ? text : mended))
+                #expect(text.replacedForEveryFormat == (isCarried ? text : mended))
             }
         }
     }

@@ -20,7 +20,7 @@ public struct AdapterConformance {
         public let preparation: [Example]
 
         public init(
-            _ operation: OperationName, _ input: WireDictionary = [:], as caller: Principal = .someone,
+            _ operation: OperationName, _ input: WireDictionary = [:], as caller: Principal = .testUser,
             after preparation: [Example] = []
         ) {
             self.operation = operation
@@ -55,11 +55,31 @@ public struct AdapterConformance {
             problems += try await CallProblems(self, declaration, host).all()
             problems += try await ConflictProblems(declaration: declaration, host: host).all()
             problems += try await RuleProblems(declaration: declaration, host: host).all()
-            problems += await ListingProblems.all(of: host)
+            problems += await FrontPageProblems.all(of: host)
             await host.adapter.stop()
             return problems
         } catch {
             return ["it does not start: \(error)"]
         }
+    }
+}
+
+/// What people find on the front page leads somewhere and is told in words.
+enum FrontPageProblems {
+    static func all(of host: TestHost) async -> [String] {
+        do {
+            return try await host.adapter.frontPageEntries().flatMap(problems)
+        } catch {
+            return ["its listings fail: \(error)"]
+        }
+    }
+
+    private static func problems(_ listing: FrontPageEntry) -> [String] {
+        var problems: [String] = []
+        if !listing.path.hasPrefix("/") { problems.append("the listing's path \(listing.path) does not begin with /") }
+        if listing.title.isEmpty || listing.summary.isEmpty {
+            problems.append("the listing of \(listing.path) lacks a title or a summary")
+        }
+        return problems
     }
 }

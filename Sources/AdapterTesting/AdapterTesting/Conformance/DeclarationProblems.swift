@@ -41,7 +41,7 @@ struct DeclarationProblems {
     }
 
     private func defaultProblem(_ option: ConfigurationOption) -> [String] {
-        switch option.takes {
+        switch option.valueKind {
         case .value(let shape): return DefaultProblem.of(option.defaultValue, shape, "the option \(option.path)")
         case .textLists:
             return DefaultProblem.of(option.defaultValue, .list(of: .list(of: .string)), "the option \(option.path)")
@@ -95,5 +95,153 @@ struct TypeNames {
             for member in object.members { meet(member.shape) }
         default: return
         }
+    }
+}
+
+/// What is wrong with an entity beyond itself; what it contradicts in itself is told by the store's own rules.
+struct EntityProblems {
+    private let entity: Entity
+    private let declaration: AdapterDeclaration
+
+    init(_ entity: Entity, in declaration: AdapterDeclaration) {
+        self.entity = entity
+        self.declaration = declaration
+    }
+
+    var all: [String] {
+        (entity.summary.isEmpty ? ["the entity \(entity.name) lacks a summary"] : []) + contradictions
+            + members(entity.rows.read) + members(entity.rows.write)
+    }
+
+    private var contradictions: [String] {
+        do {
+            _ = try EntityRules(entity)
+            return []
+        } catch {
+            return [error.message]
+        }
+    }
+
+    private func members(_ rule: RowRule) -> [String] {
+        switch rule {
+        case .memberOf(let other, _, let members): self.members(members, of: other)
+        case .not(let rule): self.members(rule)
+        case .any(let rules), .all(let rules): rules.flatMap { self.members($0) }
+        default: []
+        }
+    }
+
+    private func members(_ field: FieldName, of other: EntityName) -> [String] {
+        guard let other = declaration.entity(other) else {
+            return ["a row rule of \(entity.name) names \(other), which is not declared"]
+        }
+        if case .list(.string)? = other.field(field)?.shape { return [] }
+        return ["a row rule of \(entity.name) takes \(other.name).\(field) for a list of names"]
+    }
+}
+
+struct OperationProblems {
+    private let operation: Operation
+
+    init(_ operation: Operation) {
+        self.operation = operation
+    }
+
+    var all: [String] {
+        (whole + defaults + operation.bindings.flatMap(problems)).map { "operation \(operation.name): \($0)" }
+    }
+
+    private var whole: [String] {
+        let keepsWrites = operation.caching == .untilRecordsChange && operation.effect == .writes
+        let isBothWays = operation.audience == .operators && !operation.bindings.isEmpty
+        return (operation.summary.isEmpty ? ["it lacks a summary"] : [])
+            + (keepsWrites ? ["it writes, so its answers cannot be kept"] : [])
+            + (isBothWays ? ["it is for operators, so it has no path on the public port"] : [])
+    }
+
+    private var defaults: [String] {
+        operation.input.members.flatMap { DefaultProblem.of($0.defaultValue, $0.shape, "\($0.name)") }
+    }
+
+    private func problems(_ binding: HTTPBinding) -> [String] {
+        let parameters = binding.path.parameters
+        let elsewhere = parameters + binding.queryMembers
+        let unknown = elsewhere.filter { operation.input.member($0.text) == nil }
+        return
+            (unknown.map { "\($0) is not in its input" } + members(binding, elsewhere: Set(elsewhere))
+            + (Set(parameters).isDisjoint(with: binding.queryMembers) ? [] : ["a member comes from path and query"])
+            + presentation(binding)).map { "\(binding.method.rawValue) \(binding.path): \($0)" }
+    }
+
+    /// A path holds one value, and a request without a body has no others.
+    private func members(_ binding: HTTPBinding, elsewhere: Set<FieldName>) -> [String] {
+        let hasBody = ![.get, .delete].contains(binding.method)
+        let lost = operation.input.members.filter { !hasBody && $0.isRequired && !elsewhere.contains($0.name) }
+        let optional = binding.path.parameters.filter { operation.input.member($0.text)?.isRequired == false }
+        return lost.map { "\($0.name) is required and cannot be said" }
+            + optional.map { "\($0) is in the path, so it is required" }
+            + (operation.effect == .writes && binding.method == .get ? ["it writes, so GET is not for it"] : [])
+    }
+
+    private func presentation(_ binding: HTTPBinding) -> [String] {
+        guard binding.presentation.xml != nil else { return [] }
+        if case .object = operation.output { return [] }
+        return ["an XML document needs an object to be made from"]
+    }
+}
+
+/// Sample records fit their entities, and no two have one key.
+struct SampleProblems {
+    private let samples: [SampleRecords]
+    private let declaration: AdapterDeclaration
+
+    init(_ samples: [SampleRecords], for declaration: AdapterDeclaration) {
+        self.samples = samples
+        self.declaration = declaration
+    }
+
+    var all: [String] {
+        samples.flatMap { sample in
+            guard let entity = declaration.entity(sample.entity) else {
+                return ["there are samples of \(sample.entity), which is not declared"]
+            }
+            return shapes(sample.records, entity) + keys(sample.records, entity)
+        }
+    }
+
+    private func shapes(_ records: [WireDictionary], _ entity: Entity) -> [String] {
+        records.enumerated().compactMap { position, record -> String? in
+            do {
+                try Shape.object(entity.sampleShape).check(.dictionary(record), at: "\(entity.name)[\(position)]")
+                return nil
+            } catch {
+                return "a sample does not fit: \(error)"
+            }
+        }
+    }
+
+    private func keys(_ records: [WireDictionary], _ entity: Entity) -> [String] {
+        var seen: Set<RecordID> = []
+        return records.compactMap { record -> String? in
+            guard let id = record[entity.key.field.text].flatMap(RecordID.init(key:)) else {
+                return entity.key.chooser == .caller ? "a sample of \(entity.name) has no key" : nil
+            }
+            return seen.insert(id).inserted ? nil : "two samples of \(entity.name) have the key \(id)"
+        }
+    }
+}
+
+extension Entity {
+    /// A record as a caller sends it: what the server gives need not be there.
+    fileprivate var sampleShape: ObjectShape {
+        ObjectShape(
+            name.text,
+            members: fields.map { field in
+                let isGiven =
+                    [.creator, .createdAt, .createdPosition, .modifiedAt].contains(field.source)
+                    || (field.name == key.field && key.chooser != .caller)
+                return Member(
+                    field.name, field.shape, isRequired: field.isRequired && !isGiven, isNullable: field.isNullable)
+            })
     }
 }

@@ -13,7 +13,7 @@ struct RuleProblems {
         guard let rules = declaration.rules else { return unruled }
         var problems: [String] = []
         for entity in declaration.entities {
-            let page = try await host.records.everything.query(Query(limit: Self.tried), in: entity.name)
+            let page = try await host.records.unrestricted.query(Query(limit: Self.tried), in: entity.name)
             for record in page.records {
                 problems += host.records.problem(of: record, entity, under: rules)
                 let changes: [RecordChange.Action] = [
@@ -24,7 +24,7 @@ struct RuleProblems {
                     problems += host.records.problems(of: change.withoutRuled(entity), record, under: rules)
                 }
             }
-            for fields in OddInputs(entity.recordShape).all {
+            for fields in EdgeCaseInputs(entity.recordShape).all {
                 let change = RecordChange(entity.name, .create(nil, fields)).withoutRuled(entity)
                 problems += host.records.problems(of: change, nil, under: rules)
             }
@@ -83,5 +83,59 @@ extension RecordChange {
             }
         return isSameKind && entity == other.entity && condition == other.condition
             && (other.recordID == nil || recordID == other.recordID)
+    }
+}
+
+/// Conflicts that an adapter settles by itself: the same answer to the same conflict, nothing changed by asking, and
+/// only changes that the entity allows.
+struct ConflictProblems {
+    let declaration: AdapterDeclaration
+    let host: TestHost
+
+    /// Sample records of one entity that conflicts are made of.
+    private static let tried = 3
+
+    func all() async throws -> [String] {
+        var problems: [String] = []
+        for entity in declaration.entities where entity.conflictPolicy == .adapterDecides {
+            let page = try await host.records.unrestricted.query(Query(limit: Self.tried), in: entity.name)
+            for record in page.records {
+                for change in [.create(record.fields), .update(record.fields), .delete] as [RecordConflict.Change] {
+                    problems += await self.problems(of: change, record, entity)
+                }
+            }
+        }
+        return problems
+    }
+
+    private func problems(
+        of change: RecordConflict.Change, _ record: Record, _ entity: Entity
+    ) async -> [String] {
+        let conflict = RecordConflict(
+            entity: entity.name, change: change, current: record, changedSince: nil, caller: .testUser)
+        let before = host.records.position
+        do {
+            let decision = try await host.adapter.resolve(conflict)
+            let again = try await host.adapter.resolve(conflict)
+            return (decision == again ? [] : ["it settles a conflict of \(entity.name) differently the second time"])
+                + (before == host.records.position ? [] : ["settling a conflict of \(entity.name) changes records"])
+                + misfits(decision, entity)
+        } catch {
+            return error is PorticoError ? [] : ["settling throws what is not in the registry: \(error)"]
+        }
+    }
+
+    private func misfits(_ decision: ConflictResolution, _ entity: Entity) -> [String] {
+        guard case .change(let fields) = decision else { return [] }
+        let members = entity.fields.filter { $0.name != entity.key.field }.map {
+            Member($0.name, $0.shape, isNullable: $0.isNullable)
+        }
+        do {
+            try Shape.object(ObjectShape(entity.name.text, members: members)).check(
+                .dictionary(fields), at: entity.name.text)
+            return []
+        } catch {
+            return ["it settles a conflict by what does not fit: \(error)"]
+        }
     }
 }

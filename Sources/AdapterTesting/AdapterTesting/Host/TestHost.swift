@@ -1,4 +1,5 @@
 import AdapterKit
+import Synchronization
 
 /// An adapter that runs as in the host, on records in memory and without a gateway: what a call goes through on both
 /// sides of the adapter is done here too (access, defaults, the input's shape, the output's shape).
@@ -46,15 +47,15 @@ public struct TestHost: Sendable {
         self.clock = clock
         try await adapter.start(
             AdapterContext(
-                records: records.everything, accounts: accounts, log: log, clock: clock, portal: portal))
+                records: records.unrestricted, accounts: accounts, log: log, clock: clock, callerUpstream: portal))
     }
 
     /// Calls an operation with an input that a wire format could have been read into.
     ///
-    /// Throws what a caller would be told, and ``OutputMisfit`` where the answer is not of the declared shape.
+    /// Throws what a caller would be told, and ``OutputMismatch`` where the answer is not of the declared shape.
     @discardableResult
     public func call(
-        _ name: OperationName, _ input: WireDictionary = [:], as caller: Principal = .someone
+        _ name: OperationName, _ input: WireDictionary = [:], as caller: Principal = .testUser
     ) async throws -> OperationResult {
         guard let operation = declaration.operation(name) else {
             throw PorticoError(.routeNotFound, "There is no such operation.", target: name.text)
@@ -63,13 +64,13 @@ public struct TestHost: Sendable {
         let input = operation.input.filled(input)
         try Shape.object(operation.input).check(.dictionary(input))
         let answer = try await adapter.handle(call(operation, input, caller))
-        try OutputMisfit.check(answer, of: operation)
+        try OutputMismatch.check(answer, of: operation)
         return answer
     }
 
     /// The value that an operation answers; null where it answers nothing.
     public func value(
-        _ name: OperationName, _ input: WireDictionary = [:], as caller: Principal = .someone
+        _ name: OperationName, _ input: WireDictionary = [:], as caller: Principal = .testUser
     ) async throws -> WireValue {
         guard case .value(let value) = try await call(name, input, as: caller).content else { return .null }
         return value
@@ -77,8 +78,8 @@ public struct TestHost: Sendable {
 
     private func admit(_ caller: Principal, to operation: Operation) throws {
         guard operation.audience == .callers else { return }
-        if operation.admission == .byAccess { try access.admit(caller, effect: operation.effect) }
-        try operation.access?.admit(caller, effect: operation.effect)
+        if operation.authorization == .byAccess { try access.authorize(caller, effect: operation.effect) }
+        try operation.access?.authorize(caller, effect: operation.effect)
     }
 
     private func call(_ operation: Operation, _ input: WireDictionary, _ caller: Principal) -> Call {
@@ -91,7 +92,7 @@ public struct TestHost: Sendable {
 
 extension Principal {
     /// A user without roles.
-    public static let someone = Principal(kind: .user, id: "someone", name: "someone")
+    public static let testUser = Principal(kind: .user, id: "someone", name: "someone")
 
     public static func user(_ name: String, roles: Set<RoleName> = []) -> Principal {
         Principal(kind: .user, id: name, name: name, roles: roles)
@@ -106,5 +107,100 @@ extension ObjectShape {
             if let value = member.defaultValue { filled[member.name.text] = value }
         }
         return filled
+    }
+}
+
+/// An answer that is not what its operation declares: always the adapter's fault.
+public struct OutputMismatch: Error, Equatable, CustomStringConvertible {
+    public let operation: OperationName
+    public let reason: String
+
+    public var description: String { "\(operation) answers what it does not declare: \(reason)" }
+
+    static func check(_ answer: OperationResult, of operation: Operation) throws {
+        switch answer.content {
+        case .nothing: return
+        case .value(let value):
+            guard operation.documentType == nil else {
+                throw OutputMismatch(operation: operation.name, reason: "a value instead of a document")
+            }
+            do {
+                try operation.output.check(value)
+            } catch {
+                throw OutputMismatch(operation: operation.name, reason: error.message)
+            }
+        case .document(_, let mediaType):
+            guard mediaType == operation.documentType else {
+                throw OutputMismatch(operation: operation.name, reason: "a document of type \(mediaType)")
+            }
+        }
+    }
+}
+
+/// Accounts of these names, each its own id and display name.
+public struct MemoryAccounts: AccountLookup {
+    private let names: [String]
+
+    public init(_ names: [String]) {
+        self.names = names.sorted { $0.lowercased() < $1.lowercased() }
+    }
+
+    public func account(named name: String) async throws -> AccountSummary? {
+        names.first { $0.lowercased() == name.lowercased() }.map(Self.summary)
+    }
+
+    public func accounts(after name: String?, limit: Int) async throws -> [AccountSummary] {
+        let later = names.filter { one in name.map { one.lowercased() > $0.lowercased() } ?? true }
+        return later.prefix(limit).map(Self.summary)
+    }
+
+    private static func summary(_ name: String) -> AccountSummary {
+        AccountSummary(id: name, name: name, displayName: name)
+    }
+}
+
+/// A portal's systems in a test: what they answer is a function of who calls and what is asked, and every request is
+/// remembered. Throw `PorticoError(.loginRequired, …)` for somebody who is not signed in there.
+public final class ScriptedPortal: CallerUpstream {
+    public struct Asked: Sendable {
+        public let caller: Principal
+        public let request: UpstreamRequest
+    }
+
+    public let name: UpstreamName
+    private let answer: @Sendable (Principal, UpstreamRequest) throws -> UpstreamResponse
+    private let log = Mutex<[Asked]>([])
+
+    public init(
+        name: UpstreamName = "portal",
+        answer: @escaping @Sendable (Principal, UpstreamRequest) throws -> UpstreamResponse
+    ) {
+        (self.name, self.answer) = (name, answer)
+    }
+
+    /// In the order in which they came.
+    public var asked: [Asked] { log.withLock { $0 } }
+
+    public func send(_ request: UpstreamRequest, for call: Call) async throws -> UpstreamResponse {
+        log.withLock { $0.append(Asked(caller: call.caller, request: request)) }
+        return try answer(call.caller, request)
+    }
+}
+
+/// A clock that stands still until it is told otherwise.
+public final class SettableClock: WallClock {
+    private let instant: Mutex<WireDate>
+
+    /// At 2026-01-01T00:00:00Z unless told otherwise.
+    public init(_ instant: WireDate = WireDate(secondsSince1970: 1_767_225_600)) {
+        self.instant = Mutex(instant)
+    }
+
+    public func now() -> WireDate {
+        instant.withLock { $0 }
+    }
+
+    public func advance(seconds: Double) {
+        instant.withLock { $0 = WireDate(secondsSinceReferenceDate: $0.secondsSinceReferenceDate + seconds) }
     }
 }

@@ -28,7 +28,7 @@ public final class MemoryRecords: Sendable {
     }
 
     /// All records, as the adapter itself has them: no row rules.
-    public var everything: any RecordStore { View(records: self, viewer: .adapter) }
+    public var unrestricted: any RecordStore { View(records: self, viewer: .adapter) }
 
     /// The records as far as `principal` may see and change them.
     public func seen(by principal: Principal) -> any RecordStore {
@@ -39,8 +39,8 @@ public final class MemoryRecords: Sendable {
     public var position: Revision { tables.withLock { $0.position } }
 
     /// Asks in a transaction that changes nothing.
-    func asking<Result>(_ body: (RecordWriting) -> Result) -> Result {
-        body(tables.withLock { $0 }.writing(.someone, clock.now()))
+    func asking<Result>(_ body: (RecordRuleContext) -> Result) -> Result {
+        body(tables.withLock { $0 }.writing(.testUser, clock.now()))
     }
 
     /// Loads what a host loads into an empty store, in one transaction.
@@ -48,7 +48,7 @@ public final class MemoryRecords: Sendable {
         let changes = samples.flatMap { sample in
             sample.records.map { RecordChange(sample.entity, .create(nil, $0)) }
         }
-        _ = try await everything.apply(changes)
+        _ = try await unrestricted.apply(changes)
     }
 }
 
@@ -105,5 +105,28 @@ enum Viewer: Sendable {
         case .adapter: nil
         case .principal(let principal): rule.filter(for: principal)
         }
+    }
+}
+
+/// The records at one moment, as the adapter itself has them.
+struct MemorySnapshot: RecordSnapshot {
+    let tables: MemoryTables
+
+    var position: Revision { tables.position }
+
+    func record(_ id: RecordID, in entity: EntityName) throws -> Record? {
+        try tables.record(id, in: entity, seenBy: .adapter)
+    }
+
+    func query(_ query: Query, in entity: EntityName) throws -> RecordPage {
+        try tables.page(query, in: entity, seenBy: .adapter)
+    }
+
+    func count(_ filter: Filter?, in entity: EntityName) throws -> Int {
+        try tables.matching(filter, in: entity, seenBy: .adapter).count
+    }
+
+    func rows(_ relation: Relation, _ receive: (any RowValues) throws -> Void) throws {
+        throw PorticoError(.adapterUnavailable, "These records answer no queries over several entities.")
     }
 }

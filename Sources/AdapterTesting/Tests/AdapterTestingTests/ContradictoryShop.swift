@@ -58,7 +58,7 @@ enum ContradictoryShop: AdapterModule {
                     of: .object(
                         ObjectShape("Price", members: [Member("p", .object(ObjectShape("Price", members: [])))])))
                 : Shop.price.output,
-            answers: now == .keepsWrites ? .untilRecordsChange : .once,
+            caching: now == .keepsWrites ? .untilRecordsChange : .noStore,
             audience: now == .operatorsByPath ? .operators : .callers, bindings: [HTTPBinding(.get, path)])
     }
 

@@ -32,12 +32,12 @@ private struct FaultyAdapter: Adapter {
         return try await shop.handle(call)
     }
 
-    func settle(_ conflict: RecordConflict) async throws -> ConflictDecision {
+    func resolve(_ conflict: RecordConflict) async throws -> ConflictResolution {
         switch Fault.current {
         case .settlesVaryingly: .change(["price": .int64(Int64.random(in: 0...1_000))])
         case .settlesStrangely: .change(["colour": "green"])
         case .settlesOddly: throw Odd()
-        default: try await shop.settle(conflict)
+        default: try await shop.resolve(conflict)
         }
     }
 
@@ -49,7 +49,8 @@ private struct FaultyAdapter: Adapter {
         }
     }
 
-    func listings() -> [Listing] {
-        Fault.current == .listsNowhere ? [Listing(title: "Tea", path: "tea", summary: "Tea.")] : shop.listings()
+    func frontPageEntries() -> [FrontPageEntry] {
+        Fault.current == .listsNowhere
+            ? [FrontPageEntry(title: "Tea", path: "tea", summary: "Tea.")] : shop.frontPageEntries()
     }
 }

@@ -43,7 +43,7 @@ private struct LibraryAdapter: Adapter {
 private struct LibraryRules: RecordRules {
     private struct Odd: Error {}
 
-    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordWriting) throws -> PreparedChange {
+    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordRuleContext) throws -> PreparedChange {
         switch Library.Fault.current {
         case .vary:
             let any = RecordID(unchecked: String(Int64.random(in: 0 ... .max)))
@@ -55,7 +55,7 @@ private struct LibraryRules: RecordRules {
     }
 
     private func right(
-        _ change: RecordChange, of record: Record?, in writing: RecordWriting
+        _ change: RecordChange, of record: Record?, in writing: RecordRuleContext
     ) throws -> PreparedChange {
         switch (change.entity.text, change.action) {
         case ("shelves", .delete(let id)):
@@ -71,7 +71,7 @@ private struct LibraryRules: RecordRules {
         }
     }
 
-    func verify(_ record: Record, of entity: EntityName, in writing: RecordWriting) throws {
+    func verify(_ record: Record, of entity: EntityName, in writing: RecordRuleContext) throws {
         guard Library.Fault.current != .refuseSamples else { throw PorticoError(.requestInvalid, "No.") }
         guard let rowStore = record["shelf"].stringValue else { return }
         guard let id = RecordID(rowStore), try writing.snapshot.record(id, in: "shelves") != nil else {

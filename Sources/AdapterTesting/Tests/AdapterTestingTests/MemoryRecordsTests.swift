@@ -50,7 +50,7 @@ import Testing
     @Test func `a change keeps the creation and renews the time of change`() async throws {
         let made = try await mine.create(["title": "Tea"], in: goods)
         clock.advance(seconds: 60)
-        let changed = try await memory.everything.update(made.id, ["price": 11], in: goods)
+        let changed = try await memory.unrestricted.update(made.id, ["price": 11], in: goods)
         #expect(changed["added"] == made["added"])
         #expect(changed["changed"] == .date(clock.now()))
         #expect(changed["author"] == "ann")
@@ -146,6 +146,33 @@ import Testing
         #expect(try await titles(.search(words: ["ee"])) == [])
         let search = Query(.search(words: ["a"]))
         #expect(await refusal { _ = try await mine.query(search, in: shelves) } == .searchUnavailable)
+    }
+
+    @Test func `filters mean what they mean in the host's store`() async throws {
+        let entity = Entity(
+            "books", summary: "Books.", key: EntityKey("id"),
+            fields: [Field("id", .string), Field("title", .string), Field("price", .decimal(scale: nil))],
+            searchFields: ["title"])
+        let books = try MemoryRecords(
+            AdapterDeclaration(
+                name: "library", title: "Library", summary: "Books.", version: "1", entities: [entity])
+        ).unrestricted
+        let prices = ["0.1000000000000000000000001", "0.1", "0.10000000000000000000000009"]
+        for (number, price) in prices.enumerated() {
+            let price = try #require(WireDecimal(price))
+            try await books.create(
+                ["title": .string("Neil O\(number)"), "price": .decimal(price)], id: RecordID("\(number)"), in: "books")
+        }
+        try await books.create(["title": "O'Neil"], id: "o", in: "books")
+        func ids(_ filter: Filter?, order: [SortKey] = []) async throws -> [String] {
+            try await books.query(Query(filter, order: order), in: "books").records.map(\.id.text)
+        }
+        // A word with punctuation is two tokens that follow each other, not two words in any order.
+        #expect(try await ids(.search(words: ["o'neil"])) == ["o"])
+        // Decimals are compared with all of their digits.
+        #expect(try await ids(.compare("price", .equal, .decimal(#require(WireDecimal("0.1"))))) == ["1"])
+        #expect(try await ids(.not(.isNull("price")), order: [SortKey("price")]) == ["1", "2", "0"])
+        await #expect(throws: PorticoError.self) { try await ids(.compare("price", .equal, "0.1")) }
     }
 
     @Test(arguments: [true, false])

@@ -22,7 +22,7 @@ private struct Balances: Adapter {
 
     private let portal = Started()
 
-    func start(_ context: AdapterContext) async throws { await portal.set(context.portal) }
+    func start(_ context: AdapterContext) async throws { await portal.set(context.callerUpstream) }
 
     func handle(_ call: Call) async throws -> OperationResult {
         guard let portal = await portal.value, let page = UpstreamAddress("https://erp.example.com/balance") else {

@@ -50,7 +50,7 @@ struct ShopAdapter: Adapter {
     }
 
     /// Whoever changes the title may; everything else waits for people.
-    func settle(_ conflict: RecordConflict) async throws -> ConflictDecision {
+    func resolve(_ conflict: RecordConflict) async throws -> ConflictResolution {
         guard case .update(let fields) = conflict.change, let title = fields["title"] else { return .keep }
         return .change(["title": title])
     }
@@ -59,7 +59,7 @@ struct ShopAdapter: Adapter {
         [SampleRecords("goods", [["id": "tea", "title": "Tea", "tags": ["someone"]]])]
     }
 
-    func listings() -> [Listing] {
-        [Listing(title: "Tea", path: "/prices/tea", summary: "What tea costs.")]
+    func frontPageEntries() -> [FrontPageEntry] {
+        [FrontPageEntry(title: "Tea", path: "/prices/tea", summary: "What tea costs.")]
     }
 }

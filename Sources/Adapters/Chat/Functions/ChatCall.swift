@@ -10,8 +10,8 @@ struct ChatCall: Sendable {
     /// The records as far as the caller may see and change them.
     let records: any RecordStore
     /// All of the chat's records: for what the chat does on its own authority, after it has checked.
-    let everything: any RecordStore
-    let accounts: any AccountList
+    let unrestricted: any RecordStore
+    let accounts: any AccountLookup
     let live: any LiveSignals
     let settings: ChatSettings
 
@@ -20,7 +20,7 @@ struct ChatCall: Sendable {
         caller = call.caller.name
         isModerator = !settings.moderators.isDisjoint(with: call.caller.roles)
         records = call.records
-        everything = context.records
+        unrestricted = context.records
         accounts = context.accounts
         live = context.live
         self.settings = settings
@@ -51,7 +51,7 @@ struct ChatCall: Sendable {
     /// The room, for a moderator whether or not it is a member.
     func moderatedRoom() async throws -> Record {
         guard isModerator else { return try await room() }
-        guard let room = try await everything.record(try id(Inputs.room), in: Rooms.entity.name) else {
+        guard let room = try await unrestricted.record(try id(Inputs.room), in: Rooms.entity.name) else {
             throw Self.noRoom
         }
         return room
@@ -74,10 +74,10 @@ struct ChatCall: Sendable {
     /// `change` gives nil where nothing has to be done.
     func changeRoom(_ id: RecordID, _ change: (Record) throws -> WireDictionary?) async throws -> Record {
         for _ in 0..<Limits.maximumAttempts {
-            guard let room = try await everything.record(id, in: Rooms.entity.name) else { throw Self.noRoom }
+            guard let room = try await unrestricted.record(id, in: Rooms.entity.name) else { throw Self.noRoom }
             guard let fields = try change(room) else { return room }
             do {
-                return try await everything.update(id, fields, in: Rooms.entity.name, if: .revision(room.revision))
+                return try await unrestricted.update(id, fields, in: Rooms.entity.name, if: .revision(room.revision))
             } catch let error as PorticoError where error.code == .preconditionFailed {
                 continue
             }

@@ -16,7 +16,7 @@ extension ChatFunction {
     ) { call in
         let room = try await call.room()
         let name = try await call.accountName(call.text(Inputs.member) ?? "", target: Inputs.member)
-        let rooms = try await call.everything.count(RoomLimits.rooms(of: name), in: Rooms.entity.name)
+        let rooms = try await call.unrestricted.count(RoomLimits.rooms(of: name), in: Rooms.entity.name)
         let changed = try await call.changeRoom(room.id) { room in
             let members = room.names(Rooms.members)
             guard members.contains(call.caller) else { throw ChatCall.noRoom }

@@ -47,12 +47,12 @@ extension ChatFunction {
         input: [Inputs.messageMember], output: [Inputs.done], at: [.chat(.delete, "/chat/v1/messages/{message}")]
     ) { call in
         let id = try call.id(Inputs.message)
-        let seen = call.isModerator ? call.everything : call.records
+        let seen = call.isModerator ? call.unrestricted : call.records
         guard let message = try await seen.record(id, in: Messages.entity.name) else { throw ChatCall.noMessage }
         guard try await mayDelete(message, call) else {
             throw PorticoError(.accessDenied, "Only its author and the room's owner may remove a message.")
         }
-        try await call.everything.delete(id, in: Messages.entity.name)
+        try await call.unrestricted.delete(id, in: Messages.entity.name)
         return ["done": true]
     }
 

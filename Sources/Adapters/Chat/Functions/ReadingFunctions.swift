@@ -50,7 +50,7 @@ struct ReadMark {
     func move(to sequence: Int64) async throws -> Int64 {
         for _ in 0..<Limits.maximumAttempts {
             let mark = try await current()
-            if let mark, let before = mark[ReadMarks.sequence].int64Value, before >= sequence { return before }
+            if let mark, let before = mark[ReadPositions.sequence].int64Value, before >= sequence { return before }
             do {
                 try await write(sequence, over: mark)
                 return sequence
@@ -62,7 +62,7 @@ struct ReadMark {
     }
 
     func unread() async throws -> WireValue {
-        let mark = try await current()?[ReadMarks.sequence].int64Value ?? 0
+        let mark = try await current()?[ReadPositions.sequence].int64Value ?? 0
         let filter = Filter.all([
             .compare(Messages.room, .equal, .string(room.text)), .compare(Messages.sequence, .greater, .int64(mark)),
             .compare(Messages.user, .notEqual, .string(call.caller)),
@@ -72,18 +72,18 @@ struct ReadMark {
     }
 
     private func current() async throws -> Record? {
-        let query = Query(ReadMarks.filter(room: room, user: call.caller), limit: 1)
-        return try await call.everything.query(query, in: ReadMarks.entity.name).records.first
+        let query = Query(ReadPositions.filter(room: room, user: call.caller), limit: 1)
+        return try await call.unrestricted.query(query, in: ReadPositions.entity.name).records.first
     }
 
     private func write(_ sequence: Int64, over mark: Record?) async throws {
         guard let mark else {
-            try await call.everything.create(
+            try await call.unrestricted.create(
                 ["room": .string(room.text), "user": .string(call.caller), "seq": .int64(sequence)],
-                in: ReadMarks.entity.name)
+                in: ReadPositions.entity.name)
             return
         }
-        try await call.everything.update(
-            mark.id, ["seq": .int64(sequence)], in: ReadMarks.entity.name, if: .revision(mark.revision))
+        try await call.unrestricted.update(
+            mark.id, ["seq": .int64(sequence)], in: ReadPositions.entity.name, if: .revision(mark.revision))
     }
 }

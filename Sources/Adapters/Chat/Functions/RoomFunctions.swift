@@ -26,7 +26,7 @@ extension ChatFunction {
             .both(.compare(Rooms.isPublic, .equal, true), later(than: call)),
             order: [SortKey(Rooms.name), SortKey(Rooms.id)],
             limit: call.limit(Limits.usualPage))
-        let page = try await call.everything.query(query, in: Rooms.entity.name)
+        let page = try await call.unrestricted.query(query, in: Rooms.entity.name)
         let open = page.records.filter { !$0.names(Rooms.banned).contains(call.caller) }
         return ["rooms": .array(open.map(Rooms.told))]
     }

@@ -5,14 +5,14 @@ import AdapterKit
 struct ChatRules: RecordRules {
     let maximumRooms: Int
 
-    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordWriting) throws -> PreparedChange {
+    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordRuleContext) throws -> PreparedChange {
         if change.entity == Rooms.entity.name { try check(change, of: record, in: writing) }
         return PreparedChange(change)
     }
 
-    func verify(_ record: Record, of entity: EntityName, in writing: RecordWriting) throws {}
+    func verify(_ record: Record, of entity: EntityName, in writing: RecordRuleContext) throws {}
 
-    private func check(_ change: RecordChange, of room: Record?, in writing: RecordWriting) throws {
+    private func check(_ change: RecordChange, of room: Record?, in writing: RecordRuleContext) throws {
         let caller = writing.caller.name
         if room == nil { try RoomLimits.checkRooms(try rooms(of: caller, writing), of: maximumRooms) }
         guard let members = change.fields.names(Rooms.members) else { return }
@@ -30,7 +30,7 @@ struct ChatRules: RecordRules {
         for name in invited { try RoomLimits.checkInvitation(try rooms(of: name, writing), of: maximumRooms) }
     }
 
-    private func rooms(of name: String, _ writing: RecordWriting) throws -> Int {
+    private func rooms(of name: String, _ writing: RecordRuleContext) throws -> Int {
         try writing.snapshot.count(RoomLimits.rooms(of: name), in: Rooms.entity.name)
     }
 }

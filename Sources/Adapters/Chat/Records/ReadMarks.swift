@@ -1,7 +1,7 @@
 import AdapterKit
 
 /// How far somebody has read a room. The chat's own: a mark only moves forward, which a plain write cannot promise.
-enum ReadMarks {
+enum ReadPositions {
     static let entity = Entity(
         "readMarks", summary: "How far somebody has read a room.", key: EntityKey(id, chosenBy: .server),
         fields: [

@@ -15,7 +15,7 @@ struct Twaddle {
         bindings: [
             HTTPBinding(
                 .post, "/chat",
-                form: .document(field: "post", complaint: "Problems parsing request-string as JSON"))
+                form: .document(field: "post", errorMessage: "Problems parsing request-string as JSON"))
         ])
 
     private static let function: FieldName = "function"

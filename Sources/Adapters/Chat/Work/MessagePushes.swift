@@ -9,15 +9,15 @@ struct MessagePushes: Sendable {
     /// Until it is cancelled.
     func run() async {
         guard !context.push.platforms.isEmpty else { return }
-        var position = await PushProgress(context.records).read() ?? context.changes.position
+        var position = await PushProgress(context.records).read() ?? context.changeFeed.position
         while !Task.isCancelled {
             do {
-                let new = try await context.changes.created(in: Messages.entity.name, after: position)
+                let new = try await context.changeFeed.created(in: Messages.entity.name, after: position)
                 for message in new.records { await tell(message) }
                 position = new.position
                 if !new.records.isEmpty { try await PushProgress(context.records).keep(position) }
             } catch let error as PorticoError where error.code == .fetchAgain {
-                position = context.changes.position
+                position = context.changeFeed.position
             } catch {
                 guard !Task.isCancelled else { return }
                 context.log.warning("pushes are delayed", ["detail": .text("\(error)")])

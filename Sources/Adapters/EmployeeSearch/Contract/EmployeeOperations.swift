@@ -7,7 +7,7 @@ enum EmployeeOperations {
     /// A read, although it is posted: the criteria are a body. The answer depends on them and the records alone.
     static let search = Operation(
         "employeeSearch", summary: "A page of the employees that meet the criteria, by division.", effect: .reads,
-        input: SearchCriteria.shape, output: .object(page), answers: .untilRecordsChange,
+        input: SearchCriteria.shape, output: .object(page), caching: .untilRecordsChange,
         bindings: [
             HTTPBinding(.post, "/OrganizationInterfaceImplMobile/employeeSearch", presentation: presentation),
             HTTPBinding(

@@ -52,8 +52,8 @@ actor AsyncResponses {
             let file = try files.create()
             try file.append(bytes)
             return KeptLater(answer, in: file, size: bytes.count)
-        case .pieces(let pieces):
-            defer { pieces.end() }
+        case .stream(let pieces):
+            defer { pieces.cancel() }
             let file = try files.create()
             var size = 0
             try await withTaskCancellationHandler {
@@ -64,7 +64,7 @@ actor AsyncResponses {
                     size += piece.count
                 }
             } onCancel: {
-                pieces.end()
+                pieces.cancel()
             }
             return KeptLater(answer, in: file, size: size)
         }
@@ -114,6 +114,6 @@ struct KeptLater: Sendable {
     /// Read from its file as it is taken.
     func answer() throws -> MountResponse {
         guard let file else { return head }
-        return MountResponse(head.status, headers: head.headers, body: .pieces(try file.pieces()))
+        return MountResponse(head.status, headers: head.headers, body: .stream(try file.contents()))
     }
 }

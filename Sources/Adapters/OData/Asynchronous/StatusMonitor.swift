@@ -66,7 +66,7 @@ struct StatusMonitor: Sendable {
         let body: MountResponse.Body =
             switch answer.body {
             case .bytes(let bytes): .bytes(head + bytes)
-            case .pieces(let pieces): .pieces(BegunPieces(head, pieces))
+            case .stream(let pieces): .stream(BegunPieces(head, pieces))
             }
         return MountResponse(
             200,

@@ -25,6 +25,6 @@ struct BatchAnswer {
             }
             first += piece
         }
-        return MountResponse(status, headers: headers, body: .pieces(BegunPieces(first, pieces)))
+        return MountResponse(status, headers: headers, body: .stream(BegunPieces(first, pieces)))
     }
 }

@@ -4,12 +4,12 @@ import Synchronization
 /// The answers of a batch's remaining reads, each made when those before it have been taken.
 ///
 /// It owns the task that makes one: ``end()`` cancels it, and so does the time when all of them are to be taken.
-final class BatchPieces: MountResponseBody {
+final class BatchPieces: ByteStream {
     private struct State {
         var walk: BatchExecution
         var writer: any BatchWriter
         /// The body that is being sent.
-        var open: (any MountResponseBody)?
+        var open: (any ByteStream)?
         /// The request that is being answered.
         var step: Task<Step, any Error>?
         var hasEnded = false
@@ -70,10 +70,10 @@ final class BatchPieces: MountResponseBody {
     }
 
     private func bytes(of outcome: BatchOutcome) async -> [UInt8] {
-        guard case .reply(let reply) = outcome, case .pieces(let pieces) = reply.answer.body,
+        guard case .reply(let reply) = outcome, case .stream(let pieces) = reply.answer.body,
             let head = state.withLock({ $0.writer.opening(reply) })
         else {
-            if case .reply(let reply) = outcome, case .pieces(let pieces) = reply.answer.body { open(pieces) }
+            if case .reply(let reply) = outcome, case .stream(let pieces) = reply.answer.body { open(pieces) }
             let whole = await state.withLock({ $0.walk.run }).gathered(outcome)
             return state.withLock { state in
                 state.open = nil
@@ -85,15 +85,15 @@ final class BatchPieces: MountResponseBody {
     }
 
     /// From now on ``end()`` ends them.
-    private func open(_ pieces: any MountResponseBody) {
+    private func open(_ pieces: any ByteStream) {
         let isWanted = state.withLock { state in
             state.open = pieces
             return !state.hasEnded
         }
-        if !isWanted { pieces.end() }
+        if !isWanted { pieces.cancel() }
     }
 
-    func end() { _ = end { _ in [] } }
+    func cancel() { _ = end { _ in [] } }
 
     private func end(_ last: (inout State) -> [UInt8]) -> [UInt8] {
         let (bytes, open, step) = state.withLock { state in
@@ -101,7 +101,7 @@ final class BatchPieces: MountResponseBody {
             defer { state.step = nil }
             return (last(&state), state.open, state.step)
         }
-        open?.end()
+        open?.cancel()
         step?.cancel()
         return bytes
     }

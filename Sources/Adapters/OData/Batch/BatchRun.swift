@@ -104,8 +104,8 @@ extension MountResponse {
     /// The same with the whole body at hand.
     /// Throws `request.limitExceeded` for a larger one.
     func gathered(upTo most: Int) async throws -> MountResponse {
-        guard case .pieces(let pieces) = body else { return self }
-        defer { pieces.end() }
+        guard case .stream(let pieces) = body else { return self }
+        defer { pieces.cancel() }
         var bytes: [UInt8] = []
         while let piece = try await pieces.next() {
             bytes += piece

@@ -18,9 +18,9 @@ struct DeltaToken: Equatable {
         guard text.utf8.count <= 512, let bytes = Base64URL.decode(lenient: text) else { return nil }
         let parts = String(decoding: bytes, as: UTF8.self).split(separator: "\u{1F}", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0] == Self.version, let position = Int64(parts[2]), position >= 0,
-            let sight = UInt64(parts[3], radix: 16), let query = UInt64(parts[4], radix: 16)
+            let scopeHash = UInt64(parts[3], radix: 16), let query = UInt64(parts[4], radix: 16)
         else { return nil }
-        mark = ChangeCursor(history: String(parts[1]), position: Revision(position), sight: sight)
+        mark = ChangeCursor(history: String(parts[1]), position: Revision(position), scopeHash: scopeHash)
         self.query = query
     }
 
@@ -28,7 +28,7 @@ struct DeltaToken: Equatable {
 
     var text: String {
         let parts = [
-            Self.version, mark.history, String(mark.position.number), String(mark.sight, radix: 16),
+            Self.version, mark.history, String(mark.position.number), String(mark.scopeHash, radix: 16),
             String(query, radix: 16),
         ]
         return Base64URL.encode(Array(parts.joined(separator: "\u{1F}").utf8))

@@ -2,11 +2,11 @@ import AdapterKit
 import Synchronization
 
 /// Pieces of which the first was taken already.
-final class BegunPieces: MountResponseBody {
+final class BegunPieces: ByteStream {
     private let first: Mutex<[UInt8]?>
-    private let rest: any MountResponseBody
+    private let rest: any ByteStream
 
-    init(_ first: [UInt8], _ rest: any MountResponseBody) {
+    init(_ first: [UInt8], _ rest: any ByteStream) {
         self.first = Mutex(first)
         self.rest = rest
     }
@@ -20,5 +20,5 @@ final class BegunPieces: MountResponseBody {
         return try await rest.next()
     }
 
-    func end() { rest.end() }
+    func cancel() { rest.cancel() }
 }

@@ -24,7 +24,7 @@ struct DocumentReading: Sendable {
             long.note(address)
         }
         return try await begun(
-            try await records.pieces(within: .seconds(limits.streamSeconds)) { [limits] snapshot, output in
+            try await records.streamSnapshot(within: .seconds(limits.streamSeconds)) { [limits] snapshot, output in
                 var (part, sent): ([UInt8], Int) = ([], 0)
                 let sink = DocumentSink { more in
                     try snapshot.checkCancellation()
@@ -67,13 +67,13 @@ struct DocumentReading: Sendable {
     }
 
     /// What fails before the first piece is a failure like any other, with a status of its own.
-    private func begun(_ pieces: any MountResponseBody) async throws -> MountResponse.Body {
+    private func begun(_ pieces: any ByteStream) async throws -> MountResponse.Body {
         let first = try await withTaskCancellationHandler {
             try await pieces.next()
         } onCancel: {
-            pieces.end()
+            pieces.cancel()
         }
         guard let first, first.count >= min(Self.piece, limits.wholeBytes) else { return .bytes(first ?? []) }
-        return .pieces(BegunPieces(first, pieces))
+        return .stream(BegunPieces(first, pieces))
     }
 }

@@ -25,7 +25,7 @@ struct LinkRules: Sendable {
         self.single = single
     }
 
-    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordWriting) throws -> PreparedChange {
+    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordRuleContext) throws -> PreparedChange {
         switch (change.action, record) {
         case (.delete, let record?):
             try checkRemoval(record, in: writing.snapshot)
@@ -82,7 +82,7 @@ struct LinkRules: Sendable {
     }
 
     /// Throws `request.invalid` where one of the two is not there.
-    func verify(_ record: Record, in writing: RecordWriting) throws {
+    func verify(_ record: Record, in writing: RecordRuleContext) throws {
         for (field, source) in [(LinkTable.near, link.source), (LinkTable.far, link.target)] {
             guard let table = tables[source], let id = RecordID(key: record[field]) else { continue }
             guard try writing.snapshot.record(id, in: table.entity) != nil else {

@@ -23,13 +23,13 @@ struct ServiceRules: RecordRules {
         self.links = Dictionary(links.map { ($0.link.entity, $0) }, uniquingKeysWith: { $1 })
     }
 
-    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordWriting) throws -> PreparedChange {
+    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordRuleContext) throws -> PreparedChange {
         if let set = sets[change.entity] { return try set.prepare(change, of: record, in: writing) }
         if let link = links[change.entity] { return try link.prepare(change, of: record, in: writing) }
         return PreparedChange(change)
     }
 
-    func verify(_ record: Record, of entity: EntityName, in writing: RecordWriting) throws {
+    func verify(_ record: Record, of entity: EntityName, in writing: RecordRuleContext) throws {
         if let set = sets[entity] { return try set.verify(record, in: writing) }
         try links[entity]?.verify(record, in: writing)
     }

@@ -24,7 +24,7 @@ struct SetRules: Sendable {
         dependents = Dependents.all(of: table, in: tables)
     }
 
-    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordWriting) throws -> PreparedChange {
+    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordRuleContext) throws -> PreparedChange {
         switch (change.action, record) {
         case (.delete, let record?): try deletion(change, of: record, in: writing)
         case (.replace, let record?): PreparedChange(try self.change(change, of: record, replacing: true, writing))
@@ -33,7 +33,7 @@ struct SetRules: Sendable {
         }
     }
 
-    func verify(_ record: Record, in writing: RecordWriting) throws {
+    func verify(_ record: Record, in writing: RecordRuleContext) throws {
         try ReferenceRules(tables: tables, snapshot: writing.snapshot).verify(record, of: table)
     }
 
@@ -45,7 +45,7 @@ struct SetRules: Sendable {
 
     // MARK: Creating
 
-    private func creation(_ change: RecordChange, in writing: RecordWriting) throws -> RecordChange {
+    private func creation(_ change: RecordChange, in writing: RecordRuleContext) throws -> RecordChange {
         try allow(.insert)
         let type = try newType(change.fields)
         var fields = settable(try properties.checked(change.fields, of: type))
@@ -94,7 +94,7 @@ struct SetRules: Sendable {
     // MARK: Changing
 
     private func change(
-        _ change: RecordChange, of record: Record, replacing: Bool, _ writing: RecordWriting
+        _ change: RecordChange, of record: Record, replacing: Bool, _ writing: RecordRuleContext
     ) throws -> RecordChange {
         try allow(.update)
         let type = tables.model.structured(table.type(of: record)) ?? table.type
@@ -129,7 +129,7 @@ struct SetRules: Sendable {
     // MARK: Deleting
 
     private func deletion(
-        _ change: RecordChange, of record: Record, in writing: RecordWriting
+        _ change: RecordChange, of record: Record, in writing: RecordRuleContext
     ) throws -> PreparedChange {
         guard !table.isSingleton else {
             throw PorticoError(.accessDenied, "\(table.source) is a singleton and stays.", target: table.source)

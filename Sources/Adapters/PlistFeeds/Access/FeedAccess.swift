@@ -25,7 +25,7 @@ struct FeedAccess: Sendable {
 
     /// Feeds that everybody may read, for what is shown to everybody.
     func isPublic(_ feed: FeedName) -> Bool {
-        self[feed].verdict(for: .anonymous, effect: .reads) == .allowed
+        self[feed].decision(for: .anonymous, effect: .reads) == .allowed
     }
 
     /// The same for every other door: which feeds' records one may read.

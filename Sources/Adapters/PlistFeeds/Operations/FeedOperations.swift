@@ -8,7 +8,7 @@ enum FeedOperations {
     /// admission, on the caller's roles alone.
     static let feed = Operation(
         "feed", summary: "A feed's document, as it stands.", effect: .reads, input: named("FeedKey"),
-        output: .object(Feeds.document), admission: .byOperation, answers: .untilRecordsChange,
+        output: .object(Feeds.document), authorization: .byOperation, caching: .untilRecordsChange,
         bindings: [
             HTTPBinding(
                 .get, "/plists/{name}",

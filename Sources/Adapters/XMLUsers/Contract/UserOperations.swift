@@ -12,17 +12,17 @@ enum UserOperations {
     /// Version 1 told everything in the list.
     static let listV1 = Operation(
         "list-v1", summary: "Every user with all fields.", effect: .reads, output: .object(fullListShape),
-        answers: .untilRecordsChange, bindings: [HTTPBinding(.get, "/v1/list", presentation: document(listRoot))])
+        caching: .untilRecordsChange, bindings: [HTTPBinding(.get, "/v1/list", presentation: document(listRoot))])
 
     static let list = Operation(
         "list", summary: "Every user, without details.", effect: .reads, output: .object(listShape),
-        answers: .untilRecordsChange, bindings: [HTTPBinding(.get, "/v2/list", presentation: document(listRoot))])
+        caching: .untilRecordsChange, bindings: [HTTPBinding(.get, "/v2/list", presentation: document(listRoot))])
 
     static let user = Operation(
         "user", summary: "One user with all fields.", effect: .reads,
         input: ObjectShape(
             "UserKey", members: [Member(key, .integer, isRequired: true, acceptsText: true, summary: "The number.")]),
-        output: .object(userShape), answers: .untilRecordsChange,
+        output: .object(userShape), caching: .untilRecordsChange,
         bindings: [
             HTTPBinding(.get, "/v2/{userId}", presentation: document(userRoot)),
             HTTPBinding(.get, "/v2/user/{userId}", presentation: document(userRoot)),
@@ -30,7 +30,7 @@ enum UserOperations {
 
     static let schema = Operation(
         "schema", summary: "The XML Schema of version 2.", effect: .reads, output: .any,
-        documentType: UserSchema.mediaType, answers: .untilRecordsChange,
+        documentType: UserSchema.mediaType, caching: .untilRecordsChange,
         bindings: [HTTPBinding(.get, "/v2/schema.xsd", presentation: Presentation(defaultFormat: "xml"))])
 
     /// The path's name for the number.

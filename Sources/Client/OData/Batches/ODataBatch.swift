@@ -25,20 +25,23 @@ public struct ODataBatch: Sendable {
     private(set) var parts: [Part] = []
     private var last = 0
 
+    /// An empty batch of calls to that service.
     public init(_ connection: ODataConnection) {
         self.connection = connection
     }
 
+    /// Adds a read of the set's first page.
     public mutating func page<Entity>(of set: ODataSet<Entity>) throws -> Pending<ODataPage<Entity>> {
         let version = connection.version
         return add(try set.pageCall(counting: false, size: nil)) {
-            try ODataPage(ODataAnswer($0.odataJSON(), version), version)
+            try ODataPage(ODataResponse($0.odataJSON(), version), version)
         }
     }
 
+    /// Adds a read of one entity.
     public mutating func entity<Entity>(_ key: ODataKey, of set: ODataSet<Entity>) throws -> Pending<Entity> {
         let version = connection.version
-        return add(try set.entityCall(key)) { try ODataAnswer($0.odataJSON(), version).structure() }
+        return add(try set.entityCall(key)) { try ODataResponse($0.odataJSON(), version).structure() }
     }
 
     /// - Parameter body: names the changes; none may speak of what another one makes.
@@ -53,12 +56,12 @@ public struct ODataBatch: Sendable {
     ///
     /// - Throws: ``ClientError`` where the batch as a whole was not answered; what became of each request is in the
     ///   answers.
-    public func send() async throws -> ODataBatchAnswers {
+    public func send() async throws -> ODataBatchResponses {
         let text = MultipartBatch(connection.version)
         var call = ODataCall("POST", ["$batch"])
         call.body = .bytes(try text.write(parts), type: text.mediaType)
         call.headers = [Header("Accept", "multipart/mixed")]
-        return try ODataBatchAnswers(text.read(try await connection.send(call), parts))
+        return try ODataBatchResponses(text.read(try await connection.send(call), parts))
     }
 
     private mutating func add<Value>(
@@ -76,13 +79,15 @@ public struct ODataChangeSet {
     fileprivate(set) var last: Int
     fileprivate(set) var calls: [(Int, ODataCall)] = []
 
+    /// Adds a creation.
     public mutating func create<Entity>(
         _ entity: Entity, in set: ODataSet<Entity>
     ) throws -> ODataBatch.Pending<Entity> {
         let version = version
-        return add(try set.createCall(entity)) { try ODataAnswer($0.odataJSON(), version).structure() }
+        return add(try set.createCall(entity)) { try ODataResponse($0.odataJSON(), version).structure() }
     }
 
+    /// Adds an update of the changed fields.
     @discardableResult
     public mutating func update<Entity>(
         _ entity: Entity, in set: ODataSet<Entity>, changing change: (inout Entity) throws -> Void
@@ -92,6 +97,7 @@ public struct ODataChangeSet {
         return try set.updateCall(from: entity, to: changed).map { add($0) { _ in } }
     }
 
+    /// Adds a deletion.
     @discardableResult
     public mutating func delete<Entity>(_ entity: Entity, in set: ODataSet<Entity>) throws -> ODataBatch.Pending<Void> {
         add(try set.deleteCall(entity)) { _ in }
@@ -107,7 +113,7 @@ public struct ODataChangeSet {
 }
 
 /// What became of a batch's requests.
-public struct ODataBatchAnswers: Sendable {
+public struct ODataBatchResponses: Sendable {
     private let responses: [Int: TransportResponse]
 
     init(_ responses: [Int: TransportResponse]) {

@@ -4,11 +4,13 @@ import ValueTree
 ///
 /// Every property is optional: a query may leave it out, and a new entity gets some of its values from the server.
 public protocol ODataStructure: Sendable, Equatable {
+    /// The fields that queries name.
     associatedtype Fields: ODataFields
     /// The type's name in the service's model, with its namespace.
     static var odataType: String { get }
     /// - Throws: ``ClientError/unreadableAnswer(_:)``.
     init(_ row: ODataRow) throws
+    /// Writes every member.
     func write(to row: inout ODataRowWriter)
 }
 
@@ -22,12 +24,13 @@ public protocol ODataEntity: ODataStructure {
 
 /// The properties of a type, for writing queries.
 public protocol ODataFields: Sendable {
+    /// The fields below that path.
     init(_ path: ODataPath)
 }
 
 /// What a server tells of an entity beside its properties.
 public struct ODataControl: Sendable, Equatable {
-    /// Of the state that was read: an update or a deletion with it fails where somebody was first.
+    /// Of the state that was read: an update or a deletion with it fails where someone was first.
     public var etag: String?
     /// The entity's own type, where it may be another one than the set's.
     public var type: String?
@@ -36,6 +39,7 @@ public struct ODataControl: Sendable, Equatable {
     /// Where the rest of an expanded collection is, by its property.
     public var nextLinks: [String: String] = [:]
 
+    /// Nothing is known of the entity yet.
     public init() {}
 }
 

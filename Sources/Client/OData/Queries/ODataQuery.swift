@@ -15,6 +15,7 @@ public struct ODataOptions: Sendable, Equatable {
     var skip: Int?
     var search: String?
 
+    /// No options: every entity, in the service's order.
     public init() {}
 
     struct Expansion: Sendable, Equatable {
@@ -25,7 +26,9 @@ public struct ODataOptions: Sendable, Equatable {
 
 /// What queries are written with. Each call makes another query and leaves the one that it is called on.
 public protocol ODataQuerying<Entity>: Sendable {
+    /// What is queried.
     associatedtype Entity: ODataStructure
+    /// The query options.
     var options: ODataOptions { get set }
 }
 
@@ -74,4 +77,140 @@ extension ODataQuerying {
         change(&copy.options)
         return copy
     }
+}
+
+/// A way to one related entity, or to a complex value: its properties are properties of it.
+@dynamicMemberLookup
+public struct ODataLink<Target: ODataStructure>: ODataSelectable, ODataExpandable, Sendable {
+    let path: ODataPath
+
+    public init(_ path: ODataPath, _ name: String) { self.path = path.appending(name) }
+
+    /// A field of the related entity.
+    public subscript<Member>(dynamicMember member: KeyPath<Target.Fields, Member>) -> Member {
+        Target.Fields(path)[keyPath: member]
+    }
+
+    public var selection: ODataPath { path }
+    /// Whether there is no such entity or value.
+    public var isNull: ODataCondition { ODataCondition(.path(path), .eq, .literal(.null)) }
+}
+
+/// A way to several related entities, or complex values.
+public struct ODataLinks<Target: ODataStructure>: ODataSelectable, ODataExpandable, Sendable {
+    let path: ODataPath
+
+    public init(_ path: ODataPath, _ name: String) { self.path = path.appending(name) }
+
+    public var selection: ODataPath { path }
+    /// How many members the collection has.
+    public var count: ODataTerm<Int64> { ODataTerm(.count(path)) }
+    /// Whether the collection has no member.
+    public var isEmpty: ODataCondition { count == 0 }
+
+    /// Whether the condition holds for one of them.
+    public func any(_ condition: (Target.Fields) -> ODataCondition) -> ODataCondition { lambda(.any, condition) }
+
+    /// Whether it holds for each of them; where there are none, it does.
+    public func all(_ condition: (Target.Fields) -> ODataCondition) -> ODataCondition { lambda(.all, condition) }
+
+    private func lambda(
+        _ quantifier: ODataExpression.Quantifier, _ condition: (Target.Fields) -> ODataCondition
+    ) -> ODataCondition {
+        let variable = ODataVariable()
+        let body = condition(Target.Fields(ODataPath(variable: variable))).expression
+        return ODataCondition(.lambda(quantifier, of: path, variable: variable, body: body))
+    }
+}
+
+/// A collection of primitive values.
+public struct ODataFieldList<Value: ODataPrimitive>: ODataSelectable, Sendable {
+    let path: ODataPath
+
+    public init(_ path: ODataPath, _ name: String) { self.path = path.appending(name) }
+
+    public var selection: ODataPath { path }
+    /// How many members the collection has.
+    public var count: ODataTerm<Int64> { ODataTerm(.count(path)) }
+
+    /// Whether the collection has that member.
+    public func contains(_ value: Value) -> ODataCondition {
+        let variable = ODataVariable()
+        let item = ODataExpression.path(ODataPath(variable: variable))
+        return ODataCondition(
+            .lambda(.any, of: path, variable: variable, body: .binary(.eq, item, .literal(value.literal))))
+    }
+}
+
+/// What can be expanded.
+public protocol ODataExpandable<Target> {
+    /// The related entity's type.
+    associatedtype Target: ODataStructure
+    /// The path of the navigation property.
+    var selection: ODataPath { get }
+}
+
+/// What a filter or an order says, before it is written in the words of a version.
+public indirect enum ODataExpression: Sendable, Equatable {
+    /// A property's value.
+    case path(ODataPath)
+    /// A constant.
+    case literal(ODataLiteral)
+    /// Two expressions and the operator between them.
+    case binary(Operator, ODataExpression, ODataExpression)
+    /// The negation of a condition.
+    case not(ODataExpression)
+    /// A function's value.
+    case call(Function, [ODataExpression])
+    /// Whether the body holds for one, or for all, of a collection's items, which the variable stands for.
+    case lambda(Quantifier, of: ODataPath, variable: ODataVariable, body: ODataExpression)
+    /// How many items a collection has.
+    case count(ODataPath)
+
+    /// A binary operator, as the grammar of `\$filter` writes it.
+    public enum Operator: String, Sendable {
+        /// Written by these names.
+        case or, and
+        /// Written by these names.
+        case eq, ne, gt, ge, lt, le, has
+        /// Written by these names.
+        case add, sub, mul, div, mod
+    }
+
+    /// Whether one member of a collection has to match, or all.
+    public enum Quantifier: String, Sendable {
+        /// Written by these names.
+        case any, all
+    }
+
+    /// A function of the expression language, as the grammar writes it.
+    public enum Function: String, Sendable {
+        /// Written by these names.
+        case contains, startswith, endswith, length, indexof, substring, tolower, toupper, trim, concat
+        /// Written by these names.
+        case year, month, day, hour, minute, second, date, round, floor, ceiling, now
+    }
+}
+
+/// The way to a property: from the entity that is asked for, or from a lambda's variable.
+public struct ODataPath: Sendable, Equatable {
+    let variable: ODataVariable?
+    let segments: [String]
+
+    init(variable: ODataVariable? = nil, segments: [String] = []) {
+        (self.variable, self.segments) = (variable, segments)
+    }
+
+    /// From the entity itself.
+    public static let root = ODataPath()
+
+    /// The path with one more segment.
+    public func appending(_ segment: String) -> ODataPath {
+        ODataPath(variable: variable, segments: segments + [segment])
+    }
+}
+
+/// Stands for an item of a collection, and for no other one's.
+public final class ODataVariable: Sendable, Equatable {
+    public static func == (left: ODataVariable, right: ODataVariable) -> Bool { left === right }
 }

@@ -2,8 +2,11 @@ import ValueTree
 
 /// A call of a function or an action. Generated services make them.
 public struct ODataOperation: Sendable {
+    /// Whether the operation may change something.
     public enum Kind: Sendable {
+        /// Reads; a `GET` request.
         case function
+        /// May change something; a `POST` request.
         case action
     }
 
@@ -19,6 +22,7 @@ public struct ODataOperation: Sendable {
         (self.connection, self.kind, self.path, self.name) = (connection, kind, path, name)
     }
 
+    /// The same call with one more argument.
     public func with(_ name: String, _ value: (some ODataPrimitive)?) -> ODataOperation {
         var copy = self
         copy.literals.append((name: name, literal: value?.literal ?? .null))
@@ -39,20 +43,24 @@ public struct ODataOperation: Sendable {
         return copy
     }
 
+    /// The same call with one more argument.
     public func with(_ name: String, _ values: [some ODataPrimitive]) -> ODataOperation {
         var copy = self
         copy.members[name] = .array(values.map { $0.json(connection.version) })
         return copy
     }
 
+    /// Calls the operation and ignores its result.
     public func perform() async throws { _ = try await connection.send(call) }
 
+    /// Calls the operation for one value; nil where it gives null.
     public func value<Value: ODataPrimitive>(as type: Value.Type = Value.self) async throws -> Value? {
         guard let json = try await answer().value(name), !json.isNull else { return nil }
         guard let value = Value(odata: json) else { throw ClientError.unreadableAnswer("\(name) is no \(type)") }
         return value
     }
 
+    /// Calls the operation for a collection of values.
     public func values<Value: ODataPrimitive>(as type: Value.Type = Value.self) async throws -> [Value] {
         try await items().map { json in
             guard let value = Value(odata: json) else { throw ClientError.unreadableAnswer("\(name) is no \(type)") }
@@ -60,12 +68,14 @@ public struct ODataOperation: Sendable {
         }
     }
 
+    /// Calls the operation for one structure.
     public func structure<Target: ODataStructure>(as type: Target.Type = Target.self) async throws -> Target? {
         let response = try await connection.send(call)
         guard !response.body.isEmpty else { return nil }
-        return try ODataAnswer(response.odataJSON(), connection.version).structure()
+        return try ODataResponse(response.odataJSON(), connection.version).structure()
     }
 
+    /// Calls the operation for a collection of structures.
     public func structures<Target: ODataStructure>(as type: Target.Type = Target.self) async throws -> [Target] {
         try await items().map { try Target(ODataRow($0, connection.version)) }
     }
@@ -75,8 +85,8 @@ public struct ODataOperation: Sendable {
         return items
     }
 
-    private func answer() async throws -> ODataAnswer {
-        ODataAnswer(try await connection.json(call), connection.version)
+    private func answer() async throws -> ODataResponse {
+        ODataResponse(try await connection.json(call), connection.version)
     }
 
     /// Version 4: parameters of functions in parentheses, those of actions as a body. Version 2: all of them as options.
@@ -93,6 +103,7 @@ public struct ODataOperation: Sendable {
 }
 
 extension ODataConnection {
+    /// An operation of the service, to be called with arguments.
     public func operation(_ kind: ODataOperation.Kind, _ name: String) -> ODataOperation {
         ODataOperation(self, kind, name, on: [])
     }

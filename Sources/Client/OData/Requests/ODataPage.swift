@@ -3,6 +3,7 @@ import ValueTree
 
 /// A part of a collection.
 public struct ODataPage<Entity: ODataEntity>: Sendable, Equatable {
+    /// The page's entities, in the query's order.
     public let entities: [Entity]
     /// How many there are in all, where that was asked for.
     public let count: Int64?
@@ -11,7 +12,7 @@ public struct ODataPage<Entity: ODataEntity>: Sendable, Equatable {
     /// Where changes from now on are told, where they are tracked.
     public let deltaLink: String?
 
-    init(_ answer: ODataAnswer, _ version: ODataVersion) throws {
+    init(_ answer: ODataResponse, _ version: ODataVersion) throws {
         guard let items = answer.items else { throw ClientError.unreadableAnswer("a collection without its entities") }
         entities = try items.map { try Entity(ODataRow($0, version)) }
         (count, nextLink, deltaLink) = (answer.count, answer.nextLink, answer.deltaLink)
@@ -20,11 +21,13 @@ public struct ODataPage<Entity: ODataEntity>: Sendable, Equatable {
 
 /// The entities of all pages, in their order.
 public struct ODataEntities<Entity: ODataEntity>: AsyncSequence, Sendable {
+    /// What the sequence gives.
     public typealias Element = Entity
     let set: ODataSet<Entity>
 
     public func makeAsyncIterator() -> Iterator { Iterator(set: set) }
 
+    /// Reads page after page.
     public struct Iterator: AsyncIteratorProtocol {
         let set: ODataSet<Entity>
         private var page: ODataPage<Entity>?

@@ -11,6 +11,7 @@ public struct ODataSet<Entity: ODataEntity>: ODataQuerying {
     let path: [String]
     public var options = ODataOptions()
 
+    /// The set at that path of the service.
     public init(_ connection: ODataConnection, _ path: String...) {
         self.init(connection, path)
     }
@@ -47,7 +48,7 @@ public struct ODataSet<Entity: ODataEntity>: ODataQuerying {
 
     func call(_ method: String = "GET") throws -> ODataCall {
         var call = ODataCall(method, path)
-        call.query = try ODataWording(version: connection.version).options(options, keys: Entity.odataKeys)
+        call.query = try ODataSyntax(version: connection.version).options(options, keys: Entity.odataKeys)
         return call
     }
 }
@@ -78,6 +79,7 @@ extension ODataSet {
         return found
     }
 
+    /// The first entity of the query; nil where there is none.
     public func first() async throws -> Entity? {
         try await top(1).page().entities.first
     }
@@ -99,9 +101,10 @@ extension ODataSet {
     ///
     /// - Throws: ``ClientError``: `refused` with status 404 where there is none.
     public func entity(_ key: ODataKey) async throws -> Entity {
-        try await ODataAnswer(connection.json(entityCall(key)), connection.version).structure()
+        try await ODataResponse(connection.json(entityCall(key)), connection.version).structure()
     }
 
+    /// The entity of that key. Throws where there is none.
     public func entity(_ key: some ODataPrimitive) async throws -> Entity { try await entity(ODataKey(key)) }
 
     func entityCall(_ key: ODataKey) throws -> ODataCall {
@@ -118,6 +121,156 @@ extension ODataSet {
     }
 
     func page(_ call: ODataCall) async throws -> ODataPage<Entity> {
-        try ODataPage(ODataAnswer(await connection.json(call), connection.version), connection.version)
+        try ODataPage(ODataResponse(await connection.json(call), connection.version), connection.version)
+    }
+}
+
+/// What happened to a query's entities since its delta link was given.
+public struct ODataChanges<Entity: ODataEntity>: Sendable, Equatable {
+    /// New ones, and those that changed: with the properties that the server tells of.
+    public var changed: [Entity] = []
+    /// Those that are gone, perhaps also such as never were in the result.
+    public var removed: [ODataRemoval] = []
+    /// For the next time; nil where the server gave none.
+    public var deltaLink: String?
+}
+
+/// An entity that a query does not find any more.
+public struct ODataRemoval: Sendable, Equatable {
+    /// The entity's id: its address.
+    public let id: String
+    /// False where the server says that it is there still, and no more what was asked for.
+    public let isDeleted: Bool
+}
+
+extension ODataSet {
+    /// All entities, and the link that tells what changes from now on.
+    ///
+    /// - Throws: ``ClientError``: `notSupported` where the server does not track the query, and for one with expansions:
+    ///   what changes in related entities is told by their own sets.
+    public func tracked() async throws -> (entities: [Entity], deltaLink: String) {
+        guard options.expansions.isEmpty else { throw ClientError.notSupported("changes of a query with expansions") }
+        var call = try call()
+        call.headers.append(Header("Prefer", "odata.track-changes"))
+        var page = try await page(call)
+        var found = page.entities
+        while let next = try await self.page(after: page) {
+            page = next
+            found += next.entities
+        }
+        guard let link = page.deltaLink else { throw ClientError.notSupported("the service tracks no changes of this") }
+        return (found, link)
+    }
+
+    /// - Throws: ``ClientError``: `refused` with status 410 where the link is too old: read everything anew.
+    public func changes(since deltaLink: String) async throws -> ODataChanges<Entity> {
+        var (changes, link) = (ODataChanges<Entity>(), Optional(deltaLink))
+        while let current = link {
+            let call = try ODataLinkReading(connection).call(current)
+            let answer = ODataResponse(try await connection.json(call), connection.version)
+            for item in answer.items ?? [] { try changes.take(item, connection.version) }
+            (link, changes.deltaLink) = (answer.nextLink, answer.deltaLink)
+        }
+        return changes
+    }
+}
+
+extension ODataChanges {
+    /// 4.01's `@removed`, and 4.0's deleted entities.
+    fileprivate mutating func take(_ item: WireValue, _ version: ODataVersion) throws {
+        let removal = item["@removed"] ?? item["@odata.removed"]
+        let isOld = item["@odata.context"]?.stringValue?.hasSuffix("/$deletedEntity") ?? false
+        guard removal != nil || isOld else { return changed.append(try Entity(ODataRow(item, version))) }
+        let id = (item["@id"] ?? item["@odata.id"] ?? item["id"])?.stringValue
+        let reason = (removal?["reason"] ?? item["reason"])?.stringValue
+        removed.append(ODataRemoval(id: id ?? "", isDeleted: reason != "changed"))
+    }
+}
+
+extension ODataSet {
+    /// Makes a new entity, with the related ones that are set in it.
+    ///
+    /// - Returns: the entity as the server made it.
+    /// - Throws: ``ClientError``: `refused` with the property at fault as ``Refusal/target``.
+    public func create(_ entity: Entity) async throws -> Entity {
+        try await ODataResponse(connection.json(createCall(entity)), connection.version).structure()
+    }
+
+    /// Changes what the closure changes, and nothing else. Where the entity has an ETag and someone was first, nothing
+    /// is changed and the refusal has status 412.
+    ///
+    /// - Returns: the entity as it is at the server now.
+    @discardableResult
+    public func update(_ entity: Entity, changing change: (inout Entity) throws -> Void) async throws -> Entity {
+        var changed = entity
+        try change(&changed)
+        guard let call = try updateCall(from: entity, to: changed) else { return entity }
+        let answer = try await connection.json(call)
+        guard !answer.isNull else { return try await self.entity(entity.odataKey()) }
+        return try ODataResponse(answer, connection.version).structure()
+    }
+
+    /// Fails with status 412 as an update does.
+    public func delete(_ entity: Entity) async throws {
+        _ = try await connection.send(deleteCall(entity))
+    }
+
+    func createCall(_ entity: Entity) throws -> ODataCall {
+        var call = ODataCall("POST", path, body: .dictionary(ODataRowWriter.all(of: entity, connection.version)))
+        if connection.version == .v4 { call.headers = [Header("Prefer", "return=representation")] }
+        return call
+    }
+
+    /// Nil where nothing is changed. Related entities are changed in their own sets.
+    func updateCall(from old: Entity, to new: Entity) throws -> ODataCall? {
+        let changes = ODataRowWriter.changes(from: old, to: new, connection.version)
+        guard !changes.isEmpty else { return nil }
+        let isOld = connection.version == .v2
+        var call = ODataCall(isOld ? "MERGE" : "PATCH", address(try old.odataKey()), body: .dictionary(changes))
+        call.headers = Self.condition(old)
+        if !isOld { call.headers.append(Header("Prefer", "return=representation")) }
+        return call
+    }
+
+    func deleteCall(_ entity: Entity) throws -> ODataCall {
+        var call = ODataCall("DELETE", address(try entity.odataKey()))
+        call.headers = Self.condition(entity)
+        return call
+    }
+
+    private static func condition(_ entity: Entity) -> [Header] {
+        entity.odata.etag.map { [Header("If-Match", $0)] } ?? []
+    }
+}
+
+/// One entity under a name of its own.
+public struct ODataSingleton<Entity: ODataEntity>: ODataQuerying {
+    let connection: ODataConnection
+    let name: String
+    public var options = ODataOptions()
+
+    /// The singleton of that name.
+    public init(_ connection: ODataConnection, _ name: String) {
+        (self.connection, self.name) = (connection, name)
+    }
+
+    /// With the query's selection and expansions.
+    public func read() async throws -> Entity {
+        var call = ODataCall("GET", [name])
+        call.query = try ODataSyntax(version: connection.version).options(options)
+        return try await ODataResponse(connection.json(call), connection.version).structure()
+    }
+
+    /// As ``ODataSet/update(_:changing:)``.
+    @discardableResult
+    public func update(_ entity: Entity, changing change: (inout Entity) throws -> Void) async throws -> Entity {
+        var changed = entity
+        try change(&changed)
+        let changes = ODataRowWriter.changes(from: entity, to: changed, connection.version)
+        var call = ODataCall("PATCH", [name], body: .dictionary(changes))
+        call.headers = [Header("Prefer", "return=representation")]
+        if let etag = entity.odata.etag { call.headers.append(Header("If-Match", etag)) }
+        let answer = try await connection.json(call)
+        return answer.isNull ? try await read() : try ODataResponse(answer, connection.version).structure()
     }
 }

@@ -35,8 +35,8 @@ final class MemoryGateway: Transport {
         try await store.install(
             Self.declaration.entities.map { CollectionDeclaration(adapter: Self.declaration.name, entity: $0) })
         let catalogue = SyncCatalogue([(declaration: Self.declaration, access: .login)])
-        pulls = PullMachine(catalogue: catalogue, epoch: Epoch("one"), seal: PlainSeal(), limits: PullLimits())
-        pushes = PushMachine(catalogue: catalogue, epoch: Epoch("one"), seal: PlainSeal())
+        pulls = PullMachine(catalogue: catalogue, epoch: Epoch("one"), seal: UnkeyedSeal(), limits: PullLimits())
+        pushes = PushMachine(catalogue: catalogue, epoch: Epoch("one"), seal: UnkeyedSeal())
     }
 
     var isOnline: Bool {
@@ -118,7 +118,7 @@ extension MemoryGateway {
 
     private func push(_ request: PushRequest, _ user: Principal) async throws -> TransportResponse {
         let pushes = pushes
-        var run = PushRun(try pushes.plan(request, for: SyncCaller(user)))
+        var run = PushExecution(try pushes.plan(request, for: SyncCaller(user)))
         while let part = run.next {
             run.made(try await store.transact(weight: 1) { try pushes.perform(part, in: $0) })
         }
@@ -156,7 +156,7 @@ private struct StillClock: WallClock {
 }
 
 /// Not secret; the machine's own tests see to that.
-private struct PlainSeal: CheckpointSeal {
+private struct UnkeyedSeal: CheckpointSeal {
     func code(for bytes: [UInt8]) -> [UInt8] { Array(repeating: UInt8(truncatingIfNeeded: bytes.count), count: 16) }
     func isCode(_ code: [UInt8], for bytes: [UInt8]) -> Bool { code == self.code(for: bytes) }
 }

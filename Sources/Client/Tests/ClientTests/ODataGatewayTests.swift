@@ -9,14 +9,14 @@ import Testing
 struct ODataGatewayTests {
     private typealias Student = AdmissionsService.Student
 
-    enum Door: CaseIterable, Sendable {
+    enum ServicePath: CaseIterable, Sendable {
         case version4
         /// Version 2, at SAP's address, with a portal's sign-in.
         case version2
     }
 
-    private func admissions(_ door: Door) async throws -> AdmissionsService {
-        switch door {
+    private func admissions(_ path: ServicePath) async throws -> AdmissionsService {
+        switch path {
         case .version4: return AdmissionsService(try await Self.session.value)
         case .version2:
             return AdmissionsService(
@@ -40,9 +40,9 @@ struct ODataGatewayTests {
         return portal
     }
 
-    @Test("answer the same query alike", arguments: Door.allCases)
-    func reading(_ door: Door) async throws {
-        let admissions = try await admissions(door)
+    @Test("answer the same query alike", arguments: ServicePath.allCases)
+    func reading(_ path: ServicePath) async throws {
+        let admissions = try await admissions(path)
         let best = admissions.students.filter { $0.gpa > 3.5 && $0.school.stateCode != "ZZ" }
             .orderBy { $0.gpa.descending }.orderBy { $0.studentID }.expand { $0.school }
         let page = try await best.top(5).page(counting: true)
@@ -89,9 +89,9 @@ struct ODataGatewayTests {
         #expect(first == second && first.count == 20)
     }
 
-    @Test("give every entity of every page once", arguments: Door.allCases)
-    func pages(_ door: Door) async throws {
-        let admissions = try await admissions(door)
+    @Test("give every entity of every page once", arguments: ServicePath.allCases)
+    func pages(_ path: ServicePath) async throws {
+        let admissions = try await admissions(path)
         // Without those that other tests make and delete meanwhile.
         let students = admissions.students.filter { $0.studentID < 1_000_000 }
         var seen: [Int32] = []
@@ -103,9 +103,9 @@ struct ODataGatewayTests {
         #expect(seen.count == count)
     }
 
-    @Test("make, change and delete, and tell who was first", arguments: Door.allCases)
-    func writing(_ door: Door) async throws {
-        let admissions = try await admissions(door)
+    @Test("make, change and delete, and tell who was first", arguments: ServicePath.allCases)
+    func writing(_ path: ServicePath) async throws {
+        let admissions = try await admissions(path)
         let name = "O'Neil & \"Söhne\" %27 + /?#'; \(UInt32.random(in: 0 ... .max))"
         let registered = ODataDateTime(utc: ODataLocalDateTime(seconds: 800_000_000), offset: 120)
         let made = try await admissions.schools.create(
@@ -135,9 +135,9 @@ struct ODataGatewayTests {
         try await admissions.schools.delete(try await admissions.schools.entity(try #require(made.schoolID)))
     }
 
-    @Test("take a batch: reads beside change sets, each of which happens as a whole", arguments: Door.allCases)
-    func batches(_ door: Door) async throws {
-        let admissions = try await admissions(door)
+    @Test("take a batch: reads beside change sets, each of which happens as a whole", arguments: ServicePath.allCases)
+    func batches(_ path: ServicePath) async throws {
+        let admissions = try await admissions(path)
         let (one, two) = (Int32.random(in: 2_000_001...3_000_000), Int32.random(in: 3_000_001...4_000_000))
         func counselor(_ id: Int32) -> AdmissionsService.Counselor {
             .init(counselorID: id, firstName: "B", lastName: "Batch \(id)\r\n--set-of-changes--")
@@ -158,9 +158,9 @@ struct ODataGatewayTests {
         #expect(try await admissions.counselors.filter { $0.counselorID.isOne(of: [one, two]) }.count() == 1)
     }
 
-    @Test("tell what changed since, and what is gone", arguments: Door.allCases)
-    func changes(_ door: Door) async throws {
-        let admissions = try await admissions(door)
+    @Test("tell what changed since, and what is gone", arguments: ServicePath.allCases)
+    func changes(_ path: ServicePath) async throws {
+        let admissions = try await admissions(path)
         let name = "Changes \(UInt32.random(in: 0 ... .max))"
         let followed = admissions.students.filter { $0.lastName == name }
         func create() async throws -> Student {
@@ -189,9 +189,9 @@ struct ODataGatewayTests {
         }
     }
 
-    @Test("take no text for anything else than a text", arguments: Door.allCases)
-    func injection(_ door: Door) async throws {
-        let admissions = try await admissions(door)
+    @Test("take no text for anything else than a text", arguments: ServicePath.allCases)
+    func injection(_ path: ServicePath) async throws {
+        let admissions = try await admissions(path)
         var random = SystemRandomNumberGenerator()
         for _ in 0..<60 {
             let text = ODataInjectionTests.text(&random).filter { $0 != "\0" } + "?"

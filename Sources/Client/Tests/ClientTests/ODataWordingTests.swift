@@ -10,7 +10,7 @@ struct ODataWordingTests {
     private func filter(
         _ version: ODataVersion = .v4, _ condition: (Student.Fields) -> ODataCondition
     ) throws -> String {
-        try ODataWording(version: version).condition(condition(Student.Fields(.root)).expression)
+        try ODataSyntax(version: version).condition(condition(Student.Fields(.root)).expression)
     }
 
     @Test("is written in version 4's words")
@@ -67,7 +67,7 @@ struct ODataWordingTests {
         let query = ODataQuery<Student>().orderBy { $0.gpa.descending }.orderBy { $0.lastName }.top(5).skip(2)
             .select { [$0.lastName] }.expand({ $0.school }, with: { $0.select { [$0.name] } })
         func written(_ version: ODataVersion) throws -> [String] {
-            try ODataWording(version: version).options(query.options, keys: ["StudentID"]).map {
+            try ODataSyntax(version: version).options(query.options, keys: ["StudentID"]).map {
                 "\($0.name)=\($0.value)"
             }
         }
@@ -77,9 +77,9 @@ struct ODataWordingTests {
         let nested = ODataQuery<Student>().expand({ $0.visits }, with: { $0.filter { $0.interest > 5 }.top(3) }).search(
             "a \"b\" OR c")
         #expect(
-            try ODataWording(version: .v4).options(nested.options).map(\.value)
+            try ODataSyntax(version: .v4).options(nested.options).map(\.value)
                 == ["\"a \\\"b\\\" OR c\"", "Visits($filter=Interest gt 5;$top=3)"])
-        #expect(throws: ClientError.self) { try ODataWording(version: .v2).options(nested.options) }
+        #expect(throws: ClientError.self) { try ODataSyntax(version: .v2).options(nested.options) }
     }
 }
 
@@ -121,7 +121,7 @@ struct ODataInjectionTests {
         for _ in 0..<2_000 {
             let text = Self.text(&random)
             let condition = (Student.Fields(.root).lastName == text).expression
-            let filter = try ODataWording(version: version).condition(condition)
+            let filter = try ODataSyntax(version: version).condition(condition)
             let found = try #require(Self.unquoted(filter.dropFirst("LastName eq ".count)), "\(text.debugDescription)")
             #expect(found.value.unicodeScalars.elementsEqual(text.unicodeScalars) && found.rest.isEmpty)
             let key = ODataKey(text).text(version)

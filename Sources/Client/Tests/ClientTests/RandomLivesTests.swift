@@ -4,7 +4,7 @@ import Testing
 import ValueTree
 
 /// Devices that edit, sync, lose requests and answers, and start anew, as a seed says. Each life ends with a network that
-/// works, and then everybody must see the same.
+/// works, and then everyone must see the same.
 @Suite("Random lives")
 struct RandomLivesTests {
     @Test("end with every device showing what the server has, and with nothing waiting")

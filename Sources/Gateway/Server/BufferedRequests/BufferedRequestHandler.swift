@@ -8,7 +8,7 @@ import NIOHTTP1
 /// It stands behind the decoder. A request is tried only when it arrived within one reading, no earlier one is under way
 /// (responses keep the order of their requests), and nobody has to wait for a slow reader. While a task answers, what
 /// arrives is kept (``InboundQueue``) and then goes the same way. What is left at the end of a reading is passed on.
-/// Why it is there: docs/decisions/0082-answer-buffered-and-cached-requests-without-the-asynchronous-channel.md and 0150-answer-buffered-requests-without-the-asynchronous-channel.md.
+/// Reasons: docs/decisions/0082-answer-buffered-and-cached-requests-without-the-asynchronous-channel.md.
 final class BufferedRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart

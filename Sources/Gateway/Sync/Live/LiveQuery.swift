@@ -58,7 +58,7 @@ extension PullMachine {
         let page = try page(query.request, for: query.subject.caller, at: snapshot)
         let checkpoint = page.token ?? query.checkpoint
         return LiveResponse(
-            event: page.isNews ? try EventText.page(page, id: checkpoint, as: query.subject.format) : nil,
+            event: page.hasChanges ? try EventText.page(page, id: checkpoint, as: query.subject.format) : nil,
             checkpoint: checkpoint, seen: page.isComplete ? snapshot.position : nil)
     }
 }

@@ -98,7 +98,7 @@ final class LiveStream: ResponseStream {
         let (page, position) = try await source.page(request, for: subject.caller)
         guard let token = page.token else { return nil }
         move(to: token, seen: page.isComplete ? position : nil)
-        guard isFirst || page.isNews else { return nil }
+        guard isFirst || page.hasChanges else { return nil }
         return try EventText.page(page, id: token, as: source.format)
     }
 

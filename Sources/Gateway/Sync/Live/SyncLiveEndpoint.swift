@@ -130,7 +130,7 @@ struct LongPoll: Sendable {
             guard !watch.isExpired else { throw Self.ended }
             let (page, position) = try await source.page(request, for: caller)
             let left = end - .now
-            if page.isNews || left <= .zero { return page }
+            if page.hasChanges || left <= .zero { return page }
             request.checkpoint = page.token
             switch await ticket.wait(seen: position, for: left) {
             case .changed, .silence: continue

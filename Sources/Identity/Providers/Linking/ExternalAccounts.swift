@@ -47,7 +47,7 @@ struct ExternalAccounts: Sendable {
 
     private func displayName(_ identity: ExternalIdentity, _ name: AccountName) -> String {
         let given = identity.displayName.map {
-            String($0.carriedByEveryFormat.unicodeScalars.prefix(AccountRecord.maximumDisplayName))
+            String($0.replacedForEveryFormat.unicodeScalars.prefix(AccountRecord.maximumDisplayName))
         }
         return given.flatMap { $0.isEmpty ? nil : $0 } ?? name.text
     }

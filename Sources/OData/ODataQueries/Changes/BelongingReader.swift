@@ -13,7 +13,7 @@ struct BelongingReader {
 
     /// The keys of the records that may be rows of the level now, and were not or not as they are.
     var keys: [WireValue] {
-        let own = records.filter { $0.state == .seen }.map { table.keyValue(of: $0.id) }
+        let own = records.filter { $0.state == .visible }.map { table.keyValue(of: $0.id) }
         return own + pairs.map { table.keyValue(of: $0.target) }
     }
 
@@ -42,7 +42,7 @@ struct BelongingReader {
         switch expansion.relation {
         case .fields(_, let parts, _):
             return records.flatMap { record in
-                record.states.map { state in
+                record.previousFields.map { state in
                     let owner = parts.map { part in
                         part.far == table.keyField ? table.keyValue(of: record.id) : state[part.far.text] ?? .null
                     }

@@ -33,18 +33,18 @@ public struct TrackedQuery: Sendable {
     }
 
     /// Where the result is now.
-    public func mark(at snapshot: any RecordSnapshot) throws -> ChangeCursor { try snapshot.mark(of: entities) }
+    public func mark(at snapshot: any RecordSnapshot) throws -> ChangeCursor { try snapshot.changeCursor(of: entities) }
 
     /// What has changed since the mark, of at most `limit` records. Throws `sync.fetchAgain` where that is not known.
     /// `isWhole`: a row of which only expanded entities changed is told whole as well.
     public func changes(
         since mark: ChangeCursor, limit: Int, isWhole: Bool = false, at snapshot: any RecordSnapshot
     ) throws -> ChangesPage {
-        let news = try snapshot.news(of: entities, since: mark, limit: limit)
+        let news = try snapshot.changes(of: entities, since: mark, limit: limit)
         let run = ChangesRun(
             snapshot: snapshot, limits: limits.held, news: ChangedRecordIndex(news.records), isWhole: isWhole)
         return ChangesPage(
-            shape: shape, changes: try run.changes(of: level).map(\.change), mark: news.mark,
+            shape: shape, changes: try run.changes(of: level).map(\.change), mark: news.cursor,
             isComplete: news.isComplete)
     }
 

@@ -48,7 +48,7 @@ extension EntityDataModel {
     }
 
     /// How values of the type are kept.
-    func kind(of type: TypeReference) -> RowKind {
+    func kind(of type: TypeReference) -> RowValueType {
         switch family(of: type) {
         case .boolean: .bool
         case .number: primitive(behind: type.type)?.numberKind ?? .decimal
@@ -78,7 +78,7 @@ extension PrimitiveType {
         }
     }
 
-    var numberKind: RowKind {
+    var numberKind: RowValueType {
         switch self {
         case .double, .single: .double
         case .decimal: .decimal

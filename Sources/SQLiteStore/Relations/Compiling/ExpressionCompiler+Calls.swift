@@ -1,4 +1,5 @@
 import AdapterKit
+import WireFormats
 
 // Functions: what SQLite has as it has it, the rest by functions of ours on the connection.
 extension ExpressionCompiler {
@@ -34,7 +35,7 @@ extension ExpressionCompiler {
         return TypedSQL(.build("portico_\(kind)_\(function.rawValue)($)", [value.fragment]), value.kind)
     }
 
-    private func converted(_ value: TypedSQL, to kind: RowKind?) -> TypedSQL {
+    private func converted(_ value: TypedSQL, to kind: RowValueType?) -> TypedSQL {
         guard let from = value.kind, let kind, from != kind else { return TypedSQL(value.fragment, kind) }
         return TypedSQL(.build("portico_to_\(kind.rawValue)('\(from.rawValue)', $)", [value.fragment]), kind)
     }
@@ -46,5 +47,224 @@ extension ExpressionCompiler {
         return .build(
             "($ >= $ AND $ < $)",
             [text, SQLFragment("?", [.text(prefix)]), text, SQLFragment("?", [.textBytes(end)])])
+    }
+}
+
+// Lists of values, members of trees, searches.
+extension ExpressionCompiler {
+    /// Many texts or integers are bound as one JSON array, so that the statement's text stays the same.
+    func oneOf(_ operand: RowExpression, _ values: [WireValue]) throws(PorticoError) -> SQLFragment {
+        let value = try value(operand)
+        guard value.kind != .tree else { throw Self.invalid("Lists and dictionaries are in no list.") }
+        var bound: [SQLFragment] = []
+        var needsDecimal = false
+        for listed in values where !listed.isNull {
+            guard let literal = TypedSQL.literal(listed, for: value.kind) else {
+                throw Self.invalid("Values of different kinds meet.")
+            }
+            needsDecimal = needsDecimal || (value.kind == .integer && literal.kind == .decimal)
+            bound.append(literal.fragment)
+        }
+        if bound.isEmpty { return .build("($ IN ())", [value.fragment]) }
+        if needsDecimal { throw Self.invalid("Values of different kinds meet.") }
+        if bound.count > Self.fewValues, let array = Self.array(bound.flatMap(\.values)) {
+            return .build("($ IN (SELECT value FROM json_each(?)))", [value.fragment]) + SQLFragment("", [.text(array)])
+        }
+        return .build("($ IN ($))", [value.fragment, .list(bound)])
+    }
+
+    /// The values as each of them is compared with `operand`, each once and in order; nil where they are neither all texts
+    /// nor all integers, as it is.
+    func keys(_ values: [WireValue], for operand: RowExpression) throws(PorticoError) -> [SQLValue]? {
+        let kind = try value(operand).kind
+        guard kind == .integer || kind == .text else { return nil }
+        var keys: [SQLValue] = []
+        keys.reserveCapacity(values.count)
+        for listed in values where !listed.isNull {
+            guard let key = Self.key(listed, kind) else { return nil }
+            keys.append(key)
+        }
+        if zip(keys, keys.dropFirst()).allSatisfy(Self.isBefore) { return keys }
+        return Set(keys).sorted(by: Self.isBefore)
+    }
+
+    private static func key(_ value: WireValue, _ kind: RowValueType?) -> SQLValue? {
+        switch (value, kind) {
+        case (.int64(let number), .integer): return .integer(number)
+        case (.string(let text), .text): return .text(text)
+        default:
+            let literal = TypedSQL.literal(value, for: kind)
+            return literal?.kind == kind ? literal?.fragment.values.first : nil
+        }
+    }
+
+    private static func isBefore(_ left: SQLValue, _ right: SQLValue) -> Bool {
+        switch (left, right) {
+        case (.integer(let left), .integer(let right)): left < right
+        case (.text(let left), .text(let right)): left.utf8.lexicographicallyPrecedes(right.utf8)
+        default: false
+        }
+    }
+
+    /// A statement with up to that many parameters in one list is worth its own text.
+    private static let fewValues = 8
+
+    /// Nil where JSON would not carry the values as they are.
+    private static func array(_ values: [SQLValue]) -> String? {
+        var items: [WireValue] = []
+        for value in values {
+            switch value {
+            case .integer(let number): items.append(.int64(number))
+            case .text(let text): items.append(.string(text))
+            default: return nil
+            }
+        }
+        guard let bytes = try? JSONFormat().write(.array(items)) else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    func member(of whole: RowExpression, _ steps: [RowStep], _ kind: RowValueType) throws(PorticoError) -> TypedSQL {
+        let path = steps.map { step -> SQLFragment in
+            switch step {
+            case .member(let name): SQLFragment("?", [.text(name)])
+            case .position(let position): SQLFragment("?", [.integer(Int64(position))])
+            }
+        }
+        let tree: SQLFragment
+        var prefix: [SQLFragment] = []
+        if case .element(let source) = whole {
+            tree = try relations.scope.list(source).fragment
+            prefix = [SQLFragment("\(source.sql).value")]
+        } else {
+            let compiled = try value(whole)
+            guard compiled.kind == .tree else { throw Self.invalid("Only lists and dictionaries have members.") }
+            tree = compiled.fragment
+        }
+        return TypedSQL(.build("portico_member('\(kind.rawValue)', $)", [.list([tree] + prefix + path)]), kind)
+    }
+
+    func found(
+        _ search: RowSearch, in layout: CollectionLayout, _ source: SourceName
+    ) throws(PorticoError) -> SQLFragment {
+        guard layout.hasSearch else {
+            throw PorticoError(.searchUnavailable, "\(layout.entity.name) has no full-text search.", target: "search")
+        }
+        switch search {
+        case .all(let parts): return .balanced(try found(parts, in: layout, source, empty: "1"), " AND ")
+        case .any(let parts): return .balanced(try found(parts, in: layout, source, empty: "0"), " OR ")
+        case .not(let inner): return .build("(NOT $)", [try found(inner, in: layout, source)])
+        case .word(let text), .phrase(let text):
+            let table = layout.names.search.quotedIdentifier
+            let row = "\(source.sql).\(layout.rowColumn)"
+            guard let phrase = SearchExpression.phrase(text) else { return SQLFragment("0") }
+            return SQLFragment(
+                "(\(row) IN (SELECT rowid FROM \(table) WHERE \(table) MATCH ?))", [.text(phrase)])
+        }
+    }
+
+    private func found(
+        _ parts: [RowSearch], in layout: CollectionLayout, _ source: SourceName, empty: String
+    ) throws(PorticoError) -> [SQLFragment] {
+        var compiled: [SQLFragment] = []
+        for part in parts { compiled.append(try found(part, in: layout, source)) }
+        return compiled.isEmpty ? [SQLFragment(empty)] : compiled
+    }
+}
+
+extension SearchExpression {
+    /// Whole words that follow each other, in which no character means anything to FTS5. Nil where there is no letter or
+    /// digit: nothing is found by it.
+    static func phrase(_ text: String) -> String? {
+        let text = text.replacing("\0", with: " ")
+        guard text.unicodeScalars.contains(where: { $0.properties.isAlphabetic || $0.properties.numericType != nil })
+        else { return nil }
+        return "\"\(text.replacing("\"", with: "\"\""))\""
+    }
+}
+
+/// What a function takes and gives.
+struct FunctionSignature {
+    enum Parameter {
+        case kind(RowValueType)
+        /// Any kind of number.
+        case number
+        /// An instant, or a text that spells a day or a time of day.
+        case calendar
+        case any
+    }
+
+    let parameters: [Parameter]
+    /// How many of the parameters, from the end, may be left out.
+    var optional = 0
+    /// Whether the last parameter may come again.
+    var repeats = false
+    /// Nil: the kind of the first value.
+    let result: RowValueType?
+
+    /// The values as the function gets them; nil where it does not take them.
+    func fitted(_ values: [TypedSQL]) -> [TypedSQL]? {
+        guard values.count >= parameters.count - optional, repeats || values.count <= parameters.count else {
+            return nil
+        }
+        var fitted: [TypedSQL] = []
+        for (position, value) in values.enumerated() {
+            let parameter = parameters[min(position, parameters.count - 1)]
+            guard let one = parameter.fitted(value) else { return nil }
+            fitted.append(one)
+        }
+        return fitted
+    }
+}
+
+extension FunctionSignature.Parameter {
+    fileprivate func fitted(_ value: TypedSQL) -> TypedSQL? {
+        guard let kind = value.kind else { return value }
+        switch self {
+        case .any: return value
+        case .number: return kind.isNumber ? value : nil
+        case .calendar: return kind == .date || kind == .text ? value : nil
+        case .kind(let wanted):
+            if kind == wanted { return value }
+            return kind.isNumber && (wanted == .decimal || wanted == .double) ? value.converted(to: wanted) : nil
+        }
+    }
+}
+
+extension RowFunction {
+    var signature: FunctionSignature {
+        switch self {
+        case .contains, .startsWith, .endsWith, .matches: Self.kinds(.text, .text, .bool)
+        case .length: Self.kinds(.text, .integer)
+        case .indexOf: Self.kinds(.text, .text, .integer)
+        case .substring:
+            FunctionSignature(parameters: [.kind(.text), .kind(.integer), .kind(.integer)], optional: 1, result: .text)
+        case .lowercase, .uppercase, .trim: Self.kinds(.text, .text)
+        case .replace: Self.kinds(.text, .text, .text, .text)
+        case .concatenate: FunctionSignature(parameters: [.kind(.text)], repeats: true, result: .text)
+        case .round, .floor, .ceiling, .negate: FunctionSignature(parameters: [.number], result: nil)
+        case .bits: Self.kinds(.integer, .integer, .integer)
+        case .year, .month, .day, .hour, .minute, .second:
+            FunctionSignature(parameters: [.calendar], result: .integer)
+        case .fractionalSecond: FunctionSignature(parameters: [.calendar], result: .decimal)
+        case .dayOf, .timeOf: Self.kinds(.date, .text)
+        case .dayPlus: Self.kinds(.text, .decimal, .text)
+        case .dayDifference: Self.kinds(.text, .text, .decimal)
+        case .toText: FunctionSignature(parameters: [.any], result: .text)
+        case .toInteger: FunctionSignature(parameters: [.any], result: .integer)
+        case .toDecimal: FunctionSignature(parameters: [.any], result: .decimal)
+        case .toDouble: FunctionSignature(parameters: [.any], result: .double)
+        case .toDate: FunctionSignature(parameters: [.any], result: .date)
+        case .count: Self.kinds(.tree, .integer)
+        case .listContains, .listStartsWith, .listEndsWith, .hasSubset, .hasSubsequence:
+            Self.kinds(.tree, .tree, .bool)
+        case .distance: Self.kinds(.tree, .tree, .double)
+        case .lineLength: Self.kinds(.tree, .double)
+        case .intersects: Self.kinds(.tree, .tree, .bool)
+        }
+    }
+
+    /// The last one is the result's.
+    private static func kinds(_ all: RowValueType...) -> FunctionSignature {
+        FunctionSignature(parameters: all.dropLast().map { .kind($0) }, result: all.last)
     }
 }

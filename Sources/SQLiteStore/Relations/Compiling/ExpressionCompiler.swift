@@ -56,7 +56,7 @@ struct ExpressionCompiler {
         let stored = SQLFragment("\(source.sql).\(column.name)")
         guard case .scalar(let scalar) = column.kind else { return TypedSQL(stored, .tree) }
         let compared = SQLFragment("\(source.sql).\(column.comparisonName)")
-        return TypedSQL(compared, RowKind(scalar), written: scalar == .decimal ? stored : nil)
+        return TypedSQL(compared, RowValueType(scalar), written: scalar == .decimal ? stored : nil)
     }
 
     private func literal(_ value: WireValue) throws(PorticoError) -> TypedSQL {
@@ -88,9 +88,9 @@ struct ExpressionCompiler {
 
     /// All of one kind.
     func unified(_ values: [TypedSQL]) throws(PorticoError) -> [TypedSQL] {
-        var kind: RowKind?
+        var kind: RowValueType?
         for value in values {
-            guard let common = RowKind.common(kind, value.kind) else {
+            guard let common = RowValueType.common(kind, value.kind) else {
                 throw Self.invalid("Values of different kinds meet.")
             }
             kind = common
@@ -99,4 +99,197 @@ struct ExpressionCompiler {
     }
 
     static func invalid(_ message: String) -> PorticoError { PorticoError(.requestInvalid, message) }
+}
+
+// Conditions. Where null counts as false, as it does in WHERE and below AND and OR there, comparisons stay as an index
+// can use them; elsewhere they are told apart.
+extension ExpressionCompiler {
+    /// Throws `request.invalid` where it is no condition.
+    func condition(_ expression: RowExpression) throws(PorticoError) -> SQLFragment {
+        try logic(expression, nullIsFalse: true)
+    }
+
+    func logic(_ expression: RowExpression, nullIsFalse: Bool) throws(PorticoError) -> SQLFragment {
+        switch expression {
+        case .all(let parts): return try join(parts, " AND ", empty: "1", nullIsFalse)
+        case .any(let parts): return try join(parts, " OR ", empty: "0", nullIsFalse)
+        case .not(let inner): return .build("(NOT $)", [try logic(inner, nullIsFalse: false)])
+        case .isTrue(let inner):
+            let condition = try logic(inner, nullIsFalse: nullIsFalse)
+            return nullIsFalse ? condition : .build("($ IS TRUE)", [condition])
+        case .isNull(let inner): return .build("($ IS NULL)", [try value(inner).fragment])
+        case .same(let left, let right): return try same(left, right, nullIsFalse)
+        case .compare(let comparison, let left, let right): return try compare(comparison, left, right)
+        case .oneOf(let operand, let values): return try oneOf(operand, values)
+        case .among(let operand, let relation): return try among(operand, relation)
+        case .exists(let relation): return .build("EXISTS ($)", [try relations.compile(relation).fragment])
+        case .found(let source, let search):
+            let found = try self.found(search, in: try relations.scope.layout(source), source)
+            return nullIsFalse ? found : .build("($ IS TRUE)", [found])
+        default:
+            let compiled = try value(expression)
+            guard compiled.kind == .bool || compiled.kind == nil else {
+                throw Self.invalid("A condition is true or false.")
+            }
+            return compiled.fragment
+        }
+    }
+
+    private func join(
+        _ parts: [RowExpression], _ connective: String, empty: String, _ nullIsFalse: Bool
+    ) throws(PorticoError) -> SQLFragment {
+        var compiled: [SQLFragment] = []
+        for part in parts { compiled.append(try logic(part, nullIsFalse: nullIsFalse)) }
+        return compiled.isEmpty ? SQLFragment(empty) : .balanced(compiled, connective)
+    }
+
+    /// With a value that is not null, equality says the same, and SQLite plans better with it.
+    private func same(
+        _ left: RowExpression, _ right: RowExpression, _ nullIsFalse: Bool
+    ) throws(PorticoError) -> SQLFragment {
+        let (a, b) = try pair(left, right)
+        return .build(nullIsFalse && (left.isValue || right.isValue) ? "($ = $)" : "($ IS $)", [a, b])
+    }
+
+    private func compare(
+        _ comparison: Comparison, _ left: RowExpression, _ right: RowExpression
+    ) throws(PorticoError) -> SQLFragment {
+        let (a, b) = try pair(left, right)
+        return .build("($ \(comparison.sqlOperator) $)", [a, b])
+    }
+
+    /// Two operands as they compare. A literal takes the other's kind; SQLite compares integers and doubles exactly.
+    private func pair(
+        _ left: RowExpression, _ right: RowExpression
+    ) throws(PorticoError) -> (SQLFragment, SQLFragment) {
+        var (a, b) = (try value(left), try value(right))
+        if case .value(let literal) = right, let fitted = TypedSQL.literal(literal, for: a.kind) { b = fitted }
+        if case .value(let literal) = left, let fitted = TypedSQL.literal(literal, for: b.kind) { a = fitted }
+        guard let common = RowValueType.common(a.kind, b.kind) else {
+            throw Self.invalid("Values of different kinds meet.")
+        }
+        if common == .double, a.kind != .decimal, b.kind != .decimal { return (a.fragment, b.fragment) }
+        return (a.converted(to: common).fragment, b.converted(to: common).fragment)
+    }
+
+    private func among(_ operand: RowExpression, _ relation: Relation) throws(PorticoError) -> SQLFragment {
+        let value = try value(operand)
+        var nested = try relations.compile(relation)
+        guard nested.kinds.count == 1, let kind = RowValueType.common(value.kind, nested.kinds[0]) else {
+            throw Self.invalid("A value is looked for among values of its kind.")
+        }
+        if kind != nested.kinds[0] { nested = try relations.compile(relation, as: [kind]) }
+        return .build("($ IN ($))", [value.converted(to: kind).fragment, nested.fragment])
+    }
+}
+
+extension RowExpression {
+    /// A value that is there.
+    fileprivate var isValue: Bool {
+        if case .value(let value) = self { !value.isNull } else { false }
+    }
+}
+
+// Arithmetic and aggregates.
+extension ExpressionCompiler {
+    func arithmetic(
+        _ operation: RowExpression.Arithmetic, _ left: RowExpression, _ right: RowExpression
+    ) throws(PorticoError) -> TypedSQL {
+        let (a, b) = (try value(left), try value(right))
+        if a.kind == .date || b.kind == .date { return try dates(operation, a, b) }
+        let values = try unified([a, b])
+        let operands = values.map(\.fragment)
+        switch values[0].kind {
+        case nil: return TypedSQL("NULL", nil)
+        case .integer: return TypedSQL(.build("($ \(operation.sqlOperator) $)", operands), .integer)
+        case .double where operation == .divide || operation == .remainder:
+            return TypedSQL(.build("portico_double_\(operation.rawValue)($, $)", operands), .double)
+        case .double: return TypedSQL(.build("($ \(operation.sqlOperator) $)", operands), .double)
+        case .decimal: return TypedSQL(.build("portico_decimal_\(operation.rawValue)($, $)", operands), .decimal)
+        default: throw Self.invalid("Only numbers and dates can be computed with.")
+        }
+    }
+
+    /// Both are seconds, in a column of doubles; differences are rounded to the microsecond, beyond which doubles do not
+    /// tell instants apart.
+    private func dates(
+        _ operation: RowExpression.Arithmetic, _ a: TypedSQL, _ b: TypedSQL
+    ) throws(PorticoError) -> TypedSQL {
+        switch (a.kind, operation, b.kind) {
+        case (.date, .subtract, .date):
+            return TypedSQL(.build("portico_seconds_between($, $)", [b.fragment, a.fragment]), .decimal)
+        case (.date, .add, _), (.date, .subtract, _):
+            let seconds = b.converted(to: .decimal)
+            guard seconds.kind == .decimal else { throw Self.invalid("Seconds are added to a date.") }
+            return TypedSQL(
+                .build("portico_date_\(operation.rawValue)($, $)", [a.fragment, seconds.fragment]), .date)
+        default: throw Self.invalid("Dates are not computed with in that way.")
+        }
+    }
+
+    func aggregate(
+        _ aggregate: RowExpression.Aggregate, _ operand: RowExpression?, _ isDistinct: Bool
+    ) throws(PorticoError) -> TypedSQL {
+        guard let operand else {
+            guard aggregate == .count else { throw Self.invalid("Only counting needs no value.") }
+            return TypedSQL("count(*)", .integer)
+        }
+        let value = try value(operand)
+        let distinct = isDistinct ? "DISTINCT " : ""
+        switch aggregate {
+        case .count: return TypedSQL(.build("count(\(distinct)$)", [value.fragment]), .integer)
+        case .minimum, .maximum:
+            guard value.kind != .tree else { throw Self.invalid("Lists and dictionaries have no order.") }
+            return TypedSQL(.build("\(aggregate == .minimum ? "min" : "max")($)", [value.fragment]), value.kind)
+        case .sum, .average: return try total(aggregate, value, distinct)
+        }
+    }
+
+    func sumBefore(
+        _ operand: RowExpression, _ groups: [RowExpression], _ order: [RowOrder]
+    ) throws(PorticoError) -> TypedSQL {
+        let criteria = try ClauseCompiler.order(order, self)
+        let before = " ORDER BY $ ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+        return try sum(operand, over: try partition(groups) + .build(before, [criteria]))
+    }
+
+    /// Of the rows in the window, as a double.
+    func sum(_ operand: RowExpression, over window: SQLFragment) throws(PorticoError) -> TypedSQL {
+        let value = try value(operand)
+        guard value.kind.map(\.isNumber) ?? true else { throw Self.invalid("Only numbers are summed.") }
+        return TypedSQL(
+            .build("ifnull(sum($) OVER ($), 0.0)", [value.converted(to: .double).fragment, window]), .double)
+    }
+
+    func partition(_ groups: [RowExpression]) throws(PorticoError) -> SQLFragment {
+        groups.isEmpty ? SQLFragment() : .build("PARTITION BY $", [.list(try all(groups).map(\.fragment))])
+    }
+
+    private func total(
+        _ aggregate: RowExpression.Aggregate, _ value: TypedSQL, _ distinct: String
+    ) throws(PorticoError) -> TypedSQL {
+        let isSum = aggregate == .sum
+        switch value.kind {
+        case nil: return TypedSQL("NULL", nil)
+        case .double: return TypedSQL(.build("\(isSum ? "sum" : "avg")(\(distinct)$)", [value.fragment]), .double)
+        case .integer:
+            if isSum { return TypedSQL(.build("sum(\(distinct)$)", [value.fragment]), .integer) }
+            return TypedSQL(.build("avg(\(distinct)$)", [value.fragment]), .double)
+        case .decimal:
+            return TypedSQL(.build("portico_decimal_\(aggregate.rawValue)(\(distinct)$)", [value.fragment]), .decimal)
+        default: throw Self.invalid("Only numbers are summed.")
+        }
+    }
+}
+
+extension RowExpression.Arithmetic {
+    fileprivate var sqlOperator: String {
+        switch self {
+        case .add: "+"
+        case .subtract: "-"
+        case .multiply: "*"
+        case .divide: "/"
+        case .remainder: "%"
+        }
+    }
 }

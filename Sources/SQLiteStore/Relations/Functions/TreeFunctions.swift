@@ -5,7 +5,8 @@ enum TreeFunctions {
     static let all: [SQLFunction] = [
         /// (kind, tree, step …): integers are positions, texts are names.
         SQLFunction("member", -1) { arguments in
-            guard arguments.count >= 2, !arguments.isNull(1), let kind = RowKind(rawValue: arguments.text(0)) else {
+            guard arguments.count >= 2, !arguments.isNull(1), let kind = RowValueType(rawValue: arguments.text(0))
+            else {
                 return .null
             }
             var value: WireValue? = try EncodedValue.decode(arguments.blob(1))

@@ -80,7 +80,7 @@ struct OutboxTests {
         #expect(bench.sent.map(\.baseRev) == [3])
     }
 
-    /// Three edits, of which the first was merged with what somebody else did to the field of the third.
+    /// Three edits, of which the first was merged with what another caller did to the field of the third.
     private func benchAfterMerge() throws -> Bench {
         var bench = Bench()
         bench.start(with: ["n1": 3])

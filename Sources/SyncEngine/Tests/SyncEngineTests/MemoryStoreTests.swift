@@ -7,20 +7,20 @@ import Testing
 @Suite struct MemoryStoreTests {
     @Test(arguments: StoreConformance.cases)
     func `the memory store keeps the promises of a store`(_ promise: ConformanceCase) async throws {
-        try await promise.run { MemoryStore(clock: Noon()) }
+        try await promise.run { MemoryStore(clock: FixedClock()) }
     }
 
     @Test func `a store made from an image goes on where the other one was`() async throws {
-        let first = MemoryStore(clock: Noon())
+        let first = MemoryStore(clock: FixedClock())
         try await first.transact(weight: 1) { try $0.remember([:], of: 1, from: "c", of: "ann") }
         let image = try first.image
         await first.close()
-        let second = MemoryStore(image, epoch: Epoch("restored"), clock: Noon())
+        let second = MemoryStore(image, epoch: Epoch("restored"), clock: FixedClock())
         #expect(second.epoch == Epoch("restored"))
         #expect(try await second.withReadSnapshot { try $0.client("c")?.lastSequence } == 1)
     }
 }
 
-private struct Noon: WallClock {
+private struct FixedClock: WallClock {
     func now() -> WireDate { WireDate(secondsSinceReferenceDate: 12 * 3600) }
 }

@@ -10,7 +10,7 @@ import Synchronization
 final class ReplicaFile {
     private let path: String
     private let sabotage: Sabotage?
-    private let fuse = Fuse()
+    private let fuse = CommitCrash()
     private(set) var database: ReplicaDatabase
 
     init(at url: URL, sabotage: Sabotage?) {
@@ -24,7 +24,7 @@ final class ReplicaFile {
         database = Self.open(path, fuse)
     }
 
-    private static func open(_ path: String, _ fuse: Fuse) -> ReplicaDatabase {
+    private static func open(_ path: String, _ fuse: CommitCrash) -> ReplicaDatabase {
         expected {
             try ReplicaDatabase(path: path, indexes: ["notes": [["a"]]], durability: .process) { try fuse.burn() }
         }
@@ -58,7 +58,7 @@ final class ReplicaFile {
         do {
             try work()
             return true
-        } catch is Fuse.Burnt {
+        } catch is CommitCrash.Burnt {
             return false
         } catch {
             fatalError("a replica's file: \(error)")
@@ -71,7 +71,7 @@ final class ReplicaFile {
 }
 
 /// Ends a process before one of its commits.
-private final class Fuse: Sendable {
+private final class CommitCrash: Sendable {
     struct Burnt: Error {}
 
     private let left = Mutex<Int?>(nil)
@@ -85,5 +85,35 @@ private final class Fuse: Sendable {
             return false
         }
         if isBurnt { throw Burnt() }
+    }
+}
+
+/// Rows of a device that it does not hold in memory, as of what was persisted: what a database is to an app.
+final class PersistedRowStore: PersistedRows {
+    private let stored = Mutex(ReplicaRows())
+    private let pieces = Mutex<[RecordKey: RecordCopy?]>([:])
+
+    func store(_ rows: ReplicaRows) { stored.withLock { $0 = rows } }
+    func record(_ key: RecordKey) -> RecordCopy? { stored.withLock { $0[key] } }
+    func revision(_ key: RecordKey) -> Int64? { record(key)?.rev }
+    func records(of collection: String) -> [RecordCopy] { stored.withLock { $0.records(of: collection) } }
+
+    func checksums() -> [String: ScopeChecksum] {
+        stored.withLock { rows in
+            Dictionary(uniqueKeysWithValues: rows.collections.map { ($0, rows.checksum(of: $0)) })
+        }
+    }
+
+    func stage(_ piece: StagedPiece) {
+        pieces.withLock { staged in
+            staged = piece.isFirst ? [:] : staged.filter { !piece.unstaged.contains($0.key.collection) }
+            for change in piece.changes.sorted { staged[change.key] = .some(change.copy) }
+        }
+    }
+
+    func staged(_ key: RecordKey) -> RecordCopy?? { pieces.withLock { $0[key] } }
+    func stagedRevision(_ key: RecordKey) -> Int64?? { staged(key).map { $0?.rev } }
+    func staged(of collection: String) -> [RecordKey: RecordCopy?] {
+        pieces.withLock { $0.filter { $0.key.collection == collection } }
     }
 }

@@ -1,5 +1,7 @@
 import AdapterKit
+import RecordStorage
 import SyncDevice
+import SyncEngine
 import SyncMessages
 import WireFormats
 
@@ -8,12 +10,12 @@ extension Simulation {
     static let omittingNulls = WritingOptions(nulls: .omitMember)
 
     /// What the server answers, in the device's format. Throws ``Violation`` where the answer breaks a promise.
-    mutating func answer(_ delivery: Delivery, deathAfter: Int?) async throws -> Reply {
+    mutating func answer(_ delivery: MessageDelivery, deathAfter: Int?) async throws -> SimulatedReply {
         let device = devices[delivery.device]
         if device.isSignedOut { return reply(.unauthorized) }
         do {
             let value = try device.format.read(delivery.body)
-            switch delivery.door {
+            switch delivery.endpoint {
             case .pull:
                 let page = try await page(try PullRequest(from: value), device.person, device.clientID)
                 try check(page, of: device.person, device.clientID)
@@ -29,7 +31,7 @@ extension Simulation {
             return reply(.unavailable)
         } catch let error as PorticoError {
             trace.add("server: \(error)")
-            collected.count("\(delivery.door) \(error.code.rawValue)")
+            collected.count("\(delivery.endpoint) \(error.code.rawValue)")
             return reply(error.code == .fetchAgain ? .fetchAgain : .refused)
         }
     }
@@ -49,8 +51,8 @@ extension Simulation {
         }
     }
 
-    private func reply(_ status: Reply.Status, _ body: [UInt8] = []) -> Reply {
-        Reply(status: status, body: body, epoch: server.ledger.epoch)
+    private func reply(_ status: SimulatedReply.Status, _ body: [UInt8] = []) -> SimulatedReply {
+        SimulatedReply(status: status, body: body, epoch: server.ledger.epoch)
     }
 
     /// Nothing outside the scope is sent, and nothing but what is there. The rows of the moment belong to the token.
@@ -125,5 +127,123 @@ extension PullPage {
         }
         let end = if case .complete(let completion) = ending { "complete at \(completion.position)" } else { "next" }
         return "\(reset.isEmpty ? "" : "reset \(reset) ")\(told) \(end)"
+    }
+}
+
+/// The server's end of a live stream: the place that it has told up to, and what wakes it.
+struct ServerStream {
+    let connection: Int
+    let interest: SyncInterest
+    var token: String?
+    /// When its last event arrives: a connection keeps the order.
+    var arrival: Int
+}
+
+extension Simulation {
+    mutating func connect(_ watcher: Int) {
+        watchers[watcher].connection += 1
+        streams[watcher] = nil
+        let event = SimulatedEvent.open(
+            watcher: watcher, connection: watchers[watcher].connection, lastEvent: watchers[watcher].lastEvent)
+        queue.schedule(event, at: clock.elapsed + 1 + random.below(faults.delay))
+    }
+
+    mutating func toggleWatcher() {
+        let watcher = random.below(watchers.count)
+        watchers[watcher].isOn.toggle()
+        trace.add("the screen w\(watcher) is \(watchers[watcher].isOn ? "looked at" : "put away")")
+        if watchers[watcher].isOn { return connect(watcher) }
+        watchers[watcher].connection += 1
+        streams[watcher] = nil
+    }
+
+    mutating func open(_ watcher: Int, _ connection: Int, _ lastEvent: String?) async throws {
+        guard watchers[watcher].isOn, watchers[watcher].connection == connection else { return }
+        let interest = server.interest(of: watchers[watcher].person)
+        streams[watcher] = ServerStream(
+            connection: connection, interest: interest, token: lastEvent, arrival: clock.elapsed)
+        trace.add("w\(watcher) has a live stream")
+        collected.count("live streams")
+        try await tell(watcher, isFirst: true)
+    }
+
+    /// One look at what changed, and pages for those whom it may concern.
+    mutating func announceChanges() async throws {
+        let changes = try await server.changes(since: toldPosition)
+        toldPosition = changes?.position ?? server.position
+        for watcher in streams.indices {
+            guard let stream = streams[watcher], changes.map(stream.interest.isConcerned) ?? true else { continue }
+            try await tell(watcher, isFirst: false)
+        }
+    }
+
+    /// Pages up to now, one event each. What is told first is told even where there is nothing.
+    private mutating func tell(_ watcher: Int, isFirst: Bool) async throws {
+        var isFirst = isFirst
+        while let stream = streams[watcher] {
+            let request = PullRequest(checkpoint: stream.token, limit: 1 + random.below(6))
+            let page: PullPage
+            do {
+                page = try await self.page(request, watchers[watcher].person, "w\(watcher)")
+            } catch let error as PorticoError where error.code == .fetchAgain {
+                return refuse(watcher, stream)
+            }
+            try check(page, of: watchers[watcher].person, "w\(watcher)")
+            streams[watcher]?.token = page.token
+            if isFirst || page.hasChanges {
+                try send(page, watcher, stream)
+            }
+            isFirst = false
+            if page.isComplete { return }
+        }
+    }
+
+    private mutating func refuse(_ watcher: Int, _ stream: ServerStream) {
+        trace.add("w\(watcher) is told to start over")
+        streams[watcher] = nil
+        let time = max(stream.arrival + 1, clock.elapsed + 1 + random.below(faults.delay))
+        queue.schedule(.startOver(watcher: watcher, connection: stream.connection), at: time)
+    }
+
+    private mutating func send(_ page: PullPage, _ watcher: Int, _ stream: ServerStream) throws {
+        if random.chance(faults.lost) { return cut(watcher) }
+        let time = max(stream.arrival + 1, clock.elapsed + 1 + random.below(faults.delay))
+        streams[watcher]?.arrival = time
+        let bytes = try watchers[watcher].format.write(page.wireValue, options: Self.omittingNulls)
+        collected.count("live pages")
+        queue.schedule(.live(watcher: watcher, connection: stream.connection, bytes), at: time)
+    }
+
+    /// The connection breaks; what is on its way before it is noticed may still come.
+    mutating func cut(_ watcher: Int) {
+        guard let stream = streams[watcher] else { return }
+        streams[watcher] = nil
+        trace.add("the stream of w\(watcher) breaks")
+        let event = SimulatedEvent.cut(watcher: watcher, connection: stream.connection)
+        queue.schedule(event, at: clock.elapsed + 1 + random.below(faults.delay))
+    }
+
+    /// The server's process ends, and with it every stream.
+    mutating func cutAll() {
+        for watcher in streams.indices { cut(watcher) }
+        toldPosition = server.position
+    }
+
+    mutating func receive(_ bytes: [UInt8], _ watcher: Int, _ connection: Int) throws {
+        guard watchers[watcher].connection == connection else { return }
+        let page = try PullPage(from: try watchers[watcher].format.read(bytes))
+        guard let checkpoint = try watchers[watcher].apply(page) else { return }
+        guard watchers[watcher].rows == rowsOfTokens["\(watchers[watcher].person) \(checkpoint)"] else {
+            throw Violation(1, "w\(watcher) shows rows of no checkpoint")
+        }
+    }
+
+    mutating func comeBack(_ watcher: Int, _ connection: Int, startingOver: Bool) {
+        guard watchers[watcher].connection == connection, watchers[watcher].isOn else { return }
+        if startingOver {
+            watchers[watcher].forget()
+            collected.count("live streams begun anew")
+        }
+        connect(watcher)
     }
 }

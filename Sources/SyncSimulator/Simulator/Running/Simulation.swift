@@ -9,7 +9,7 @@ public struct Simulation {
     let plan: SimulationPlan
     var random: SeededRandom
     let clock = VirtualClock()
-    var queue = EventQueue<Event>()
+    var queue = EventQueue<SimulatedEvent>()
     var trace: Trace
     var server: SimulatedServer
     var devices: [SimulatedDevice] = []
@@ -28,7 +28,7 @@ public struct Simulation {
     /// Every sequence that was ever made or refused, in whichever history.
     var answeredSequences: Set<String> = []
     var faults = Faults()
-    var climate: Climate
+    var features: SimulationFeatures
     var deletedKeys: [RecordKey] = []
     var collected = SimulationCounts()
     private let folder = ScratchFolder()
@@ -36,7 +36,7 @@ public struct Simulation {
     public init(_ plan: SimulationPlan) async throws {
         self.plan = plan
         random = SeededRandom(seed: plan.seed)
-        climate = Climate(&random)
+        features = SimulationFeatures(&random)
         trace = Trace(isKept: plan.keepsTrace)
         server = try await SimulatedServer(clock: clock, sabotage: plan.sabotage)
         try await furnish()
@@ -48,7 +48,7 @@ public struct Simulation {
             for _ in 0..<plan.operations {
                 try await operate()
                 try checkJournal(random.below(devices.count))
-                try await pass(milliseconds: random.below(3 * Span.second))
+                try await pass(milliseconds: random.below(3 * SimulatedTime.second))
             }
             try await settle()
             try await verify()
@@ -64,9 +64,11 @@ public struct Simulation {
     }
 
     private mutating func furnish() async throws {
-        for person in Lab.people where random.chance(60) { server.roles[person] = [Lab.auditor] }
-        for id in Lab.roomIDs {
-            let members = Lab.people.filter { _ in random.chance(60) }.map(WireValue.string)
+        for person in SimulatedAdapter.people where random.chance(60) {
+            server.roles[person] = [SimulatedAdapter.auditor]
+        }
+        for id in SimulatedAdapter.roomIDs {
+            let members = SimulatedAdapter.people.filter { _ in random.chance(60) }.map(WireValue.string)
             try await server.change(
                 RecordChange("rooms", .create(RecordID(unchecked: id), ["members": .array(members)])))
         }
@@ -79,11 +81,12 @@ public struct Simulation {
             limits.gatheredRecords = 1 + number % 3
             devices.append(
                 try SimulatedDevice(
-                    number, person: Lab.people[number % Lab.people.count], format: formats[number % formats.count],
+                    number, person: SimulatedAdapter.people[number % SimulatedAdapter.people.count],
+                    format: formats[number % formats.count],
                     limits: limits, keeping: keeping(number)))
         }
         for number in 0..<(1 + random.below(2)) {
-            let person = Lab.people[random.below(Lab.people.count)]
+            let person = SimulatedAdapter.people[random.below(SimulatedAdapter.people.count)]
             watchers.append(SimulatedWatcher(person: person, format: formats[(number + 1) % formats.count]))
             streams.append(nil)
             connect(number)
@@ -112,7 +115,7 @@ public struct Simulation {
 
 /// What can happen in this run at all. Some runs do without what sends devices back to the start, because only long
 /// histories show what goes wrong in them.
-struct Climate {
+struct SimulationFeatures {
     let hasGrants: Bool
     let hasCompactions: Bool
     let hasRestores: Bool
@@ -137,7 +140,7 @@ struct Faults {
     /// An operation of a page is lost on the way, unnoticed.
     var mutilated = 1
     /// Milliseconds that a message may take.
-    var delay = 4 * Span.second
+    var delay = 4 * SimulatedTime.second
 
     static let none = Faults(
         lost: 0, doubled: 0, serverDeath: 0, deviceDeath: 0, commitDeath: 0, mutilated: 0, delay: 200)

@@ -1,6 +1,7 @@
 import AdapterKit
 import MemoryStore
 import RecordStorage
+import SyncDevice
 import SyncEngine
 import SyncMessages
 
@@ -21,13 +22,13 @@ struct SimulatedServer {
     /// Of accounts, which are no part of the store.
     var roles: [String: Set<RoleName>] = [:]
 
-    private static let catalogue = SyncCatalogue([(Lab.declaration, .login)])
+    private static let catalogue = SyncCatalogue([(SimulatedAdapter.declaration, .login)])
 
     init(clock: VirtualClock, sabotage: Sabotage?) async throws {
         self.clock = clock
         self.sabotage = sabotage
         (store, pulls, pushes) = Self.process(MemoryTables(), epoch: 0, clock)
-        try await store.install(Lab.collections)
+        try await store.install(SimulatedAdapter.collections)
     }
 
     /// What one start of the server makes of its durable image.
@@ -40,8 +41,8 @@ struct SimulatedServer {
         limits.scan = 40
         limits.regrant = 4
         limits.pageBytes = 1_000
-        let pulls = PullMachine(catalogue: catalogue, epoch: epoch, seal: PlainSeal(), limits: limits)
-        return (store, pulls, PushMachine(catalogue: catalogue, epoch: epoch, seal: PlainSeal()))
+        let pulls = PullMachine(catalogue: catalogue, epoch: epoch, seal: UnkeyedSeal(), limits: limits)
+        return (store, pulls, PushMachine(catalogue: catalogue, epoch: epoch, seal: UnkeyedSeal()))
     }
 
     mutating func restart() throws {
@@ -54,11 +55,13 @@ extension SimulatedServer {
 
     var position: Revision { store.position }
 
-    private func caller(_ person: String) -> SyncCaller { SyncCaller(Lab.principal(person, roles[person] ?? [])) }
+    private func caller(_ person: String) -> SyncCaller {
+        SyncCaller(SimulatedAdapter.principal(person, roles[person] ?? []))
+    }
 
     func interest(of person: String) -> SyncInterest { SyncInterest(nil, in: Self.catalogue, for: caller(person)) }
 
-    func news(since position: Revision) async throws -> RowChanges? {
+    func changes(since position: Revision) async throws -> RowChanges? {
         try await store.withReadSnapshot { try RowChanges(since: position, at: $0) }
     }
 
@@ -92,9 +95,9 @@ extension SimulatedServer {
 }
 
 extension SimulatedServer {
-    /// A change through another door, with the adapter's own authority.
+    /// A change through another interface, with the adapter's own authority.
     mutating func change(_ change: RecordChange) async throws {
-        let step = WriteTransaction.Step(adapter: Lab.adapter, change: change)
+        let step = WriteTransaction.Step(adapter: SimulatedAdapter.adapter, change: change)
         _ = try await store.write(WriteTransaction([step], author: "system"))
         try ledger.observe(try store.image)
     }
@@ -118,4 +121,77 @@ extension SimulatedServer {
     func keptCopies() async throws -> [KeptCopy] {
         try await store.withReadSnapshot { try $0.keptCopies(.all, before: nil, limit: 1_000_000) }
     }
+}
+
+/// Every change that became durable, seen from outside: what the invariants are checked against.
+struct Ledger {
+    struct Entry {
+        let position: Int64
+        let key: RecordKey
+        let before: WireDictionary?
+        /// Nil: the record went.
+        let after: WireDictionary?
+    }
+
+    struct Row: Equatable {
+        let rev: Int64
+        let fields: WireDictionary
+    }
+
+    private(set) var entries: [Entry] = []
+    private(set) var rows: [RecordKey: Row] = [:]
+    /// For each restore, the position it went back to.
+    private(set) var cuts: [Int64] = []
+
+    var position: Int64 { entries.last?.position ?? 0 }
+
+    /// Which history positions belong to now.
+    var epoch: Int { cuts.count }
+
+    mutating func observe(_ tables: MemoryTables) throws {
+        for change in try tables.changes(after: Revision(position), limit: .max) {
+            let key = RecordKey(change.collection.entity.text, change.id.text)
+            let record = try tables.record(change.id, in: change.collection, visible: nil)
+            let after = change.kind == .put ? record?.fields : nil
+            entries.append(
+                Entry(position: change.position.number, key: key, before: rows[key]?.fields, after: after))
+            rows[key] = after.map { Row(rev: change.position.number, fields: $0) }
+        }
+    }
+
+    mutating func goBack(to position: Int64) {
+        cuts.append(position)
+        entries.removeAll { $0.position > position }
+        rows = [:]
+        for entry in entries { rows[entry.key] = entry.after.map { Row(rev: entry.position, fields: $0) } }
+    }
+
+    func entry(at position: Int64) -> Entry? {
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].position < position { low = middle + 1 } else { high = middle }
+        }
+        return low < entries.count && entries[low].position == position ? entries[low] : nil
+    }
+
+    /// Whether what was told at that position, in that history, is of the history that there is now.
+    func isLost(_ position: Int64, toldIn epoch: Int) -> Bool {
+        cuts.dropFirst(epoch).contains { position > $0 }
+    }
+}
+
+/// Finds accidents, not forgeries: there are no forgers in a run.
+struct UnkeyedSeal: CheckpointSeal {
+    func code(for bytes: [UInt8]) -> [UInt8] {
+        var code: [UInt8] = []
+        for salt in UInt64(1)...2 {
+            var hash = salt &* 0xCBF2_9CE4_8422_2325
+            for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+            code += (0..<8).map { UInt8(truncatingIfNeeded: hash >> UInt64(8 * $0)) }
+        }
+        return code
+    }
+
+    func isCode(_ code: [UInt8], for bytes: [UInt8]) -> Bool { self.code(for: bytes) == code }
 }

@@ -121,3 +121,78 @@ extension XMLEmitter {
         close(&output)
     }
 }
+
+extension XMLEmitter {
+    mutating func null(to output: inout OutputBuffer) throws(WireFormatError) {
+        try element(.null, &output) { _ in }
+    }
+
+    mutating func bool(_ flag: Bool, to output: inout OutputBuffer) throws(WireFormatError) {
+        try element(.bool, &output) { $0.append(flag ? "true" : "false") }
+    }
+
+    mutating func int64(_ number: Int64, to output: inout OutputBuffer) throws(WireFormatError) {
+        try element(.int, &output) { $0.appendDecimal(number) }
+    }
+
+    mutating func uint64(_ number: UInt64, to output: inout OutputBuffer) throws(WireFormatError) {
+        try element(.int, &output) { $0.appendDecimal(number) }
+    }
+
+    mutating func double(_ number: Double, to output: inout OutputBuffer) throws(WireFormatError) {
+        try element(.real, &output) { output in
+            if number.isFinite {
+                output.append(utf8: number.description)
+            } else {
+                output.append(number.isNaN ? "NaN" : number < 0 ? "-INF" : "INF")
+            }
+        }
+    }
+
+    mutating func decimal(_ number: WireDecimal, to output: inout OutputBuffer) throws(WireFormatError) {
+        try element(.decimal, &output) { $0.append(utf8: number.description) }
+    }
+
+    mutating func data(_ bytes: UnsafeBufferPointer<UInt8>, to output: inout OutputBuffer) throws(WireFormatError) {
+        try element(.data, &output) { $0.append(Base64.encode(bytes)) }
+    }
+
+    mutating func date(_ instant: WireDate, to output: inout OutputBuffer) throws(WireFormatError) {
+        guard instant.secondsSinceReferenceDate.isFinite else {
+            throw WireFormatError(.notRepresentable, "XML cannot carry a date that is not finite")
+        }
+        try element(.date, &output) {
+            $0.append(utf8: instant.rfc3339 ?? instant.secondsSinceReferenceDate.description)
+        }
+    }
+
+    mutating func uid(_ number: UInt64, to output: inout OutputBuffer) throws(WireFormatError) {
+        try element(.uid, &output) { $0.appendDecimal(number) }
+    }
+}
+
+/// What a writer asks of text before it decides how to write it.
+enum XMLElementNames {
+    /// Whether a key is an element's name as it is: an `NCName` that does not start with `xml`, which is reserved in any
+    /// case (XML 1.0, section 2.3).
+    static func isPlain(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let first = key.first, XMLCharacters.isASCIINameStart(first) || first >= 0x80 else { return false }
+        let isReserved =
+            key.count >= 3 && key[0] | 0x20 == UInt8(ascii: "x") && key[1] | 0x20 == UInt8(ascii: "m")
+            && key[2] | 0x20 == UInt8(ascii: "l")
+        return !isReserved && key.count <= XMLLimits.name && XMLCharacters.isNCName(key.span)
+    }
+
+    /// Whether XML can carry a text.
+    static func isText(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        var position = 0
+        while true {
+            position = SWAR.skipXMLPlain(text, from: position)
+            guard position < text.count else { return true }
+            let byte = text[position]
+            if byte < 0x20, byte != 0x09, byte != 0x0A, byte != 0x0D { return false }
+            if byte == 0xEF, text[position + 1] == 0xBF, text[position + 2] >= 0xBE { return false }
+            position += 1
+        }
+    }
+}

@@ -25,10 +25,13 @@ public struct XMLFormat: WireFormat {
         case named
     }
 
+    /// The namespace of the elements of generic XML.
     public static let valueNamespace = "urn:portico:value"
 
+    /// How the root element of a document without types is read.
     public let untypedRoot: UntypedRoot
 
+    /// Creates a xMLFormat with these values.
     public init(untypedRoot: UntypedRoot = .content) {
         self.untypedRoot = untypedRoot
     }
@@ -76,5 +79,103 @@ public struct XMLFormat: WireFormat {
 
     public func makeStreamWriter(options: WritingOptions) -> any StreamWriter {
         EmitterStreamWriter<XMLEmitter>(options: options)
+    }
+}
+
+/// How generic XML is written.
+public struct XMLWritingOptions: Sendable, Equatable {
+    /// Text that XML cannot carry, such as one with U+0000.
+    public enum UnrepresentableText: Sendable, Equatable {
+        /// It is an error.
+        case error
+        /// Its UTF-8 is written as data, and reads back as data. Keys stay an error.
+        case data
+    }
+
+    /// The name of the root element.
+    public var rootName: XMLElementName
+    /// What becomes of a text with characters that XML cannot carry.
+    public var unrepresentableText: UnrepresentableText
+    /// Canonical XML 1.1, comments left out: no XML declaration, no empty-element tags, no indentation.
+    public var isCanonical: Bool
+
+    /// Creates a xMLWriting options with these values.
+    public init(
+        rootName: XMLElementName = .value, unrepresentableText: UnrepresentableText = .error, isCanonical: Bool = false
+    ) {
+        self.rootName = rootName
+        self.unrepresentableText = unrepresentableText
+        self.isCanonical = isCanonical
+    }
+}
+
+/// A name that an element can have: an `NCName`.
+public struct XMLElementName: Sendable, Hashable {
+    public let text: String
+
+    /// Creates a xMLElement name with these values.
+    public init?(_ text: String) {
+        guard XMLCharacters.isNCName(Array(text.utf8).span) else { return nil }
+        self.text = text
+    }
+
+    private init(known text: StaticString) {
+        self.text = "\(text)"
+    }
+
+    /// `value`
+    public static let value = XMLElementName(known: "value")
+    /// `item`
+    public static let item = XMLElementName(known: "item")
+}
+
+/// The values of the `type` attribute.
+enum XMLValueType: CaseIterable {
+    case dictionary, array, string, int, real, decimal, bool, date, data, uid, null
+
+    var word: StaticString {
+        switch self {
+        case .dictionary: "dictionary"
+        case .array: "array"
+        case .string: "string"
+        case .int: "int"
+        case .real: "real"
+        case .decimal: "decimal"
+        case .bool: "bool"
+        case .date: "date"
+        case .data: "data"
+        case .uid: "uid"
+        case .null: "null"
+        }
+    }
+
+    init?(_ text: Span<UInt8>, _ range: Range<Int>) {
+        for type in Self.allCases where XMLValueType.matches(text, range, type.word) {
+            self = type
+            return
+        }
+        return nil
+    }
+
+    @inline(__always)
+    static func matches(_ text: Span<UInt8>, _ range: Range<Int>, _ word: StaticString) -> Bool {
+        guard range.count == word.utf8CodeUnitCount else { return false }
+        for index in 0..<range.count where text[range.lowerBound + index] != word.utf8Start[index] { return false }
+        return true
+    }
+}
+
+extension XMLScanner {
+    /// The namespace of the `type` attribute, where the current element has one of ours.
+    func valueNamespace(_ text: Span<UInt8>) -> Int32? {
+        for attribute in attributes where attribute.name.namespace != XMLNamespaces.none {
+            let namespace = attribute.name.namespace
+            if XMLValueType.matches(text, attribute.name.localRange, "type"),
+                namespaces.name(namespace).elementsEqual(XMLFormat.valueNamespace.utf8)
+            {
+                return namespace
+            }
+        }
+        return nil
     }
 }

@@ -8,7 +8,7 @@ enum ProviderReference {
 
     private static let common = [
         ConfigurationKey("kind", .choice(["portal", "oidc"]), "A way to sign in, named as one likes: what it is."),
-        ConfigurationKey("roles", .list(of: .text), default: "[]", "What everybody who signs in there may be."),
+        ConfigurationKey("roles", .list(of: .text), default: "[]", "Roles of every account that signs in there."),
         ConfigurationKey(
             "groups.*", .list(of: .text), "What a group of the provider may be here; other groups give nothing."),
         ConfigurationKey("requiresRole", .flag, default: "false", "Whether an account without any role is refused."),
@@ -53,7 +53,7 @@ enum ProviderReference {
         ConfigurationKey("passwordField", .text, default: "j_password", "Portal: the form's field for the password."),
         ConfigurationKey("extraFields.*", .text, "Portal: a further field of the form, as it is."),
         ConfigurationKey("userAgent", .text, default: "Portico", "Portal: what it takes the gateway for."),
-        ConfigurationKey("cookie", .text, default: "MYSAPSSO2", "Portal: the cookie that says who is signed in."),
+        ConfigurationKey("cookie", .text, default: "MYSAPSSO2", "Portal: the session cookie."),
         ConfigurationKey(
             "proof", .text,
             "Portal: a page that only signed-in callers get, with 2xx; asked at every sign-in, it decides."),

@@ -18,10 +18,10 @@ struct Version2Mount: Sendable {
         let inner = try Version2RequestReader(service: service, rootPath: rootPath).request(request)
         if case .batch = inner.plain.target.resource {
             // Who may not even read is told at once; what each part needs is asked with it.
-            try service.configuration.access.admit(request.caller, effect: .reads)
+            try service.configuration.access.authorize(request.caller, effect: .reads)
             return try await Version2Batch(mount: self, request: request, root: inner.plain.root).answer()
         }
-        try service.configuration.access.admit(
+        try service.configuration.access.authorize(
             request.caller, effect: inner.plain.method == "GET" ? .reads : .writes)
         return try inner.write(try await dispatch(inner))
     }

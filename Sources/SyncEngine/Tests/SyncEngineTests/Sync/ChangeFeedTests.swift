@@ -8,13 +8,13 @@ import Testing
     private let ben = SyncWorld.user("ben")
 
     private func mark(_ world: SyncWorld, _ user: Principal, _ entities: [EntityName]) async throws -> ChangeCursor {
-        try await world.seen(by: user).withReadSnapshot { try $0.mark(of: entities) }
+        try await world.seen(by: user).withReadSnapshot { try $0.changeCursor(of: entities) }
     }
 
     private func news(
         _ world: SyncWorld, _ user: Principal, _ entities: [EntityName], since mark: ChangeCursor, limit: Int = 100
     ) async throws -> ChangedRecordPage {
-        try await world.seen(by: user).withReadSnapshot { try $0.news(of: entities, since: mark, limit: limit) }
+        try await world.seen(by: user).withReadSnapshot { try $0.changes(of: entities, since: mark, limit: limit) }
     }
 
     private func code(_ body: () async throws -> ChangedRecordPage) async -> ErrorCode? {
@@ -41,7 +41,9 @@ import Testing
         let page = try await news(world, ben, ["notes"], since: mark)
         #expect(page.isComplete)
         #expect(
-            page.records.map { "\($0.id) \($0.state)" } == ["kept seen", "lost hidden", "won seen", "gone deleted"])
+            page.records.map { "\($0.id) \($0.state)" } == [
+                "kept visible", "lost hidden", "won visible", "gone deleted",
+            ])
     }
 
     @Test func `what came and went is told, because a reader of pages may have seen it`() async throws {
@@ -69,7 +71,7 @@ import Testing
             let page = try await news(world, ann, ["notes"], since: mark, limit: 3)
             #expect(page.records.count <= 3)
             told += page.records.map(\.id)
-            mark = page.mark
+            mark = page.cursor
             if page.isComplete { break }
         }
         #expect(Set(told).count == 7)

@@ -29,7 +29,7 @@ import Testing
     @Test func `the adapter sees both sides and its answer is made once`() async throws {
         var world = try await world()
         let asked = Mutex<[PendingConflict]>([])
-        world.judge = { query in
+        world.resolver = { query in
             asked.withLock { $0.append(query) }
             return .success(.change(["title": "both"]))
         }
@@ -53,7 +53,7 @@ import Testing
             #expect(try await world.push([change], from: "one", of: ann).map(\.verdict) == [.conflict])
             let kept = try await world.store.withReadSnapshot { try $0.keptCopies(.all, before: nil, limit: 9) }
             #expect(kept.count == 1)
-            world.judge = { _ in .success(.delete) }
+            world.resolver = { _ in .success(.delete) }
             var again = change
             again.sequence = 2
             #expect(try await world.push([again], from: "one", of: ann).map(\.verdict) == [.applied])
@@ -65,7 +65,7 @@ import Testing
         var world = try await world()
         let own = world.own
         let asked = Mutex(0)
-        world.judge = { _ in
+        world.resolver = { _ in
             let number = asked.withLock { count in
                 count += 1
                 return count
@@ -77,21 +77,21 @@ import Testing
             [mutation(1, .create, "y"), mutation(2, .update, "x", base: 1), mutation(3, .create, "z")], from: "one",
             of: ann)
         #expect(outcomes.map(\.verdict) == [.applied, .retry, .retry])
-        #expect(asked.withLock { $0 } == PushRun.questionsOfOne)
+        #expect(asked.withLock { $0 } == PushExecution.maximumDecisionsPerMutation)
         #expect(try await world.own.record("z", in: "decided") == nil)
-        world.judge = { _ in .success(.change(["title": "both"])) }
+        world.resolver = { _ in .success(.change(["title": "both"])) }
         let rest = [mutation(2, .update, "x", base: 1), mutation(3, .create, "z")]
         #expect(try await world.push(rest, from: "one", of: ann).map(\.verdict) == [.merged, .applied])
     }
 
     @Test func `an adapter that cannot answer now delays, and one that refuses rejects`() async throws {
         var world = try await world()
-        world.judge = { _ in .failure(PorticoError(.upstreamFailed, "down")) }
+        world.resolver = { _ in .failure(PorticoError(.upstreamFailed, "down")) }
         let push = [mutation(1, .update, "x", base: 1), mutation(2, .create, "y")]
         let delayed = try await world.push(push, from: "one", of: ann)
         #expect(delayed.map(\.verdict) == [.retry, .retry])
         #expect(delayed.first?.reason == "upstream.failed")
-        world.judge = { _ in .failure(PorticoError(.requestInvalid, "no")) }
+        world.resolver = { _ in .failure(PorticoError(.requestInvalid, "no")) }
         #expect(try await world.push(push, from: "one", of: ann).map(\.verdict) == [.rejected, .applied])
     }
 

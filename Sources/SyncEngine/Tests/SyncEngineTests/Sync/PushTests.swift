@@ -68,7 +68,7 @@ import Testing
         #expect(try await world.own.record("y", in: "notes") == nil)
     }
 
-    @Test func `a repeated conflict tells no record that its user has lost the sight of`() async throws {
+    @Test func `a repeated conflict tells no record that its user has lost the scopeHash of`() async throws {
         let world = try await SyncWorld()
         let ben = SyncWorld.user("ben")
         try await world.own.create(["id": "x", "sharedWith": ["ben"], "title": "seen"], in: "notes")

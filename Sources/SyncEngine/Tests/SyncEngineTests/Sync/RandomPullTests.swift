@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Streams of live sync are answered together: whoever asks after whom must not change what anybody is told.
+    /// Streams of live sync are answered together: the caller that asks after whom must not change what anybody is told.
     @Test(arguments: 0..<UInt64(20))
     func `a snapshot that remembers tells everybody what the store does`(seed: UInt64) async throws {
         var random = Seeded(seed)

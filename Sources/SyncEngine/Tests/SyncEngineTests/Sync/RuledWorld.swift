@@ -49,7 +49,7 @@ struct RuledWorld {
 }
 
 private struct RuleFixture: RecordRules {
-    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordWriting) throws -> PreparedChange {
+    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordRuleContext) throws -> PreparedChange {
         switch (change.entity.text, change.action) {
         case ("houses", .delete(let id)):
             let rooms = try writing.snapshot.query(Query(.compare("house", .equal, .string(id.text))), in: "rooms")
@@ -66,7 +66,7 @@ private struct RuleFixture: RecordRules {
         }
     }
 
-    func verify(_ record: Record, of entity: EntityName, in writing: RecordWriting) throws {
+    func verify(_ record: Record, of entity: EntityName, in writing: RecordRuleContext) throws {
         guard entity == "rooms", let house = record["house"].stringValue.flatMap({ RecordID($0) }) else { return }
         guard try writing.snapshot.record(house, in: "houses") != nil else {
             throw PorticoError(.requestInvalid, "There is no such house.", target: "house")

@@ -11,7 +11,8 @@ struct SyncWorld {
     let pulls: PullMachine
     let pushes: PushMachine
     /// Settles conflicts of `decided`.
-    var judge: @Sendable (PendingConflict) async -> Result<ConflictDecision, PorticoError> = { _ in .success(.keep) }
+    var resolver: @Sendable (PendingConflict) async -> Result<ConflictResolution, PorticoError> = { _ in .success(.keep)
+    }
     /// What storing this record throws.
     var fails: [RecordID: PorticoError] = [:]
 
@@ -45,10 +46,10 @@ struct SyncWorld {
     ) async throws -> [MutationOutcome] {
         let request = PushRequest(clientID: client, checkpoint: checkpoint, mutations: mutations)
         let plan = try pushes.plan(request, for: SyncCaller(principal))
-        var run = PushRun(plan)
+        var run = PushExecution(plan)
         while let part = run.next {
             do { run.made(try await perform(part)) } catch { try run.failed(error) }
-            if let query = run.query { run.decided(await judge(query)) }
+            if let conflict = run.pendingConflict { run.decided(await resolver(conflict)) }
         }
         return run.outcomes
     }

@@ -1,0 +1,82 @@
+/// One call of an operation: already authenticated, authorised and checked against the declared input.
+public struct Call: Sendable {
+    /// The operation that is called.
+    public let operation: OperationName
+    /// Holds the declared members only (unless the input is open), of the declared shapes, defaults filled in.
+    public let input: WireDictionary
+    /// The authenticated caller; ``Principal/anonymous`` without credentials.
+    public let caller: Principal
+    /// The id of the HTTP request, as it stands in the response and in the log.
+    public let requestID: String
+    /// When the caller is told that it took too long. Work that goes on later is lost.
+    public let deadline: ContinuousClock.Instant
+    /// The adapter's records as far as the caller may see and change them.
+    public let records: any RecordStore
+    /// The adapter's log, with the request's id.
+    public let log: Log
+
+    /// Creates a call with these values.
+    public init(
+        operation: OperationName, input: WireDictionary, caller: Principal, requestID: String,
+        deadline: ContinuousClock.Instant, records: any RecordStore, log: Log
+    ) {
+        self.operation = operation
+        self.input = input
+        self.caller = caller
+        self.requestID = requestID
+        self.deadline = deadline
+        self.records = records
+        self.log = log
+    }
+
+    /// A member of the input; null where it was left out.
+    public subscript(member: FieldName) -> WireValue {
+        input[member.text] ?? .null
+    }
+}
+
+/// What an operation answers: a value, never an HTTP response. The gateway writes it in the caller's format.
+public struct OperationResult: Sendable, Equatable {
+    /// The content of the response.
+    public enum Content: Sendable, Equatable {
+        /// An empty response: 204 over HTTP.
+        case nothing
+        /// A value of the operation's declared output shape.
+        case value(WireValue)
+        /// Bytes of one media type that are no value, such as a schema; no format is negotiated.
+        case document([UInt8], mediaType: String)
+    }
+
+    /// The content of the response.
+    public let content: Content
+    /// What conditional requests are compared with; nil: they are not supported.
+    public let validators: Validators?
+
+    /// Creates an operation result with these values.
+    public init(_ content: Content, validators: Validators? = nil) {
+        self.content = content
+        self.validators = validators
+    }
+
+    /// A result with a value of the declared output shape.
+    public static func value(_ value: WireValue, validators: Validators? = nil) -> OperationResult {
+        OperationResult(.value(value), validators: validators)
+    }
+
+    /// A result without content.
+    public static let nothing = OperationResult(.nothing)
+}
+
+/// What tells two states of a resource apart (RFC 9110, section 8.8).
+public struct Validators: Sendable, Equatable {
+    /// Names the state; the gateway derives a strong entity tag for each format from it.
+    public let version: String?
+    /// The time of the last change, for `Last-Modified`; nil: unknown.
+    public let lastModified: WireDate?
+
+    /// Creates a validators with these values.
+    public init(version: String? = nil, lastModified: WireDate? = nil) {
+        self.version = version
+        self.lastModified = lastModified
+    }
+}

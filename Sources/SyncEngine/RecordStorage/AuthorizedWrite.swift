@@ -1,0 +1,122 @@
+import AdapterKit
+
+/// Makes changes on a caller's behalf: within the row rules, which their steps carry, and the adapter's own rules. The
+/// only way in which a change that a caller asks for reaches a store, from any interface.
+package struct AuthorizedWrite {
+    let declaration: AdapterDeclaration
+    let principal: Principal
+    let epoch: Epoch
+    let transaction: any StoreTransaction
+
+    package init(
+        declaration: AdapterDeclaration, principal: Principal, epoch: Epoch, transaction: any StoreTransaction
+    ) {
+        self.declaration = declaration
+        self.principal = principal
+        self.epoch = epoch
+        self.transaction = transaction
+    }
+
+    /// All of the steps or none; the transaction goes on either way. One record for each step, and the position of the
+    /// last of them.
+    package func apply(_ steps: [WriteTransaction.Step]) throws -> WriteReceipt {
+        guard let rules = declaration.rules else { return try write(steps) }
+        return try transaction.undoing {
+            var run = RecordRulesExecution(write: self, rules: rules)
+            for step in steps { try run.apply(step) }
+            return try run.finish()
+        }
+    }
+
+    fileprivate func write(_ steps: [WriteTransaction.Step]) throws -> WriteReceipt {
+        try transaction.apply(WriteTransaction(steps, author: principal.name))
+    }
+
+    fileprivate var writing: RecordRuleContext {
+        RecordRuleContext(
+            snapshot: AdapterSnapshot(snapshot: transaction, declaration: declaration, principal: nil, epoch: epoch),
+            caller: principal,
+            now: transaction.now)
+    }
+}
+
+/// One transaction's changes under an adapter's rules.
+private struct RecordRulesExecution {
+    let write: AuthorizedWrite
+    let rules: any RecordRules
+    private var records: [Record?] = []
+    private var position = Revision(0)
+    /// What was put, in order, each once.
+    private var touched: [(entity: EntityName, id: RecordID)] = []
+    private var known: [EntityName: Set<RecordID>] = [:]
+
+    init(write: AuthorizedWrite, rules: any RecordRules) {
+        self.write = write
+        self.rules = rules
+    }
+
+    mutating func apply(_ step: WriteTransaction.Step) throws {
+        let current = try self.current(step)
+        guard try isWithinReach(step, current) else {
+            // The store says what is wrong with it.
+            _ = try write.write([step])
+            throw PorticoError(.accessDenied, "You may not change this record.")
+        }
+        guard let entity = write.declaration.entity(step.change.entity) else { return }
+        let prepared = try rules.prepare(step.change.withoutRuled(entity), of: current, in: write.writing)
+        for change in prepared.first {
+            note(change.entity, try write.write([WriteTransaction.Step(adapter: step.adapter, change: change)]))
+        }
+        let receipt = try write.write([step.making(prepared.change)])
+        note(step.change.entity, receipt)
+        records += receipt.records
+        position = receipt.position
+    }
+
+    func finish() throws -> WriteReceipt {
+        for (entity, id) in touched {
+            let collection = CollectionID(write.declaration.name, entity)
+            guard let record = try write.transaction.record(id, in: collection, visible: nil) else { continue }
+            try rules.verify(record, of: entity, in: write.writing)
+        }
+        return WriteReceipt(position: position, records: records)
+    }
+
+    /// The record that the step changes, the caller that may see it.
+    private func current(_ step: WriteTransaction.Step) throws -> Record? {
+        guard let id = step.change.recordID else { return nil }
+        return try write.transaction.record(id, in: step.collection, visible: nil)
+    }
+
+    /// Whether it may be told of the record at all: the rules' refusals speak of what is in it. A record that is to be
+    /// created but is there, or is to be changed but is not, is not theirs to speak of either.
+    private func isWithinReach(_ step: WriteTransaction.Step, _ current: Record?) throws -> Bool {
+        switch (step.change.action, current) {
+        case (.create, nil): return true
+        case (.replace(_, _, orCreate: true), nil):
+            // A record that is expected to be there is none to create, whether it is absent or out of reach.
+            switch step.change.condition {
+            case .none, .absent: return true
+            case .exists, .revision: return false
+            }
+        case (.create, .some), (_, nil): return false
+        case (_, let record?):
+            let reach = Filter.both(step.visible, step.writableBefore)
+            return try write.transaction.record(record.id, in: step.collection, visible: reach) != nil
+        }
+    }
+
+    private mutating func note(_ entity: EntityName, _ receipt: WriteReceipt) {
+        for case let record? in receipt.records where known[entity, default: []].insert(record.id).inserted {
+            touched.append((entity, record.id))
+        }
+    }
+}
+
+extension WriteTransaction.Step {
+    fileprivate func making(_ change: RecordChange) -> WriteTransaction.Step {
+        WriteTransaction.Step(
+            adapter: adapter, change: change, visible: visible, writableBefore: writableBefore,
+            writableAfter: writableAfter, isForCaller: isForCaller)
+    }
+}
