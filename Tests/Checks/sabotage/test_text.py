@@ -1,10 +1,4 @@
-import sys
-
 from case import SabotageCase
-from fixture import CHECKS
-
-sys.path.append(str(CHECKS))
-from rules.documentation import undocumented
 
 
 class Text(SabotageCase):
@@ -141,36 +135,55 @@ class Words(SabotageCase):
 
 class Documentation(SabotageCase):
     rule = "documentation"
+    path = "Sources/AdapterKit/AdapterKit/Jar.swift"
 
-    def test_a_public_symbol_without_a_documentation_comment_is_found(self):
-        self.assertEqual([1, 2, 3, 6, 7, 10, 11], [line for line, _ in undocumented("""public struct Model {
-    public let name: String
-    @inlinable public init(name: String) {}
-    let internalName = "public let a"
+    def test_each_public_symbol_without_a_comment_is_refused(self):
+        self.fixture.write(self.path, """\
+public struct Jar {
+    public let size: Int
+    public init(size: Int) {}
+    func inside() { let local = 1 }
+    public func open(
+        _ lid: Int
+    ) { let other = { 1 } }
+    public enum Kind {
+        case glass
+    }
 }
-public enum Kind {
-    case one
-    private func convert() {}
+public protocol Lid {
+    func close()
 }
-public protocol Reader {
-    func read()
+extension Jar {
+    public var isOpen: Bool { true }
 }
-""")])
+""")
+        found = {
+            1: "Jar", 2: "size", 3: "init", 5: "open", 8: "Kind", 9: "glass", 12: "Lid", 13: "close", 16: "isOpen"}
+        self.assert_refused(*(
+            f"{self.path}:{line}: [documentation] `{name}` is public and has no documentation comment"
+            for line, name in found.items()))
 
-    def test_documented_inherited_and_internal_symbols_are_not(self):
-        self.assertEqual([], list(undocumented("""/// A model.
-@frozen
-public struct Model: Hashable {
-    /// Its name.
-    // A reason.
-    public let name: String
-    public static func == (a: Self, b: Self) -> Bool { true }
+    def test_what_is_documented_or_fulfils_a_documented_protocol_is_accepted(self):
+        self.fixture.write(self.path, """\
+/// A lid.
+public protocol Lid {
+    /// Closes it.
+    func close()
+}
+/// A jar.
+public struct Jar: Lid, Hashable, CustomStringConvertible {
+    /// Its size.
+    @available(*, deprecated)
+    public let size: Int
+    public func close() {}
+    public var description: String { "jar" }
     public func hash(into hasher: inout Hasher) {}
-    public var description: String { "" }
-    public init(from decoder: any Decoder) {}
+    private struct Inside { public var hidden = 1 }
+    let plain = 1
 }
-struct Internal { func read() {} }
-""")))
+""")
+        self.fixture.write("Sources/Cellar/Jar.swift", "public struct Undocumented {}\n")
+        self.assert_accepted()
 
 
 class Decisions(SabotageCase):
