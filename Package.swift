@@ -91,6 +91,7 @@ let package = Package(
         module("XMLSchema", ["CLibXML2"]),
         .systemLibrary(
             name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+        module("IPAddresses", []),
         module("DurableFiles", [adapterKit, .product(name: "Crypto", package: "swift-crypto")]),
         module(
             "SQLiteStore",
@@ -102,7 +103,7 @@ let package = Package(
         module(
             "Identity",
             [
-                adapterKit, recordStorage,
+                adapterKit, "IPAddresses", recordStorage,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
@@ -110,7 +111,7 @@ let package = Package(
         module(
             "Upstream",
             [
-                adapterKit,
+                adapterKit, "IPAddresses",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -133,7 +134,7 @@ let package = Package(
         module(
             "Gateway",
             [
-                adapterKit, wireFormats, recordStorage, syncEngine, "Identity", logging,
+                adapterKit, wireFormats, recordStorage, syncEngine, "Identity", "IPAddresses", logging,
                 "CZlib", .product(name: "SyncMessages", package: "SyncEngine"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -168,7 +169,7 @@ let package = Package(
         .executableTarget(
             name: "portico",
             dependencies: [
-                adapterKit, wireFormats, recordStorage, syncEngine, logging, "Gateway", "Identity", "Upstream",
+                adapterKit, wireFormats, recordStorage, syncEngine, logging, "Gateway", "Identity", "IPAddresses", "Upstream",
                 "SQLiteStore",
                 "AttachmentFiles",
                 "PluginHost",
@@ -219,7 +220,7 @@ let package = Package(
         tests(
             "IdentityTests",
             [
-                "Identity", "Upstream", "UpstreamStandIn", adapterKit, recordStorage,
+                "Identity", "IPAddresses", "Upstream", "UpstreamStandIn", adapterKit, recordStorage,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ]),
@@ -229,7 +230,7 @@ let package = Package(
                 "XMLSchema", "CLibXML2", adapterKit, wireFormats,
                 .product(name: "WireFormatTesting", package: "WireFormats"),
             ]),
-        tests("UpstreamTests", ["Upstream", "UpstreamStandIn", adapterKit]),
+        tests("UpstreamTests", ["Upstream", "IPAddresses", "UpstreamStandIn", adapterKit]),
         tests("PushTests", ["Push", adapterKit]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
         tests("ClientGenerationTests", ["ClientGeneration", adapterKit, odata("ODataModel")]),
@@ -237,7 +238,7 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "Gateway", adapterKit, wireFormats, recordStorage, syncEngine,
+                "Gateway", "IPAddresses", adapterKit, wireFormats, recordStorage, syncEngine,
                 .product(name: "SyncMessages", package: "SyncEngine"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),

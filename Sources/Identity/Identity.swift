@@ -1,21 +1,21 @@
 import AdapterKit
+import Crypto
 import RecordStorage
 
-/// One sign-in for every adapter: from a credential to whom it speaks for. Knows nothing of HTTP.
+/// Authentication for every adapter: resolves credentials to principals. Independent of HTTP.
 ///
 /// Every method is safe to call from any task, throws ``PorticoError`` (or `CancellationError`, where the task is
-/// cancelled), and takes effect before it returns: what was signed out, revoked or disabled is refused by the next call.
-/// A credential that is not valid gives nil where it is verified and `auth.invalid` where it is exchanged, without a
-/// reason.
+/// cancelled), and takes effect before it returns: the next call refuses what was signed out, revoked or disabled. An
+/// invalid credential gives nil where it is verified and `auth.invalid` where it is exchanged, without a reason.
 public final class Identity: Sendable {
     let context: IdentityContext
-    let sessions: Sessions
+    let sessions: SessionDirectory
     let keys: SigningKeys
     let proof: PasswordProof
     let providers: Providers
     let pendingSignIns: PendingSignIns
     let tokenBindings: CSRFTokenBindings
-    let departures: PortalSessionCleanup
+    let portalCleanup: PortalSessionCleanup
     let signIns: SignIns
     let tokenRefresh: TokenRefresh
     let verifier: CredentialVerifier
@@ -39,11 +39,11 @@ public final class Identity: Sendable {
         context = IdentityContext(
             configuration, records: IdentityRecords(store: store), clock: clock, randomness: randomness, log: log)
         keys = try await SigningKeys(context)
-        sessions = Sessions(context: context)
+        sessions = SessionDirectory(context: context)
         providers = Providers(setups, context)
         pendingSignIns = PendingSignIns(randomness)
         tokenBindings = CSRFTokenBindings(randomness)
-        departures = PortalSessionCleanup(sessions: sessions, portals: providers.portals)
+        portalCleanup = PortalSessionCleanup(sessions: sessions, portals: providers.portals)
         proof = PasswordProof(
             context: context, providers: providers.takingPasswords,
             backoff: BackoffGate(
@@ -72,7 +72,7 @@ extension Identity {
         providers.all.first { $0.name == name }
     }
 
-    /// Writes an entry for something that another room did; returns when it is durable.
+    /// Writes an audit entry of another module; returns when it is durable.
     public func record(_ event: AuditEvent) async throws {
         try await context.writes.record(event)
     }
@@ -81,6 +81,319 @@ extension Identity {
     /// every minute or so; errors are worth a line in the log, no more.
     public func maintain() async throws {
         try await maintenance.run()
-        try await departures.sweep(now: context.clock.now())
+        try await portalCleanup.sweep(now: context.clock.now())
+    }
+}
+
+extension Identity {
+    /// Exchanges a name and a password for a session and tokens. The session whose cookie came with the request ends.
+    ///
+    /// Throws `auth.invalid`, the same in time and text whether the name is unknown, the password wrong or the account
+    /// disabled; `auth.throttled` with the seconds to wait; `server.overloaded`.
+    public func signIn(
+        _ username: String, _ password: Secret, from address: ClientAddress, replacing cookie: Secret? = nil
+    ) async throws -> SignIn {
+        let proven = try await proof.prove(username, password, from: address)
+        return try await begin(proven, from: address, replacing: cookie)
+    }
+
+    /// Begins a session and ends the one whose cookie came with the sign-in, whoever's it was: a browser that changes
+    /// hands leaves no session behind.
+    func begin(
+        _ proven: PasswordProof.Proven, from address: ClientAddress, replacing cookie: Secret?
+    ) async throws -> SignIn {
+        let old = cookie.flatMap { SessionCookie($0) }
+        if let old { try await endSession(of: old, otherThan: proven.account.id) }
+        return try await signIns.begin(proven, from: address, replacing: old)
+    }
+
+    /// A session of the same account ends in the transaction in which the new one begins.
+    private func endSession(of cookie: SessionCookie, otherThan account: AccountID) async throws {
+        guard let session = try await sessions.session(cookie.id), session.cookie.matches(cookie.secret),
+            session.account != account
+        else { return }
+        try await sessions.end(of: session.account, as: .signedOut, by: .system, detail: "another account signed in") {
+            $0.id == session.id
+        }
+        try await portalCleanup.check(session.account)
+    }
+
+    /// Exchanges a refresh token for the next pair. Each is good for one exchange; a second one ends the sign-in.
+    public func refresh(_ refreshToken: Secret) async throws -> TokenPair {
+        try await tokenRefresh.refresh(refreshToken)
+    }
+
+    /// Ends the sign-in that the credential belongs to, its cookie and all of its tokens. Does nothing for Basic and API
+    /// keys, which belong to none.
+    public func signOut(_ authentication: Authentication) async throws {
+        guard let session = authentication.session else { return }
+        try await sessions.end(of: authentication.account, as: .signedOut, by: authentication.principal) {
+            $0.id == session
+        }
+        try await portalCleanup.check(authentication.account)
+    }
+
+    /// Ends every sign-in of the account.
+    public func signOutEverywhere(_ authentication: Authentication) async throws {
+        try await sessions.end(
+            of: authentication.account, as: .signedOut, by: authentication.principal, detail: "everywhere")
+        try await portalCleanup.check(authentication.account)
+    }
+
+    /// Sets a new password and ends every other sign-in of the account. Throws as ``signIn(_:_:from:replacing:)`` does
+    /// for the old password, and `request.invalid` for a new one that the policy refuses.
+    public func changePassword(
+        _ authentication: Authentication, old: Secret, new: Secret, from address: ClientAddress
+    ) async throws {
+        let name = authentication.principal.name
+        let proven = try await proof.prove(name, old, from: address)
+        guard proven.account.id == authentication.account else { throw IdentityContext.refusal }
+        try await passwords.set(
+            new, for: authentication.account, by: authentication.principal, keeping: authentication.session)
+    }
+}
+
+extension Identity {
+    /// The value of a session cookie. Costs a look-up in memory, mostly.
+    public func authentication(sessionCookie value: Secret) async throws -> Authentication? {
+        try await verifier.session(value)
+    }
+
+    /// An access token of ours, or an API key.
+    public func authentication(bearer value: Secret) async throws -> Authentication? {
+        value.reveal().hasPrefix(APIKeyCredential.prefix)
+            ? try await verifier.apiKey(value) : try await verifier.accessToken(value)
+    }
+
+    /// What ``knownAuthentication(_:)`` finds an access token or an API key by.
+    public func key(bearer value: Secret) -> CredentialKey {
+        verifier.context.cache.key(
+            value.reveal().hasPrefix(APIKeyCredential.prefix) ? .apiKey : .accessToken, [value])
+    }
+
+    /// What ``knownAuthentication(_:)`` finds the value of a session cookie by.
+    public func key(sessionCookie value: Secret) -> CredentialKey {
+        verifier.context.cache.key(.sessionCookie, [value])
+    }
+
+    /// What is remembered of a credential that was verified, without waiting; nil where it would have to be verified.
+    public func knownAuthentication(_ key: CredentialKey) -> Authentication? {
+        verifier.context.cache.known(key)
+    }
+
+    /// The two halves of HTTP Basic; nil wherever the configuration does not allow it. Throws `auth.throttled` and
+    /// `server.overloaded` as a sign-in does.
+    public func authentication(
+        basic username: String, _ password: Secret, from address: ClientAddress
+    ) async throws -> Authentication? {
+        do {
+            return try await verifier.basic(username, password, from: address)
+        } catch let error as PorticoError where error.code == .credentialsInvalid {
+            return nil
+        }
+    }
+
+    /// Returns when a verified credential stops holding before its time, or the account's roles or attributes change: a
+    /// live stream that was opened with it ends then, and its client asks again. Returns at once where that has happened
+    /// already. Does not watch ``Authentication/expires``. Ends with the task that waits.
+    public func revoked(_ authentication: Authentication) async throws {
+        try await context.cache.revocations.wait(for: authentication) { try await verifier.holds(authentication) }
+    }
+
+    /// The same without a task that waits: `revoked` is called then, from any thread, or before this returns where the
+    /// credential does not hold already. The watch is to be ended.
+    public func watch(
+        _ authentication: Authentication, revoked: @escaping @Sendable () -> Void
+    ) async throws -> RevocationWatch {
+        let watch = context.cache.revocations.watch(authentication, revoked: revoked)
+        do {
+            if try await !verifier.holds(authentication) { revoked() }
+        } catch {
+            watch.end()
+            throw error
+        }
+        return watch
+    }
+
+    /// The public keys by which others verify our access tokens (RFC 7517).
+    public func jwks() -> WireValue {
+        keys.current.publicSet(now: context.clock.now())
+    }
+
+    /// A token that a page sends with its writes, bound to the session whose cookie this is. A new text at every call.
+    public func csrfToken(forSessionCookie value: Secret) -> Secret {
+        csrfToken(for: .session(value))
+    }
+
+    /// The same, bound to either.
+    public func csrfToken(for tokenBinding: CSRFTokenBinding) -> Secret {
+        CSRFToken.issue(for: tokenBindings.secret(of: tokenBinding), context.randomness)
+    }
+
+    /// What ``csrfToken(forSessionCookie:)`` is bound to on a page that is shown before there is a session: 256 random
+    /// bits in 43 URL-safe characters.
+    public func formSecret() -> Secret {
+        .random(context.randomness)
+    }
+
+    public func isValid(csrfToken token: Secret, forSessionCookie value: Secret) -> Bool {
+        isValid(csrfToken: token, for: .session(value))
+    }
+
+    public func isValid(csrfToken token: Secret, for tokenBinding: CSRFTokenBinding) -> Bool {
+        CSRFToken.isValid(token, for: tokenBindings.secret(of: tokenBinding))
+    }
+}
+
+/// Where a browser goes to sign in, and what it must bring back.
+public struct BrowserSignIn: Sendable {
+    /// The provider's page, with what it has to be told.
+    public let location: String
+    /// The value of a cookie: letters, digits, `-` and `_`.
+    public let cookie: Secret
+    /// Seconds.
+    public let cookieLifetime: Int
+}
+
+/// What a provider's page sent the browser back with (RFC 6749, section 4.1.2; RFC 9207).
+public struct BrowserReturn: Sendable {
+    public let code: Secret
+    public let state: Secret
+    public let issuer: String?
+
+    public init(code: Secret, state: Secret, issuer: String?) {
+        self.code = code
+        self.state = state
+        self.issuer = issuer
+    }
+}
+
+extension Identity {
+    /// The providers with a sign-in page of their own.
+    public var browserProviders: [ProviderName] { providers.openIDConnect.map(\.name) }
+
+    /// Begins a sign-in at a provider's page, which ends at `path` of this gateway. Throws `route.notFound` for a
+    /// provider that is none, `request.invalid` for a path that leads elsewhere.
+    public func beginSignIn(with name: ProviderName, returningTo path: String) async throws -> BrowserSignIn {
+        guard let provider = providers.openIDConnect(name) else { throw Self.noProvider }
+        guard Self.isOwnPath(path) else {
+            throw PorticoError(.requestInvalid, "The address to return to is not one of this server.", target: "return")
+        }
+        let configuration = try await provider.documents.configuration()
+        let pending = pendingSignIn(name, path)
+        return BrowserSignIn(
+            location: configuration.authorization.adding(provider.query(pending)).description,
+            cookie: try pendingSignIns.seal(pending),
+            cookieLifetime: Int(OpenIDConnectSettings.maximumStay.inSeconds))
+    }
+
+    /// Ends it. `cookie` is what ``beginSignIn(with:returningTo:)`` gave this very browser. Gives the path to return to.
+    ///
+    /// Throws `auth.invalid`, whatever is wrong with what was brought back, and `route.notFound` for a provider that is
+    /// none. What ``beginSignIn(with:returningTo:)`` gave is good for one answer.
+    public func finishSignIn(
+        with name: ProviderName, _ back: BrowserReturn, cookie: Secret, from address: ClientAddress,
+        replacing old: Secret? = nil
+    ) async throws -> (signIn: SignIn, path: String) {
+        guard let provider = providers.openIDConnect(name) else { throw Self.noProvider }
+        guard let pending = try await answered(back, cookie, provider, from: address),
+            case .accepted(let account) = try await provider.verify(
+                .authorizationCode(back.code, verifier: Secret(pending.verifier), nonce: Secret(pending.nonce)))
+        else {
+            try await context.refusals.record(
+                AuditEvent(.signInRefused, actor: "", address: address.description, detail: name.text), name: "",
+                from: address)
+            throw IdentityContext.refusal
+        }
+        let proven = PasswordProof.Proven(account: account, provider: name)
+        let signIn = try await begin(proven, from: address, replacing: old)
+        return (signIn, pending.returnPath)
+    }
+
+    /// Nil where the answer belongs to another browser, another provider or another time: forged, mixed up, late or
+    /// brought a second time.
+    private func answered(
+        _ back: BrowserReturn, _ cookie: Secret, _ provider: OpenIDConnectProvider, from address: ClientAddress
+    ) async throws -> PendingSignIn? {
+        guard let pending = pendingSignIns.open(cookie), pending.provider == provider.name.text,
+            context.clock.now().secondsSince1970 < pending.ends,
+            SecretDigest(of: Secret(pending.state)).matches(back.state)
+        else { return nil }
+        let mustNameItself = try await provider.documents.configuration().namesItself
+        let isRightIssuer = back.issuer.map { $0 == provider.settings.issuerText } ?? !mustNameItself
+        guard isRightIssuer, pendingSignIns.use(pending, from: address, now: context.clock.now()) else { return nil }
+        return pending
+    }
+
+    private static let noProvider = PorticoError(.routeNotFound, "There is no such provider.")
+
+    private func pendingSignIn(_ name: ProviderName, _ path: String) -> PendingSignIn {
+        PendingSignIn(
+            provider: name.text, state: Secret.random(context.randomness).reveal(),
+            nonce: Secret.random(context.randomness).reveal(), verifier: Secret.random(context.randomness).reveal(),
+            returnPath: path, ends: (context.clock.now() + OpenIDConnectSettings.maximumStay).secondsSince1970)
+    }
+
+    /// No second slash and no backslash, with which a browser would leave.
+    private static func isOwnPath(_ path: String) -> Bool {
+        path.hasPrefix("/") && !path.hasPrefix("//") && path.utf8.count <= 1024
+            && path.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") }
+    }
+}
+
+extension OpenIDConnectProvider {
+    /// What the provider's page is asked (OpenID Connect Core 1.0, section 3.1.2.1), with PKCE's `S256`.
+    fileprivate func query(_ pending: PendingSignIn) -> FormFields {
+        let challenge = Base64URL.encode(Array(SHA256.hash(data: Array(pending.verifier.utf8))))
+        return [
+            "response_type": "code", "client_id": settings.clientID, "redirect_uri": settings.callback.description,
+            "scope": settings.scopes.joined(separator: " "), "state": pending.state, "nonce": pending.nonce,
+            "code_challenge": challenge, "code_challenge_method": "S256",
+        ]
+    }
+}
+
+/// The accounts that may sign in, as adapters see them.
+struct ListedAccounts: AccountLookup {
+    static let largestPage = 1000
+
+    let context: IdentityContext
+
+    func account(named name: String) async throws -> AccountSummary? {
+        guard let name = AccountName(name), let account = try await context.accounts.account(named: name),
+            account.state == .active
+        else { return nil }
+        return AccountSummary(account)
+    }
+
+    func accounts(after name: String?, limit: Int) async throws -> [AccountSummary] {
+        let active = Filter.compare("state", .equal, .string(Account.State.active.rawValue))
+        let later = name.map { Filter.compare("foldedName", .greater, .string(AccountName.fold($0))) }
+        let query = Query(
+            .both(active, later), order: [SortKey("foldedName")], limit: max(0, min(limit, Self.largestPage)))
+        return try await context.records.page(query, in: IdentityCollections.accounts).records
+            .map { AccountSummary(try AccountRecord.read($0)) }
+    }
+}
+
+extension AccountSummary {
+    init(_ account: Account) {
+        self.init(id: account.id.text, name: account.name.text, displayName: account.displayName)
+    }
+}
+
+extension IdentityCollections {
+    /// Every collection of identity, to be installed in the store.
+    static let all = [
+        AccountRecord.entity, SessionRecord.entity, SigningKeyRecord.entity, APIKeyRecord.entity,
+        IdentityLinkRecord.entity,
+        AuditEntryRecord.entity, AuditHeadRecord.entity,
+    ].map { CollectionDeclaration(adapter: adapter, entity: $0) }
+}
+
+extension Identity {
+    /// What an adapter calls the systems behind a portal with; nil for a provider that is none.
+    public func callerUpstream(_ name: ProviderName) -> (any CallerUpstream)? {
+        portalCalls(name).map { PortalUpstream(calls: $0) }
     }
 }

@@ -5,7 +5,7 @@ public protocol PushProvider: Sendable {
     var platform: PushPlatform { get }
 
     /// One attempt. Ends with the task that waits.
-    func attempt(_ note: PushNotification, to token: Secret) async -> PushAttempt
+    func attempt(_ notification: PushNotification, to token: Secret) async -> PushAttempt
 }
 
 /// What became of one attempt.
@@ -32,16 +32,19 @@ public struct PushServices: PushSender {
 
     public var platforms: [PushPlatform] { providers.keys.sorted() }
 
-    public func send(_ note: PushNotification, to device: PushDevice) async -> PushDelivery {
+    public func send(_ notification: PushNotification, to device: PushDevice) async -> PushDelivery {
         guard let provider = providers[device.platform] else { return .failed("\(device.platform) is not configured") }
         var plan = DeliveryPlan(limits)
         while true {
-            switch plan.next(after: await provider.attempt(note, to: device.token)) {
+            switch plan.next(after: await provider.attempt(notification, to: device.token)) {
             case .end(let delivery):
                 if case .failed(let reason) = delivery {
                     log.warning(
                         "push failed",
-                        ["platform": .text(device.platform.text), "note": .text(note.id), "detail": .text(reason)])
+                        [
+                            "platform": .text(device.platform.text), "note": .text(notification.id),
+                            "detail": .text(reason),
+                        ])
                 }
                 return delivery
             case .pause(let time):
@@ -88,5 +91,22 @@ struct DeliveryPlan {
             let usual = min(limits.pause * (1 << min(tries - 1, 16)), limits.longestPause)
             return .pause(max(asked ?? .zero, usual))
         }
+    }
+}
+
+/// Writes notes to the log, for development: nobody's device hears anything.
+public struct LogProvider: PushProvider {
+    public let platform: PushPlatform = "log"
+    private let log: Log
+
+    public init(log: Log) {
+        self.log = log
+    }
+
+    public func attempt(_ notification: PushNotification, to token: Secret) async -> PushAttempt {
+        log.info(
+            "push",
+            ["note": .text(notification.id), "title": .text(notification.title), "body": .text(notification.body)])
+        return .delivered
     }
 }

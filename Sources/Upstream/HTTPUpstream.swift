@@ -1,7 +1,11 @@
 import AdapterKit
 import AsyncHTTPClient
+import Foundation
+import IPAddresses
 import NIOCore
 import NIOHTTP1
+import NIOPosix
+import NIOSSL
 
 /// Calls one other system over HTTP, within its limits.
 ///
@@ -12,7 +16,7 @@ public final class HTTPUpstream: UpstreamClient {
     private let destinations: Destinations
     private let connections: Connections
     private let calls: CallCount
-    private let circuits: Circuits
+    private let circuits: CircuitBreakers
     private let log: Log
 
     public init(_ settings: UpstreamSettings, resolver: any NameResolver = SystemNameResolver(), log: Log) {
@@ -20,7 +24,7 @@ public final class HTTPUpstream: UpstreamClient {
         destinations = Destinations(settings, resolver: resolver)
         connections = Connections(settings)
         calls = CallCount(limit: settings.limits.calls)
-        circuits = Circuits(settings, log: log)
+        circuits = CircuitBreakers(settings, log: log)
         self.log = log
     }
 
@@ -76,7 +80,9 @@ extension HTTPUpstream {
         let failed = { (_: any Error) in ContinuousClock.now >= end ? CircuitBreaker.Outcome.failed : .unknown }
         while true {
             let asked = plan.request
-            let outcome = try await circuits.through(asked.address.origin, judge: CallPlan.judge, failed: failed) {
+            let outcome = try await circuits.through(
+                asked.address.origin, circuitOutcome: CallPlan.circuitOutcome, failed: failed
+            ) {
                 try await self.outcome(of: asked)
             }
             switch plan.next(after: outcome) {
@@ -139,5 +145,35 @@ extension HTTPUpstream {
             bytes.append(contentsOf: chunk.readableBytesView)
         }
         return bytes
+    }
+}
+
+extension HTTPUpstream {
+    /// Converts errors of the HTTP libraries to ``UpstreamFailure``.
+    func failure(_ error: any Error) -> UpstreamFailure {
+        if let known = error as? UpstreamFailure { return known }
+        return UpstreamFailure(kind(of: error), of: name, detail: "\(error)")
+    }
+
+    private func kind(of error: any Error) -> UpstreamFailure.Kind {
+        if Self.isBeforeSending(error) { return .unreachable }
+        if error is CancellationError { return .cancelled }
+        if error is Connections.UnexpectedAddress { return .destinationRefused }
+        switch error as? HTTPClientError {
+        case .cancelled: return .cancelled
+        case .deadlineExceeded, .readTimeout, .writeTimeout, .getConnectionFromPoolTimeout: return .timedOut
+        default: return .broken
+        }
+    }
+
+    /// Whether there was no connection, so that the other side has seen nothing.
+    static func isBeforeSending(_ error: any Error) -> Bool {
+        switch error {
+        case let error as HTTPClientError: [.connectTimeout, .tlsHandshakeTimeout].contains(error)
+        case is NIOConnectionError, is NIOSSLError: true
+        case let error as IOError: [ECONNREFUSED, ENETUNREACH, EHOSTUNREACH].contains(error.errnoCode)
+        case let error as ChannelError: if case .connectTimeout = error { true } else { false }
+        default: false
+        }
     }
 }

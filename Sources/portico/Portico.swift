@@ -3,14 +3,13 @@ import Foundation
 
 @main
 struct Portico: AsyncParsableCommand {
-    static let version = "0.1.0"
     /// The status after arguments that make no sense; ArgumentParser's own would be 64.
     static let wrongUsage: Int32 = 2
 
     static let configuration = CommandConfiguration(
         commandName: "portico",
         abstract: "One backend for mobile apps: adapters behind one gateway, over one store, in every wire format.",
-        version: version,
+        version: PorticoRelease.version,
         subcommands: [Serve.self, Check.self, Convert.self, Reference.self, SelfSignedCertificate.self])
 
     static func main() async {
@@ -23,7 +22,7 @@ struct Portico: AsyncParsableCommand {
                 try command.run()
             }
         } catch let error where FileFailure.sentence(error) != nil {
-            exit(withError: Refusal(FileFailure.sentence(error) ?? ""))
+            exit(withError: CommandError(FileFailure.sentence(error) ?? ""))
         } catch {
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
             FileHandle.standardError.write(Data((fullMessage(for: error) + "\n").utf8))

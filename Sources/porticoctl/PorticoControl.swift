@@ -25,7 +25,7 @@ struct PorticoControl: AsyncParsableCommand {
             } else {
                 try command.run()
             }
-        } catch let failure as Failure {
+        } catch let failure as CommandError {
             FileHandle.standardError.write(Data("porticoctl: \(failure.message.visibleLines)\n".utf8))
             Foundation.exit(failure.exitStatus)
         } catch {
@@ -34,19 +34,5 @@ struct PorticoControl: AsyncParsableCommand {
             FileHandle.standardError.write(Data((fullMessage(for: error) + "\n").utf8))
             Foundation.exit(2)
         }
-    }
-}
-
-/// Why a command failed, in words for people.
-struct Failure: Error {
-    let message: String
-    let exitStatus: Int32
-    /// Whether the gateway may have done what it was asked for all the same.
-    let isUnanswered: Bool
-
-    init(_ message: String, exitStatus: Int32 = 1, isUnanswered: Bool = false) {
-        self.message = message
-        self.exitStatus = exitStatus
-        self.isUnanswered = isUnanswered
     }
 }

@@ -31,33 +31,33 @@ import Testing
         #expect(!table.count("e", now: 61 * Self.second).isExceeded)
     }
 
-    private func place(_ caller: String, _ adapter: String) -> FairShares.Place {
+    private func slot(_ caller: String, _ adapter: String) -> FairShares.Slot {
         .init(caller: caller, adapter: adapter)
     }
 
     @Test func oneCallerOrAdapterTakesNoMoreThanItsShare() {
         var shares = FairShares(perCaller: 2, perAdapter: 3)
-        #expect(shares.take(place("a", "slow")) == .taken && shares.take(place("a", "slow")) == .taken)
-        #expect(shares.take(place("a", "quick")) == .refused)
-        #expect(shares.take(place("b", "slow")) == .taken)
-        #expect(shares.take(place("c", "slow")) == .refused)
-        #expect(shares.take(place("c", "quick")) == .taken)
-        #expect(shares.leave(place("a", "slow")) == [])
-        #expect(shares.take(place("c", "slow")) == .taken)
+        #expect(shares.take(slot("a", "slow")) == .taken && shares.take(slot("a", "slow")) == .taken)
+        #expect(shares.take(slot("a", "quick")) == .refused)
+        #expect(shares.take(slot("b", "slow")) == .taken)
+        #expect(shares.take(slot("c", "slow")) == .refused)
+        #expect(shares.take(slot("c", "quick")) == .taken)
+        #expect(shares.leave(slot("a", "slow")) == [])
+        #expect(shares.take(slot("c", "slow")) == .taken)
     }
 
     @Test func whoWaitsGetsThePlaceThatIsLeft() {
         var shares = FairShares(perCaller: 2, perAdapter: 3, queuePerCaller: 2, queuePerAdapter: 3)
-        for _ in 0..<2 { #expect(shares.take(place("noisy", "x")) == .taken) }
-        #expect(shares.take(place("other", "x")) == .taken)
-        #expect(shares.take(place("noisy", "x")) == .waits(1))
-        #expect(shares.take(place("noisy", "x")) == .waits(2))
-        #expect(shares.take(place("noisy", "x")) == .refused)
-        #expect(shares.take(place("quiet", "x")) == .waits(3))
-        #expect(shares.take(place("quiet", "x")) == .refused)
-        #expect(shares.leave(place("noisy", "x")) == [3])
+        for _ in 0..<2 { #expect(shares.take(slot("noisy", "x")) == .taken) }
+        #expect(shares.take(slot("other", "x")) == .taken)
+        #expect(shares.take(slot("noisy", "x")) == .waits(1))
+        #expect(shares.take(slot("noisy", "x")) == .waits(2))
+        #expect(shares.take(slot("noisy", "x")) == .refused)
+        #expect(shares.take(slot("quiet", "x")) == .waits(3))
+        #expect(shares.take(slot("quiet", "x")) == .refused)
+        #expect(shares.leave(slot("noisy", "x")) == [3])
         #expect(shares.giveUp(1) && !shares.giveUp(1))
-        #expect(shares.leave(place("other", "x")) == [2])
+        #expect(shares.leave(slot("other", "x")) == [2])
     }
 
     @Test func oneAddressWaitsForNoMoreBodiesThanItsShare() {

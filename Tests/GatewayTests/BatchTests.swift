@@ -7,7 +7,7 @@ import WireFormats
 @testable import Gateway
 
 /// What a batch in this format can say.
-private func carried(_ answer: BatchAnswer, _ format: any WireFormat) -> BatchAnswer {
+private func carried(_ answer: BatchCallResponse, _ format: any WireFormat) -> BatchCallResponse {
     answer.leavingOutWhatFails { answer throws(PorticoError) in
         do throws(WireFormatError) {
             _ = try format.write(answer.value, options: WritingOptions(nulls: .omitMember))
@@ -18,8 +18,9 @@ private func carried(_ answer: BatchAnswer, _ format: any WireFormat) -> BatchAn
 }
 
 @Suite struct BatchTests {
-    private var made: BatchAnswer {
-        BatchAnswer(id: "a", GatewayResponse(.created, headers: [.contentType: "application/json", .eTag: "\"1\""]))
+    private var made: BatchCallResponse {
+        BatchCallResponse(
+            id: "a", GatewayResponse(.created, headers: [.contentType: "application/json", .eTag: "\"1\""]))
     }
 
     @Test func `what a format cannot carry is left out of its part, and the status stays`() throws {
@@ -57,7 +58,7 @@ private func carried(_ answer: BatchAnswer, _ format: any WireFormat) -> BatchAn
     }
 
     @Test func `fields of one name are one text`() {
-        let answer = BatchAnswer(
+        let answer = BatchCallResponse(
             id: "a", GatewayResponse(.ok, headers: [.vary: "Accept", .vary: "Origin"]))
         #expect(answer.headers["vary"] == "Accept, Origin")
     }

@@ -48,7 +48,7 @@ private let entity = Entity(
         ("has(title, 'x')", "no function has"), ("count lt null", "eq and ne"), ("title eq 'x' ; drop", "character 14"),
         (String(repeating: "(", count: 40) + "count eq 1" + String(repeating: ")", count: 40), "too complex"),
     ])
-    func `a mistake is told with its place`(text: String, message: String) throws {
+    func `a mistake is told with its position`(text: String, message: String) throws {
         let error = try #require(throws: PorticoError.self) { try FilterParser.parse(text, for: entity) }
         #expect(error.message.contains(message), "\(error.message)")
         #expect(error.target == "filter")

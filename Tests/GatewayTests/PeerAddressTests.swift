@@ -1,4 +1,5 @@
 import HTTPTypes
+import IPAddresses
 import Testing
 
 @testable import Gateway
@@ -10,7 +11,7 @@ import Testing
     private func peer(at address: String, isProxy: Bool, _ fields: String...) -> String {
         var headers = HTTPFields()
         for field in fields { headers.append(HTTPField(name: .xForwardedFor, value: field)) }
-        return addresses.peer(PeerAddress.OfConnection(address: address, isProxy: isProxy), headers)
+        return addresses.peer(PeerAddress.ConnectionPeer(address: address, isProxy: isProxy), headers)
     }
 
     @Test func nobodyButATrustedProxyIsBelieved() {
@@ -32,7 +33,7 @@ import Testing
 
     @Test func rangesHoldWhatTheirBitsSay() throws {
         func holds(_ range: String, _ address: String) throws -> Bool {
-            try #require(AddressRange(range)).contains(try #require(AddressRange.bytes(of: address)))
+            try #require(AddressRange(range)).contains(try #require(IPAddress(address)))
         }
         #expect(try holds("10.0.0.0/8", "10.255.0.1"))
         #expect(try !holds("10.0.0.0/8", "11.0.0.1"))

@@ -11,7 +11,7 @@ import Testing
     private mutating func fields(_ headers: HTTPHeaders) -> HTTPFields? {
         if let repeated = head.repeated(by: headers) { return repeated.fields }
         guard let fields = HTTPFields(withoutHost: headers) else { return nil }
-        head.remember(RepeatedHead.Said(fields: fields, peer: "", origin: ""), of: headers)
+        head.remember(RepeatedHead.ParsedFields(fields: fields, peer: "", origin: ""), of: headers)
         return fields
     }
 

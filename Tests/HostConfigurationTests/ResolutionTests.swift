@@ -64,10 +64,10 @@ private func resolve(
     @Test func `what Kubernetes sets for a service is left aside and told`() throws {
         let resolved = try resolve("", environment: ["PORTICO_HTTP_PORT": "tcp://10.0.0.1:80", "HOME": "/"]).get()
         #expect(resolved["http.port"]?.integer == 8080)
-        #expect(resolved.warnings.map(\.place) == [.environment("PORTICO_HTTP_PORT")])
+        #expect(resolved.warnings.map(\.location) == [.environment("PORTICO_HTTP_PORT")])
     }
 
-    @Test func `an unknown key is an error with its place and a suggestion`() throws {
+    @Test func `an unknown key is an error with its location and a suggestion`() throws {
         let errors = try #require(throws: ConfigurationErrors.self) { try resolve("http:\n  prot: 1\nlgo: 2").get() }
         #expect(
             errors.errors.map(\.description) == [
@@ -88,7 +88,7 @@ private func resolve(
         #expect(errors.description.contains(message))
     }
 
-    @Test func `broken YAML is reported with its place`() throws {
+    @Test func `broken YAML is reported with its location`() throws {
         let error = try #require(throws: ConfigurationError.self) { try resolve("a: [1\nb: 2").get() }
         #expect(error.description.hasPrefix("test.yaml:2"))
     }

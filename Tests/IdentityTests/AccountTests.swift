@@ -17,17 +17,17 @@ import Testing
     }
 
     @Test func `a name is taken in every case`() async throws {
-        let house = try await TestHouse()
+        let fixture = try await IdentityFixture()
         let code = await code {
-            try await house.identity.administration.addAccount(
-                NewAccount("aLiCe", password: TestHouse.password), by: .system)
+            try await fixture.identity.administration.addAccount(
+                NewAccount("aLiCe", password: IdentityFixture.password), by: .system)
         }
         #expect(code == .recordExists)
     }
 
     @Test func `accounts are listed by name, page by page`() async throws {
-        let house = try await TestHouse()
-        let admin = house.identity.administration
+        let fixture = try await IdentityFixture()
+        let admin = fixture.identity.administration
         for name: AccountName in ["Dora", "bob", "Carol"] {
             try await admin.addAccount(NewAccount(name, password: nil), by: .system)
         }
@@ -37,12 +37,13 @@ import Testing
     }
 
     @Test func `what an account says about somebody is kept and reaches the principal`() async throws {
-        let house = try await TestHouse()
-        let admin = house.identity.administration
+        let fixture = try await IdentityFixture()
+        let admin = fixture.identity.administration
         let bob = try await admin.addAccount(
-            NewAccount("bob", displayName: "Bob B.", attributes: ["region": "north"], password: TestHouse.password),
+            NewAccount(
+                "bob", displayName: "Bob B.", attributes: ["region": "north"], password: IdentityFixture.password),
             by: .system)
-        let principal = try await house.signIn("bob").authentication.principal
+        let principal = try await fixture.signIn("bob").authentication.principal
         #expect(principal.displayName == "Bob B.")
         #expect(principal.attributes == ["region": "north"])
         #expect(principal.id == bob.id.text)
@@ -53,28 +54,28 @@ import Testing
     }
 
     @Test func `a description of an account does not show its hash`() async throws {
-        let house = try await TestHouse()
-        #expect(!"\(house.alice)".contains("scrypt"))
+        let fixture = try await IdentityFixture()
+        #expect(!"\(fixture.alice)".contains("scrypt"))
     }
 
     @Test func `an account that is not there can't be changed`() async throws {
-        let house = try await TestHouse()
+        let fixture = try await IdentityFixture()
         let nobody = AccountID("00000000000000000000000000000000")
-        let admin = house.identity.administration
+        let admin = fixture.identity.administration
         #expect(await code { try await admin.disable(nobody, by: .system) } == .recordNotFound)
         #expect(await code { try await admin.setRoles([], of: nobody, by: .system) } == .recordNotFound)
-        let setting = await code { try await admin.setPassword(TestHouse.password, of: nobody, by: .system) }
+        let setting = await code { try await admin.setPassword(IdentityFixture.password, of: nobody, by: .system) }
         #expect(setting == .recordNotFound)
         let creating = await code { _ = try await admin.createAPIKey(for: nobody, title: "x", by: .system) }
         #expect(creating == .recordNotFound)
     }
 
     @Test func `a disabled account signs in nowhere, and again once it is enabled`() async throws {
-        let house = try await TestHouse()
-        let admin = house.identity.administration
-        try await admin.disable(house.alice.id, by: .system)
-        #expect(await code { _ = try await house.signIn() } == .credentialsInvalid)
-        try await admin.enable(house.alice.id, by: .system)
-        _ = try await house.signIn()
+        let fixture = try await IdentityFixture()
+        let admin = fixture.identity.administration
+        try await admin.disable(fixture.alice.id, by: .system)
+        #expect(await code { _ = try await fixture.signIn() } == .credentialsInvalid)
+        try await admin.enable(fixture.alice.id, by: .system)
+        _ = try await fixture.signIn()
     }
 }

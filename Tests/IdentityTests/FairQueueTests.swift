@@ -162,22 +162,22 @@ import Testing
 @Suite struct PasswordWorkTests {
     @Test(arguments: ["signIn", "basic", "changePassword"])
     func `of a hundred guesses of one name at once, five are looked at`(way: String) async throws {
-        let house = try await TestHouse()
-        let here = try await house.signIn().authentication
+        let fixture = try await IdentityFixture()
+        let here = try await fixture.signIn().authentication
         let wrong = Secret("wrong password")
         let codes = await withTaskGroup(of: ErrorCode?.self) { group in
             for _ in 0..<100 {
                 group.addTask {
                     await code {
                         switch way {
-                        case "signIn": _ = try await house.signIn("alice", wrong)
+                        case "signIn": _ = try await fixture.signIn("alice", wrong)
                         case "basic":
-                            let found = try await house.identity.authentication(
-                                basic: "alice", wrong, from: TestHouse.home)
+                            let found = try await fixture.identity.authentication(
+                                basic: "alice", wrong, from: IdentityFixture.home)
                             if found == nil { throw PorticoError(.credentialsInvalid, "") }
                         default:
-                            try await house.identity.changePassword(
-                                here, old: wrong, new: Secret("a better password"), from: TestHouse.home)
+                            try await fixture.identity.changePassword(
+                                here, old: wrong, new: Secret("a better password"), from: IdentityFixture.home)
                         }
                     }
                 }
@@ -186,14 +186,14 @@ import Testing
         }
         #expect(codes.filter { $0 == .credentialsInvalid }.count == 5)
         #expect(codes.allSatisfy { $0 == .credentialsInvalid || $0 == .loginThrottled || $0 == .overloaded })
-        house.clock.advance(60)
-        _ = try await house.signIn()
+        fixture.clock.advance(60)
+        _ = try await fixture.signIn()
     }
 
     @Test func `a hundred right sign-ins of one name at once all succeed`() async throws {
-        let house = try await TestHouse()
+        let fixture = try await IdentityFixture()
         let codes = await withTaskGroup(of: ErrorCode?.self) { group in
-            for _ in 0..<100 { group.addTask { await code { _ = try await house.signIn() } } }
+            for _ in 0..<100 { group.addTask { await code { _ = try await fixture.signIn() } } }
             return await group.reduce(into: [ErrorCode?]()) { $0.append($1) }
         }
         #expect(codes.allSatisfy { $0 == nil })
@@ -201,7 +201,7 @@ import Testing
 
     @Test func `who has gone leaves the queue before a hash is made`() async throws {
         let turns = FairScheduler(.init(slots: 1, waiting: 10, longestWait: .seconds(3600)))
-        let share = PasswordShare(address: TestHouse.home, name: "alice")
+        let share = PasswordShare(address: IdentityFixture.home, name: "alice")
         let hashed = Mutex(0)
         let (stream, release) = AsyncStream.makeStream(of: Never.self)
         let first = Task { try await turns.run(for: share) { for await _ in stream {} } }

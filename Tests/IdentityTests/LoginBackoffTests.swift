@@ -197,31 +197,31 @@ import Testing
 @Suite struct ThrottlingTests {
     @Test(arguments: ["alice", "nobody", "no name at all!"])
     func `a name that exists and one that does not are slowed down alike`(name: String) async throws {
-        let house = try await TestHouse()
+        let fixture = try await IdentityFixture()
         var answers: [ErrorCode?] = []
-        for _ in 0..<8 { answers.append(await code { _ = try await house.signIn(name, Secret("wrong password")) }) }
+        for _ in 0..<8 { answers.append(await code { _ = try await fixture.signIn(name, Secret("wrong password")) }) }
         #expect(answers == Array(repeating: .credentialsInvalid, count: 6) + [.loginThrottled, .loginThrottled])
     }
 
     @Test func `the right password does not help while one has to wait, and does afterwards`() async throws {
-        let house = try await TestHouse()
-        for _ in 0..<6 { _ = await code { _ = try await house.signIn("alice", Secret("wrong password")) } }
+        let fixture = try await IdentityFixture()
+        for _ in 0..<6 { _ = await code { _ = try await fixture.signIn("alice", Secret("wrong password")) } }
         do {
-            _ = try await house.signIn()
+            _ = try await fixture.signIn()
             Issue.record("the attempt was let through")
         } catch let error as PorticoError {
             #expect(error.code == .loginThrottled)
             #expect(error.retryAfter == 1)
         }
-        house.clock.advance(1)
-        _ = try await house.signIn()
+        fixture.clock.advance(1)
+        _ = try await fixture.signIn()
     }
 
     @Test func `an attempt that has to wait costs neither a read nor a write`() async throws {
-        let house = try await TestHouse()
-        for _ in 0..<6 { _ = await code { _ = try await house.signIn("alice", Secret("wrong password")) } }
-        _ = house.store.takeOperations()
-        _ = await code { _ = try await house.signIn() }
-        #expect(house.store.takeOperations() == [])
+        let fixture = try await IdentityFixture()
+        for _ in 0..<6 { _ = await code { _ = try await fixture.signIn("alice", Secret("wrong password")) } }
+        _ = fixture.store.takeOperations()
+        _ = await code { _ = try await fixture.signIn() }
+        #expect(fixture.store.takeOperations() == [])
     }
 }

@@ -43,16 +43,16 @@ import Testing
     }
 
     @Test func `a password is hashed again where the setting has risen`() async throws {
-        let house = try await TestHouse()
-        func stored() -> String? { house.store.inner.all("accounts").first?["password"].stringValue }
-        var stronger = house.configuration
+        let fixture = try await IdentityFixture()
+        func stored() -> String? { fixture.store.inner.all("accounts").first?["password"].stringValue }
+        var stronger = fixture.configuration
         stronger.passwords.scrypt = try #require(ScryptParameters(logRounds: 11, blockSize: 2, parallelism: 1))
         let identity = try await Identity(
-            store: house.store, configuration: stronger, clock: house.clock, log: .discarding)
+            store: fixture.store, configuration: stronger, clock: fixture.clock, log: .discarding)
         #expect(stored()?.hasPrefix("$scrypt$ln=10,r=1,p=1$") == true)
-        _ = try await identity.signIn("alice", TestHouse.password, from: TestHouse.home)
+        _ = try await identity.signIn("alice", IdentityFixture.password, from: IdentityFixture.home)
         #expect(stored()?.hasPrefix("$scrypt$ln=11,r=2,p=1$") == true)
-        _ = try await identity.signIn("alice", TestHouse.password, from: TestHouse.home)
+        _ = try await identity.signIn("alice", IdentityFixture.password, from: IdentityFixture.home)
     }
 
     private func hex(_ bytes: [UInt8]) -> String {
@@ -118,42 +118,42 @@ import Testing
     private let new = Secret("a better password")
 
     @Test func `who knows the old password sets a new one, and every other sign-in ends`() async throws {
-        let house = try await TestHouse()
-        let (here, there) = (try await house.signIn(), try await house.signIn())
-        _ = try await house.identity.authentication(sessionCookie: there.cookie)
-        try await house.identity.changePassword(
-            here.authentication, old: TestHouse.password, new: new, from: TestHouse.home)
-        await house.expectEnded(there)
-        #expect(try await house.identity.authentication(sessionCookie: here.cookie) != nil)
-        #expect(await code { _ = try await house.signIn() } == .credentialsInvalid)
-        _ = try await house.signIn("alice", new)
+        let fixture = try await IdentityFixture()
+        let (here, there) = (try await fixture.signIn(), try await fixture.signIn())
+        _ = try await fixture.identity.authentication(sessionCookie: there.cookie)
+        try await fixture.identity.changePassword(
+            here.authentication, old: IdentityFixture.password, new: new, from: IdentityFixture.home)
+        await fixture.expectEnded(there)
+        #expect(try await fixture.identity.authentication(sessionCookie: here.cookie) != nil)
+        #expect(await code { _ = try await fixture.signIn() } == .credentialsInvalid)
+        _ = try await fixture.signIn("alice", new)
     }
 
     @Test func `a wrong old password changes nothing and counts as a failure`() async throws {
-        let house = try await TestHouse()
-        let signIn = try await house.signIn()
+        let fixture = try await IdentityFixture()
+        let signIn = try await fixture.signIn()
         var answers: Set<ErrorCode?> = []
         for _ in 0..<7 {
             answers.insert(
                 await code {
-                    try await house.identity.changePassword(
-                        signIn.authentication, old: Secret("wrong password"), new: new, from: TestHouse.home)
+                    try await fixture.identity.changePassword(
+                        signIn.authentication, old: Secret("wrong password"), new: new, from: IdentityFixture.home)
                 })
         }
         #expect(answers == [.credentialsInvalid, .loginThrottled])
-        house.clock.advance(60)
-        _ = try await house.signIn()
+        fixture.clock.advance(60)
+        _ = try await fixture.signIn()
     }
 
     @Test(arguments: ["", "abc", "alice", "ALICE", "with\u{0}nul inside", String(repeating: "x", count: 1025)])
     func `a new password that is none is refused with its reason`(text: String) async throws {
-        let house = try await TestHouse { $0.passwords.minimumLength = 4 }
-        let signIn = try await house.signIn()
+        let fixture = try await IdentityFixture { $0.passwords.minimumLength = 4 }
+        let signIn = try await fixture.signIn()
         let code = await code {
-            try await house.identity.changePassword(
-                signIn.authentication, old: TestHouse.password, new: Secret(text), from: TestHouse.home)
+            try await fixture.identity.changePassword(
+                signIn.authentication, old: IdentityFixture.password, new: Secret(text), from: IdentityFixture.home)
         }
         #expect(code == .requestInvalid)
-        _ = try await house.signIn()
+        _ = try await fixture.signIn()
     }
 }

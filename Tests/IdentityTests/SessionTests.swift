@@ -4,131 +4,131 @@ import Testing
 
 @Suite struct SessionTests {
     @Test func `a cookie works for its lifetime and no longer`() async throws {
-        let house = try await TestHouse { $0.sessions.idle = .seconds(1_000_000) }
-        let signIn = try await house.signIn()
-        house.clock.advance(8 * 3600 - 1)
-        #expect(try await house.identity.authentication(sessionCookie: signIn.cookie) != nil)
-        house.clock.advance(1)
-        #expect(try await house.identity.authentication(sessionCookie: signIn.cookie) == nil)
+        let fixture = try await IdentityFixture { $0.sessions.idle = .seconds(1_000_000) }
+        let signIn = try await fixture.signIn()
+        fixture.clock.advance(8 * 3600 - 1)
+        #expect(try await fixture.identity.authentication(sessionCookie: signIn.cookie) != nil)
+        fixture.clock.advance(1)
+        #expect(try await fixture.identity.authentication(sessionCookie: signIn.cookie) == nil)
     }
 
     @Test func `a cookie that is not used ends early, one that is used does not`() async throws {
-        let house = try await TestHouse { $0.sessions.idle = .seconds(600) }
-        let (used, idle) = (try await house.signIn(), try await house.signIn())
+        let fixture = try await IdentityFixture { $0.sessions.idle = .seconds(600) }
+        let (used, idle) = (try await fixture.signIn(), try await fixture.signIn())
         for _ in 0..<10 {
-            house.clock.advance(500)
-            #expect(try await house.identity.authentication(sessionCookie: used.cookie) != nil)
-            try await house.identity.maintain()
+            fixture.clock.advance(500)
+            #expect(try await fixture.identity.authentication(sessionCookie: used.cookie) != nil)
+            try await fixture.identity.maintain()
         }
-        #expect(try await house.identity.authentication(sessionCookie: idle.cookie) == nil)
+        #expect(try await fixture.identity.authentication(sessionCookie: idle.cookie) == nil)
     }
 
     @Test func `the last use is known to the next process`() async throws {
-        let house = try await TestHouse { $0.sessions.idle = .seconds(600) }
-        let signIn = try await house.signIn()
-        house.clock.advance(500)
-        _ = try await house.identity.authentication(sessionCookie: signIn.cookie)
-        try await house.identity.maintain()
-        house.clock.advance(500)
-        #expect(try await house.restarted().authentication(sessionCookie: signIn.cookie) != nil)
+        let fixture = try await IdentityFixture { $0.sessions.idle = .seconds(600) }
+        let signIn = try await fixture.signIn()
+        fixture.clock.advance(500)
+        _ = try await fixture.identity.authentication(sessionCookie: signIn.cookie)
+        try await fixture.identity.maintain()
+        fixture.clock.advance(500)
+        #expect(try await fixture.restarted().authentication(sessionCookie: signIn.cookie) != nil)
     }
 
     @Test func `a sign-out ends the cookie, the access token and the refresh token at once`() async throws {
-        let house = try await TestHouse()
-        let signIn = try await house.signIn()
-        let byToken = try await house.identity.authentication(bearer: signIn.tokens.accessToken)
-        _ = try await house.identity.authentication(sessionCookie: signIn.cookie)
-        try await house.identity.signOut(try #require(byToken))
-        await house.expectEnded(signIn)
+        let fixture = try await IdentityFixture()
+        let signIn = try await fixture.signIn()
+        let byToken = try await fixture.identity.authentication(bearer: signIn.tokens.accessToken)
+        _ = try await fixture.identity.authentication(sessionCookie: signIn.cookie)
+        try await fixture.identity.signOut(try #require(byToken))
+        await fixture.expectEnded(signIn)
     }
 
     @Test func `a sign-out everywhere ends every sign-in of the account and no other's`() async throws {
-        let house = try await TestHouse()
-        try await house.identity.administration.addAccount(
-            NewAccount("bob", password: TestHouse.password), by: .system)
+        let fixture = try await IdentityFixture()
+        try await fixture.identity.administration.addAccount(
+            NewAccount("bob", password: IdentityFixture.password), by: .system)
         let (first, second, other) = (
-            try await house.signIn(), try await house.signIn(), try await house.signIn("bob")
+            try await fixture.signIn(), try await fixture.signIn(), try await fixture.signIn("bob")
         )
-        _ = try await house.identity.authentication(sessionCookie: second.cookie)
-        try await house.identity.signOutEverywhere(first.authentication)
-        await house.expectEnded(first)
-        await house.expectEnded(second)
-        #expect(try await house.identity.authentication(sessionCookie: other.cookie) != nil)
+        _ = try await fixture.identity.authentication(sessionCookie: second.cookie)
+        try await fixture.identity.signOutEverywhere(first.authentication)
+        await fixture.expectEnded(first)
+        await fixture.expectEnded(second)
+        #expect(try await fixture.identity.authentication(sessionCookie: other.cookie) != nil)
     }
 
     @Test func `an operator's revocation ends one sign-in at once`() async throws {
-        let house = try await TestHouse()
-        let (first, second) = (try await house.signIn(), try await house.signIn())
-        _ = try await house.identity.authentication(sessionCookie: first.cookie)
+        let fixture = try await IdentityFixture()
+        let (first, second) = (try await fixture.signIn(), try await fixture.signIn())
+        _ = try await fixture.identity.authentication(sessionCookie: first.cookie)
         let session = try #require(first.authentication.session)
-        try await house.identity.administration.revokeSession(session, of: house.alice.id, by: .system)
-        await house.expectEnded(first)
-        #expect(try await house.identity.authentication(sessionCookie: second.cookie) != nil)
+        try await fixture.identity.administration.revokeSession(session, of: fixture.alice.id, by: .system)
+        await fixture.expectEnded(first)
+        #expect(try await fixture.identity.authentication(sessionCookie: second.cookie) != nil)
         let again = await code {
-            try await house.identity.administration.revokeSession(session, of: house.alice.id, by: .system)
+            try await fixture.identity.administration.revokeSession(session, of: fixture.alice.id, by: .system)
         }
         #expect(again == .recordNotFound)
     }
 
     @Test func `one session more than an account may have ends the oldest`() async throws {
-        let house = try await TestHouse { $0.sessions.perAccount = 3 }
+        let fixture = try await IdentityFixture { $0.sessions.perAccount = 3 }
         var signIns: [SignIn] = []
         for _ in 0..<4 {
-            signIns.append(try await house.signIn())
-            house.clock.advance(1)
+            signIns.append(try await fixture.signIn())
+            fixture.clock.advance(1)
         }
-        await house.expectEnded(signIns[0])
-        #expect(try await house.identity.administration.sessions(of: house.alice.id).count == 3)
-        #expect(try await house.identity.authentication(sessionCookie: signIns[1].cookie) != nil)
+        await fixture.expectEnded(signIns[0])
+        #expect(try await fixture.identity.administration.sessions(of: fixture.alice.id).count == 3)
+        #expect(try await fixture.identity.authentication(sessionCookie: signIns[1].cookie) != nil)
     }
 
     @Test func `a call with a verified credential does not touch the store`() async throws {
-        let house = try await TestHouse()
-        let signIn = try await house.signIn()
+        let fixture = try await IdentityFixture()
+        let signIn = try await fixture.signIn()
         for _ in 0..<2 {
-            _ = try await house.identity.authentication(sessionCookie: signIn.cookie)
-            _ = try await house.identity.authentication(bearer: signIn.tokens.accessToken)
+            _ = try await fixture.identity.authentication(sessionCookie: signIn.cookie)
+            _ = try await fixture.identity.authentication(bearer: signIn.tokens.accessToken)
         }
-        _ = house.store.takeOperations()
-        #expect(try await house.identity.authentication(sessionCookie: signIn.cookie) != nil)
-        #expect(try await house.identity.authentication(bearer: signIn.tokens.accessToken) != nil)
-        #expect(house.store.takeOperations() == [])
+        _ = fixture.store.takeOperations()
+        #expect(try await fixture.identity.authentication(sessionCookie: signIn.cookie) != nil)
+        #expect(try await fixture.identity.authentication(bearer: signIn.tokens.accessToken) != nil)
+        #expect(fixture.store.takeOperations() == [])
     }
 
     @Test(arguments: ["", ".", "x", "x.y", "00000000000000000000000000000000.", String(repeating: "a", count: 5000)])
     func `a cookie that is none is no credential`(text: String) async throws {
-        let house = try await TestHouse()
-        #expect(try await house.identity.authentication(sessionCookie: Secret(text)) == nil)
+        let fixture = try await IdentityFixture()
+        #expect(try await fixture.identity.authentication(sessionCookie: Secret(text)) == nil)
     }
 
     @Test func `the id of a session is no credential`() async throws {
-        let house = try await TestHouse()
-        let signIn = try await house.signIn()
+        let fixture = try await IdentityFixture()
+        let signIn = try await fixture.signIn()
         let id = try #require(signIn.authentication.session)
         let forged = Secret("\(id).\(String(repeating: "A", count: 43))")
-        #expect(try await house.identity.authentication(sessionCookie: forged) == nil)
-        #expect(try await house.identity.authentication(sessionCookie: signIn.cookie) != nil)
+        #expect(try await fixture.identity.authentication(sessionCookie: forged) == nil)
+        #expect(try await fixture.identity.authentication(sessionCookie: signIn.cookie) != nil)
     }
 
     @Test func `sessions that ended are removed`() async throws {
-        let house = try await TestHouse()
-        _ = try await house.signIn()
-        house.clock.advance(31 * 86_400)
-        try await house.identity.maintain()
-        #expect(house.store.inner.all("sessions").isEmpty)
+        let fixture = try await IdentityFixture()
+        _ = try await fixture.signIn()
+        fixture.clock.advance(31 * 86_400)
+        try await fixture.identity.maintain()
+        #expect(fixture.store.inner.all("sessions").isEmpty)
     }
 
     @Test func `roles that change count from the next call on, without a new sign-in`() async throws {
-        let house = try await TestHouse()
-        let signIn = try await house.signIn()
-        _ = try await house.identity.authentication(bearer: signIn.tokens.accessToken)
-        try await house.identity.administration.setRoles(["admin"], of: house.alice.id, by: .system)
-        let after = try await house.identity.authentication(bearer: signIn.tokens.accessToken)
+        let fixture = try await IdentityFixture()
+        let signIn = try await fixture.signIn()
+        _ = try await fixture.identity.authentication(bearer: signIn.tokens.accessToken)
+        try await fixture.identity.administration.setRoles(["admin"], of: fixture.alice.id, by: .system)
+        let after = try await fixture.identity.authentication(bearer: signIn.tokens.accessToken)
         #expect(after?.principal.roles == ["admin"])
     }
 }
 
-extension TestHouse {
+extension IdentityFixture {
     /// Another process over the same store.
     func restarted() async throws -> Identity {
         try await Identity(

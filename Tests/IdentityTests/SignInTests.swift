@@ -5,10 +5,10 @@ import Testing
 
 @Suite struct SignInTests {
     @Test func `a name and a password give a session and tokens that speak for the account`() async throws {
-        let house = try await TestHouse()
-        let signIn = try await house.signIn()
-        let bySession = try await house.identity.authentication(sessionCookie: signIn.cookie)
-        let byToken = try await house.identity.authentication(bearer: signIn.tokens.accessToken)
+        let fixture = try await IdentityFixture()
+        let signIn = try await fixture.signIn()
+        let bySession = try await fixture.identity.authentication(sessionCookie: signIn.cookie)
+        let byToken = try await fixture.identity.authentication(bearer: signIn.tokens.accessToken)
         for authentication in [signIn.authentication, try #require(bySession), try #require(byToken)] {
             #expect(authentication.principal.name == "Alice")
             #expect(authentication.principal.kind == .user)
@@ -19,115 +19,118 @@ import Testing
 
     @Test(arguments: ["alice", "ALICE", "Alice"])
     func `a name is recognised in any case and shown as it was given`(typed: String) async throws {
-        let house = try await TestHouse()
-        #expect(try await house.signIn(typed).authentication.principal.name == "Alice")
+        let fixture = try await IdentityFixture()
+        #expect(try await fixture.signIn(typed).authentication.principal.name == "Alice")
     }
 
     @Test func `every sign-in has an id and secrets of its own`() async throws {
-        let house = try await TestHouse()
-        let (first, second) = (try await house.signIn(), try await house.signIn())
+        let fixture = try await IdentityFixture()
+        let (first, second) = (try await fixture.signIn(), try await fixture.signIn())
         #expect(first.authentication.session != second.authentication.session)
         #expect(first.cookie != second.cookie)
         #expect(first.tokens.refreshToken != second.tokens.refreshToken)
     }
 
     @Test func `a sign-in ends the session whose cookie came with it`() async throws {
-        let house = try await TestHouse()
-        let old = try await house.signIn()
-        _ = try await house.identity.authentication(sessionCookie: old.cookie)
-        _ = try await house.identity.signIn("alice", TestHouse.password, from: TestHouse.home, replacing: old.cookie)
-        #expect(try await house.identity.authentication(sessionCookie: old.cookie) == nil)
+        let fixture = try await IdentityFixture()
+        let old = try await fixture.signIn()
+        _ = try await fixture.identity.authentication(sessionCookie: old.cookie)
+        _ = try await fixture.identity.signIn(
+            "alice", IdentityFixture.password, from: IdentityFixture.home, replacing: old.cookie)
+        #expect(try await fixture.identity.authentication(sessionCookie: old.cookie) == nil)
     }
 
     @Test func `a sign-in as somebody else ends the session whose cookie came with it, its tokens too`() async throws {
-        let house = try await TestHouse()
-        try await house.identity.administration.addAccount(
-            NewAccount("carol", password: TestHouse.password), by: .system)
-        let (first, other) = (try await house.signIn(), try await house.signIn())
-        _ = try await house.identity.authentication(sessionCookie: first.cookie)
-        let carol = try await house.identity.signIn(
-            "carol", TestHouse.password, from: TestHouse.home, replacing: first.cookie)
-        await house.expectEnded(first)
+        let fixture = try await IdentityFixture()
+        try await fixture.identity.administration.addAccount(
+            NewAccount("carol", password: IdentityFixture.password), by: .system)
+        let (first, other) = (try await fixture.signIn(), try await fixture.signIn())
+        _ = try await fixture.identity.authentication(sessionCookie: first.cookie)
+        let carol = try await fixture.identity.signIn(
+            "carol", IdentityFixture.password, from: IdentityFixture.home, replacing: first.cookie)
+        await fixture.expectEnded(first)
         for signIn in [other, carol] {
-            #expect(try await house.identity.authentication(sessionCookie: signIn.cookie) != nil)
+            #expect(try await fixture.identity.authentication(sessionCookie: signIn.cookie) != nil)
         }
     }
 
     @Test func `a cookie with a wrong secret ends nobody's session`() async throws {
-        let house = try await TestHouse()
-        try await house.identity.administration.addAccount(
-            NewAccount("carol", password: TestHouse.password), by: .system)
-        let first = try await house.signIn()
+        let fixture = try await IdentityFixture()
+        try await fixture.identity.administration.addAccount(
+            NewAccount("carol", password: IdentityFixture.password), by: .system)
+        let first = try await fixture.signIn()
         let parts = first.cookie.reveal().split(separator: ".")
         let forged = Secret("\(parts[0]).\(String(parts[1].reversed()))")
-        _ = try await house.identity.signIn("carol", TestHouse.password, from: TestHouse.home, replacing: forged)
-        #expect(try await house.identity.authentication(sessionCookie: first.cookie) != nil)
+        _ = try await fixture.identity.signIn(
+            "carol", IdentityFixture.password, from: IdentityFixture.home, replacing: forged)
+        #expect(try await fixture.identity.authentication(sessionCookie: first.cookie) != nil)
     }
 
     @Test func `nothing in the store opens anything`() async throws {
-        let house = try await TestHouse()
-        let signIn = try await house.signIn()
-        let secrets = [signIn.cookie, signIn.tokens.refreshToken, signIn.tokens.accessToken, TestHouse.password]
+        let fixture = try await IdentityFixture()
+        let signIn = try await fixture.signIn()
+        let secrets = [signIn.cookie, signIn.tokens.refreshToken, signIn.tokens.accessToken, IdentityFixture.password]
         for part in secrets.flatMap({ $0.reveal().split(separator: ".") }) where part.count > 32 {
-            #expect(!house.store.inner.dump.contains(part))
+            #expect(!fixture.store.inner.dump.contains(part))
         }
-        #expect(!house.store.inner.dump.contains(TestHouse.password.reveal()))
+        #expect(!fixture.store.inner.dump.contains(IdentityFixture.password.reveal()))
     }
 
     @Test func `no secret is logged, audited or described`() async throws {
-        let house = try await TestHouse()
+        let fixture = try await IdentityFixture()
         let canary = Secret("canary-7f3e")
-        _ = await code { _ = try await house.signIn("alice", canary) }
-        _ = await code { _ = try await house.signIn(canary.reveal(), canary) }
-        _ = await code { _ = try await house.identity.refresh(canary) }
-        _ = try await house.identity.authentication(bearer: canary)
-        _ = try await house.identity.authentication(sessionCookie: canary)
-        let signIn = try await house.signIn()
-        let described = "\(signIn) \(house.log.text) \(house.store.inner.dump)"
+        _ = await code { _ = try await fixture.signIn("alice", canary) }
+        _ = await code { _ = try await fixture.signIn(canary.reveal(), canary) }
+        _ = await code { _ = try await fixture.identity.refresh(canary) }
+        _ = try await fixture.identity.authentication(bearer: canary)
+        _ = try await fixture.identity.authentication(sessionCookie: canary)
+        let signIn = try await fixture.signIn()
+        let described = "\(signIn) \(fixture.log.text) \(fixture.store.inner.dump)"
         #expect(!described.contains(canary.reveal()))
         #expect(!"\(signIn)".contains(signIn.cookie.reveal()))
     }
 
     @Test func `an account proven before its password changed gets no session afterwards`() async throws {
-        let house = try await TestHouse()
-        house.store.interfere { _ in
+        let fixture = try await IdentityFixture()
+        fixture.store.interfere { _ in
             // Reached between the proof and the session's write.
-            try? await raiseCredentialVersion(house)
+            try? await raiseCredentialVersion(fixture)
         }
-        #expect(await code { _ = try await house.signIn() } == .credentialsInvalid)
+        #expect(await code { _ = try await fixture.signIn() } == .credentialsInvalid)
     }
 
-    private func raiseCredentialVersion(_ house: TestHouse) async throws {
+    private func raiseCredentialVersion(_ fixture: IdentityFixture) async throws {
         let collection = CollectionID("identity", "accounts")
         let account = try #require(
-            try await house.store.inner.record(RecordID(house.alice.id.text)!, in: collection, visible: nil))
+            try await fixture.store.inner.record(RecordID(fixture.alice.id.text)!, in: collection, visible: nil))
         let change = RecordChange("accounts", .update(account.id, ["credentialVersion": 99]))
-        _ = try await house.store.inner.write(
+        _ = try await fixture.store.inner.write(
             .init([.init(adapter: "identity", change: change)], author: "somebody"))
     }
 }
 
 @Suite struct EnumerationTests {
     /// A wrong password, an unknown name, a text that is no name, a disabled account, an account without password.
-    private func refusals(_ house: TestHouse) async throws -> [(name: String, password: Secret)] {
-        let admin = house.identity.administration
-        let disabled = try await admin.addAccount(NewAccount("disabled", password: TestHouse.password), by: .system)
+    private func refusals(_ fixture: IdentityFixture) async throws -> [(name: String, password: Secret)] {
+        let admin = fixture.identity.administration
+        let disabled = try await admin.addAccount(
+            NewAccount("disabled", password: IdentityFixture.password), by: .system)
         try await admin.disable(disabled.id, by: .system)
         try await admin.addAccount(NewAccount("program", password: nil), by: .system)
         let wrong = Secret("wrong password")
         return [
             ("alice", wrong), ("nobody", wrong), ("no such name!", wrong), ("", wrong),
-            ("disabled", TestHouse.password),
+            ("disabled", IdentityFixture.password),
             ("program", wrong), ("alice", Secret("")), ("alice", Secret(String(repeating: "x", count: 100_000))),
         ]
     }
 
     @Test func `every refusal reads the same`() async throws {
-        let house = try await TestHouse()
+        let fixture = try await IdentityFixture()
         var answers: Set<String> = []
-        for attempt in try await refusals(house) {
+        for attempt in try await refusals(fixture) {
             do {
-                _ = try await house.signIn(attempt.name, attempt.password)
+                _ = try await fixture.signIn(attempt.name, attempt.password)
                 Issue.record("\(attempt.name) was let in")
             } catch { answers.insert("\(error)") }
         }
@@ -135,25 +138,27 @@ import Testing
     }
 
     @Test func `every refusal costs the same reads and writes`() async throws {
-        let house = try await TestHouse()
+        let fixture = try await IdentityFixture()
         var costs: Set<[WatchedStore.Operation]> = []
-        for attempt in try await refusals(house) {
+        for attempt in try await refusals(fixture) {
             // A refusal of the same name from the same address would be counted with the one before.
-            house.clock.advance(61)
-            _ = house.store.takeOperations()
-            _ = await code { _ = try await house.signIn(attempt.name, attempt.password) }
-            costs.insert(house.store.takeOperations())
+            fixture.clock.advance(61)
+            _ = fixture.store.takeOperations()
+            _ = await code { _ = try await fixture.signIn(attempt.name, attempt.password) }
+            costs.insert(fixture.store.takeOperations())
         }
         #expect(costs.count == 1)
     }
 
     @Test func `every refusal needs a hash: where none can run, all are refused for that`() async throws {
-        let house = try await TestHouse { $0.backoff.pair.free = 100 }
-        let attempts = try await refusals(house)
+        let fixture = try await IdentityFixture { $0.backoff.pair.free = 100 }
+        let attempts = try await refusals(fixture)
         let full = try await Identity(
-            store: house.store, configuration: .withoutHashing, clock: house.clock, log: .discarding)
+            store: fixture.store, configuration: .withoutHashing, clock: fixture.clock, log: .discarding)
         for attempt in attempts {
-            let code = await code { _ = try await full.signIn(attempt.name, attempt.password, from: TestHouse.home) }
+            let code = await code {
+                _ = try await full.signIn(attempt.name, attempt.password, from: IdentityFixture.home)
+            }
             #expect(code == .overloaded, "\(attempt.name)")
         }
     }

@@ -5,19 +5,19 @@ import Identity
 import Testing
 
 @Suite struct TokenAttackTests {
-    let house: TestHouse
+    let fixture: IdentityFixture
     let token: Secret
 
     init() async throws {
-        house = try await TestHouse()
-        token = try await house.signIn().tokens.accessToken
+        fixture = try await IdentityFixture()
+        token = try await fixture.signIn().tokens.accessToken
     }
 
     /// What becomes of a token that is right but for one change, signed with the real key.
     private func verdict(_ change: (inout ForgedToken) -> Void) async throws -> Authentication? {
         var forged = try ForgedToken(like: token)
         change(&forged)
-        return try await house.identity.authentication(bearer: forged.signed(with: house.signingKey()))
+        return try await fixture.identity.authentication(bearer: forged.signed(with: fixture.signingKey()))
     }
 
     @Test func `a token rebuilt without a change is accepted, so the attacks fail for what they change`() async throws {
@@ -36,12 +36,12 @@ import Testing
     @Test func `a token without a signature is refused`() async throws {
         var forged = try ForgedToken(like: token)
         forged.header["alg"] = "none"
-        #expect(try await house.identity.authentication(bearer: forged.signed { _ in [] }) == nil)
-        #expect(try await house.identity.authentication(bearer: ForgedToken(like: token).signed { _ in [] }) == nil)
+        #expect(try await fixture.identity.authentication(bearer: forged.signed { _ in [] }) == nil)
+        #expect(try await fixture.identity.authentication(bearer: ForgedToken(like: token).signed { _ in [] }) == nil)
     }
 
     @Test func `a token signed with the public key as an HMAC key is refused`() async throws {
-        let key = try house.signingKey().publicKey
+        let key = try fixture.signingKey().publicKey
         let publicForms = [
             Array(key.rawRepresentation), Array(key.x963Representation), Array(key.pemRepresentation.utf8),
             Array(key.derRepresentation),
@@ -52,7 +52,7 @@ import Testing
             let swapped = try forged.signed {
                 Array(HMAC<SHA256>.authenticationCode(for: $0, using: SymmetricKey(data: bytes)))
             }
-            #expect(try await house.identity.authentication(bearer: swapped) == nil)
+            #expect(try await fixture.identity.authentication(bearer: swapped) == nil)
         }
     }
 
@@ -68,13 +68,13 @@ import Testing
     @Test func `another key's signature is refused, even where the token brings the key along`() async throws {
         let own = P256.Signing.PrivateKey()
         var forged = try ForgedToken(like: token)
-        #expect(try await house.identity.authentication(bearer: forged.signed(with: own)) == nil)
+        #expect(try await fixture.identity.authentication(bearer: forged.signed(with: own)) == nil)
         let point = Array(own.publicKey.rawRepresentation)
         forged.header["jwk"] = [
             "kty": "EC", "crv": "P-256", "x": ForgedToken.encode(Array(point.prefix(32))),
             "y": ForgedToken.encode(Array(point.suffix(32))),
         ]
-        #expect(try await house.identity.authentication(bearer: forged.signed(with: own)) == nil)
+        #expect(try await fixture.identity.authentication(bearer: forged.signed(with: own)) == nil)
     }
 
     @Test(arguments: ["JWT", "at+JWT ", "id_token", "dpop+jwt", ""])
@@ -104,23 +104,23 @@ import Testing
     }
 
     @Test func `an expired token is refused to the second, and one without an end at all`() async throws {
-        house.clock.advance(899)
-        #expect(try await house.identity.authentication(bearer: token) != nil)
-        house.clock.advance(1)
-        #expect(try await house.identity.authentication(bearer: token) == nil)
+        fixture.clock.advance(899)
+        #expect(try await fixture.identity.authentication(bearer: token) != nil)
+        fixture.clock.advance(1)
+        #expect(try await fixture.identity.authentication(bearer: token) == nil)
         let ends: [Any?] = [nil, "9999999999", 1e300, -1, true, NSNull()]
         for end in ends { #expect(try await verdict { $0.claims["exp"] = end } == nil) }
     }
 
     @Test func `a token from the future is refused`() async throws {
-        let later = Int(house.clock.now().secondsSince1970) + 600
+        let later = Int(fixture.clock.now().secondsSince1970) + 600
         #expect(try await verdict { $0.claims["nbf"] = later } == nil)
         #expect(try await verdict { $0.claims["iat"] = later } == nil)
     }
 
     @Test func `a token for another account's session is refused`() async throws {
-        let bob = try await house.identity.administration.addAccount(
-            NewAccount("bob", password: TestHouse.password), by: .system)
+        let bob = try await fixture.identity.administration.addAccount(
+            NewAccount("bob", password: IdentityFixture.password), by: .system)
         #expect(try await verdict { $0.claims["sub"] = bob.id.text } == nil)
         #expect(try await verdict { $0.claims["sid"] = "ffffffffffffffffffffffffffffffff" } == nil)
     }
@@ -131,7 +131,7 @@ import Testing
 
     @Test(arguments: ["", ".", "..", "...", "a.b", "a.b.c.d", "e30.e30.e30", "\u{0}.\u{0}.\u{0}", "eyJ hbGciOi.e30.AA"])
     func `what is no token is refused`(text: String) async throws {
-        #expect(try await house.identity.authentication(bearer: Secret(text)) == nil)
+        #expect(try await fixture.identity.authentication(bearer: Secret(text)) == nil)
     }
 
     @Test func `every flipped character of a token is refused`() async throws {
@@ -140,64 +140,64 @@ import Testing
             var changed = text
             changed[index] = changed[index] == UInt8(ascii: "A") ? UInt8(ascii: "Q") : UInt8(ascii: "A")
             let forged = Secret(String(decoding: changed, as: UTF8.self))
-            #expect(try await house.identity.authentication(bearer: forged) == nil, "position \(index)")
+            #expect(try await fixture.identity.authentication(bearer: forged) == nil, "position \(index)")
         }
     }
 
     @Test func `an enormous token is refused unread`() async throws {
         let huge = Secret(token.reveal() + String(repeating: "A", count: 1 << 20))
-        #expect(try await house.identity.authentication(bearer: huge) == nil)
+        #expect(try await fixture.identity.authentication(bearer: huge) == nil)
     }
 }
 
 @Suite struct KeyRotationTests {
     @Test func `after a rotation old tokens go on until they end, and new ones have the new key`() async throws {
-        let house = try await TestHouse()
-        let old = try await house.signIn().tokens.accessToken
-        try await house.identity.administration.rotateSigningKeys(by: .system)
-        let new = try await house.signIn().tokens.accessToken
+        let fixture = try await IdentityFixture()
+        let old = try await fixture.signIn().tokens.accessToken
+        try await fixture.identity.administration.rotateSigningKeys(by: .system)
+        let new = try await fixture.signIn().tokens.accessToken
         #expect(try kid(old) != kid(new))
-        #expect(published(house).sorted() == [try kid(old), try kid(new)].sorted())
-        house.clock.advance(890)
-        #expect(try await house.restarted().authentication(bearer: old) != nil)
+        #expect(published(fixture).sorted() == [try kid(old), try kid(new)].sorted())
+        fixture.clock.advance(890)
+        #expect(try await fixture.restarted().authentication(bearer: old) != nil)
     }
 
     @Test func `a key that was replaced disappears when its last token has ended`() async throws {
-        let house = try await TestHouse()
-        let old = try await house.signIn().tokens.accessToken
-        try await house.identity.administration.rotateSigningKeys(by: .system)
-        house.clock.advance(961)
-        #expect(!published(house).contains(try kid(old)))
-        try await house.identity.administration.rotateSigningKeys(by: .system)
-        #expect(house.store.inner.all("signingKeys").count == 2)
+        let fixture = try await IdentityFixture()
+        let old = try await fixture.signIn().tokens.accessToken
+        try await fixture.identity.administration.rotateSigningKeys(by: .system)
+        fixture.clock.advance(961)
+        #expect(!published(fixture).contains(try kid(old)))
+        try await fixture.identity.administration.rotateSigningKeys(by: .system)
+        #expect(fixture.store.inner.all("signingKeys").count == 2)
     }
 
     @Test func `after a theft the old keys' tokens end at once, and a refresh token still gives new ones`() async throws
     {
-        let house = try await TestHouse()
-        let tokens = try await house.signIn().tokens
-        let stolen = try house.signingKey()
-        _ = try await house.identity.authentication(bearer: tokens.accessToken)
-        try await house.identity.administration.rotateSigningKeys(trustingOld: false, by: .system)
-        #expect(try await house.identity.authentication(bearer: tokens.accessToken) == nil)
+        let fixture = try await IdentityFixture()
+        let tokens = try await fixture.signIn().tokens
+        let stolen = try fixture.signingKey()
+        _ = try await fixture.identity.authentication(bearer: tokens.accessToken)
+        try await fixture.identity.administration.rotateSigningKeys(trustingOld: false, by: .system)
+        #expect(try await fixture.identity.authentication(bearer: tokens.accessToken) == nil)
         let forged = try ForgedToken(like: tokens.accessToken).signed(with: stolen)
-        #expect(try await house.identity.authentication(bearer: forged) == nil)
-        let next = try await house.identity.refresh(tokens.refreshToken)
-        #expect(try await house.identity.authentication(bearer: next.accessToken) != nil)
+        #expect(try await fixture.identity.authentication(bearer: forged) == nil)
+        let next = try await fixture.identity.refresh(tokens.refreshToken)
+        #expect(try await fixture.identity.authentication(bearer: next.accessToken) != nil)
     }
 
     @Test func `a key whose time has come is replaced`() async throws {
-        let house = try await TestHouse()
-        let before = published(house)
-        house.clock.advance(90 * 86_400)
-        try await house.identity.maintain()
-        #expect(published(house).contains { !before.contains($0) })
+        let fixture = try await IdentityFixture()
+        let before = published(fixture)
+        fixture.clock.advance(90 * 86_400)
+        try await fixture.identity.maintain()
+        #expect(published(fixture).contains { !before.contains($0) })
     }
 
     @Test func `the published keys verify a token, and hold nothing private`() async throws {
-        let house = try await TestHouse()
-        let parts = try await house.signIn().tokens.accessToken.reveal().split(separator: ".").map(String.init)
-        let key = try #require(house.identity.jwks()["keys"]?.arrayValue?.first)
+        let fixture = try await IdentityFixture()
+        let parts = try await fixture.signIn().tokens.accessToken.reveal().split(separator: ".").map(String.init)
+        let key = try #require(fixture.identity.jwks()["keys"]?.arrayValue?.first)
         #expect(Set(key.dictionaryValue?.keys ?? []) == ["kty", "crv", "use", "alg", "kid", "x", "y"])
         let point = try ["x", "y"].flatMap { try ForgedToken.decode(key[$0]?.stringValue ?? "") }
         let publicKey = try P256.Signing.PublicKey(rawRepresentation: point)
@@ -209,7 +209,7 @@ import Testing
         try #require(try ForgedToken(like: token).header["kid"] as? String)
     }
 
-    private func published(_ house: TestHouse) -> [String] {
-        house.identity.jwks()["keys"]?.arrayValue?.compactMap { $0["kid"]?.stringValue } ?? []
+    private func published(_ fixture: IdentityFixture) -> [String] {
+        fixture.identity.jwks()["keys"]?.arrayValue?.compactMap { $0["kid"]?.stringValue } ?? []
     }
 }

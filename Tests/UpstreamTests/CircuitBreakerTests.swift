@@ -19,8 +19,8 @@ import UpstreamStandIn
     private func ask(_ breaker: inout CircuitBreaker, _ outcome: CircuitBreaker.Outcome, at second: Int)
         -> (sent: Bool, event: CircuitBreaker.Event?)
     {
-        guard let passage = breaker.enter(now: at(second)) else { return (false, nil) }
-        return (true, breaker.leave(passage, outcome, now: at(second)))
+        guard let permit = breaker.enter(now: at(second)) else { return (false, nil) }
+        return (true, breaker.leave(permit, outcome, now: at(second)))
     }
 
     private func opened() -> CircuitBreaker {

@@ -1,4 +1,5 @@
 import AdapterKit
+import IPAddresses
 import Testing
 import Upstream
 import UpstreamStandIn

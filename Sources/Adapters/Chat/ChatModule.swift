@@ -1,4 +1,5 @@
 import AdapterKit
+import Synchronization
 
 /// Rooms and messages: the Twaddle contract on one URL, and the same functions as resources (docs/adapters/chat.md).
 public enum ChatModule: AdapterModule {
@@ -62,4 +63,72 @@ struct ChatSettings: Sendable {
         pushesAtOnce = configuration["limits", "pushes"]?.int64Value.map(Int.init) ?? 32
         retentionInterval = configuration["retention", "interval"]?.int64Value.map(Int.init) ?? 3600
     }
+}
+
+/// Runs the chat function that a call names, for the Twaddle contract and the resources alike.
+final class ChatAdapter: Adapter {
+    private let settings: ChatSettings
+    /// Set once, before the first call.
+    private let context = Mutex<AdapterContext?>(nil)
+    /// What goes on beside the calls, from the start to the stop.
+    private let work = Mutex<[Task<Void, Never>]>([])
+
+    init(_ settings: ChatSettings) {
+        self.settings = settings
+    }
+
+    func start(_ context: AdapterContext) async throws {
+        self.context.withLock { $0 = context }
+        let (pushes, retention) = (
+            MessagePushes(context: context, settings: settings), MessageRetention(context: context, settings: settings)
+        )
+        work.withLock { $0 = [Task { await pushes.run() }, Task { await retention.run() }] }
+    }
+
+    func stop() async {
+        let tasks = work.withLock { tasks in
+            defer { tasks = [] }
+            return tasks
+        }
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
+    func handle(_ call: Call) async throws -> OperationResult {
+        guard let context = context.withLock({ $0 }) else {
+            throw PorticoError(.adapterUnavailable, "The chat has not started.", retryAfter: 1)
+        }
+        if call.operation == Twaddle.operation.name {
+            return .value(.dictionary(try await Twaddle(call, context, settings).answer()))
+        }
+        guard let function = ChatFunction.by(call.operation) else {
+            throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
+        }
+        return .value(.dictionary(try await function.run(ChatCall(call, call.input, context, settings))))
+    }
+}
+
+/// `GET /chat/v1/live`: what happens in the caller's rooms.
+enum ChatFeed {
+    static let name: LiveFeedName = "live"
+    static let typing: EventName = "typing"
+
+    static let declaration = LiveFeed(
+        name, summary: "What happens in the caller's rooms, as server-sent events.", path: "/chat/v1/live",
+        group: LiveFeed.Group(
+            Rooms.entity.name, members: Rooms.members, membership: "membership", changed: "room",
+            fields: [Rooms.id, Rooms.name, Rooms.owner, Rooms.isPublic, Rooms.created]),
+        sources: [
+            LiveFeed.Source(
+                Messages.entity.name, group: Messages.room, created: "message", changed: "edit", removed: "removal",
+                fields: [
+                    Messages.id, Messages.room, Messages.sequence, Messages.user, Messages.text, Messages.attachments,
+                    Messages.sent,
+                    Messages.edited,
+                ]),
+            LiveFeed.Source(
+                ReadPositions.entity.name, group: ReadPositions.room, created: "read", changed: "read", removed: nil,
+                fields: [ReadPositions.room, ReadPositions.user, ReadPositions.sequence]),
+        ],
+        presence: "presence")
 }

@@ -1,4 +1,5 @@
 import AdapterKit
+import Synchronization
 
 /// Documents that apps fetch as property lists, published by operators without an app release
 /// (docs/adapters/feeds.md).
@@ -19,5 +20,60 @@ public enum PlistFeedsModule: AdapterModule {
 
     public static func make(_ configuration: AdapterConfiguration) throws -> any Adapter {
         PlistFeedsAdapter(access: try FeedAccess(configuration))
+    }
+}
+
+final class PlistFeedsAdapter: Adapter {
+    private let access: FeedAccess
+    private let context = Mutex<AdapterContext?>(nil)
+
+    init(access: FeedAccess) {
+        self.access = access
+    }
+
+    func start(_ context: AdapterContext) {
+        self.context.withLock { $0 = context }
+    }
+
+    func handle(_ call: Call) async throws -> OperationResult {
+        switch call.operation {
+        case FeedOperations.feed.name: try await feed(call)
+        case FeedOperations.list.name: try await handler().list()
+        case FeedOperations.publish.name: try await handler().publish(call)
+        case FeedOperations.versions.name: try await handler().versions(call)
+        case FeedOperations.rollBack.name: try await handler().rollBack(call)
+        default: throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
+        }
+    }
+
+    /// The feeds that everybody may read.
+    func frontPageEntries() async throws -> [FrontPageEntry] {
+        try await handler().states().filter { access.isPublic($0.name) }.map { state in
+            FrontPageEntry(title: state.title, path: "/plists/\(state.name)", summary: "Version \(state.version).")
+        }
+    }
+
+    func sampleRecords() -> [SampleRecords] {
+        SampleFeed.records
+    }
+
+    /// Who may not read a feed is told so before it is looked for, and learns nothing about which feeds there are.
+    private func feed(_ call: Call) async throws -> OperationResult {
+        guard let name = FeedName(call[FeedOperations.name].stringValue ?? "") else {
+            throw PorticoError(.recordNotFound, "There is no such feed.", target: FeedOperations.name.text)
+        }
+        try access[name].authorize(call.caller, effect: .reads)
+        guard let record = try await call.records.record(name.id, in: Feeds.entityName) else {
+            throw PorticoError.noFeed(name)
+        }
+        let state = try FeedState(record)
+        return .value(.dictionary(state.content), validators: state.validators)
+    }
+
+    private func handler() throws -> FeedAdministration {
+        guard let context = context.withLock({ $0 }) else {
+            throw PorticoError(.adapterUnavailable, "The feeds are not there yet.", retryAfter: 1)
+        }
+        return FeedAdministration(context: context, access: access)
     }
 }

@@ -14,3 +14,82 @@ public enum XMLUsersModule: AdapterModule {
         XMLUsersAdapter()
     }
 }
+
+/// Answers the contract's reads from the records; writing goes through the entity's own resource.
+struct XMLUsersAdapter: Adapter {
+    func handle(_ call: Call) async throws -> OperationResult {
+        switch call.operation {
+        case UserOperations.listV1.name: try await list(call.records, Users.all)
+        case UserOperations.list.name: try await list(call.records, Users.listed)
+        case UserOperations.user.name: try await user(call)
+        case UserOperations.schema.name:
+            OperationResult(.document(UserSchema.v2, mediaType: UserSchema.mediaType))
+        case RecordImport.name: try await UserOperations.loading.perform(call, on: call.records)
+        default: throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
+        }
+    }
+
+    func frontPageEntries() -> [FrontPageEntry] {
+        [
+            FrontPageEntry(title: "The list", path: "/v2/list", summary: "Every user, without details."),
+            FrontPageEntry(
+                title: "The schema", path: "/v2/schema.xsd", summary: "What version 2 answers, as XML Schema."),
+        ]
+    }
+
+    func sampleRecords() -> [SampleRecords] {
+        [SampleRecords(Users.entity.name, SampleUsers.records)]
+    }
+
+    private func list(_ records: any RecordStore, _ fields: [FieldName]) async throws -> OperationResult {
+        let entries = try await UserList(records).entries { $0.fields.only(fields) }
+        return .value(.dictionary([UserOperations.entry.text: .array(entries)]))
+    }
+
+    private func user(_ call: Call) async throws -> OperationResult {
+        guard let number = call[UserOperations.key].int64Value, let id = RecordID(String(number)),
+            let record = try await call.records.record(id, in: Users.entity.name)
+        else { throw PorticoError(.recordNotFound, "There is no such user.", target: UserOperations.key.text) }
+        return .value(.dictionary(record.fields.only(Users.all)))
+    }
+}
+
+/// The whole list, in the order of the numbers: the contract knows no pages, so it is read page by page here.
+struct UserList {
+    static let pageSize = 1_000
+    /// Beyond it a caller is sent to the entity's resource, which has pages.
+    static let maximumLength = 50_000
+
+    private let records: any RecordStore
+
+    init(_ records: any RecordStore) {
+        self.records = records
+    }
+
+    /// Throws `request.limitExceeded` where there are more than ``maximumLength``: a list that silently lacks its end
+    /// would look complete.
+    func entries(_ entry: (Record) -> WireDictionary) async throws -> [WireValue] {
+        var entries: [WireValue] = []
+        var query = Query(order: [SortKey(Users.userID)], limit: Self.pageSize)
+        while true {
+            let page = try await records.query(query, in: Users.entity.name)
+            entries += page.records.map { .dictionary(entry($0)) }
+            guard entries.count <= Self.maximumLength else { throw Self.tooLong }
+            guard let next = page.next else { return entries }
+            query.start = .after(next)
+        }
+    }
+
+    private static let tooLong = PorticoError(
+        .requestLimitExceeded,
+        "There are more than \(maximumLength) users; read them page by page at /api/v1/users/users.")
+}
+
+extension WireDictionary {
+    /// The members of these names, in their order.
+    func only(_ names: [FieldName]) -> WireDictionary {
+        var kept = WireDictionary()
+        for name in names { kept[name.text] = self[name.text] }
+        return kept
+    }
+}

@@ -15,21 +15,22 @@ struct AccountServices: Sendable {
     /// The body's members, checked against the endpoint's shape.
     func input(_ request: AuthenticatedRequest, _ shape: ObjectShape) async throws -> WireDictionary {
         let bytes = try await services.bodies.bytes(of: request.request, limit: nil)
-        let members = try services.bodies.input(of: request, body: bytes, shape: shape, queryMembers: [])
+        let members = try services.bodies.input(
+            of: request.request, parameters: request.parameters, body: bytes, shape: shape, queryMembers: [])
         try shape.check(members)
         return members
     }
 
     /// Before a sign-in, whose answer is a value: a 406 says that nobody was signed in.
     func negotiate(_ request: AuthenticatedRequest) throws(PorticoError) {
-        _ = try services.answers.choice(for: request.request, presentation: Presentation())
+        _ = try services.encoder.choice(for: request.request, presentation: Presentation())
     }
 
     /// What is secret or one's own is kept by nobody on the way (RFC 9111, section 5.2.2.5).
     func answer(
         _ value: WireValue, to request: AuthenticatedRequest, status: HTTPResponse.Status = .ok
     ) throws -> GatewayResponse {
-        var response = try services.answers.write(
+        var response = try services.encoder.write(
             value, to: request.request, presentation: Presentation(), status: status, validators: nil,
             isDone: request.request.method != .get)
         response.headers[.cacheControl] = "no-store"
@@ -75,4 +76,48 @@ struct AccountServices: Sendable {
 extension WireDictionary {
     func text(_ name: String) -> String { self[name]?.stringValue ?? "" }
     func secret(_ name: String) -> Secret { Secret(text(name)) }
+}
+
+/// What the endpoints of an account answer.
+enum AccountShapes {
+    static let user = Shape.object(userObject)
+
+    static let userObject = ObjectShape(
+        "User",
+        members: [
+            Member("id", .string, isRequired: true), Member("name", .string, isRequired: true),
+            Member("displayName", .string), Member("roles", .list(of: .string), isRequired: true),
+        ])
+
+    static let tokenMembers = [
+        Member("accessToken", .string, isRequired: true), Member("refreshToken", .string, isRequired: true),
+        Member("tokenType", .choice(["Bearer"]), isRequired: true),
+        Member("expiresIn", .integer, isRequired: true, summary: "Seconds."),
+    ]
+
+    static let tokens = Shape.object(ObjectShape("Tokens", members: tokenMembers))
+
+    static let sessions = Shape.object(
+        ObjectShape(
+            "Sessions", members: [Member("sessions", .list(of: .object(session)), isRequired: true)]))
+
+    private static let session = ObjectShape(
+        "Session",
+        members: [
+            Member("id", .string, isRequired: true), Member("created", .date, isRequired: true),
+            Member("lastUsed", .date, isRequired: true), Member("expires", .date, isRequired: true),
+            Member("address", .string, isRequired: true),
+            Member("current", .bool, isRequired: true, summary: "Whether this call belongs to it."),
+        ])
+
+    static func value(of session: Session) -> WireDictionary {
+        [
+            "id": .string(session.id.text), "created": .date(session.created.wholeSeconds),
+            "lastUsed": .date(session.lastUsed.wholeSeconds), "expires": .date(session.expires.wholeSeconds),
+            "address": .string(session.address),
+        ]
+    }
+
+    static let signIn = Shape.object(
+        ObjectShape("SignIn", members: tokenMembers + [Member("user", user, isRequired: true)]))
 }

@@ -29,7 +29,7 @@ struct KeyCreationEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let authentication = try request.caller.person()
-        let wanted = try WantedKey(try await accounts.input(request, KeyShapes.creation), now: accounts.clock.now())
+        let wanted = try APIKeyRequest(try await accounts.input(request, KeyShapes.creation), now: accounts.clock.now())
         let made = try await accounts.identity.administration.createAPIKey(
             for: authentication.account, title: wanted.title, roles: wanted.roles, scope: wanted.scope,
             expires: wanted.expires, by: authentication.principal)
@@ -54,5 +54,90 @@ struct KeyRevocationEndpoint: Endpoint {
         try await accounts.identity.administration.revokeAPIKey(
             id, of: authentication.account, by: authentication.principal)
         return GatewayResponse(.noContent)
+    }
+}
+
+/// How API keys are asked for and shown, to their owners and to operators alike.
+enum KeyShapes {
+    /// A key that is to live longer is made without an end.
+    static let maximumDays: Int64 = 3_650
+
+    static let creation = ObjectShape(
+        "NewKey",
+        members: [
+            Member("title", .string(TextLimits(minimumLength: 1, maximumLength: 100)), isRequired: true),
+            Member("roles", .list(of: name), summary: "Those of the account's roles that it has; left out: all."),
+            Member("adapters", .list(of: name), summary: "The adapters that it reaches; left out: all."),
+            Member("readOnly", .bool, defaultValue: false),
+            Member(
+                "days", .integer(IntegerRange(1...maximumDays)), summary: "How long it lives; left out: until revoked."),
+        ])
+
+    private static let name = Shape.string(maximumLength: 64)
+
+    private static let members = [
+        Member("id", .string, isRequired: true), Member("title", .string, isRequired: true),
+        Member("roles", .list(of: .string), isNullable: true),
+        Member("adapters", .list(of: .string), isNullable: true), Member("readOnly", .bool, isRequired: true),
+        Member("created", .date, isRequired: true), Member("expires", .date, isNullable: true),
+    ]
+
+    static let list = Shape.object(
+        ObjectShape(
+            "Keys",
+            members: [Member("keys", .list(of: .object(ObjectShape("Key", members: members))), isRequired: true)]))
+
+    static let created = Shape.object(
+        ObjectShape("CreatedKey", members: members + [Member("key", .string, isRequired: true, summary: "The secret.")])
+    )
+
+    static func value(_ key: APIKey) -> WireDictionary {
+        var value: WireDictionary = [
+            "id": .string(key.id.text), "title": .string(key.title), "readOnly": .bool(!key.scope.mayWrite),
+            "created": .date(key.created.wholeSeconds),
+        ]
+        if let roles = key.roles { value["roles"] = .array(roles.sorted().map { .string($0.text) }) }
+        if let adapters = key.scope.adapters { value["adapters"] = .array(adapters.sorted().map { .string($0.text) }) }
+        if let expires = key.expires { value["expires"] = .date(expires.wholeSeconds) }
+        return value
+    }
+
+    static func value(_ key: APIKey, _ credential: Secret) -> WireValue {
+        var members = value(key)
+        members["key"] = .string(credential.reveal())
+        return .dictionary(members)
+    }
+}
+
+/// A key as it was asked for, valid inside.
+struct APIKeyRequest: Sendable {
+    let title: String
+    let roles: Set<RoleName>?
+    let scope: CredentialScope
+    let expires: WireDate?
+
+    /// Throws `request.invalid` for a name that is none.
+    init(_ input: WireDictionary, now: WireDate) throws(PorticoError) {
+        title = input.text("title")
+        roles = try Self.names(input, "roles")
+        scope = CredentialScope(
+            adapters: try Self.names(input, "adapters"), mayWrite: input["readOnly"]?.boolValue != true)
+        expires = input["days"]?.int64Value.map {
+            WireDate(secondsSinceReferenceDate: now.secondsSinceReferenceDate + Double($0) * 86_400)
+        }
+    }
+
+    private static func names<Name: ValidatedName>(
+        _ input: WireDictionary, _ member: String
+    ) throws(PorticoError) -> Set<Name>? {
+        guard let texts = input[member]?.arrayValue else { return nil }
+        var names: Set<Name> = []
+        for text in texts {
+            guard let name = text.stringValue.flatMap({ Name($0) }) else {
+                throw PorticoError(.requestInvalid, "One of these is no name.", target: member)
+            }
+            names.insert(name)
+        }
+        return names
     }
 }

@@ -1,7 +1,7 @@
 import AdapterKit
+import Synchronization
 
-/// When an adapter's start is attempted, given up and attempted again: a state machine that ``AdapterSupervisor``
-/// carries out.
+/// The starts of an adapter: attempts, deadlines and retries. A state machine; ``AdapterSupervisor`` executes it.
 ///
 /// A start that exceeds its deadline is cancelled, and not called again before it has returned: an adapter is never
 /// started twice at once.
@@ -66,7 +66,7 @@ struct AdapterLifecycle: Sendable {
         phase = .failed("It has not started within \(limits.start).")
     }
 
-    /// Whether the adapter has to be told: it runs.
+    /// Whether the adapter runs, so that its `stop` has to be called.
     mutating func stop() -> Bool {
         defer { phase = .stopped }
         nextAttempt = nil
@@ -100,4 +100,48 @@ public struct AdapterLimits: Sendable, Equatable {
     }
 
     private static let mostDoublings = 20
+}
+
+/// Whether an adapter can be called, and its state for operators. Read with every request.
+public final class AdapterStatus: Sendable {
+    private let isRunningNow = Atomic<Bool>(false)
+    private let lifecycle: Mutex<AdapterLifecycle>
+
+    init(limits: AdapterLimits) {
+        lifecycle = Mutex(AdapterLifecycle(limits: limits))
+    }
+
+    var isRunning: Bool { isRunningNow.load(ordering: .acquiring) }
+
+    var current: AdapterLifecycle { lifecycle.withLock { $0 } }
+
+    /// Throws `adapter.unavailable` unless the adapter runs.
+    func requireRunning() throws(PorticoError) {
+        guard !isRunning else { return }
+        throw PorticoError(
+            .adapterUnavailable, "This service is not available at the moment.", retryAfter: Self.retryAfter)
+    }
+
+    /// The whole answer of the change.
+    func change<Result>(_ body: (inout AdapterLifecycle) -> Result) -> Result {
+        lifecycle.withLock { machine in
+            defer { isRunningNow.store(machine.phase == .running, ordering: .releasing) }
+            return body(&machine)
+        }
+    }
+
+    /// Seconds. May be shorter than the wait until the next attempt; such a retry fails at little cost.
+    private static let retryAfter = 5
+}
+
+extension AdapterLifecycle.Phase {
+    /// As operators read it.
+    var word: String {
+        switch self {
+        case .starting: "starting"
+        case .running: "running"
+        case .failed: "failed"
+        case .stopped: "stopped"
+        }
+    }
 }

@@ -103,3 +103,118 @@ extension AccountRoutes {
         ]
     }
 }
+
+/// What the operators' routes about one account share.
+struct AccountAdministration: Sendable {
+    let identity: Identity
+    let services: GatewayServices
+
+    func endpoint(
+        _ name: String, _ effect: Effect, _ summary: String, _ input: ObjectShape? = nil,
+        _ perform: @escaping @Sendable (AuthenticatedRequest, WireDictionary) async throws -> WireValue?
+    ) -> AdministrationEndpoint {
+        AdministrationEndpoint(name, effect, summary, input: input, services: services, perform: perform)
+    }
+
+    /// `POST /admin/v1/accounts/{name}/ACTION`, which answers nothing.
+    func change(
+        _ action: String, _ summary: String, _ input: ObjectShape? = nil,
+        _ perform: @escaping @Sendable (AccountID, WireDictionary, Principal) async throws -> Void
+    ) -> Route {
+        let path = PathTemplate(stringLiteral: "/admin/v1/accounts/{name}/\(action)")
+        return Route(
+            .post, path,
+            endpoint("accounts.\(action)", .writes, summary, input) { request, input in
+                try await perform(try await account(request).id, input, request.caller.principal)
+                return nil
+            })
+    }
+
+    /// The account that the path names.
+    func account(_ request: AuthenticatedRequest) async throws -> Account {
+        guard let name = AccountName(request["name"]),
+            let account = try await identity.administration.account(named: name)
+        else { throw PorticoError(.recordNotFound, "There is no account of this name.") }
+        return account
+    }
+}
+
+/// `porticoctl sessions` and `keys`.
+struct CredentialRoutes: Sendable {
+    let accounts: AccountAdministration
+
+    private static let named = ObjectShape(
+        "Credential", members: [Member("id", .string(maximumLength: 64), isRequired: true)])
+    private static let chosen = ObjectShape("Credential", members: [Member("id", .string(maximumLength: 64))])
+    private static let rotation = ObjectShape(
+        "Rotation", members: [Member("distrustOld", .bool, defaultValue: false)])
+
+    func routes() -> [Route] { sessions() + keys() + signingKeys() }
+
+    private var administration: Administration { accounts.identity.administration }
+
+    private func sessions() -> [Route] {
+        [
+            Route(
+                .get, "/admin/v1/accounts/{name}/sessions",
+                accounts.endpoint("sessions.list", .reads, "An account's sessions.") { request, _ in
+                    let sessions = try await administration.sessions(of: accounts.account(request).id)
+                    return ["sessions": .array(sessions.map { .dictionary(AccountShapes.value(of: $0)) })]
+                }),
+            accounts.change("sessions/revoke", "Ends an account's sessions, or the one named.", Self.chosen) {
+                id, input, actor in
+                guard input["id"] != nil else {
+                    _ = try await administration.revokeSessions(of: id, by: actor)
+                    return
+                }
+                guard let session = SessionID(input.text("id")) else {
+                    throw PorticoError(.recordNotFound, "There is no such session.", target: "id")
+                }
+                try await administration.revokeSession(session, of: id, by: actor)
+            },
+        ]
+    }
+
+    private func keys() -> [Route] {
+        [
+            Route(
+                .get, "/admin/v1/accounts/{name}/keys",
+                accounts.endpoint("keys.list", .reads, "An account's API keys.") { request, _ in
+                    let keys = try await administration.apiKeys(of: accounts.account(request).id)
+                    return ["keys": .array(keys.map { .dictionary(KeyShapes.value($0)) })]
+                }),
+            Route(
+                .post, "/admin/v1/accounts/{name}/keys",
+                accounts.endpoint("keys.create", .writes, "Creates an API key.", KeyShapes.creation) {
+                    try await create($1, for: $0)
+                }),
+            accounts.change("keys/revoke", "Revokes an API key.", Self.named) { id, input, actor in
+                guard let key = APIKeyID(input.text("id")) else {
+                    throw PorticoError(.recordNotFound, "There is no such API key.", target: "id")
+                }
+                try await administration.revokeAPIKey(key, of: id, by: actor)
+            },
+        ]
+    }
+
+    private func create(_ input: WireDictionary, for request: AuthenticatedRequest) async throws -> WireValue {
+        let wanted = try APIKeyRequest(input, now: accounts.services.clock.now())
+        let made = try await administration.createAPIKey(
+            for: accounts.account(request).id, title: wanted.title, roles: wanted.roles, scope: wanted.scope,
+            expires: wanted.expires, by: request.caller.principal)
+        return KeyShapes.value(made.key, made.credential)
+    }
+
+    private func signingKeys() -> [Route] {
+        [
+            Route(
+                .post, "/admin/v1/signing-keys/rotate",
+                accounts.endpoint("keys.rotate", .writes, "Makes the next signing key.", Self.rotation) {
+                    request, input in
+                    try await administration.rotateSigningKeys(
+                        trustingOld: input["distrustOld"]?.boolValue != true, by: request.caller.principal)
+                    return accounts.identity.jwks()
+                })
+        ]
+    }
+}

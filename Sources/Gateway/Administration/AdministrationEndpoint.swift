@@ -1,6 +1,37 @@
 import AdapterKit
 import HTTPTypes
+import Identity
+import RecordStorage
 import ValueTree
+
+extension Gateway {
+    /// The admin socket's gateway: operators' routes only.
+    ///
+    /// `isRestorePending`: whether a backup takes the store's place at the next start.
+    public convenience init(
+        administrationOf adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
+        upkeep: StoreMaintenance,
+        settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log,
+        isRestorePending: @escaping @Sendable () -> Bool
+    ) throws {
+        let services = GatewayServices(store: store, limits: settings.limits, clock: clock)
+        let status = StatusRoutes(
+            adapters: adapters, services: services, version: settings.version, readiness: readiness,
+            started: clock.now(), isRestorePending: isRestorePending)
+        let accounts = AccountAdministration(identity: identity, services: services)
+        let routes =
+            status.routes() + AccountRoutes(accounts: accounts).routes() + CredentialRoutes(accounts: accounts).routes()
+            + AuditRoutes(accounts: accounts).routes()
+            + SyncAdminRoutes(sync: sync, identity: identity, services: services).routes()
+            + StoreRoutes(upkeep: upkeep, services: services).routes()
+            + OperatorRoutes(adapters: adapters, services: services).routes()
+        self.init(
+            routes: try RouteTable(routes), authenticator: OperatorAuthenticator(),
+            csrf: CSRFProtection(identity: nil),
+            cors: CrossOrigin(origins: [], maxAge: 0), services: services,
+            errors: ErrorWriter(answers: services.encoder), log: log)
+    }
+}
 
 /// A route of the admin socket. There are many and they are small, so one type serves them all.
 struct AdministrationEndpoint: Endpoint {
@@ -26,11 +57,12 @@ struct AdministrationEndpoint: Endpoint {
         var members = WireDictionary()
         if let input {
             let body = try await services.bodies.bytes(of: request.request, limit: nil)
-            members = try services.bodies.input(of: request, body: body, shape: input, queryMembers: [])
+            members = try services.bodies.input(
+                of: request.request, parameters: request.parameters, body: body, shape: input, queryMembers: [])
             try input.check(members)
         }
         guard let value = try await perform(request, members) else { return GatewayResponse(.noContent) }
-        return try services.answers.write(
+        return try services.encoder.write(
             value, to: request.request, presentation: Presentation(omitsNull: false), validators: nil,
             isDone: properties.effect == .writes)
     }

@@ -3,7 +3,7 @@ import HTTPTypes
 import Identity
 import ValueTree
 
-/// From a request's credentials to its caller.
+/// Resolves the credentials of a request to its caller.
 protocol Authenticator: Sendable {
     /// Throws `auth.invalid` for a credential that was sent in a header field and is not valid.
     func caller(of request: GatewayRequest) async throws -> Caller
@@ -101,7 +101,7 @@ struct IdentityAuthenticator: Authenticator {
     }
 }
 
-/// For the admin socket: whoever can open it is the operator.
+/// For the admin socket: permission to open the socket is the credential.
 struct OperatorAuthenticator: Authenticator {
     func caller(of request: GatewayRequest) async throws -> Caller {
         Caller(
@@ -112,4 +112,61 @@ struct OperatorAuthenticator: Authenticator {
     func immediateCaller(of request: GatewayRequest, _ credential: inout ConnectionCredential) -> Caller? { nil }
 
     func challenge(_ response: inout GatewayResponse) {}
+}
+
+/// The field that a connection's last request named its caller with, and what memory finds that credential by. The next
+/// request mostly brings the same field, and hashing it costs more than everything else that memory is asked.
+///
+/// It says nothing about whether the credential is valid: memory is asked that with every request.
+struct ConnectionCredential {
+    struct Name {
+        let key: CredentialKey
+        /// Where the credential is one.
+        let sessionCookie: Secret?
+    }
+
+    private var last: (field: Secret, name: Name)?
+
+    /// What `read` makes of the field, or made of the same field before. Nil is not remembered.
+    mutating func name(in field: String, isCookie: Bool, read: (String) -> Name?) -> Name? {
+        if let last, (last.name.sessionCookie != nil) == isCookie, last.field.reveal().isSameInConstantTime(as: field) {
+            return last.name
+        }
+        let name = read(field)
+        last = name.map { (Secret(field), $0) }
+        return name
+    }
+}
+
+extension String {
+    /// Takes the same time wherever the difference is, so that nobody finds a credential byte by byte. The length is
+    /// not hidden, nor that both are one and the same object.
+    func isSameInConstantTime(as other: String) -> Bool {
+        let (left, right) = (utf8, other.utf8)
+        guard left.count == right.count else { return false }
+        // Texts of other than contiguous bytes do not come from the network.
+        let isSame = left.withContiguousStorageIfAvailable { left in
+            right.withContiguousStorageIfAvailable { right in
+                left.baseAddress == right.baseAddress
+                    || UnsafeRawBufferPointer(left).isSameInConstantTime(as: UnsafeRawBufferPointer(right))
+            }
+        }
+        return (isSame ?? nil) ?? false
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Takes the same time wherever the difference is. The length is not hidden.
+    func isSameInConstantTime(as other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        let words = count / 8
+        var difference: UInt64 = 0
+        for word in 0..<words {
+            difference |=
+                loadUnaligned(fromByteOffset: word * 8, as: UInt64.self)
+                ^ other.loadUnaligned(fromByteOffset: word * 8, as: UInt64.self)
+        }
+        for byte in words * 8..<count { difference |= UInt64(self[byte] ^ other[byte]) }
+        return difference == 0
+    }
 }

@@ -1,7 +1,8 @@
 import AdapterKit
 import Identity
 
-/// Who sent a request, and by which credential. Everybody is somebody: without a credential, the anonymous principal.
+/// The sender of a request and the credential that it used. Without a credential the principal is the anonymous one.
+///
 /// A class, as ``GatewayRequest`` is one.
 final class Caller: Sendable {
     let principal: Principal
@@ -21,8 +22,8 @@ final class Caller: Sendable {
 
     static let anonymous = Caller(principal: .anonymous, authentication: nil, sessionCookie: nil)
 
-    /// Throws `access.denied` where an API key does not reach that far. What belongs to no adapter is within reach of
-    /// every key, but for writing.
+    /// Throws `access.denied` where the scope of an API key does not allow the effect. Endpoints outside of adapters
+    /// are readable with every key.
     func requireScope(_ effect: Effect, in adapter: AdapterName?) throws(PorticoError) {
         guard let scope = authentication?.scope else { return }
         let isInReach = adapter.map { scope.allows(effect, in: $0) } ?? (effect == .reads || scope.mayWrite)
@@ -30,8 +31,8 @@ final class Caller: Sendable {
         throw PorticoError(.accessDenied, "This key does not reach that far.")
     }
 
-    /// Whoever signed in themselves. A program's key administers neither keys nor sign-ins: it could widen its own reach
-    /// and outlive its revocation.
+    /// The authentication of a person. Throws `access.denied` for an API key: a program that administers keys and
+    /// sign-ins could widen its own scope and outlive its revocation.
     func person() throws(PorticoError) -> Authentication {
         guard let authentication else { throw PorticoError(.loginRequired, "This needs a login.") }
         guard authentication.method != .apiKey else {

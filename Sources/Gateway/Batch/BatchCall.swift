@@ -25,21 +25,21 @@ struct BatchCall: Sendable {
     /// well-formed, and a head that is too long, become the call's ``refusal``.
     init(_ call: WireValue, number: Int, in batch: GatewayRequest, _ services: GatewayServices) throws(PorticoError) {
         id = call["id"]?.stringValue ?? ""
-        let place = "calls[\(number)]"
+        let location = "calls[\(number)]"
         let path = call["path"]?.stringValue ?? ""
         let isPathTooLong = path.utf8.count > services.limits.uri
         // The same rules as for the address of a request that comes alone.
         let target =
             isPathTooLong
             ? RequestTarget.path(of: path, atMost: services.limits.uri)
-            : RequestHeadValidation.isPrintable(path) ? RequestTarget(path) : nil
+            : RequestTarget.isPrintable(path) ? RequestTarget(path) : nil
         var headers = HTTPFields()
         var refusal: PorticoError? =
             if isPathTooLong { .addressTooLong } else if target == nil {
-                PorticoError(.requestMalformed, "The path is not well-formed.", target: "\(place).path")
+                PorticoError(.requestMalformed, "The path is not well-formed.", target: "\(location).path")
             } else { nil }
         if let own = try Self.headers(
-            call["headers"]?.dictionaryValue ?? [:], within: services.limits.requestHead, place)
+            call["headers"]?.dictionaryValue ?? [:], within: services.limits.requestHead, location)
         {
             headers = own
         } else {
@@ -54,7 +54,7 @@ struct BatchCall: Sendable {
         }
         var bytes: [UInt8] = []
         if let value = call["body"], !value.isNull {
-            let body = try BatchBody(value, contentType: headers.text(.contentType), place, services.catalogue)
+            let body = try BatchBody(value, contentType: headers.text(.contentType), location, services.catalogue)
             headers.put(.contentType, body.mediaType)
             bytes = body.bytes
         }
@@ -67,7 +67,7 @@ struct BatchCall: Sendable {
 
     /// Nil where they exceed the limits.
     private static func headers(
-        _ members: WireDictionary, within limits: HeaderLimits, _ place: String
+        _ members: WireDictionary, within limits: HeaderLimits, _ location: String
     ) throws(PorticoError) -> HTTPFields? {
         var collected = HeaderFields(limits)
         var names: Set<HTTPField.Name> = []
@@ -85,10 +85,95 @@ struct BatchCall: Sendable {
                 case .invalid:
                     throw PorticoError(
                         .requestInvalid, "This header field cannot be part of a batch.",
-                        target: "\(place).headers.\(member.key)")
+                        target: "\(location).headers.\(member.key)")
                 }
             }
         }
         return collected.fields
+    }
+}
+
+/// A call's body between the batch's document and the bytes that its endpoint reads or writes.
+///
+/// A body in a wire format is a value of the document. A text is a string of it. Anything else is data, which formats
+/// without a type for bytes write as base64.
+struct BatchBody {
+    let mediaType: String
+    let bytes: [UInt8]
+
+    /// A call's body. `contentType`: as the call names it; without it, JSON, or CBOR where JSON would lose a type.
+    /// Throws `request.invalid` where the value is no body of that type.
+    init(
+        _ value: WireValue, contentType: String?, _ location: String, _ catalogue: FormatCatalogue
+    ) throws(PorticoError) {
+        guard let contentType else {
+            let format: any WireFormat = value.isPlainJSON ? JSONFormat() : CBORFormat()
+            self.init(
+                mediaType: format.mediaTypeWritten.description, bytes: try Self.write(value, format, location))
+            return
+        }
+        guard let type = MediaType(contentType) else { throw Self.invalid(location) }
+        if let format = catalogue.formats(reading: type).first, format.name != .xml || value.stringValue == nil {
+            self.init(mediaType: contentType, bytes: try Self.write(value, format, location))
+        } else if case .data(let bytes) = value {
+            self.init(mediaType: contentType, bytes: bytes)
+        } else if let text = value.stringValue, let bytes = type.isText ? Array(text.utf8) : Base64.decode(text) {
+            self.init(mediaType: contentType, bytes: bytes)
+        } else {
+            throw Self.invalid(location)
+        }
+    }
+
+    private init(mediaType: String, bytes: [UInt8]) {
+        self.mediaType = mediaType
+        self.bytes = bytes
+    }
+
+    private static func write(
+        _ value: WireValue, _ format: any WireFormat, _ location: String
+    ) throws(PorticoError) -> [UInt8] {
+        do { return try format.write(value) } catch { throw invalid(location) }
+    }
+
+    private static func invalid(_ location: String) -> PorticoError {
+        PorticoError(
+            .requestInvalid, "The body cannot be carried as the call's media type.", target: "\(location).body")
+    }
+
+    /// An answer's body as a value. XML stays text: its documents say more than a value can.
+    static func value(_ bytes: [UInt8], contentType: String?, _ services: GatewayServices) -> WireValue {
+        guard let type = contentType.flatMap({ MediaType($0) }) else { return .data(bytes) }
+        if let format = services.catalogue.format(reading: type, body: bytes), format.name != .xml {
+            let limits = ReadingLimits(depth: services.limits.depth, values: services.limits.values)
+            if let value = try? format.read(bytes, limits: limits) { return value }
+        }
+        guard type.isText, let text = String(validating: bytes, as: UTF8.self) else { return .data(bytes) }
+        return .string(text)
+    }
+}
+
+extension MediaType {
+    /// Whether bodies of this type are text. Clients that read a batch's response apply the same rule.
+    var isText: Bool {
+        switch (type, subtype) {
+        case ("text", _), ("multipart", _): true
+        case ("application", "json"), ("application", "xml"), ("application", "javascript"),
+            ("application", "x-www-form-urlencoded"):
+            true
+        default: structuredSuffix == "json" || structuredSuffix == "xml"
+        }
+    }
+}
+
+extension WireValue {
+    /// Whether JSON has a type of its own for every value in it.
+    fileprivate var isPlainJSON: Bool {
+        switch self {
+        case .data, .date, .uid: false
+        case .double(let number): number.isFinite
+        case .array(let items): items.allSatisfy(\.isPlainJSON)
+        case .dictionary(let members): members.allSatisfy(\.value.isPlainJSON)
+        default: true
+        }
     }
 }

@@ -1,5 +1,6 @@
 import AdapterKit
 import HTTPTypes
+import NIOCore
 import Synchronization
 import ValueTree
 
@@ -84,11 +85,11 @@ struct BatchEndpoint: Endpoint {
         guard !request.request.isPartOfBatch else {
             throw PorticoError(.requestInvalid, "A batch cannot contain a batch.")
         }
-        _ = try services.answers.choice(for: request.request, presentation: properties.presentation)
+        _ = try services.encoder.choice(for: request.request, presentation: properties.presentation)
         let calls = try await calls(of: request)
         guard let gateway = gateway.value else { throw PorticoError(.stopping, "The gateway is not ready yet.") }
         // An id that the answer's format cannot carry is the caller's mistake, and nothing is done yet.
-        _ = try write(calls.map { BatchAnswer(id: $0.id, GatewayResponse(.ok)) }, to: request.request)
+        _ = try write(calls.map { BatchCallResponse(id: $0.id, GatewayResponse(.ok)) }, to: request.request)
         let answers = await run(calls, by: gateway)
         do {
             return try write(answers, to: request.request)
@@ -100,8 +101,10 @@ struct BatchEndpoint: Endpoint {
         }
     }
 
-    private func write(_ answers: [BatchAnswer], to request: GatewayRequest) throws(PorticoError) -> GatewayResponse {
-        try services.answers.write(
+    private func write(_ answers: [BatchCallResponse], to request: GatewayRequest) throws(PorticoError)
+        -> GatewayResponse
+    {
+        try services.encoder.write(
             ["answers": .array(answers.map(\.value))], to: request, presentation: properties.presentation,
             validators: nil)
     }
@@ -130,10 +133,10 @@ struct BatchEndpoint: Endpoint {
     }
 
     /// At most ``GatewayLimits/batchParallel`` at once; the answers in the order of the calls.
-    private func run(_ calls: [BatchCall], by gateway: Gateway) async -> [BatchAnswer] {
+    private func run(_ calls: [BatchCall], by gateway: Gateway) async -> [BatchCallResponse] {
         let budget = BatchBudget(bytes: services.limits.batchAnswer)
-        return await withTaskGroup(of: (Int, BatchAnswer).self) { group in
-            var answers = calls.map { BatchAnswer(id: $0.id, GatewayResponse(.internalServerError)) }
+        return await withTaskGroup(of: (Int, BatchCallResponse).self) { group in
+            var answers = calls.map { BatchCallResponse(id: $0.id, GatewayResponse(.internalServerError)) }
             var next = 0
             func start() {
                 let number = next
@@ -149,7 +152,7 @@ struct BatchEndpoint: Endpoint {
         }
     }
 
-    private func answer(_ call: BatchCall, by gateway: Gateway, _ budget: BatchBudget) async -> BatchAnswer {
+    private func answer(_ call: BatchCall, by gateway: Gateway, _ budget: BatchBudget) async -> BatchCallResponse {
         var response: GatewayResponse
         if let refusal = call.refusal {
             response = gateway.refusal(refusal, of: call.request)
@@ -157,7 +160,7 @@ struct BatchEndpoint: Endpoint {
         } else {
             response = await gateway.respond(to: call.request).response
         }
-        var answer = BatchAnswer(id: call.id, response)
+        var answer = BatchCallResponse(id: call.id, response)
         do throws(PorticoError) {
             let bytes = try await response.wholeBody(within: budget)
             if !bytes.isEmpty {
@@ -167,5 +170,95 @@ struct BatchEndpoint: Endpoint {
             answer.error = error
         }
         return answer
+    }
+}
+
+/// What became of one call of a batch.
+struct BatchCallResponse: Sendable {
+    let id: String
+    let status: Int
+    var headers: WireDictionary
+    /// Nil where there is none, or where it could not be carried.
+    var body: WireValue?
+    /// Why the body is not here. The call was made all the same, and ``status`` is its own.
+    var error: PorticoError?
+
+    init(id: String, _ response: GatewayResponse) {
+        self.id = id
+        status = response.status.code
+        headers = WireDictionary()
+        for field in response.headers {
+            let name = field.name.canonicalName
+            headers[name] = .string(headers[name]?.stringValue.map { "\($0), \(field.value)" } ?? field.value)
+        }
+    }
+
+    /// `{"id", "status", "headers", "body"}`, or `error` instead of `body`.
+    var value: WireValue {
+        var members: WireDictionary = ["id": .string(id), "status": .int64(Int64(status))]
+        if !headers.isEmpty { members["headers"] = .dictionary(headers) }
+        if let error {
+            members["error"] = ["code": .string(error.code.rawValue), "message": .string(error.message)]
+        } else {
+            members["body"] = body ?? .null
+        }
+        return .dictionary(members)
+    }
+
+    /// The same without what the batch's format cannot carry: the body, and where that is not enough, the header fields.
+    func leavingOutWhatFails(_ write: (BatchCallResponse) throws(PorticoError) -> Void) -> BatchCallResponse {
+        var answer = self
+        do throws(PorticoError) {
+            try write(answer)
+            return answer
+        } catch {
+            answer.body = nil
+            answer.error = PorticoError(error.code, "The batch's format cannot carry this body.")
+        }
+        do throws(PorticoError) { try write(answer) } catch { answer.headers = [:] }
+        return answer
+    }
+}
+
+/// How many bytes the bodies of one batch may still take, shared by its calls.
+final class BatchBudget: Sendable {
+    let limit: Int
+    private let left: Mutex<Int>
+
+    init(bytes: Int) {
+        limit = bytes
+        left = Mutex(bytes)
+    }
+
+    func take(_ bytes: Int) throws(PorticoError) {
+        let isEnough = left.withLock { left in
+            guard bytes <= left else { return false }
+            left -= bytes
+            return true
+        }
+        guard isEnough else {
+            throw PorticoError(
+                .requestLimitExceeded, "The answers of a batch have at most \(limit) bytes. Ask for this one by itself."
+            )
+        }
+    }
+}
+
+extension GatewayResponse {
+    /// The body to its end, a streamed one too.
+    func wholeBody(within budget: BatchBudget) async throws(PorticoError) -> [UInt8] {
+        try budget.take(buffer.readableBytes)
+        guard let stream else { return body }
+        defer { stream.end() }
+        var bytes: [UInt8] = []
+        do {
+            while let piece = try await stream.next() {
+                try budget.take(piece.readableBytes)
+                bytes.append(contentsOf: piece.readableBytesView)
+            }
+        } catch {
+            throw PorticoError(unexpected: error)
+        }
+        return bytes
     }
 }

@@ -1,4 +1,5 @@
 import AdapterKit
+import Crypto
 import HTTPTypes
 import ValueTree
 import WireFormats
@@ -96,7 +97,7 @@ extension OpenAPI {
         }
         return (fromPath + description.parameters).map { parameter in
             [
-                "name": .string(parameter.name), "in": .string(parameter.place.rawValue),
+                "name": .string(parameter.name), "in": .string(parameter.location.rawValue),
                 "required": .bool(parameter.isRequired), "description": .string(parameter.summary),
                 "schema": JSONSchema.schema(parameter.shape),
             ]
@@ -214,4 +215,130 @@ extension OpenAPI {
             ]
         ],
     ]
+}
+
+/// `GET /openapi.json`: written once at start; the declarations do not change while the gateway runs.
+struct OpenAPIEndpoint: Endpoint {
+    let properties = EndpointProperties(name: "openapi", access: .public, effect: .reads)
+    let description = EndpointDescription(
+        summary: "This description.", tag: "Gateway", answers: [(.ok, .document(mediaType: "application/json"))])
+
+    /// Nil until the routes are known, which this endpoint is one of.
+    let text: DeferredValue<GatewayResponse>
+
+    func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        guard let response = text.value else { throw PorticoError(.stopping, "The gateway is not ready yet.") }
+        return response
+    }
+
+    /// With a tag of its bytes: they change with the configuration, whatever the gateway's version.
+    static func response(_ text: [UInt8]) -> GatewayResponse {
+        let tag = EntityTag(version: Hexadecimal.text(SHA256.hash(data: text).prefix(8)), variant: "json")
+        return GatewayResponse(
+            .ok, headers: [.contentType: "application/json", .cacheControl: "no-cache", .eTag: tag.text], body: text)
+    }
+}
+
+/// Who may call a route, as OpenAPI says it: a list of alternatives, the empty one for anonymous callers, and beside
+/// each scheme the roles that are needed (OpenAPI 3.1, section 4.8.30).
+struct SecurityRequirements: Sendable {
+    /// What each of them asks for holds.
+    let accesses: [Access]
+    let effect: Effect
+    /// Whether it is the operation that decides, which it may only in favour of an anonymous caller or not.
+    let isDecidedByOperation: Bool
+
+    static let schemes: WireValue = [
+        "bearer": ["type": "http", "scheme": "bearer"],
+        "basic": ["type": "http", "scheme": "basic"],
+        "session": ["type": "apiKey", "in": "cookie", "name": "portico_session"],
+    ]
+
+    var value: WireValue {
+        if accesses.allSatisfy(isOpen) { return .array(isDecidedByOperation ? [[:]] + signedIn : [[:]]) }
+        let isReadable = accesses.allSatisfy { isOpen($0) || ($0 == .publicRead && effect == .reads) }
+        return .array(isReadable ? [[:]] + signedIn : signedIn)
+    }
+
+    private func isOpen(_ access: Access) -> Bool { access == .public }
+
+    private var signedIn: [WireValue] {
+        ["bearer", "session", "basic"].flatMap { scheme in
+            roleSets.map { roles in
+                var requirement = WireDictionary()
+                requirement[scheme] = .array(roles.map { .string($0.text) })
+                return .dictionary(requirement)
+            }
+        }
+    }
+
+    /// Each access lets one of its roles in, so of several accesses every choice of one role each.
+    private var roleSets: [[RoleName]] {
+        accesses.reduce([[]]) { sets, access in
+            guard case .roles(let roles) = access else { return sets }
+            return sets.flatMap { set in roles.sorted().map { set + [$0] } }
+        }
+    }
+}
+
+/// Shapes in JSON Schema 2020-12, as OpenAPI 3.1 uses it.
+enum JSONSchema {
+    static func schema(_ shape: Shape, isNullable: Bool = false) -> WireValue {
+        var members = members(of: shape)
+        if isNullable, let type = members["type"] { members["type"] = .array([type, "null"]) }
+        return .dictionary(members)
+    }
+
+    static func object(_ shape: ObjectShape) -> WireDictionary {
+        var properties = WireDictionary()
+        for member in shape.members { properties[member.name.text] = property(member) }
+        let required = shape.members.filter(\.isRequired).map { WireValue.string($0.name.text) }
+        var schema: WireDictionary = [
+            "type": "object", "title": .string(shape.name), "properties": .dictionary(properties),
+        ]
+        if !required.isEmpty { schema["required"] = .array(required) }
+        if !shape.isOpen { schema["additionalProperties"] = false }
+        return schema
+    }
+
+    private static func property(_ member: Member) -> WireValue {
+        guard case .dictionary(var schema) = schema(member.shape, isNullable: member.isNullable) else { return [:] }
+        if !member.summary.isEmpty { schema["description"] = .string(member.summary) }
+        if let value = member.defaultValue { schema["default"] = value }
+        guard member.acceptsText, let type = schema["type"] else { return .dictionary(schema) }
+        schema["type"] = .array((type.arrayValue ?? [type]) + ["string"])
+        return .dictionary(schema)
+    }
+
+    private static func members(of shape: Shape) -> WireDictionary {
+        switch shape {
+        case .any: return [:]
+        case .bool: return ["type": "boolean"]
+        case .integer(let range): return integer(range.range)
+        case .double: return ["type": "number", "format": "double"]
+        case .decimal: return ["type": "number"]
+        case .string(let limits): return string(limits)
+        case .choice(let choices): return ["type": "string", "enum": .array(choices.map(WireValue.string))]
+        case .date: return ["type": "string", "format": "date-time"]
+        case .data: return ["type": "string", "contentEncoding": "base64"]
+        case .list(let item): return ["type": "array", "items": schema(item)]
+        case .object(let object): return Self.object(object)
+        }
+    }
+
+    private static func integer(_ range: ClosedRange<Int64>) -> WireDictionary {
+        var schema: WireDictionary = ["type": "integer", "format": "int64"]
+        if range.lowerBound != .min { schema["minimum"] = .int64(range.lowerBound) }
+        if range.upperBound != .max { schema["maximum"] = .int64(range.upperBound) }
+        return schema
+    }
+
+    private static func string(_ limits: TextLimits) -> WireDictionary {
+        var schema: WireDictionary = ["type": "string"]
+        if limits.minimumLength > 0 { schema["minLength"] = .int64(Int64(limits.minimumLength)) }
+        if limits.maximumLength != TextLimits.defaultMaximum {
+            schema["maxLength"] = .int64(Int64(limits.maximumLength))
+        }
+        return schema
+    }
 }

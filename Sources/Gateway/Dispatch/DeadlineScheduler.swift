@@ -1,11 +1,11 @@
 import AdapterKit
 import Synchronization
 
-/// Answers for work that takes too long, even where the work ignores its cancellation.
+/// Enforces deadlines, even for work that ignores its cancellation.
 ///
-/// It owns the task of every piece of work that it runs, until that ends. A task group was rejected: it waits for its
-/// children, so an adapter that hangs would hang its caller. One sweep looks at all deadlines every ``resolution``,
-/// which costs a call a dictionary entry instead of a timer.
+/// It owns the task of every piece of work until that ends. A task group was rejected: it waits for its children, so a
+/// hanging adapter would hang its caller. One sweep checks all deadlines every ``resolution``, which costs a call a
+/// dictionary entry instead of a timer.
 final class DeadlineScheduler: Sendable {
     static let resolution = Duration.milliseconds(20)
 
@@ -85,7 +85,7 @@ private protocol SupervisedWork: CancellableWork {
     func giveUp()
 }
 
-/// One piece of work: its task, and whoever waits for it. The first end wins, later ones change nothing.
+/// One piece of work: its task and its waiter. The first result counts; later ones are dropped.
 private final class Work<Success: Sendable>: SupervisedWork {
     private struct State {
         var waiting: (@Sendable (Result<Success, any Error>) -> Void)?

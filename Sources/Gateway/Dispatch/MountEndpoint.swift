@@ -1,7 +1,9 @@
 import AdapterKit
 import HTTPTypes
+import NIOCore
+import Synchronization
 
-/// Hands the requests below a door's root to its adapter, and its answers back.
+/// Passes the requests below a mount's root to its adapter, and its responses back.
 struct MountEndpoint: Endpoint {
     let served: ServedAdapter
     let mount: HTTPMount
@@ -72,7 +74,7 @@ struct MountEndpoint: Endpoint {
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         switch answer.body {
         case .bytes(let bytes):
-            services.answers.compress(
+            services.encoder.compress(
                 bytes, ContentCoding.negotiate(request.headers[.acceptEncoding]), into: &response)
         case .stream(let pieces):
             let coding = ContentCoding.negotiate(request.headers[.acceptEncoding])?.stream()
@@ -101,5 +103,42 @@ extension MountHeaders {
             }
         }
         return collected.fields
+    }
+}
+
+/// An adapter's pieces as a connection asks for them, in the coding that its peer takes.
+final class MountBodyStream: ResponseStream {
+    private let pieces: any ByteStream
+    /// Nil: as they are, or coded to their end.
+    private let coding: Mutex<ContentCoding.Stream?>
+    private let log: Log
+
+    init(_ pieces: any ByteStream, _ coding: sending ContentCoding.Stream?, log: Log) {
+        self.pieces = pieces
+        self.coding = Mutex(coding)
+        self.log = log
+    }
+
+    func next() async throws -> ByteBuffer? {
+        do {
+            let piece = try await pieces.next()
+            return try coded(piece).map { ByteBuffer(bytes: $0) }
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            // The status has been sent, so the log is the only report.
+            log.error("An answer broke off.", ["error": "\(error)"])
+            throw error
+        }
+    }
+
+    func end() { pieces.cancel() }
+
+    private func coded(_ piece: [UInt8]?) throws -> [UInt8]? {
+        try coding.withLock { coding in
+            guard let stream = coding else { return piece }
+            if piece == nil { coding = nil }
+            return try stream.add(piece)
+        }
     }
 }

@@ -1,6 +1,7 @@
 import AdapterKit
 import HTTPTypes
 import RecordStorage
+import SyncEngine
 import ValueTree
 
 /// Calls an adapter's operation by one of its bindings.
@@ -70,7 +71,7 @@ struct OperationEndpoint: Endpoint {
         try authorise(request.caller)
         let body = try await services.bodies.bytes(of: request.request, limit: nil)
         guard operation.caching == .untilRecordsChange else { return try await call(request, body: body) }
-        _ = try services.answers.choice(for: request.request, presentation: binding.presentation)
+        _ = try services.encoder.choice(for: request.request, presentation: binding.presentation)
         let key = cacheKey(request, body: body)
         let position = services.store.position(of: served.declaration.name)
         if let kept = services.cache.answer(for: key, at: position) { return kept.response }
@@ -97,9 +98,10 @@ struct OperationEndpoint: Endpoint {
         _ request: AuthenticatedRequest, body: [UInt8], version: String? = nil
     ) async throws -> GatewayResponse {
         let input = try services.bodies.input(
-            of: request, body: body, shape: operation.input, queryMembers: binding.queryMembers, form: binding.form)
+            of: request.request, parameters: request.parameters, body: body, shape: operation.input,
+            queryMembers: binding.queryMembers, form: binding.form)
         let answer = try await services.calls.answer(operation, of: served, input: input, request: request)
-        var response = try services.answers.write(
+        var response = try services.encoder.write(
             answer, of: operation, to: request.request, presentation: binding.presentation, version: version)
         if request.caller.principal.isAnonymous { response.allowSharing() }
         return response
@@ -120,5 +122,53 @@ extension Access {
         case .loginRequired: throw PorticoError(.loginRequired, "This needs a login.")
         case .denied: throw PorticoError(.accessDenied, "You may not do this.")
         }
+    }
+}
+
+/// Calls an adapter's operation: applies its deadline, gives it the caller's view of the records, and hides errors that
+/// are not meant for callers.
+struct CallDispatcher: Sendable {
+    let store: any Store
+    let rights: AttachmentRights?
+    let deadlines: DeadlineScheduler
+
+    func answer(
+        _ operation: Operation, of served: ServedAdapter, input: WireDictionary, request: AuthenticatedRequest
+    ) async throws -> OperationResult {
+        try served.status.requireRunning()
+        try operation.input.check(input)
+        let call = call(operation, of: served, input: input, request: request)
+        let adapter = served.adapter
+        do {
+            guard operation.deadline != nil else { return try await adapter.handle(call) }
+            let late = PorticoError(
+                .deadlineExceeded, "\(served.declaration.title) did not answer in time.", target: operation.name.text)
+            return try await deadlines.run(until: call.deadline, late: late) { try await adapter.handle(call) }
+        } catch let error as PorticoError {
+            throw error
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            throw PorticoError(.serverInternal, "Something went wrong on the server.", logDetail: "\(error)")
+        }
+    }
+
+    /// An operation without its own deadline has the request's, which ``DeadlineScheduler`` enforces.
+    private func call(
+        _ operation: Operation, of served: ServedAdapter, input: WireDictionary, request: AuthenticatedRequest
+    ) -> Call {
+        let whole = request.request.deadline
+        let own = operation.deadline.map { min(ContinuousClock.now + $0, whole) }
+        return Call(
+            operation: operation.name, input: input, caller: request.caller.principal, requestID: request.request.id,
+            deadline: own ?? whole, records: served.records(in: store, for: request.caller, naming: rights),
+            log: served.log)
+    }
+}
+
+extension ObjectShape {
+    /// Throws `request.invalid` naming the member at fault.
+    func check(_ members: WireDictionary) throws(PorticoError) {
+        try Shape.object(self).check(.dictionary(members), at: "")
     }
 }

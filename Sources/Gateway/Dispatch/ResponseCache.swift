@@ -3,11 +3,11 @@ import HTTPTypes
 import NIOCore
 import Synchronization
 
-/// Written answers, kept exactly as long as they are true.
+/// Encoded responses, valid as long as the records they were made from.
 ///
-/// An entry belongs to the position of its adapter's records in the store's log at the moment before the answer was
-/// computed. It is used only while the position is still the same, so no change can be missed; a change during the
-/// computation makes the entry useless, never wrong. The oldest unused entries leave when ``capacity`` bytes are kept.
+/// An entry belongs to the position of its adapter's records in the store's log before the response was computed. It is
+/// used only while the position is the same, so no change can be missed; a change during the computation makes the
+/// entry useless, never wrong. The least recently used entries are removed when ``capacity`` bytes are exceeded.
 final class ResponseCache: Sendable {
     /// A class, so that looking it up copies none of its parts.
     final class Key: Hashable, Sendable {
@@ -128,5 +128,88 @@ extension ResponseCache.State {
             guard cost > target else { return }
             remove(key)
         }
+    }
+}
+
+/// An answer that is sent many times: the response, and its heads as HTTP/1.1 writes them, made once.
+///
+/// What differs with each sending (the date, the request's id) is added to a head; the body's bytes are shared.
+final class CachedResponse: Sendable {
+    let response: GatewayResponse
+    /// Without the empty line at its end.
+    let head: ByteBuffer
+    /// Of the 304 for callers who have the answer. Nil where it has no validator.
+    let unchangedHead: ByteBuffer?
+
+    init(_ response: GatewayResponse) {
+        self.response = response
+        head = response.framed().headText
+        let hasValidator = response.headers[.eTag] != nil || response.headers[.lastModified] != nil
+        unchangedHead = hasValidator ? response.unchanged().framed().headText : nil
+    }
+
+    /// Bytes that keeping it costs, about.
+    var cost: Int { response.buffer.readableBytes + head.readableBytes + (unchangedHead?.readableBytes ?? 0) }
+}
+
+extension GatewayResponse {
+    /// Adds the header fields of every response.
+    func framed() -> GatewayResponse {
+        var framed = self
+        framed.frame()
+        return framed
+    }
+
+    mutating func frame() {
+        headers.put(.xContentTypeOptions, "nosniff")
+        // Content of adapters and callers must never act on this origin as a page. Set here, so that no endpoint can
+        // omit it.
+        if headers.text(.contentSecurityPolicy) == nil {
+            headers.append(HTTPField(name: .contentSecurityPolicy, value: StoredContent.securityPolicy))
+        }
+        let hasLength = stream == nil && status != .noContent && status != .notModified
+        if hasLength, headers.text(.contentLength) == nil {
+            headers.append(HTTPField(name: .contentLength, value: String(buffer.readableBytes)))
+        }
+    }
+
+    /// The 304 that stands for this response (RFC 9110, section 15.4.5).
+    func unchanged() -> GatewayResponse {
+        var unchanged = GatewayResponse(.notModified)
+        // A 304's fields take the place of those that the caller has kept, a page's policy too.
+        let names: [HTTPField.Name] = [
+            .eTag, .lastModified, .cacheControl, .vary, .contentSecurityPolicy, .contentDisposition,
+            .crossOriginResourcePolicy,
+        ]
+        for name in names {
+            unchanged.headers[name] = headers[name]
+        }
+        return unchanged
+    }
+
+    fileprivate var headText: ByteBuffer {
+        var text = ByteBuffer()
+        writeHead(to: &text)
+        return text
+    }
+
+    /// The status line and the fields (RFC 9112, sections 4 and 5), without the empty line at their end.
+    func writeHead(to text: inout ByteBuffer) {
+        text.writeStaticString("HTTP/1.1 ")
+        text.writeString(String(status.code))
+        text.writeStaticString(" ")
+        text.writeString(status.reasonPhrase)
+        text.writeStaticString("\r\n")
+        for field in headers { text.writeField(field.name.rawName, field.value) }
+    }
+}
+
+extension ByteBuffer {
+    /// One line of a head. The value was checked where it became an `HTTPField`, or is ours.
+    mutating func writeField(_ name: String, _ value: String) {
+        writeString(name)
+        writeStaticString(": ")
+        writeString(value)
+        writeStaticString("\r\n")
     }
 }

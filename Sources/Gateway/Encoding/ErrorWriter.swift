@@ -1,5 +1,6 @@
 import AdapterKit
 import HTTPTypes
+import NIOHTTP1
 import ValueTree
 import WireFormats
 
@@ -54,5 +55,97 @@ struct ErrorWriter: Sendable {
         if let byHeader { return byHeader }
         let format = FormatName(presentation.defaultFormat).flatMap { answers.catalogue[$0] } ?? JSONFormat()
         return ResponseVariant(format: format, mediaType: format.mediaTypeWritten.description, coding: nil)
+    }
+}
+
+extension ErrorCode {
+    /// The one place that gives a code its HTTP status.
+    var status: HTTPResponse.Status {
+        switch self {
+        case .requestMalformed, .requestInvalid, .requestDuplicateKey, .requestRefused, .requestLimitExceeded,
+            .secretInURL, .cursorInvalid, .searchUnavailable:
+            .badRequest
+        case .requestTooLarge: .contentTooLarge
+        case .requestURITooLong: .uriTooLong
+        case .requestHeadersTooLarge: .requestHeaderFieldsTooLarge
+        case .requestTimeout: .requestTimeout
+        case .expectationFailed: .expectationFailed
+        case .methodUnknown, .transferCodingUnknown: .notImplemented
+        case .versionUnsupported: .httpVersionNotSupported
+        case .unsupportedMediaType, .unsupportedEncoding: .unsupportedMediaType
+        case .notAcceptable, .notRepresentable: .notAcceptable
+        case .routeNotFound, .recordNotFound: .notFound
+        case .methodNotAllowed: .methodNotAllowed
+        case .loginRequired, .credentialsInvalid: .unauthorized
+        case .loginThrottled, .rateLimited: .tooManyRequests
+        case .accessDenied, .csrfRequired: .forbidden
+        case .recordExists, .recordConflict: .conflict
+        case .preconditionFailed: .preconditionFailed
+        case .fetchAgain: .gone
+        case .deadlineExceeded, .upstreamTimeout: .gatewayTimeout
+        case .overloaded, .stopping, .storeUnavailable, .adapterUnavailable: .serviceUnavailable
+        case .serverInternal: .internalServerError
+        case .storeFull: .standard(507)
+        case .upstreamFailed: .badGateway
+        }
+    }
+}
+
+extension ErrorCode {
+    /// What a code means, for the access log. An error's own message may repeat what the caller sent, a secret among it.
+    var reason: String {
+        switch self {
+        case .requestMalformed: "the request cannot be read"
+        case .requestInvalid: "a value is missing or not allowed"
+        case .requestDuplicateKey: "a key stands twice in the body"
+        case .requestRefused: "the adapter refused the request"
+        case .requestLimitExceeded: "a limit was exceeded"
+        case .requestTooLarge: "the body is too large"
+        case .requestURITooLong: "the address is too long"
+        case .requestHeadersTooLarge: "the header fields are too large or too many"
+        case .requestTimeout: "the request came too slowly"
+        case .expectationFailed: "the expectation is unknown"
+        case .transferCodingUnknown: "the transfer coding is unknown"
+        case .versionUnsupported: "the version of HTTP is not supported"
+        case .methodUnknown: "the method is unknown"
+        case .unsupportedMediaType: "the body's media type is not supported"
+        case .unsupportedEncoding: "the body's content coding is not supported"
+        case .notAcceptable: "no format of the answer is acceptable"
+        case .secretInURL: "a secret stands in the address"
+        case .routeNotFound: "nothing is at the path"
+        case .methodNotAllowed: "the path does not take the method"
+        case .loginRequired: "credentials are needed"
+        case .credentialsInvalid: "the credentials are not valid"
+        case .loginThrottled: "too many sign-ins have failed"
+        case .accessDenied: "the caller may not do this"
+        case .csrfRequired: "the token against cross-site requests is missing or wrong"
+        case .rateLimited: "the caller's requests exceed its rate"
+        case .recordNotFound: "there is no such record, or not for the caller"
+        case .recordExists: "there is such a record already"
+        case .recordConflict: "the record's state does not allow it"
+        case .preconditionFailed: "the record is not the one that the precondition names"
+        case .cursorInvalid: "the cursor is not valid"
+        case .searchUnavailable: "the records cannot be searched"
+        case .fetchAgain: "the device has to fetch first"
+        case .notRepresentable: "the format cannot carry a value"
+        case .deadlineExceeded: "the request took too long"
+        case .overloaded: "there is too much to do"
+        case .stopping: "the gateway stops"
+        case .serverInternal: "an error of the gateway"
+        case .storeUnavailable: "the store is not available"
+        case .storeFull: "there is no room left"
+        case .adapterUnavailable: "the adapter does not run"
+        case .upstreamFailed: "another system failed"
+        case .upstreamTimeout: "another system took too long"
+        }
+    }
+}
+
+extension HTTPResponse.Status {
+    /// With the reason phrase that the status is registered with (IANA, HTTP Status Codes); none where it is not.
+    ///
+    /// Nobody has to read it, but what speaks HTTP/1 by hand shows it to people, and some of it stumbles over none.
+    static func standard(_ code: Int) -> Self {
+        Self(code: code, reasonPhrase: HTTPResponseStatus(statusCode: code).reasonPhrase)
     }
 }

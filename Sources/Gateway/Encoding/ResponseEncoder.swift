@@ -1,5 +1,6 @@
 import AdapterKit
 import HTTPTypes
+import Synchronization
 import ValueTree
 import WireFormats
 
@@ -208,5 +209,91 @@ extension WritingOptions {
     /// As answers are written: nothing that a record may hold makes one unsendable in any format.
     static func answer(nulls: NullPolicy) -> WritingOptions {
         WritingOptions(nulls: nulls, dateFractions: .truncate, largeIntegers: .text)
+    }
+}
+
+/// How one answer is written: a format, and a content coding where the caller takes one.
+struct ResponseVariant: Sendable {
+    let format: any WireFormat
+    let mediaType: String
+    let coding: ContentCoding?
+    /// A page for people in the format's place (``ValuePage``).
+    var isPage = false
+
+    /// Tells variants apart in entity tags and in the answer cache.
+    var name: String {
+        let name = isPage ? "page" : format.name.text
+        return coding.map { "\(name)-\($0.rawValue)" } ?? name
+    }
+}
+
+/// What was agreed upon lately: callers say few different things, and agreeing anew costs more than finding it.
+///
+/// Failures are not kept. When it is full it begins anew.
+final class NegotiatedVariants: Sendable {
+    struct Question: Hashable, Sendable {
+        let accept: String?
+        let acceptEncoding: String?
+        let override: String?
+        let defaultFormat: String
+        let textXMLMeansPlist: Bool
+        /// Whether the answer may be a page for people: to reads only.
+        let mayBePage: Bool
+
+        /// Longer ones are no habit of anybody.
+        var isShort: Bool {
+            [accept, acceptEncoding, override].allSatisfy { ($0?.utf8.count ?? 0) <= NegotiatedVariants.longestField }
+        }
+    }
+
+    static let capacity = 256
+    static let longestField = 256
+
+    private let variants = Mutex<[Question: ResponseVariant]>([:])
+
+    func variant(
+        _ query: Question, agree: () throws(PorticoError) -> ResponseVariant
+    ) throws(PorticoError) -> ResponseVariant {
+        if let known = variants.withLock({ $0[query] }) { return known }
+        let agreed = try agree()
+        guard query.isShort else { return agreed }
+        variants.withLock { variants in
+            if variants.count >= Self.capacity { variants.removeAll(keepingCapacity: true) }
+            variants[query] = agreed
+        }
+        return agreed
+    }
+}
+
+/// That a request names `text/html` in `Accept`, as browsers do and programs do not.
+struct PagePreference {
+    private let ranges: [MediaRange]
+    private let page: Int
+
+    /// Nil where the field names no pages, excludes them, or breaks its grammar. A wildcard names none.
+    init?(accept: String?) {
+        guard let ranges = MediaRange.list(accept ?? ""),
+            let page = ranges.firstIndex(where: { $0.type.essence == "text/html" }), ranges[page].quality > 0
+        else { return nil }
+        self.ranges = ranges
+        self.page = page
+    }
+
+    /// Whether a page is preferred to the format that a range of the same field chose: by weight, then as the more
+    /// specific one, then by order (RFC 9110, section 12.5.1).
+    func precedes(_ other: MediaRange?) -> Bool {
+        guard let other, let place = ranges.firstIndex(of: other) else { return false }
+        if ranges[page].quality != other.quality { return ranges[page].quality > other.quality }
+        return other.type.subtype == "*" || page < place
+    }
+}
+
+extension GatewayResponse {
+    /// Lets shared caches keep an answer that a caller without a credential got. They ask before each use, and tell it
+    /// from what a caller with one would get (RFC 9111, sections 3.5, 4.1 and 5.2.2).
+    mutating func allowSharing() {
+        guard headers[.cacheControl] == ResponseEncoder.keptByTheCaller else { return }
+        headers[.cacheControl] = "public, no-cache"
+        headers[.vary] = "\(headers[.vary] ?? ResponseEncoder.vary), Authorization, Cookie"
     }
 }

@@ -4,7 +4,8 @@ import RecordStorage
 import Synchronization
 import ValueTree
 
-/// Reads the log once for all streams of one feed and hands each event to the event loops of those whom it concerns.
+/// Reads the log once for all streams of one feed and delivers each event to the event loops of the streams that it
+/// concerns.
 final class FeedBroadcaster: Sendable {
     let reader: FeedReader
     let settings: FeedSettings
@@ -33,18 +34,18 @@ final class FeedBroadcaster: Sendable {
                 for await _ in self.commits { await self.advance() }
             }
             group.addTask {
-                while (try? await Task.sleep(for: .seconds(1))) != nil { self.tellDepartures() }
+                while (try? await Task.sleep(for: .seconds(1))) != nil { self.sendDepartures() }
             }
         }
     }
 
-    /// What a stream has to be told next, by one state of the store: a reader may see commits that ``Store/position`` does
-    /// not name yet.
+    /// What a stream has to send next, by one snapshot of the store: a reader may see commits that ``Store/position``
+    /// does not name yet.
     enum CatchUp {
         /// A stretch of the log, and the account's groups at that moment.
         case page(FeedPage, groups: Set<RecordID>)
         /// The log cannot be gone on with from there; here it ends.
-        case beginAgain(at: Revision)
+        case restart(at: Revision)
     }
 
     func catchUp(after position: Revision?, for name: String) async throws -> CatchUp {
@@ -53,12 +54,12 @@ final class FeedBroadcaster: Sendable {
             try await store.withReadSnapshot { snapshot in
                 let end = snapshot.position
                 guard let position else {
-                    let nothing = FeedPage(news: [], through: end, isComplete: true)
+                    let nothing = FeedPage(changes: [], through: end, isComplete: true)
                     return .page(nothing, groups: try reader.groups(of: name, at: snapshot))
                 }
                 guard position >= snapshot.floor, position <= end,
                     end.number - position.number <= Int64(limits.replay)
-                else { return .beginAgain(at: end) }
+                else { return .restart(at: end) }
                 return .page(
                     try reader.page(after: position, limits: limits, at: snapshot),
                     groups: try reader.groups(of: name, at: snapshot))
@@ -77,7 +78,7 @@ extension FeedBroadcaster {
             return true
         }
         guard isAttached else { return false }
-        if presence.withLock({ $0.arrive(name, number) }) { tell(name, isOnline: true, in: groups) }
+        if presence.withLock({ $0.arrive(name, number) }) { deliver(name, isOnline: true, in: groups) }
         return true
     }
 
@@ -93,7 +94,7 @@ extension FeedBroadcaster {
     func beat(_ sink: FeedSink) {
         subscriptions.withLock { subscriptions in
             guard let position = subscriptions.position, let loop = sink.eventLoop else { return }
-            let text = EventText.heartbeat(id: FeedPosition.text(position, in: reader.epoch))
+            let text = ServerSentEvents.heartbeat(id: FeedPosition.text(position, in: reader.epoch))
             loop.execute { sink.beat(position, text) }
         }
     }
@@ -126,7 +127,7 @@ extension FeedBroadcaster {
                 subscriptions.withLock { Self.send($0.take(page)) }
                 if page.isComplete { return }
             } catch {
-                return sendAway(error)
+                return invalidate(error)
             }
         }
     }
@@ -153,20 +154,169 @@ extension FeedBroadcaster {
     }
 
     /// Each stream looks for itself how it can go on.
-    private func sendAway(_ error: any Error) {
+    private func invalidate(_ error: any Error) {
         log.warning("feed could not be read", ["feed": .text(reader.feed.name.text), "detail": .text("\(error)")])
-        for sink in subscriptions.withLock({ $0.detachAll() }) { sink.sendAway() }
+        for sink in subscriptions.withLock({ $0.detachAll() }) { sink.invalidate() }
     }
 
-    private func tellDepartures() {
-        for (name, groups) in presence.withLock({ $0.departed(at: .now) }) { tell(name, isOnline: false, in: groups) }
+    private func sendDepartures() {
+        for (name, groups) in presence.withLock({ $0.departed(at: .now) }) {
+            deliver(name, isOnline: false, in: groups)
+        }
     }
 
-    private func tell(_ name: String, isOnline: Bool, in groups: Set<RecordID>) {
+    private func deliver(_ name: String, isOnline: Bool, in groups: Set<RecordID>) {
         guard let event = reader.feed.presence,
-            let text = try? EventText.event(
+            let text = try? ServerSentEvents.event(
                 event.text, id: nil, data: ["user": .string(name), "online": .bool(isOnline)])
         else { return }
         signal(text, to: groups, except: name, atMost: settings.presenceListeners)
+    }
+}
+
+/// The streams of a feed that are up to date, and the groups of each. The state machine behind ``FeedBroadcaster``,
+/// without effects.
+///
+/// Every stream in it has sent all that concerns it up to ``position``, or will by what ``take(_:)`` returned.
+struct FeedSubscriptions<Sink> {
+    /// One event and everybody whom it reaches.
+    struct Delivery {
+        let position: Revision
+        let event: ByteBuffer
+        let sinks: [Sink]
+    }
+
+    private struct Stream {
+        let name: String
+        let sink: Sink
+        /// What happened up to here it has found out for itself.
+        let since: Revision
+        var groups: Set<RecordID>
+    }
+
+    private var streams: [UInt64: Stream] = [:]
+    private var byName: [String: Set<UInt64>] = [:]
+    private var byGroup: [RecordID: [UInt64: Sink]] = [:]
+    /// How far the log was read; nil while nobody listens.
+    private(set) var position: Revision?
+
+    /// False where the log has been read further than the stream knows: it has to look again.
+    mutating func attach(
+        _ number: UInt64, _ name: String, hearing groups: Set<RecordID>, knowing known: Revision, _ sink: Sink
+    ) -> Bool {
+        guard position ?? known <= known else { return false }
+        if position == nil { position = known }
+        streams[number] = Stream(name: name, sink: sink, since: known, groups: groups)
+        byName[name, default: []].insert(number)
+        for group in groups { byGroup[group, default: [:]][number] = sink }
+        return true
+    }
+
+    @discardableResult
+    mutating func detach(_ number: UInt64) -> Sink? {
+        guard let stream = streams.removeValue(forKey: number) else { return nil }
+        byName[stream.name]?.remove(number)
+        if byName[stream.name]?.isEmpty == true { byName[stream.name] = nil }
+        for group in stream.groups { silence(group, number) }
+        if streams.isEmpty { position = nil }
+        return stream.sink
+    }
+
+    /// Nothing of the feed's happened up to there.
+    mutating func pass(to reached: Revision) {
+        if let position, reached > position { self.position = reached }
+    }
+
+    /// The next stretch of the log.
+    mutating func take(_ page: FeedPage) -> [Delivery] {
+        guard position != nil else { return [] }
+        defer { pass(to: page.through) }
+        return page.changes.flatMap { take($0) }
+    }
+
+    /// Everybody who hears a group now, but for the streams of one account.
+    func listeners(of group: RecordID, except name: String) -> [Sink] {
+        let own = byName[name] ?? []
+        return (byGroup[group] ?? [:]).filter { !own.contains($0.key) }.map(\.value)
+    }
+
+    /// The accounts that hear a group now, each once.
+    func names(in group: RecordID) -> Set<String> {
+        Set((byGroup[group] ?? [:]).keys.compactMap { streams[$0]?.name })
+    }
+
+    mutating func detachAll() -> [Sink] { Array(streams.keys).compactMap { detach($0) } }
+}
+
+extension FeedSubscriptions {
+    private mutating func take(_ changes: FeedChanges) -> [Delivery] {
+        guard let membership = changes.membership else { return [delivery(changes, changes.event)] }
+        for number in streams(of: membership.joined, before: changes.position) { hear(changes.group, number) }
+        var gone: [Sink] = []
+        for number in streams(of: membership.left, before: changes.position) {
+            guard let stream = streams[number], stream.groups.contains(changes.group) else { continue }
+            gone.append(stream.sink)
+            streams[number]?.groups.remove(changes.group)
+            silence(changes.group, number)
+        }
+        let departureEvent = Delivery(position: changes.position, event: membership.departureEvent, sinks: gone)
+        return [delivery(changes, changes.event), departureEvent]
+    }
+
+    private func delivery(_ changes: FeedChanges, _ event: ByteBuffer) -> Delivery {
+        Delivery(position: changes.position, event: event, sinks: byGroup[changes.group].map { Array($0.values) } ?? [])
+    }
+
+    /// Streams that do not know of the change yet.
+    private func streams(of names: [String], before position: Revision) -> [UInt64] {
+        names.flatMap { byName[$0] ?? [] }.filter { streams[$0].map { $0.since < position } ?? false }
+    }
+
+    private mutating func hear(_ group: RecordID, _ number: UInt64) {
+        guard let sink = streams[number]?.sink else { return }
+        streams[number]?.groups.insert(group)
+        byGroup[group, default: [:]][number] = sink
+    }
+
+    private mutating func silence(_ group: RecordID, _ number: UInt64) {
+        byGroup[group]?[number] = nil
+        if byGroup[group]?.isEmpty == true { byGroup[group] = nil }
+    }
+}
+
+/// The accounts that listen to a feed. A return within the grace period is no departure, so a reconnect causes no
+/// event.
+struct PresenceList {
+    private struct Departure {
+        let due: ContinuousClock.Instant
+        let groups: Set<RecordID>
+    }
+
+    private let grace: Duration
+    private var streams: [String: Set<UInt64>] = [:]
+    private var leaving: [String: Departure] = [:]
+
+    init(grace: Duration) {
+        self.grace = grace
+    }
+
+    /// Whether the account was away until now.
+    mutating func arrive(_ name: String, _ stream: UInt64) -> Bool {
+        let wasHere = streams[name] != nil || leaving.removeValue(forKey: name) != nil
+        streams[name, default: []].insert(stream)
+        return !wasHere
+    }
+
+    mutating func leave(_ name: String, _ stream: UInt64, _ groups: Set<RecordID>, at now: ContinuousClock.Instant) {
+        guard streams[name]?.remove(stream) != nil, streams[name]?.isEmpty == true else { return }
+        streams[name] = nil
+        leaving[name] = Departure(due: now + grace, groups: groups)
+    }
+
+    /// Those who stayed away, each told once.
+    mutating func departed(at now: ContinuousClock.Instant) -> [(name: String, groups: Set<RecordID>)] {
+        let gone = leaving.filter { $0.value.due <= now }
+        for name in gone.keys { leaving[name] = nil }
+        return gone.map { ($0.key, $0.value.groups) }
     }
 }

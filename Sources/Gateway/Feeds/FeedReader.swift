@@ -30,22 +30,25 @@ struct FeedReader: Sendable {
     /// Throws `sync.fetchAgain` for a position below the log's floor.
     func page(after position: Revision, limits: FeedSettings, at snapshot: any StoreSnapshot) throws -> FeedPage {
         let entries = try snapshot.changes(after: position, limit: limits.page)
-        var news: [FeedChanges] = []
+        var changes: [FeedChanges] = []
         var bytes = 0
         for (index, entry) in entries.enumerated() {
             if entry.collection == groups {
-                news.append(contentsOf: try membership(entry, later: entries[(index + 1)...], at: snapshot))
+                changes.append(contentsOf: try membership(entry, later: entries[(index + 1)...], at: snapshot))
             } else if let source = sources[entry.collection] {
-                news.append(contentsOf: try change(entry, source, at: snapshot))
+                changes.append(contentsOf: try change(entry, source, at: snapshot))
             } else {
                 continue
             }
-            bytes += news.last?.event.readableBytes ?? 0
-            if bytes > limits.pieceBytes { return FeedPage(news: news, through: entry.position, isComplete: false) }
+            bytes += changes.last?.event.readableBytes ?? 0
+            if bytes > limits.pieceBytes {
+                return FeedPage(changes: changes, through: entry.position, isComplete: false)
+            }
         }
         let isComplete = entries.count < limits.page
         let last = entries.last?.position ?? position
-        return FeedPage(news: news, through: isComplete ? max(last, snapshot.position) : last, isComplete: isComplete)
+        return FeedPage(
+            changes: changes, through: isComplete ? max(last, snapshot.position) : last, isComplete: isComplete)
     }
 
     /// The groups that an account is a member of now.
@@ -96,13 +99,13 @@ extension FeedReader {
         let key = keys[entry.collection]?.text ?? "id"
         guard !joined.isEmpty || !left.isEmpty else {
             guard let record else { return [] }
-            let event = try text(feed.group.changed, told(record), at: entry.position)
+            let event = try text(feed.group.changed, visibleMembers(record), at: entry.position)
             return [FeedChanges(position: entry.position, group: entry.id, event: event, membership: nil)]
         }
-        var data = record.map(told) ?? [key: .string(entry.id.text)]
+        var data = record.map(visibleMembers) ?? [key: .string(entry.id.text)]
         data["joined"] = .array(joined.map(WireValue.string))
         data["left"] = .array(left.map(WireValue.string))
-        let farewell: WireDictionary = [
+        let departureEvent: WireDictionary = [
             key: .string(entry.id.text), "joined": [], "left": .array(left.map(WireValue.string)),
         ]
         return [
@@ -111,11 +114,11 @@ extension FeedReader {
                 event: try text(feed.group.membership, data, at: entry.position),
                 membership: FeedChanges.Membership(
                     joined: joined, left: left,
-                    farewell: try text(feed.group.membership, farewell, at: entry.position)))
+                    departureEvent: try text(feed.group.membership, departureEvent, at: entry.position)))
         ]
     }
 
-    private func told(_ record: Record) -> WireDictionary {
+    private func visibleMembers(_ record: Record) -> WireDictionary {
         var data: WireDictionary = [:]
         for field in feed.group.fields { data[field.text] = record[field] }
         return data
@@ -124,6 +127,51 @@ extension FeedReader {
     private func names(_ value: WireValue?) -> [String] { (value?.arrayValue ?? []).compactMap(\.stringValue) }
 
     private func text(_ name: EventName, _ data: WireDictionary, at position: Revision) throws -> ByteBuffer {
-        try EventText.event(name.text, id: FeedPosition.text(position, in: epoch), data: .dictionary(data))
+        try ServerSentEvents.event(name.text, id: FeedPosition.text(position, in: epoch), data: .dictionary(data))
+    }
+}
+
+/// One entry of the log as members of a group are told it: one event, written once for all of them.
+struct FeedChanges: Sendable {
+    let position: Revision
+    let group: RecordID
+    let event: ByteBuffer
+    /// Nil: the members stay who they are.
+    let membership: Membership?
+
+    struct Membership: Sendable {
+        let joined: [String]
+        let left: [String]
+        /// What those who left are told.
+        let departureEvent: ByteBuffer
+    }
+
+    /// What a member of these groups of this name is told; nil: it is not concerned.
+    func event(for name: String, in groups: Set<RecordID>) -> ByteBuffer? {
+        if groups.contains(group) { return event }
+        guard let membership, membership.left.contains(name) else { return nil }
+        return membership.departureEvent
+    }
+}
+
+/// A stretch of the log.
+struct FeedPage: Sendable {
+    let changes: [FeedChanges]
+    /// The last position that was looked at.
+    let through: Revision
+    /// Whether that was the end of the log.
+    let isComplete: Bool
+}
+
+/// The position of an event as its id tells it: the store's epoch, a dot, the operation id.
+struct FeedPosition {
+    static func text(_ position: Revision, in epoch: Epoch) -> String { "\(epoch).\(position)" }
+
+    /// Nil for what is no id of this store's history.
+    static func read(_ text: String, in epoch: Epoch) -> Revision? {
+        guard let dot = text.lastIndex(of: "."), text[..<dot] == epoch.text,
+            let number = Int64(text[text.index(after: dot)...]), number >= 0
+        else { return nil }
+        return Revision(number)
     }
 }

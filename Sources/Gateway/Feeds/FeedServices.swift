@@ -3,12 +3,13 @@ import HTTPTypes
 import Identity
 import NIOCore
 import RecordStorage
+import ValueTree
 
 /// Every live feed that adapters declare, for as long as the host runs.
 public struct FeedServices: Sendable {
     struct Served: Sendable {
         let adapter: ServedAdapter
-        let hub: FeedBroadcaster
+        let broadcaster: FeedBroadcaster
     }
 
     let feeds: [Served]
@@ -22,7 +23,8 @@ public struct FeedServices: Sendable {
         feeds = try adapters.flatMap { served in
             try served.declaration.liveFeeds.map { feed in
                 let reader = try FeedReader(feed, of: served.declaration, epoch: store.epoch)
-                return Served(adapter: served, hub: FeedBroadcaster(reader, store: store, settings: settings, log: log))
+                return Served(
+                    adapter: served, broadcaster: FeedBroadcaster(reader, store: store, settings: settings, log: log))
             }
         }
     }
@@ -30,7 +32,7 @@ public struct FeedServices: Sendable {
     /// Tells streams what happens, until it is cancelled.
     public func run() async {
         await withTaskGroup(of: Void.self) { group in
-            for feed in feeds { group.addTask { await feed.hub.run() } }
+            for feed in feeds { group.addTask { await feed.broadcaster.run() } }
         }
     }
 
@@ -38,15 +40,15 @@ public struct FeedServices: Sendable {
     public func signals(of adapter: AdapterName) -> any LiveSignals {
         let own = feeds.filter { $0.adapter.declaration.name == adapter }
         return FeedSignals(
-            hubs: Dictionary(own.map { ($0.hub.reader.feed.name, $0.hub) }, uniquingKeysWith: { $1 }))
+            hubs: Dictionary(own.map { ($0.broadcaster.reader.feed.name, $0.broadcaster) }, uniquingKeysWith: { $1 }))
     }
 
     func routes(_ services: GatewayServices, _ identity: Identity) -> [Route] {
         let watch = CredentialWatch(identity: identity, clock: services.clock)
         return feeds.map { feed in
             Route(
-                .get, feed.hub.reader.feed.path,
-                FeedEndpoint(served: feed.adapter, hub: feed.hub, live: live, credentials: watch))
+                .get, feed.broadcaster.reader.feed.path,
+                FeedEndpoint(served: feed.adapter, broadcaster: feed.broadcaster, live: live, credentials: watch))
         }
     }
 }
@@ -58,10 +60,12 @@ private struct FeedSignals: LiveSignals {
     func signal(
         _ event: EventName, _ data: WireDictionary, in group: RecordID, of feed: LiveFeedName, from sender: String
     ) {
-        guard let hub = hubs[feed], let text = try? EventText.event(event.text, id: nil, data: .dictionary(data)) else {
+        guard let broadcaster = hubs[feed],
+            let text = try? ServerSentEvents.event(event.text, id: nil, data: .dictionary(data))
+        else {
             return
         }
-        hub.signal(text, to: [group], except: sender)
+        broadcaster.signal(text, to: [group], except: sender)
     }
 
     func listeners(in group: RecordID, of feed: LiveFeedName, limit: Int) -> [String] {
@@ -77,10 +81,62 @@ public struct FeedSettings: Sendable, Equatable {
     public var pieceBytes = 256 << 10
     /// `live.limits.replay`: how many operations a stream may have missed; more, and its client starts over.
     public var replay = 20_000
-    /// `live.limits.presence`: in groups with more listeners nobody is told who comes and goes.
+    /// `live.limits.presence`: groups with more listeners get no presence events.
     public var presenceListeners = 200
-    /// `live.presenceGrace`: how long somebody may be away without being told as gone.
+    /// `live.presenceGrace`: how long an account may be away before its departure is announced.
     public var presenceGrace = Duration.seconds(5)
 
     public init() {}
+}
+
+/// The path of an adapter's live feed.
+struct FeedEndpoint: Endpoint {
+    let served: ServedAdapter
+    let broadcaster: FeedBroadcaster
+    let live: LiveBroadcaster
+    let credentials: CredentialWatch
+
+    var properties: EndpointProperties {
+        EndpointProperties(
+            name: "\(served.declaration.name).\(broadcaster.reader.feed.name)", access: served.access, effect: .reads,
+            adapter: served.declaration.name, status: served.status)
+    }
+
+    var description: EndpointDescription {
+        EndpointDescription(
+            summary: broadcaster.reader.feed.summary, tag: served.declaration.title,
+            parameters: [
+                .query("after", .string, "The id of the last event that came; `Last-Event-ID` wins over it."),
+                .header("Last-Event-ID", "The id of the last event that came."),
+            ],
+            answers: [(.ok, .document(mediaType: "text/event-stream"))],
+            errors: [
+                .rateLimited, .overloaded, .stopping, .requestInvalid, .storeUnavailable, .adapterUnavailable,
+            ])
+    }
+
+    func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        guard !request.request.isPartOfBatch else {
+            throw PorticoError(.requestInvalid, "A batch cannot contain a stream.")
+        }
+        // Groups are joined by account names, so nobody without one has any.
+        guard !request.caller.principal.isAnonymous else {
+            throw PorticoError(.loginRequired, "This needs a login.")
+        }
+        let ticket = try live.open(
+            for: request.caller.principal, following: [], until: request.caller.expires)
+        do {
+            let watch = try await credentials.watch(request.caller.authentication) { ticket.cut() }
+            var response = GatewayResponse(
+                .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store", .xAccelBuffering: "no"])
+            response.stream = FeedStream(
+                broadcaster, for: request.caller,
+                after: request.request.headers[.lastEventID] ?? request.request.target["after"],
+                ticket: ticket, watch: watch, requestID: request.request.id)
+            return response
+        } catch {
+            ticket.close()
+            throw error
+        }
+    }
 }

@@ -30,7 +30,7 @@ struct FilterParser {
             guard parser.scanner.token == .end else { throw parser.error("Something follows the end of the filter") }
             return filter
         } catch {
-            throw PorticoError(.requestInvalid, "\(error.message) (character \(error.place)).", target: "filter")
+            throw PorticoError(.requestInvalid, "\(error.message) (character \(error.position)).", target: "filter")
         }
     }
 
@@ -62,9 +62,9 @@ struct FilterParser {
             try expect(")")
             return inner
         }
-        let (name, place) = (try word(), scanner.place)
-        if try takes("(" as Character) { return try function(name, at: place) }
-        return try comparison(try field(name, at: place))
+        let (name, position) = (try word(), scanner.position)
+        if try takes("(" as Character) { return try function(name, at: position) }
+        return try comparison(try field(name, at: position))
     }
 
     private mutating func comparison(_ field: Field) throws(FilterError) -> Filter {
@@ -93,20 +93,20 @@ struct FilterParser {
         return values
     }
 
-    private mutating func function(_ name: String, at place: Int) throws(FilterError) -> Filter {
+    private mutating func function(_ name: String, at position: Int) throws(FilterError) -> Filter {
         if name == "search" {
             let words = try text().split(whereSeparator: \.isWhitespace).map(String.init)
             try expect(")")
             return .search(words: words)
         }
-        let field = try field(try word(), at: place)
+        let field = try field(try word(), at: position)
         try expect(",")
-        let filter = try function(name, on: field, at: place)
+        let filter = try function(name, on: field, at: position)
         try expect(")")
         return filter
     }
 
-    private mutating func function(_ name: String, on field: Field, at place: Int) throws(FilterError) -> Filter {
+    private mutating func function(_ name: String, on field: Field, at position: Int) throws(FilterError) -> Filter {
         switch (name, field.shape) {
         case ("startsWith", .string), ("startsWith", .choice): return .hasPrefix(field.name, try text())
         case ("endsWith", .string), ("endsWith", .choice): return .hasSuffix(field.name, try text())
@@ -114,19 +114,19 @@ struct FilterParser {
         case ("has", .list(let item)):
             guard let value = try literal(item) else { throw error("A list holds no null") }
             return .listContains(field.name, value)
-        default: throw FilterError("There is no function \(name) for this field", place)
+        default: throw FilterError("There is no function \(name) for this field", position)
         }
     }
 }
 
 extension FilterParser {
     private func error(_ message: String) -> FilterError {
-        FilterError(message, scanner.place)
+        FilterError(message, scanner.position)
     }
 
-    private func field(_ name: String, at place: Int) throws(FilterError) -> Field {
+    private func field(_ name: String, at position: Int) throws(FilterError) -> Field {
         guard let field = FieldName(name).flatMap(entity.field) else {
-            throw FilterError("There is no field \(name)", place)
+            throw FilterError("There is no field \(name)", position)
         }
         return field
     }
@@ -177,5 +177,98 @@ extension FilterParser {
         }
         try scanner.advance()
         return value
+    }
+}
+
+/// The tokens of a filter expression, each with its position in the text.
+///
+/// ```
+/// word    letter or _, then letters, digits, _
+/// number  -? digits ( . digits )? ( e ±digits )?
+/// text    ' … ' , a quote inside is doubled
+/// symbol  ( ) ,
+/// ```
+struct FilterScanner {
+    enum Token: Equatable {
+        case word(String)
+        case number(String)
+        case text(String)
+        case symbol(Character)
+        case end
+    }
+
+    private let characters: [Character]
+    private var offset = 0
+    /// Where the current token begins, counted in characters from 1.
+    private(set) var position = 1
+    private(set) var token = Token.end
+
+    init(_ text: String) throws(FilterError) {
+        characters = Array(text)
+        try advance()
+    }
+
+    mutating func advance() throws(FilterError) {
+        while offset < characters.count, characters[offset].isWhitespace { offset += 1 }
+        position = offset + 1
+        guard offset < characters.count else {
+            token = .end
+            return
+        }
+        let first = characters[offset]
+        switch first {
+        case "(", ")", ",":
+            offset += 1
+            token = .symbol(first)
+        case "'": token = .text(try takeText())
+        case "-", "0"..."9": token = .number(take { $0.isNumberPart })
+        case _ where first.isWordPart: token = .word(take { $0.isWordPart })
+        default: throw FilterError("Nothing in a filter begins with this character", position)
+        }
+    }
+
+    private mutating func take(while belongs: (Character) -> Bool) -> String {
+        let start = offset
+        while offset < characters.count, belongs(characters[offset]) { offset += 1 }
+        return String(characters[start..<offset])
+    }
+
+    private mutating func takeText() throws(FilterError) -> String {
+        var text = ""
+        offset += 1
+        while offset < characters.count {
+            let character = characters[offset]
+            offset += 1
+            if character != "'" {
+                text.append(character)
+            } else if offset < characters.count, characters[offset] == "'" {
+                text.append(character)
+                offset += 1
+            } else {
+                return text
+            }
+        }
+        throw FilterError("The text has no closing quote", position)
+    }
+}
+
+struct FilterError: Error, Equatable {
+    let message: String
+    /// Counted in characters from 1.
+    let position: Int
+
+    init(_ message: String, _ position: Int) {
+        self.message = message
+        self.position = position
+    }
+}
+
+extension Character {
+    fileprivate var isWordPart: Bool {
+        isASCII && (isLetter || isNumber || self == "_")
+    }
+
+    fileprivate var isNumberPart: Bool {
+        isASCII && (isNumber || "+-.eE".contains(self))
     }
 }

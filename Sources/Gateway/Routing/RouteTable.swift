@@ -1,5 +1,27 @@
 import AdapterKit
 import HTTPTypes
+import Synchronization
+
+/// An endpoint at its place, with everything that is decided before it is asked.
+struct Route: Sendable {
+    let method: HTTPRequest.Method
+    let path: PathTemplate
+    let endpoint: any Endpoint
+
+    init(_ method: HTTPRequest.Method, _ path: PathTemplate, _ endpoint: any Endpoint) {
+        self.method = method
+        self.path = path
+        self.endpoint = endpoint
+    }
+}
+
+/// What a path leads to.
+enum RouteMatch: Sendable {
+    case endpoint(any Endpoint, parameters: [FieldName: String])
+    /// The path is known, the method is not; what it would take.
+    case otherMethod(allowed: [HTTPRequest.Method])
+    case unknown
+}
 
 /// Finds a request's endpoint by its decoded path segments.
 ///
@@ -113,5 +135,43 @@ extension RouteTable {
             return next
         }
         return nil
+    }
+}
+
+extension RouteTable {
+    /// For a path that is nowhere: an endpoint beside it, where all that are beside and below belong to one adapter. Who
+    /// asks there for what is not there speaks that adapter's contract, and understands its errors.
+    func neighbour(_ segments: [String]) -> (any Endpoint)? {
+        var place = 0
+        for segment in segments {
+            guard let next = nodes[place].literals[segment] else { break }
+            place = next
+        }
+        guard place != 0 else { return nil }
+        let below = endpoints(below: place)
+        guard let last = below.last, let adapter = last.properties.adapter,
+            below.allSatisfy({ $0.properties.adapter == adapter })
+        else { return nil }
+        return last
+    }
+
+    /// In the order of their paths.
+    private func endpoints(below place: Int) -> [any Endpoint] {
+        let node = nodes[place]
+        let own = node.entries.values.map(\.endpoint)
+        let children =
+            node.literals.sorted { $0.key < $1.key }.map(\.value) + [node.parameter, node.remainder].compactMap { $0 }
+        return own + children.flatMap { endpoints(below: $0) }
+    }
+}
+
+/// A value that is set once, after what needs it was made: the routes' description, which is itself at a route.
+final class DeferredValue<Value: Sendable>: Sendable {
+    private let stored = Mutex<Value?>(nil)
+
+    var value: Value? { stored.withLock { $0 } }
+
+    func set(_ value: Value) {
+        stored.withLock { $0 = value }
     }
 }

@@ -8,56 +8,16 @@ import ServiceLifecycle
 
 /// A listener in front of a ``Gateway``.
 public struct GatewayServer: Service {
-    public enum Address: Sendable, CustomStringConvertible {
-        case tcp(host: String, port: Int)
-        case unixSocket(path: String)
-        /// One that listens already, as passed on by systemd or by a predecessor.
-        case socket(ListeningSocket)
-
-        public var description: String {
-            switch self {
-            case .tcp(let host, let port): "\(host):\(port)"
-            case .unixSocket(let path): path
-            case .socket: "the inherited socket"
-            }
-        }
-    }
-
-    public struct Settings: Sendable {
-        public var address: Address
-        /// `http.deadlines.head`: how long a connection may stay idle or take to send a request's head.
-        public var idle = Duration.seconds(30)
-        /// `http.deadlines.request`: from the head to the answer.
-        public var request = Duration.seconds(30)
-        /// `http.deadlines.write`: over so long a caller takes ``writeRate`` bytes a second of its answer at least.
-        public var write = Duration.seconds(30)
-        /// `http.limits.writeRate`
-        public var writeRate = 1 << 10
-        /// `http.limits.readRate`: bytes a second that a body comes with at least.
-        public var readRate = 512
-        /// nil: plain HTTP.
-        public var certificate: ServerCertificate?
-        /// `http.trustedProxies`: whose `X-Forwarded-For` is believed.
-        public var trustedProxies: [AddressRange] = []
-        /// `http.limits.connections`: more are told to come back later.
-        public var connections = 20_000
-        /// Told of every request; it must not wait. Nil: nobody is.
-        public var accessLog: (@Sendable (AccessRecord) -> Void)?
-
-        public init(address: Address) {
-            self.address = address
-        }
-    }
-
     let gateway: Gateway
-    let settings: Settings
+    let settings: ServerSettings
     let logger: Logger
-    /// Told the port once connections are accepted; nil for a socket.
+    /// Called with the port once connections are accepted; nil for a socket.
     let onListening: @Sendable (Int?) async -> Void
     private let connection: GatewayConnection
 
     public init(
-        gateway: Gateway, settings: Settings, logger: Logger, onListening: @escaping @Sendable (Int?) async -> Void
+        gateway: Gateway, settings: ServerSettings, logger: Logger,
+        onListening: @escaping @Sendable (Int?) async -> Void
     ) {
         self.gateway = gateway
         self.settings = settings
@@ -69,10 +29,10 @@ public struct GatewayServer: Service {
     public func run() async throws {
         let group = MultiThreadedEventLoopGroup.singleton
         let executors = EventLoopExecutors(group)
-        let places = ConnectionPermits(limit: settings.connections)
+        let permits = ConnectionPermits(limit: settings.connections)
         let plain = GatewayChannel(
             inner: HTTP1Channel(responder: responder(connection), configuration: channelConfiguration),
-            connection: connection, executors: executors, places: places)
+            connection: connection, executors: executors, permits: permits)
         do {
             guard let certificate = settings.certificate else {
                 return try await listen(LoadSheddingChannel(inner: plain), group, executors)

@@ -9,20 +9,20 @@ public struct ConfigurationNode: Sendable, Equatable {
 
     public struct Entry: Sendable, Equatable {
         public let key: String
-        public let keyPlace: ConfigurationLocation
+        public let keyLocation: ConfigurationLocation
         public var value: ConfigurationNode
     }
 
     public var content: Content
-    public let place: ConfigurationLocation
+    public let location: ConfigurationLocation
 
-    public init(_ content: Content, at place: ConfigurationLocation) {
+    public init(_ content: Content, at location: ConfigurationLocation) {
         self.content = content
-        self.place = place
+        self.location = location
     }
 }
 
-/// Where something was said: in a file, in the environment, on the command line.
+/// The source of a configured value: a file, the environment or the command line.
 public enum ConfigurationLocation: Sendable, Equatable, CustomStringConvertible {
     /// Line and column from 1.
     case file(String, line: Int, column: Int)
@@ -40,13 +40,13 @@ public enum ConfigurationLocation: Sendable, Equatable, CustomStringConvertible 
 
 /// Something wrong with a configuration, and where.
 public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
-    public let place: ConfigurationLocation
+    public let location: ConfigurationLocation
     public let message: String
 
-    public init(_ message: String, at place: ConfigurationLocation) {
+    public init(_ message: String, at location: ConfigurationLocation) {
         self.message = message
-        self.place = place
+        self.location = location
     }
 
-    public var description: String { "\(place): \(message)" }
+    public var description: String { "\(location): \(message)" }
 }

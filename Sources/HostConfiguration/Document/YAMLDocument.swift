@@ -21,17 +21,17 @@ public enum YAMLDocument {
     }
 
     private static func convert(_ node: Node, _ file: String) throws(ConfigurationError) -> ConfigurationNode {
-        let place = place(node.mark, file)
+        let location = location(node.mark, file)
         switch node {
         case .scalar(let scalar):
             let isNull = scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
-            return ConfigurationNode(isNull ? .null : .scalar(scalar.string), at: place)
+            return ConfigurationNode(isNull ? .null : .scalar(scalar.string), at: location)
         case .sequence(let items):
             var list: [ConfigurationNode] = []
             for item in items { list.append(try convert(item, file)) }
-            return ConfigurationNode(.list(list), at: place)
-        case .mapping(let mapping): return ConfigurationNode(.mapping(try entries(mapping, file)), at: place)
-        case .alias: throw ConfigurationError("Aliases are not supported.", at: place)
+            return ConfigurationNode(.list(list), at: location)
+        case .mapping(let mapping): return ConfigurationNode(.mapping(try entries(mapping, file)), at: location)
+        case .alias: throw ConfigurationError("Aliases are not supported.", at: location)
         }
     }
 
@@ -40,14 +40,14 @@ public enum YAMLDocument {
     ) throws(ConfigurationError) -> [ConfigurationNode.Entry] {
         var entries: [ConfigurationNode.Entry] = []
         for (key, value) in mapping {
-            let keyPlace = place(key.mark, file)
-            guard let name = key.string else { throw ConfigurationError("A key must be a text.", at: keyPlace) }
-            entries.append(.init(key: name, keyPlace: keyPlace, value: try convert(value, file)))
+            let keyLocation = location(key.mark, file)
+            guard let name = key.string else { throw ConfigurationError("A key must be a text.", at: keyLocation) }
+            entries.append(.init(key: name, keyLocation: keyLocation, value: try convert(value, file)))
         }
         return entries
     }
 
-    private static func place(_ mark: Mark?, _ file: String) -> ConfigurationLocation {
+    private static func location(_ mark: Mark?, _ file: String) -> ConfigurationLocation {
         .file(file, line: mark?.line ?? 1, column: mark?.column ?? 1)
     }
 
@@ -55,7 +55,7 @@ public enum YAMLDocument {
         switch error {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
             .composer(_, let problem, let mark, _):
-            ConfigurationError("This is not valid YAML: \(problem).", at: place(mark, file))
+            ConfigurationError("This is not valid YAML: \(problem).", at: location(mark, file))
         case .duplicatedKeysInMapping(let keys, let context):
             duplicate(RepeatedKey(keys.first ?? "", first: context.mark, in: context.text), file)
         default: ConfigurationError("This is not valid YAML: \(error).", at: .file(file, line: 1, column: 1))
@@ -63,9 +63,41 @@ public enum YAMLDocument {
     }
 
     private static func duplicate(_ repeated: RepeatedKey, _ file: String) -> ConfigurationError {
-        let place = repeated.place
+        let location = repeated.location
         return ConfigurationError(
             "The key \(repeated.key) stands here a second time.",
-            at: .file(file, line: place.line, column: place.column))
+            at: .file(file, line: location.line, column: location.column))
+    }
+}
+
+/// A key that stands twice in one mapping, and where it stands again. Yams names the first place only.
+struct RepeatedKey {
+    let key: String
+    private let first: Mark
+    private let text: String
+
+    init(_ key: String, first: Mark, in text: String) {
+        self.key = key
+        self.first = first
+        self.text = text
+    }
+
+    /// The first place's line and column where the mapping is written in one line.
+    var location: (line: Int, column: Int) {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated().dropFirst(first.line) {
+            let indentation = line.prefix { $0 == " " }.count
+            let content = line.dropFirst(indentation)
+            if content.isEmpty || content.first == "#" { continue }
+            guard indentation >= first.column - 1 else { break }
+            if indentation == first.column - 1, names(content) { return (index + 1, first.column) }
+        }
+        return (first.line, first.column)
+    }
+
+    private func names(_ content: Substring) -> Bool {
+        [key, "'\(key)'", "\"\(key)\""].contains { written in
+            content.hasPrefix(written) && content.dropFirst(written.count).drop { $0 == " " }.first == ":"
+        }
     }
 }

@@ -9,11 +9,11 @@ enum Overrides {
         let services = Set(serviceVariables(environment))
         for (name, text) in environment.sorted(by: { $0.key < $1.key })
         where name.hasPrefix("PORTICO_") && !services.contains(name) {
-            let place = ConfigurationLocation.environment(name)
+            let location = ConfigurationLocation.environment(name)
             guard let path = path(of: String(name.dropFirst("PORTICO_".count)), reference) else {
-                throw ConfigurationError("No configuration key has this name.", at: place)
+                throw ConfigurationError("No configuration key has this name.", at: location)
             }
-            found.append((path, FlowText.node(text, at: place)))
+            found.append((path, FlowText.node(text, at: location)))
         }
         return found
     }
@@ -47,12 +47,12 @@ enum Overrides {
     )] {
         var found: [(path: [String], node: ConfigurationNode)] = []
         for setting in settings {
-            let place = ConfigurationLocation.commandLine(setting)
+            let location = ConfigurationLocation.commandLine(setting)
             guard let split = setting.firstIndex(of: "="), split != setting.startIndex else {
-                throw ConfigurationError("This is not of the form key=value.", at: place)
+                throw ConfigurationError("This is not of the form key=value.", at: location)
             }
             let path = setting[..<split].split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-            found.append((path, FlowText.node(String(setting[setting.index(after: split)...]), at: place)))
+            found.append((path, FlowText.node(String(setting[setting.index(after: split)...]), at: location)))
         }
         return found
     }
@@ -91,18 +91,18 @@ enum FlowText {
     /// Lists inside lists deeper than this are texts; no key takes them.
     private static let maximumDepth = 2
 
-    static func node(_ text: String, at place: ConfigurationLocation) -> ConfigurationNode {
-        node(text, at: place, depth: maximumDepth)
+    static func node(_ text: String, at location: ConfigurationLocation) -> ConfigurationNode {
+        node(text, at: location, depth: maximumDepth)
     }
 
-    private static func node(_ text: String, at place: ConfigurationLocation, depth: Int) -> ConfigurationNode {
+    private static func node(_ text: String, at location: ConfigurationLocation, depth: Int) -> ConfigurationNode {
         guard depth > 0, text.hasPrefix("["), text.hasSuffix("]") else {
-            return ConfigurationNode(.scalar(text), at: place)
+            return ConfigurationNode(.scalar(text), at: location)
         }
         let items = items(text.dropFirst().dropLast()).map { item in
-            node(item.trimmingPrefix(while: \.isWhitespace).description, at: place, depth: depth - 1)
+            node(item.trimmingPrefix(while: \.isWhitespace).description, at: location, depth: depth - 1)
         }
-        return ConfigurationNode(.list(items), at: place)
+        return ConfigurationNode(.list(items), at: location)
     }
 
     /// What commas separate that stand in no inner brackets. Empty items are left out.

@@ -24,7 +24,7 @@ struct ValueReader {
 
     private func scalar(_ node: ConfigurationNode, _ expected: String) throws(ConfigurationError) -> String {
         guard case .scalar(let text) = node.content else {
-            throw ConfigurationError("Here must stand \(expected).", at: node.place)
+            throw ConfigurationError("Here must stand \(expected).", at: node.location)
         }
         return text
     }
@@ -32,14 +32,16 @@ struct ValueReader {
     private func choice(_ node: ConfigurationNode, _ choices: [String]) throws(ConfigurationError) -> String {
         let expected = "one of \(choices.joined(separator: ", "))"
         let text = try scalar(node, expected)
-        guard choices.contains(text) else { throw ConfigurationError("Here must stand \(expected).", at: node.place) }
+        guard choices.contains(text) else {
+            throw ConfigurationError("Here must stand \(expected).", at: node.location)
+        }
         return text
     }
 
     private func integer(_ node: ConfigurationNode, _ range: ClosedRange<Int>) throws(ConfigurationError) -> Int {
         let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
         guard let number = Int(try scalar(node, expected)), range.contains(number) else {
-            throw ConfigurationError("Here must stand \(expected).", at: node.place)
+            throw ConfigurationError("Here must stand \(expected).", at: node.location)
         }
         return number
     }
@@ -48,7 +50,7 @@ struct ValueReader {
         switch try scalar(node, "true or false") {
         case "true", "on", "yes": return true
         case "false", "off", "no": return false
-        default: throw ConfigurationError("Here must stand true or false.", at: node.place)
+        default: throw ConfigurationError("Here must stand true or false.", at: node.location)
         }
     }
 
@@ -65,7 +67,7 @@ struct ValueReader {
             default: nil
             }
         guard let number, let scale, 1...1_000_000_000 ~= number else {
-            throw ConfigurationError("Here must stand \(expected).", at: node.place)
+            throw ConfigurationError("Here must stand \(expected).", at: node.location)
         }
         return scale * number
     }
@@ -75,7 +77,7 @@ struct ValueReader {
         let (number, unit) = split(try scalar(node, expected))
         let shift = ["": 0, "B": 0, "KiB": 10, "MiB": 20, "GiB": 30][unit]
         guard let number, let shift, number < 1 << 32 else {
-            throw ConfigurationError("Here must stand \(expected).", at: node.place)
+            throw ConfigurationError("Here must stand \(expected).", at: node.location)
         }
         return number << shift
     }
@@ -89,7 +91,7 @@ struct ValueReader {
         _ node: ConfigurationNode, of kind: ConfigurationKind
     ) throws(ConfigurationError) -> [ConfigurationValue] {
         guard case .list(let items) = node.content else {
-            throw ConfigurationError("Here must stand a list.", at: node.place)
+            throw ConfigurationError("Here must stand a list.", at: node.location)
         }
         var values: [ConfigurationValue] = []
         for item in items { values.append(try read(item, as: kind)) }
@@ -100,18 +102,18 @@ struct ValueReader {
         _ node: ConfigurationNode, _ keys: [ConfigurationKey]
     ) throws(ConfigurationError) -> [String: ConfigurationValue] {
         guard case .mapping(let entries) = node.content else {
-            throw ConfigurationError("Here must stand a mapping.", at: node.place)
+            throw ConfigurationError("Here must stand a mapping.", at: node.location)
         }
         let reference = ConfigurationReference(keys)
         var values: [String: ConfigurationValue] = [:]
         for entry in entries {
             guard let key = reference.key(for: [entry.key]) else {
-                throw ConfigurationError(unknown: [entry.key], in: reference, at: entry.keyPlace)
+                throw ConfigurationError(unknown: [entry.key], in: reference, at: entry.keyLocation)
             }
             values[entry.key] = try read(entry.value, as: key.kind)
         }
         if let missing = keys.first(where: { $0.isRequired && values[$0.name] == nil }) {
-            throw ConfigurationError("Here \(missing.name) is missing.", at: node.place)
+            throw ConfigurationError("Here \(missing.name) is missing.", at: node.location)
         }
         return values
     }
@@ -120,7 +122,7 @@ struct ValueReader {
 extension ValueReader {
     private func access(_ node: ConfigurationNode) throws(ConfigurationError) -> Access {
         let error = ConfigurationError(
-            "Here must stand public-read, public, login or {roles: [names]}.", at: node.place)
+            "Here must stand public-read, public, login or {roles: [names]}.", at: node.location)
         switch node.content {
         case .scalar("public-read"): return .publicRead
         case .scalar("public"): return .public
@@ -144,19 +146,76 @@ extension ValueReader {
         case .scalar(let text) where allowsPlain: return Secret(text)
         case .mapping(let entries) where entries.count == 1:
             if case .scalar(let name) = entries[0].value.content,
-                let secret = try secrets.secret(entries[0].key, name, at: node.place)
+                let secret = try secrets.secret(entries[0].key, name, at: node.location)
             {
                 return secret
             }
         default: break
         }
-        throw ConfigurationError("Here must stand {env: NAME} or {file: PATH}.", at: node.place)
+        throw ConfigurationError("Here must stand {env: NAME} or {file: PATH}.", at: node.location)
     }
 }
 
 extension ConfigurationError {
-    init(unknown names: [String], in reference: ConfigurationReference, at place: ConfigurationLocation) {
+    init(unknown names: [String], in reference: ConfigurationReference, at location: ConfigurationLocation) {
         let hint = reference.suggestion(for: names).map { " Did you mean \($0)?" } ?? ""
-        self.init("There is no key \(names.joined(separator: ".")).\(hint)", at: place)
+        self.init("There is no key \(names.joined(separator: ".")).\(hint)", at: location)
+    }
+}
+
+/// A configured value of a known kind.
+public indirect enum ConfigurationValue: Sendable, Equatable {
+    case text(String)
+    case integer(Int)
+    case flag(Bool)
+    case duration(Duration)
+    case size(Int)
+    case access(Access)
+    case secret(Secret)
+    case list([ConfigurationValue])
+    case mapping([String: ConfigurationValue])
+}
+
+extension ConfigurationValue {
+    public var text: String? { if case .text(let text) = self { text } else { nil } }
+    public var integer: Int? { if case .integer(let number) = self { number } else { nil } }
+    public var flag: Bool? { if case .flag(let flag) = self { flag } else { nil } }
+    public var duration: Duration? { if case .duration(let duration) = self { duration } else { nil } }
+    public var size: Int? { if case .size(let size) = self { size } else { nil } }
+    public var access: Access? { if case .access(let access) = self { access } else { nil } }
+    public var secret: Secret? { if case .secret(let secret) = self { secret } else { nil } }
+    public var list: [ConfigurationValue]? { if case .list(let list) = self { list } else { nil } }
+    public subscript(key: String) -> ConfigurationValue? {
+        if case .mapping(let members) = self { members[key] } else { nil }
+    }
+}
+
+/// Where secrets are taken from, so that they never stand in a configuration file.
+public struct SecretSource: Sendable {
+    private let environment: [String: String]
+    private let readFile: @Sendable (String) throws -> String
+
+    public init(environment: [String: String], readFile: @escaping @Sendable (String) throws -> String) {
+        self.environment = environment
+        self.readFile = readFile
+    }
+
+    /// Nil where `kind` is neither `env` nor `file`. A file's trailing line end does not belong to the secret.
+    func secret(_ kind: String, _ name: String, at location: ConfigurationLocation) throws(ConfigurationError)
+        -> Secret?
+    {
+        switch kind {
+        case "env":
+            guard let text = environment[name] else {
+                throw ConfigurationError("The environment variable \(name) is not set.", at: location)
+            }
+            return Secret(text)
+        case "file":
+            guard let text = try? readFile(name) else {
+                throw ConfigurationError("The file \(name) cannot be read.", at: location)
+            }
+            return Secret(text.last?.isNewline == true ? String(text.dropLast()) : text)
+        default: return nil
+        }
     }
 }

@@ -63,8 +63,8 @@ public struct AuditEntry: Sendable, Equatable {
     }
 }
 
-/// How many entries there are, and the digest of the last. Whoever keeps one elsewhere can later prove that nothing
-/// before it was changed, even by somebody who rewrote the whole log.
+/// The number of entries and the digest of the last. A head that is kept elsewhere proves later that no entry before it
+/// was changed, even against an attacker who rewrote the whole log.
 public struct AuditHead: Sendable, Equatable {
     public let count: Int64
     public let digest: [UInt8]
@@ -80,7 +80,7 @@ public struct AuditHead: Sendable, Equatable {
     /// Nil for what ``text`` does not give.
     public init?(_ text: String) {
         let parts = text.split(separator: "-", maxSplits: 1)
-        guard parts.count == 2, let count = Int64(parts[0]), count >= 0, let digest = Base64URL.decode(parts[1]),
+        guard parts.count == 2, let count = Int64(parts[0]), count >= 0, let digest = Base64URL.decode(String(parts[1])),
             digest.count == 32
         else { return nil }
         self.init(count: count, digest: digest)
@@ -90,5 +90,44 @@ public struct AuditHead: Sendable, Equatable {
 
     init(_ last: AuditEntry) {
         self.init(count: last.number, digest: last.digest)
+    }
+}
+
+/// Something that operators must be able to find out later. It holds no secret, and no text that a caller typed unless
+/// it is an account's name: people type passwords into the wrong field.
+public struct AuditEvent: Sendable, Equatable {
+    public enum Kind: String, Sendable, CaseIterable {
+        case signInAccepted = "signIn.accepted"
+        case signInRefused = "signIn.refused"
+        case signedOut = "signIn.ended"
+        case refreshTokenReused = "signIn.refreshTokenReused"
+        case accountAdded = "account.added"
+        case accountChanged = "account.changed"
+        case passwordChanged = "account.passwordChanged"
+        case sessionsRevoked = "sessions.revoked"
+        case apiKeyCreated = "apiKey.created"
+        case apiKeyRevoked = "apiKey.revoked"
+        case signingKeyRotated = "signingKey.rotated"
+        /// The oldest entries were removed; the detail is the ``AuditHead`` of the last of them.
+        case auditCut = "audit.cut"
+        /// An event of another module, recorded through ``Identity/record(_:)``.
+        case permissionChanged = "permission.changed"
+    }
+
+    public let kind: Kind
+    /// Who did it: an account's id, `system`, `operator`, or empty where nobody is known.
+    public let actor: String
+    /// To whom or what.
+    public let subject: String
+    public let address: String
+    /// Constant words and ids.
+    public let detail: String
+
+    public init(_ kind: Kind, actor: String, subject: String = "", address: String = "", detail: String = "") {
+        self.kind = kind
+        self.actor = actor
+        self.subject = subject
+        self.address = address
+        self.detail = detail
     }
 }

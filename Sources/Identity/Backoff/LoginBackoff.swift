@@ -1,12 +1,12 @@
 import AdapterKit
 
-/// Who must wait before the next attempt to sign in.
+/// Decides how long a sign-in attempt must wait after failed ones.
 ///
-/// A state machine without effects: ``begin(name:from:now:)`` before a password is looked at, ``end(_:_:now:)`` after.
-/// Three counters apply to an attempt (``Limits``). An attempt under way counts like a failure, until it is known how it
-/// ended: at most as many run side by side as are free, further ones wait for them. While there are more failures than
-/// are free, one attempt at a time may try. It knows nothing of accounts, only of what was typed, so its answer
-/// cannot tell whether an account exists. An attempt that has to wait is not counted: the wait always ends.
+/// A state machine without effects: ``begin(name:from:now:)`` before a password is checked, ``end(_:_:now:)`` after.
+/// Three counters apply to an attempt (``Limits``). An attempt in progress counts like a failure until its outcome is
+/// known: at most as many run concurrently as are free of delay, further ones wait for them. Above that number of
+/// failures, one attempt at a time may run. It knows only the typed names, no accounts, so its decision cannot reveal
+/// whether an account exists. An attempt that has to wait is not counted: the wait always ends.
 public struct LoginBackoff: Sendable {
     enum Key: Hashable {
         case pair(String, ClientAddress)
@@ -156,5 +156,74 @@ extension LoginBackoff {
     /// What was typed may be anything; no account's name is longer.
     static func bounded(_ typed: String) -> String {
         AccountName.fold(String(decoding: typed.utf8.prefix(AccountName.maximumLength + 1), as: UTF8.self))
+    }
+}
+
+extension LoginBackoff {
+    /// `identity.login.backoff`: how failed sign-ins slow down further ones.
+    public struct Limits: Sendable, Equatable {
+        /// For one account from one address.
+        public var pair = Curve(free: 5, first: .seconds(1), cap: .seconds(15 * 60))
+        /// For one account from wherever it has not signed in lately. The cap is low: somebody else's guessing must not
+        /// keep a person out.
+        public var account = Curve(free: 20, first: .seconds(1), cap: .seconds(60))
+        /// For one address, whatever the account. Many people may share one.
+        public var address = Curve(free: 50, first: .seconds(1), cap: .seconds(5 * 60))
+        /// After how long without a failure everything is forgotten.
+        public var forgottenAfter = Duration.seconds(3600)
+        /// How many accounts, addresses and pairs are remembered in all; beyond, the ones that failed longest ago go.
+        public var entries = 100_000
+
+        public init() {}
+    }
+
+    /// `free` failures cost nothing; the next waits for `first`, and each one after that twice as long, up to `cap`.
+    public struct Curve: Sendable, Equatable {
+        public var free: Int
+        public var first: Duration
+        public var cap: Duration
+
+        public init(free: Int, first: Duration, cap: Duration) {
+            self.free = free
+            self.first = first
+            self.cap = cap
+        }
+
+        func delay(after failures: Int) -> Double {
+            guard failures > free else { return 0 }
+            var delay = first.inSeconds
+            for _ in 0..<min(failures - free - 1, 60) { delay *= 2 }
+            return min(delay, cap.inSeconds)
+        }
+    }
+}
+
+/// From where accounts signed in lately: there, other people's failures elsewhere don't count.
+///
+/// Bounded in both directions; what was used longest ago goes first.
+struct RecentSignInAddresses: Sendable {
+    static let perAccount = 4
+    static let accounts = 10_000
+
+    private var addresses: [String: [ClientAddress]] = [:]
+    private var order: [String] = []
+
+    func contains(_ address: ClientAddress, for name: String) -> Bool {
+        addresses[name]?.contains(address) ?? false
+    }
+
+    mutating func insert(_ address: ClientAddress, for name: String) {
+        if addresses[name] == nil { makeRoom(for: name) }
+        let others = (addresses[name] ?? []).filter { $0 != address }
+        addresses[name] = Array(([address] + others).prefix(Self.perAccount))
+    }
+
+    /// A tenth at once, so that the array is not shifted at every insertion.
+    private mutating func makeRoom(for name: String) {
+        order.append(name)
+        guard order.count > Self.accounts else { return }
+        for old in order.prefix(Self.accounts / 10) { addresses[old] = nil }
+        // Cannot trap: there are more accounts than that.
+        order.removeFirst(Self.accounts / 10)
     }
 }

@@ -1,4 +1,6 @@
 import AdapterKit
+import Crypto
+import CryptoExtras
 
 /// A salted scrypt hash and how it was made.
 ///
@@ -41,15 +43,73 @@ package struct PasswordHash: Sendable, Equatable {
         return ScryptParameters(logRounds: rounds, blockSize: size, parallelism: parallel)
     }
 
-    /// The two alphabets differ in two letters only.
+    /// Standard base64 without padding (RFC 4648, section 4), which differs from base64url in two characters.
     private static func bytes(_ text: Substring, count: ClosedRange<Int>) -> [UInt8]? {
         guard !text.contains("-"), !text.contains("_"),
-            let bytes = Base64URL.decode(Base64URL.translate(text, ["+": "-", "/": "_"]))
+            !text.contains("="), let bytes = Base64URL.decode(lenient: String(text))
         else { return nil }
         return count.contains(bytes.count) ? bytes : nil
     }
 
     private static func text(_ bytes: [UInt8]) -> String {
-        Base64URL.translate(Base64URL.encode(bytes), ["-": "+", "_": "/"])
+        Base64URL.encode(bytes).replacing("-", with: "+").replacing("_", with: "/")
+    }
+}
+
+/// The hash function itself: slow and large by design, so it runs on ``HashingThreadPool`` only.
+package enum Scrypt {
+    package static func hash(_ password: Secret, salt: [UInt8], parameters: ScryptParameters) throws -> PasswordHash {
+        let key = try derive(password, salt: salt, count: PasswordHash.hashLength, parameters: parameters)
+        return PasswordHash(parameters: parameters, salt: salt, hash: key.withUnsafeBytes { Array($0) })
+    }
+
+    package static func verify(_ password: Secret, against stored: PasswordHash) throws -> Bool {
+        let key = try derive(password, salt: stored.salt, count: stored.hash.count, parameters: stored.parameters)
+        // SymmetricKey's equality takes the same time wherever the difference is.
+        return key == SymmetricKey(data: stored.hash)
+    }
+
+    private static func derive(_ password: Secret, salt: [UInt8], count: Int, parameters: ScryptParameters) throws
+        -> SymmetricKey
+    {
+        // The library reads the address of the first byte, which an empty password does not have. No account has it:
+        // the policy asks for more, and a NUL is refused as part of any password.
+        let bytes = Array(password.reveal().utf8)
+        return try KDF.Scrypt.deriveKey(
+            from: bytes.isEmpty ? [0] : bytes, salt: salt, outputByteCount: count, rounds: 1 << parameters.logRounds,
+            blockSize: parameters.blockSize, parallelism: parameters.parallelism)
+    }
+}
+
+/// What may be chosen as a password: long enough, not absurdly long, no NUL. No rules about kinds of letters, which make
+/// passwords worse (NIST SP 800-63B, section 5.1.1.2). Bytes are taken as they come, without normalisation.
+struct PasswordPolicy: Sendable {
+    static let maximumBytes = 1024
+
+    let minimumLength: Int
+
+    /// Throws `request.invalid` with a message for whoever chose it.
+    func check(_ password: Secret, for name: AccountName) throws {
+        let text = password.reveal()
+        guard text.unicodeScalars.count >= minimumLength else {
+            throw refusal("A password has at least \(minimumLength) characters.")
+        }
+        guard Self.isPossible(password) else {
+            throw refusal("A password has at most \(Self.maximumBytes) bytes and no NUL.")
+        }
+        guard AccountName.fold(text) != name.folded else {
+            throw refusal("The account's name is no password.")
+        }
+    }
+
+    /// Whether any account could have it. What can't be is hashed all the same, but as a constant: long texts would
+    /// make refusals slow.
+    static func isPossible(_ password: Secret) -> Bool {
+        let text = password.reveal()
+        return !text.isEmpty && text.utf8.count <= maximumBytes && !text.utf8.contains(0)
+    }
+
+    private func refusal(_ message: String) -> PorticoError {
+        PorticoError(.requestInvalid, message, target: "password")
     }
 }

@@ -7,7 +7,7 @@ public struct ProviderName: ValidatedName {
     public static func isValid(_ text: String) -> Bool { AdapterName.isValid(text) }
 }
 
-/// By what somebody shows who he or she is. Each kind is for the providers that know it; the others refuse it.
+/// Evidence of an identity. Each kind is for the providers that know it; the others refuse it.
 public enum SignInEvidence: Sendable {
     /// From where decides only about whose turn it is.
     case password(username: String, Secret, from: ClientAddress = .unknown)

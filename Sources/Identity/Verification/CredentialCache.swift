@@ -57,3 +57,174 @@ final class CredentialCache: Sendable {
         state.withLock { $0.takeUsed() }
     }
 }
+
+/// The credentials that were verified lately, so that a call costs no database and no hash.
+///
+/// A state machine without effects. What a revocation ends is gone when its method returns. A verification that began
+/// before a revocation may have read what was true before it, so its result is not admitted: it brings the ticket from
+/// ``find(_:now:)``, and tickets of an earlier generation are void.
+package struct VerifiedCredentials: Sendable {
+    package struct Ticket: Sendable {
+        fileprivate let generation: UInt64
+    }
+
+    package enum Answer {
+        case known(Authentication)
+        case unknown(Ticket)
+    }
+
+    private struct Entry {
+        let authentication: Authentication
+        let validUntil: WireDate
+        var lastUsed: WireDate
+    }
+
+    let capacity: Int
+    /// Applies to session cookies only.
+    let idle: Duration
+    private var entries: [CredentialKey: Entry] = [:]
+    private var keysOfAccount: [AccountID: Set<CredentialKey>] = [:]
+    private var generation: UInt64 = 0
+    /// Sessions used since this was last taken.
+    private var used: [SessionID: WireDate] = [:]
+
+    package init(capacity: Int, idle: Duration) {
+        self.capacity = capacity
+        self.idle = idle
+    }
+
+    package mutating func find(_ key: CredentialKey, now: WireDate) -> Answer {
+        guard let entry = entries[key] else { return .unknown(Ticket(generation: generation)) }
+        guard now < entry.validUntil, !isIdle(entry, now: now) else {
+            remove(key)
+            return .unknown(Ticket(generation: generation))
+        }
+        if entry.authentication.method == .sessionCookie {
+            entries[key]?.lastUsed = now
+            note(entry.authentication, now: now)
+        }
+        return .known(entry.authentication)
+    }
+
+    package mutating func admit(
+        _ key: CredentialKey, _ authentication: Authentication, until validUntil: WireDate, ticket: Ticket,
+        now: WireDate
+    ) {
+        guard ticket.generation == generation else { return }
+        if entries.count >= capacity { makeRoom(now: now) }
+        entries[key] = Entry(authentication: authentication, validUntil: validUntil, lastUsed: now)
+        keysOfAccount[authentication.account, default: []].insert(key)
+        if authentication.method == .sessionCookie { note(authentication, now: now) }
+    }
+
+    /// Every credential of the account for which `matches` holds.
+    package mutating func revoke(_ account: AccountID, where matches: (Authentication) -> Bool = { _ in true }) {
+        generation += 1
+        for key in keysOfAccount[account] ?? [] where entries[key].map({ matches($0.authentication) }) ?? true {
+            remove(key)
+        }
+    }
+
+    mutating func forgetAll() {
+        generation += 1
+        entries = [:]
+        keysOfAccount = [:]
+    }
+
+    mutating func takeUsed() -> [SessionID: WireDate] {
+        defer { used = [:] }
+        return used
+    }
+}
+
+extension VerifiedCredentials {
+    private func isIdle(_ entry: Entry, now: WireDate) -> Bool {
+        entry.authentication.method == .sessionCookie && now - entry.lastUsed > idle.inSeconds
+    }
+
+    private mutating func note(_ authentication: Authentication, now: WireDate) {
+        guard let session = authentication.session else { return }
+        if used.count < capacity || used[session] != nil { used[session] = now }
+    }
+
+    private mutating func remove(_ key: CredentialKey) {
+        guard let entry = entries.removeValue(forKey: key) else { return }
+        let account = entry.authentication.account
+        keysOfAccount[account]?.remove(key)
+        if keysOfAccount[account]?.isEmpty == true { keysOfAccount[account] = nil }
+    }
+
+    /// What has ended goes first; if that is less than a tenth, any tenth goes: it is verified again when it is used.
+    private mutating func makeRoom(now: WireDate) {
+        for (key, entry) in entries where now >= entry.validUntil { remove(key) }
+        guard entries.count > capacity * 9 / 10 else { return }
+        for key in Array(entries.keys.prefix(max(1, capacity / 10))) { remove(key) }
+    }
+}
+
+/// Notifies live streams when their credential is revoked.
+final class Revocations: Sendable {
+    private struct Watcher {
+        let authentication: Authentication
+        let revoked: @Sendable () -> Void
+    }
+
+    private struct State {
+        var watchers: [AccountID: [UInt64: Watcher]] = [:]
+        var lastNumber: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Returns when the credential is revoked, when the task is cancelled, or at once where `holds` says that it has
+    /// been already: it is asked after the watch has begun, so nothing slips in between.
+    func wait(for authentication: Authentication, holds: () async throws -> Bool) async throws {
+        let (stream, signal) = AsyncStream.makeStream(of: Never.self)
+        let watch = watch(authentication) { signal.finish() }
+        defer { watch.end() }
+        guard try await holds() else { return }
+        for await _ in stream {}
+    }
+
+    /// `revoked` is called when the credential is, from any thread, until the watch ends.
+    func watch(_ authentication: Authentication, revoked: @escaping @Sendable () -> Void) -> RevocationWatch {
+        let number = add(Watcher(authentication: authentication, revoked: revoked))
+        return RevocationWatch(account: authentication.account, number: number, revocations: self)
+    }
+
+    /// Those who wait are woken after the lock is gone.
+    func revoke(_ account: AccountID, where matches: (Authentication) -> Bool) {
+        let affected = state.withLock { state in
+            (state.watchers[account] ?? [:]).values.filter { matches($0.authentication) }
+        }
+        for watcher in affected { watcher.revoked() }
+    }
+
+    private func add(_ watcher: Watcher) -> UInt64 {
+        state.withLock { state in
+            state.lastNumber += 1
+            state.watchers[watcher.authentication.account, default: [:]][state.lastNumber] = watcher
+            return state.lastNumber
+        }
+    }
+
+    fileprivate func remove(_ number: UInt64, of account: AccountID) {
+        state.withLock { state in
+            state.watchers[account]?[number] = nil
+            if state.watchers[account]?.isEmpty == true { state.watchers[account] = nil }
+        }
+    }
+
+    /// How many wait.
+    var count: Int { state.withLock { $0.watchers.values.reduce(0) { $0 + $1.count } } }
+}
+
+/// One watched credential. The owner of the watch must end it.
+public struct RevocationWatch: Sendable {
+    fileprivate let account: AccountID
+    fileprivate let number: UInt64
+    fileprivate let revocations: Revocations
+
+    /// The second time nothing happens.
+    public func end() { revocations.remove(number, of: account) }
+}

@@ -1,3 +1,4 @@
+import AdapterKit
 import ArgumentParser
 import Foundation
 import HostConfiguration
@@ -22,27 +23,32 @@ struct ConfigurationOptions: ParsableArguments {
                 root, environment: ProcessInfo.processInfo.environment, overrides: overrides,
                 directory: URL(fileURLWithPath: file).deletingLastPathComponent().path, data: data)
         } catch let errors as ConfigurationErrors {
-            throw Refusal(errors.description)
+            throw CommandError(errors.description)
         } catch let error as ConfigurationError {
-            throw Refusal(error.description)
+            throw CommandError(error.description)
         }
     }
 
     private func read(_ file: String) throws -> String {
-        if let reason = FileFailure.reading(file) { throw Refusal("\(file): cannot be read: \(reason).") }
+        if let reason = FileFailure.reading(file) { throw CommandError("\(file): cannot be read: \(reason).") }
         do {
             return try String(contentsOfFile: file, encoding: .utf8)
         } catch {
-            throw Refusal("\(file): cannot be read: it is not UTF-8.")
+            throw CommandError("\(file): cannot be read: it is not UTF-8.")
         }
     }
 }
 
-/// Ends a command with status 1 and this message on standard error.
-struct Refusal: Error, CustomStringConvertible {
-    let description: String
+/// `portico check`: everything that can be validated without serving.
+struct Check: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Validates a configuration without serving.")
 
-    init(_ description: String) {
-        self.description = description
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        let plan = try options.load()
+        for warning in plan.warnings { FileHandle.standardError.write(Data("warning: \(warning)\n".utf8)) }
+        let adapters = plan.adapters.map(\.declaration.name.text).joined(separator: ", ")
+        print("\(options.file) is valid. Adapters: \(adapters.isEmpty ? "none" : adapters)")
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Crypto
 import Foundation
 import Gateway
+import IPAddresses
 import SwiftASN1
 import X509
 
@@ -31,7 +32,7 @@ struct SelfSignedCertificate: ParsableCommand {
 
     func run() throws {
         for path in [key, certificate] where !force && FileManager.default.fileExists(atPath: path) {
-            throw Refusal("\(path): there is a file already; --force replaces it.")
+            throw CommandError("\(path): there is a file already; --force replaces it.")
         }
         let secret = P256.Signing.PrivateKey()
         try write(secret.pemRepresentation, to: key, permissions: 0o600)
@@ -56,7 +57,7 @@ struct SelfSignedCertificate: ParsableCommand {
     }
 
     private static func name(_ host: String) -> GeneralName {
-        guard let bytes = AddressRange.addressBytes(host) else { return .dnsName(host) }
+        guard let bytes = IPAddress(host)?.bytes else { return .dnsName(host) }
         return .ipAddress(ASN1OctetString(contentBytes: bytes[...]))
     }
 
@@ -64,13 +65,13 @@ struct SelfSignedCertificate: ParsableCommand {
     private func write(_ text: String, to path: String, permissions: mode_t) throws {
         if force { unlink(path) }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions)
-        guard descriptor >= 0 else { throw Refusal("\(path): cannot be written: \(FileFailure.systemReason).") }
+        guard descriptor >= 0 else { throw CommandError("\(path): cannot be written: \(FileFailure.systemReason).") }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             try file.write(contentsOf: Data(text.utf8))
             try file.close()
         } catch {
-            throw Refusal(FileFailure.sentence(error) ?? "\(path): cannot be written.")
+            throw CommandError(FileFailure.sentence(error) ?? "\(path): cannot be written.")
         }
     }
 }

@@ -25,7 +25,7 @@ struct Serve: AsyncParsableCommand {
         let signals = ProcessSignals()
         DescriptorLimit.raise()
         let plan = try options.load()
-        let output = LogOutput(.standardError, form: LogForm(plan.settings.logFormat, for: .standardError))
+        let output = LogOutput(.standardError, form: LogFormat(plan.settings.logFormat, for: .standardError))
         defer { output.flush() }
         let level = Logger.Level(plan.settings.logLevel)
         LoggingSystem.bootstrap { _ in JSONLogHandler(level: level, output: output) }
@@ -33,7 +33,7 @@ struct Serve: AsyncParsableCommand {
         logger.info(
             "starting",
             metadata: [
-                "version": "\(Portico.version)", "configuration": .string(options.file),
+                "version": "\(PorticoRelease.version)", "configuration": .string(options.file),
                 "adapters": .string(plan.adapters.map(\.declaration.name.text).joined(separator: ", ")),
                 "plugins": .string(plan.plugins.joined(separator: ", ")),
                 "data": .string(plan.settings.dataDirectory.path),
@@ -92,7 +92,7 @@ struct Serve: AsyncParsableCommand {
                 named("adapters", AdapterService(supervisor: host.supervisor, announcement: announcement)),
                 named("maintenance", MaintenanceService(host: host, logger: logger)),
                 named("compaction", CompactionService(upkeep: host.upkeep, logger: logger)),
-                named("administration", administration), named("front door", front),
+                named("administration", administration), named("public listener", front),
                 named("live streams", LiveService(sync: host.sync, feeds: host.feeds)),
                 // The last to start is the first to stop.
                 named("listener", listener.releaseOnShutdown(unless: signals)),
@@ -106,30 +106,5 @@ struct Serve: AsyncParsableCommand {
     private func named(_ name: String, _ service: any Service) -> ServiceGroupConfiguration.ServiceConfiguration {
         ServiceGroupConfiguration.ServiceConfiguration(
             service: service, failureTerminationBehavior: .gracefullyShutdownGroup, serviceName: name)
-    }
-}
-
-/// The line on standard output that scripts wait for: once the gateway listens, and its adapters run or have failed. From
-/// then on it is ready.
-final class Announcement: Sendable {
-    private let readiness: Readiness
-    private let state = Mutex((line: String?.none, areAdaptersSettled: false))
-
-    init(readiness: Readiness) {
-        self.readiness = readiness
-    }
-
-    func listening(_ line: String) { change { $0.line = line } }
-
-    func adaptersSettled() { change { $0.areAdaptersSettled = true } }
-
-    private func change(_ body: (inout (line: String?, areAdaptersSettled: Bool)) -> Void) {
-        let line = state.withLock { state -> String? in
-            body(&state)
-            return state.areAdaptersSettled ? state.line : nil
-        }
-        guard let line else { return }
-        readiness.isServing = true
-        FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 }

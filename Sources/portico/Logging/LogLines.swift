@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 
 /// Lines of the log on their way to the file, whose members come in the order of their adding. In JSON each is an
@@ -6,9 +7,9 @@ import Logging
 /// They are written as bytes into one buffer: a gateway that is busy logs more lines than anything else it does.
 struct LogLines {
     private(set) var bytes: [UInt8] = []
-    let form: LogForm
+    let form: LogFormat
 
-    init(_ form: LogForm) {
+    init(_ form: LogFormat) {
         self.form = form
     }
 
@@ -66,15 +67,15 @@ struct LogLines {
     }
 
     private mutating func write(_ number: Int64) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { room in
-            var (rest, start) = (number.magnitude, room.count)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { buffer in
+            var (rest, start) = (number.magnitude, buffer.count)
             repeat {
                 start -= 1
-                room[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                buffer[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
                 rest /= 10
             } while rest > 0
             if number < 0 { bytes.append(UInt8(ascii: "-")) }
-            bytes.append(contentsOf: room[start...])
+            bytes.append(contentsOf: buffer[start...])
         }
     }
 
@@ -142,5 +143,45 @@ extension LogLines {
             }
         }
         if quoted { bytes.append(UInt8(ascii: "\"")) }
+    }
+}
+
+/// The time of a log line, as RFC 3339 has it, in UTC and with milliseconds. What the second shows is made once.
+struct LogClock {
+    private var second = -1
+    /// Such as `2026-11-21T13:50:12.073Z`.
+    private var text: [UInt8] = []
+
+    mutating func text(of time: Date) -> [UInt8] {
+        let milliseconds = Int((time.timeIntervalSince1970 * 1_000).rounded(.down))
+        if milliseconds / 1_000 != second {
+            second = milliseconds / 1_000
+            let style = Date.ISO8601FormatStyle.iso8601.year().month().day().time(includingFractionalSeconds: false)
+            text = Array("\(Date(timeIntervalSince1970: Double(second)).formatted(style)).000Z".utf8)
+        }
+        show(milliseconds % 1_000)
+        return text
+    }
+
+    /// In the three digits before the last letter.
+    private mutating func show(_ fraction: Int) {
+        var rest = fraction
+        for location in 2...4 {
+            text[text.count - location] = UInt8(ascii: "0") + UInt8(rest % 10)
+            rest /= 10
+        }
+    }
+}
+
+/// How a log line is written: as JSON for collectors, as text for people.
+enum LogFormat: String, CaseIterable, Sendable {
+    case json, text
+
+    /// `log.format` that leaves the choice to where the log goes.
+    static let automatic = "auto"
+
+    /// ``automatic`` is text on a terminal and JSON everywhere else.
+    init(_ configured: String, for file: FileHandle) {
+        self = LogFormat(rawValue: configured) ?? (isatty(file.fileDescriptor) == 1 ? .text : .json)
     }
 }

@@ -1,9 +1,15 @@
 import AdapterKit
+import Chat
+import EmployeeSearch
 import Foundation
 import HostConfiguration
 import Identity
+import ODataAdapter
+import ODataReference
+import PlistFeeds
 import PluginHost
 import ValueTree
+import XMLUsers
 
 /// A configuration that was checked as far as that is possible without serving: every key known, every value of its
 /// kind, every adapter and its declaration made.
@@ -24,7 +30,7 @@ struct HostPlan {
     /// What works and is probably not what was meant.
     let warnings: [String]
 
-    /// Throws ``ConfigurationErrors`` and ``Refusal``.
+    /// Throws ``ConfigurationErrors`` and ``CommandError``.
     init(
         _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String, data: String
     ) throws {
@@ -60,12 +66,13 @@ struct HostPlan {
         } catch let problem as ConfigurationProblem {
             let name = "\(path).\(problem.path)"
             throw ConfigurationErrors([
-                ConfigurationError(problem.message, at: resolved.place(of: name) ?? .commandLine(name))
+                ConfigurationError(problem.message, at: resolved.location(of: name) ?? .commandLine(name))
             ])
         } catch let errors as ConfigurationErrors {
             throw errors
         } catch {
-            throw Refusal("The adapter \(module.name) cannot be made: \(FileFailure.sentence(error) ?? "\(error)")")
+            throw CommandError(
+                "The adapter \(module.name) cannot be made: \(FileFailure.sentence(error) ?? "\(error)")")
         }
     }
 
@@ -74,7 +81,8 @@ struct HostPlan {
         guard let name = ProviderName(text), resolved["identity.providers.\(name).kind"]?.text == "portal" else {
             throw ConfigurationErrors([
                 ConfigurationError(
-                    "identity.providers has no portal of this name.", at: resolved.place(of: key) ?? .commandLine(key))
+                    "identity.providers has no portal of this name.",
+                    at: resolved.location(of: key) ?? .commandLine(key))
             ])
         }
         return name
@@ -126,4 +134,111 @@ extension ConfigurationValue {
                     }))
         }
     }
+}
+
+/// The adapters that a configuration can name: the built-in ones, and those of the plugins it loads. Plugins come first
+/// of all, because the keys below `adapters` depend on them.
+struct PluginPlan {
+    let paths: [String]
+
+    init(_ root: ConfigurationNode, overrides: [String], directory: String, secrets: SecretSource) throws {
+        let reference = ConfigurationReference([HostReference.plugins])
+        let resolved = try ResolvedConfiguration.resolve(
+            Self.onlyPlugins(root), reference: reference, overrides: overrides.filter { $0.hasPrefix("plugins=") },
+            secrets: secrets
+        ).get()
+        let resolver = PluginPaths(configurationFolder: directory, program: Self.program)
+        paths = (resolved["plugins"]?.list ?? []).compactMap { $0["path"]?.text }.map(resolver.resolve)
+    }
+
+    func plugins() throws -> [Plugin] {
+        do {
+            return try PluginHost().load(paths, besides: Set(AdapterCatalogue.builtIn.map { $0.name }))
+        } catch {
+            throw CommandError(error.description)
+        }
+    }
+
+    /// The running program, symbolic links resolved.
+    private static var program: String {
+        URL(fileURLWithPath: Bundle.main.executablePath ?? CommandLine.arguments[0]).resolvingSymlinksInPath().path
+    }
+
+    private static func onlyPlugins(_ root: ConfigurationNode) -> ConfigurationNode {
+        guard case .mapping(let entries) = root.content else { return root }
+        return ConfigurationNode(.mapping(entries.filter { $0.key == "plugins" }), at: root.location)
+    }
+}
+
+extension ConfigurationOption {
+    /// How the option is written in the configuration.
+    var kind: ConfigurationKind {
+        switch valueKind {
+        case .access: .access
+        case .secret: .secret(allowsPlain: false)
+        case .textLists: .list(of: .oneOrMore(.text))
+        case .value(let shape): Self.kind(of: shape)
+        }
+    }
+
+    private static func kind(of shape: Shape) -> ConfigurationKind {
+        switch shape {
+        case .bool: .flag
+        case .integer(let range): .integer(Int(range.range.lowerBound)...Int(range.range.upperBound))
+        case .choice(let choices): .choice(choices)
+        case .list(let item): .list(of: kind(of: item))
+        default: .text
+        }
+    }
+
+    /// The default as one would write it; nil where there is none, or none that fits on a line.
+    var defaultText: String? { defaultValue.flatMap(Self.text) }
+
+    private static func text(_ value: WireValue) -> String? {
+        switch value {
+        case .bool(let flag): return flag ? "true" : "false"
+        case .int64(let number): return String(number)
+        case .string(let text): return text
+        case .array(let items):
+            let texts = items.compactMap { text($0) }
+            return texts.count == items.count ? "[\(texts.joined(separator: ", "))]" : nil
+        default: return nil
+        }
+    }
+
+    /// Puts the default where nothing is said; below a `*`, for each name that is there.
+    func addDefault(to options: inout WireDictionary) {
+        guard let defaultValue else { return }
+        Self.add(defaultValue, at: path.split(separator: ".").map(String.init)[...], to: &options)
+    }
+
+    private static func add(_ value: WireValue, at path: ArraySlice<String>, to options: inout WireDictionary) {
+        guard let name = path.first else { return }
+        let rest = path.dropFirst()
+        if name == "*" {
+            for member in options where !rest.isEmpty {
+                guard var below = member.value.dictionaryValue else { continue }
+                add(value, at: rest, to: &below)
+                options[member.key] = .dictionary(below)
+            }
+        } else if rest.isEmpty {
+            if options[name] == nil { options[name] = value }
+        } else {
+            var below = options[name]?.dictionaryValue ?? [:]
+            add(value, at: rest, to: &below)
+            if !below.isEmpty { options[name] = .dictionary(below) }
+        }
+    }
+}
+
+/// The adapters that come with the host, one line each.
+enum AdapterCatalogue {
+    static let builtIn: [any AdapterModule.Type] = [
+        PlistFeedsModule.self,
+        EmployeeSearchModule.self,
+        XMLUsersModule.self,
+        ChatModule.self,
+        ODataModule.self,
+        ODataReferenceModule.self,
+    ]
 }

@@ -172,7 +172,8 @@ enum HostReference {
         ConfigurationKey(
             "log.level", .choice(LogLevel.allCases.map(\.rawValue)), default: "info", "The least level logged."),
         ConfigurationKey(
-            "log.format", .choice([LogForm.automatic] + LogForm.allCases.map(\.rawValue)), default: LogForm.automatic,
+            "log.format", .choice([LogFormat.automatic] + LogFormat.allCases.map(\.rawValue)),
+            default: LogFormat.automatic,
             "`text`: lines for people; `json`: an object a line, for collectors; `auto`: text on a terminal."),
         ConfigurationKey("log.access", .flag, default: "true", "Whether every request is logged."),
         ConfigurationKey("store.kind", .choice(["sqlite"]), default: "sqlite", "The database."),

@@ -1,10 +1,12 @@
 import AttachmentFiles
+import Foundation
 import Gateway
 import Identity
 import Logging
 import RecordStorage
 import SQLiteStore
 import ServiceLifecycle
+import Synchronization
 
 /// Keeps the gateways' deadlines. It is the last to stop, since requests under way still have theirs.
 struct DeadlineService: Service {
@@ -19,7 +21,7 @@ struct DeadlineService: Service {
     }
 }
 
-/// Wakes live streams. The first to stop: the front door waits for their connections.
+/// Runs the live streams. The first to stop: the listener waits for their connections.
 struct LiveService: Service {
     let sync: SyncServices
     let feeds: FeedServices
@@ -152,5 +154,69 @@ struct CompactionService: Service {
 
     private func attempt(_ failure: Logger.Message, _ body: () async throws -> Void) async {
         do { try await body() } catch { logger.warning(failure, metadata: ["detail": "\(error)"]) }
+    }
+}
+
+/// Takes up a renewed certificate when its files change, and when ``SignalService`` asks for it.
+struct CertificateService: Service {
+    let certificate: ServerCertificate
+    let logger: Logger
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown { try await onChange() }
+    }
+
+    private func onChange() async throws {
+        var known = marks()
+        while true {
+            try await Task.sleep(for: .seconds(1))
+            let now = marks()
+            if now != known { reload() }
+            known = now
+        }
+    }
+
+    func reload() {
+        do {
+            try certificate.reload()
+            logger.info("certificate renewed")
+        } catch {
+            logger.error("certificate not renewed", metadata: ["detail": "\(error)"])
+        }
+    }
+
+    /// What changes when a file is replaced or written; the path of a symbolic link is followed.
+    private func marks() -> [String] {
+        certificate.files.all.map { path in
+            let file = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+            let attributes = try? FileManager.default.attributesOfItem(atPath: file)
+            let date = (attributes?[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
+            return "\(file) \(date) \(attributes?[.size] ?? 0) \(attributes?[.systemFileNumber] ?? 0)"
+        }
+    }
+}
+
+/// The line on standard output that scripts wait for: once the gateway listens, and its adapters run or have failed. From
+/// then on it is ready.
+final class Announcement: Sendable {
+    private let readiness: Readiness
+    private let state = Mutex((line: String?.none, areAdaptersSettled: false))
+
+    init(readiness: Readiness) {
+        self.readiness = readiness
+    }
+
+    func listening(_ line: String) { change { $0.line = line } }
+
+    func adaptersSettled() { change { $0.areAdaptersSettled = true } }
+
+    private func change(_ body: (inout (line: String?, areAdaptersSettled: Bool)) -> Void) {
+        let line = state.withLock { state -> String? in
+            body(&state)
+            return state.areAdaptersSettled ? state.line : nil
+        }
+        guard let line else { return }
+        readiness.isServing = true
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 }

@@ -2,10 +2,11 @@ import AdapterKit
 import Foundation
 import Gateway
 import HostConfiguration
+import IPAddresses
 import Identity
 import Logging
 
-/// The configuration as the rooms want it.
+/// The resolved configuration as the settings of each module.
 struct HostSettings {
     struct DemoAccount {
         let name: AccountName
@@ -23,7 +24,7 @@ struct HostSettings {
     let storeProbe: Duration
     let loadsSampleData: Bool
     let logLevel: LogLevel
-    /// A name of ``LogForm``, or ``LogForm/automatic``.
+    /// A name of ``LogFormat``, or ``LogFormat/automatic``.
     let logFormat: String
     let logsAccess: Bool
     let stopDeadline: Duration
@@ -43,7 +44,7 @@ struct HostSettings {
     }
 
     init(_ resolved: ResolvedConfiguration, data: String) throws {
-        let values = Values(resolved)
+        let values = SettingValues(resolved)
         host = values.text("http.host")
         port = values.integer("http.port")
         dataDirectory = URL(fileURLWithPath: data, isDirectory: true)
@@ -74,8 +75,8 @@ struct HostSettings {
     /// The admin socket, which `porticoctl` opens.
     var adminSocket: String { dataDirectory.appendingPathComponent("admin.sock").path }
 
-    func serverSettings(_ address: GatewayServer.Address, _ output: LogOutput) -> GatewayServer.Settings {
-        var settings = GatewayServer.Settings(address: address)
+    func serverSettings(_ address: ServerAddress, _ output: LogOutput) -> ServerSettings {
+        var settings = ServerSettings(address: address)
         settings.idle = idle
         settings.request = request
         if logsAccess, Logger.Level(logLevel) <= .info { settings.accessLog = { output.write($0) } }
@@ -85,7 +86,7 @@ struct HostSettings {
 
     /// The admin socket's. What an operator begins is written whether somebody waits for the answer or not, so an answer
     /// that comes too early would only say what is not true: imports and backups take as long as they take.
-    func administrationSettings(_ output: LogOutput) -> GatewayServer.Settings {
+    func administrationSettings(_ output: LogOutput) -> ServerSettings {
         var settings = serverSettings(.unixSocket(path: adminSocket), output)
         settings.request = .seconds(86_400)
         return settings
@@ -94,7 +95,7 @@ struct HostSettings {
     private static func demoAccounts(_ resolved: ResolvedConfiguration) throws -> [DemoAccount] {
         try (resolved["identity.demoAccounts"]?.list ?? []).map { entry in
             guard let name = AccountName(entry["name"]?.text ?? ""), let password = entry["password"]?.secret else {
-                throw Refusal("identity.demoAccounts: every account has a valid name and a password.")
+                throw CommandError("identity.demoAccounts: every account has a valid name and a password.")
             }
             let roles = (entry["roles"]?.list ?? []).compactMap { $0.text.flatMap { RoleName($0) } }
             return DemoAccount(name: name, password: password, roles: Set(roles))
@@ -104,7 +105,7 @@ struct HostSettings {
     /// A socket's path has 108 bytes at most, its closing zero included (unix(7)).
     private func refuseLongSocketPath() throws {
         guard adminSocket.utf8.count > 107 else { return }
-        throw Refusal("The path of the data directory is too long for the admin socket: \(adminSocket)")
+        throw CommandError("The path of the data directory is too long for the admin socket: \(adminSocket)")
     }
 
     /// 127.0.0.0/8 (RFC 1122, section 3.2.1.3), by its digits: a name may begin like that and mean any address.
@@ -115,7 +116,7 @@ struct HostSettings {
     /// Everybody knows the demo's passwords.
     private func refuseDemoBeyondLoopback() throws {
         guard !demoAccounts.isEmpty, host != "localhost", host != "::1", !isLoopbackIPv4 else { return }
-        throw Refusal("A configuration with demo accounts listens on the loopback interface only, not at \(host).")
+        throw CommandError("A configuration with demo accounts listens on the loopback interface only, not at \(host).")
     }
 
     /// Cheap hashes are for test configurations, which have demo accounts and therefore listen on loopback only.
@@ -123,6 +124,150 @@ struct HostSettings {
         let cost = identity.passwords.scrypt.logRounds
         let least = ScryptParameters.recommended.logRounds
         guard demoAccounts.isEmpty, cost < least else { return }
-        throw Refusal("identity.passwords.cost: less than \(least) needs demo accounts, not \(cost).")
+        throw CommandError("identity.passwords.cost: less than \(least) needs demo accounts, not \(cost).")
+    }
+}
+
+/// What the listener is configured with beyond its address.
+struct ListenerSettings {
+    private let connections: Int
+    private let writeDeadline: Duration
+    private let writeRate: Int
+    private let readRate: Int
+    private let trustedProxies: [AddressRange]
+    /// nil: plain HTTP.
+    let certificate: ServerCertificate?
+
+    /// Throws ``CommandError`` where the certificate cannot be used.
+    init(_ values: SettingValues, directory: URL) throws {
+        connections = values.integer("http.limits.connections")
+        writeDeadline = values.duration("http.deadlines.write")
+        writeRate = values.size("http.limits.writeRate")
+        readRate = values.size("http.limits.readRate")
+        certificate = try Self.certificate(values, directory)
+        trustedProxies = try values.texts("http.trustedProxies").map { text in
+            guard let range = AddressRange(text) else {
+                throw CommandError(
+                    "http.trustedProxies: \(text) is neither an address nor a network such as 10.0.0.0/8.")
+            }
+            return range
+        }
+    }
+
+    private static func certificate(_ values: SettingValues, _ directory: URL) throws -> ServerCertificate? {
+        func path(_ name: String) -> String? {
+            let text = values.text(name)
+            return text.isEmpty ? nil : URL(fileURLWithPath: text, relativeTo: directory).path
+        }
+        guard let file = path("http.tls.certificate"), let key = path("http.tls.key") else {
+            let isHalf = ["certificate", "key", "clientAuthorities"].contains { path("http.tls.\($0)") != nil }
+            if isHalf { throw CommandError("http.tls.certificate and http.tls.key are needed together.") }
+            return nil
+        }
+        do {
+            return try ServerCertificate(
+                .init(certificate: file, key: key, clientAuthorities: path("http.tls.clientAuthorities")))
+        } catch {
+            throw CommandError("http.tls: \(error)")
+        }
+    }
+
+    func apply(to settings: inout ServerSettings) {
+        settings.connections = connections
+        settings.write = writeDeadline
+        settings.writeRate = writeRate
+        settings.readRate = readRate
+        settings.trustedProxies = trustedProxies
+    }
+}
+
+/// Values of the right kind that cannot work. All of them are reported, each with its place.
+struct SettingChecks {
+    private let resolved: ResolvedConfiguration
+
+    init(_ resolved: ResolvedConfiguration) {
+        self.resolved = resolved
+    }
+
+    /// Throws ``ConfigurationErrors``.
+    func check() throws {
+        let errors = origins + cookie + queueTimeout + certificates
+        guard errors.isEmpty else { throw ConfigurationErrors(errors) }
+    }
+
+    private var origins: [ConfigurationError] {
+        texts("http.cors.origins").filter { !Self.isOrigin($0) }.map {
+            error(
+                "http.cors.origins",
+                "\($0.debugDescription) is no origin: a scheme, `://`, a host in lower case and a port, nothing behind."
+            )
+        }
+    }
+
+    /// As browsers send it (RFC 6454, section 6.2): without user, path and slash at the end.
+    private static func isOrigin(_ text: String) -> Bool {
+        guard let parts = URLComponents(string: text), let scheme = parts.scheme, let host = parts.host else {
+            return false
+        }
+        let port = parts.port.map { ":\($0)" } ?? ""
+        return !host.isEmpty && text == "\(scheme)://\(host)\(port)" && text == text.lowercased()
+    }
+
+    /// A token (RFC 6265, section 4.1.1).
+    private var cookie: [ConfigurationError] {
+        let key = "identity.session.cookie.name"
+        let isToken = { (byte: UInt8) in
+            byte > 0x20 && byte < 0x7F && !"()<>@,;:\\\"/[]?={}".utf8.contains(byte)
+        }
+        guard let name = resolved[key]?.text, name.isEmpty || !name.utf8.allSatisfy(isToken) else { return [] }
+        return [error(key, "A cookie's name has letters, digits and some signs such as `_` and `-`, and no spaces.")]
+    }
+
+    /// The default gives way by itself.
+    private var queueTimeout: [ConfigurationError] {
+        let key = "identity.login.queueTimeout"
+        guard resolved.location(of: key) != nil, let timeout = resolved[key]?.duration,
+            let request = resolved["http.deadlines.request"]?.duration, timeout > request / 2
+        else { return [] }
+        return [error(key, "At most half of http.deadlines.request.")]
+    }
+
+    private var certificates: [ConfigurationError] {
+        let providers = Set(resolved.settings(below: "identity.providers").compactMap(\.path.first)).sorted()
+        let keys = providers.map { "identity.providers.\($0).certificates" } + ["push.webhook.certificates"]
+        return keys.flatMap { key in
+            texts(key).compactMap { path in
+                FileFailure.reading(path).map { error(key, "\(path) cannot be read: \($0).") }
+            }
+        }
+    }
+
+    private func texts(_ key: String) -> [String] { (resolved[key]?.list ?? []).compactMap(\.text) }
+
+    private func error(_ key: String, _ message: String) -> ConfigurationError {
+        ConfigurationError(message, at: resolved.location(of: key) ?? .commandLine(key))
+    }
+}
+
+/// Settings by name. A missing one is a mistake in the reference, which has a default for each of them, and traps.
+struct SettingValues {
+    private let resolved: ResolvedConfiguration
+
+    init(_ resolved: ResolvedConfiguration) {
+        self.resolved = resolved
+    }
+
+    func text(_ name: String) -> String { require(name, resolved[name]?.text) }
+    func integer(_ name: String) -> Int { require(name, resolved[name]?.integer) }
+    func flag(_ name: String) -> Bool { require(name, resolved[name]?.flag) }
+    func duration(_ name: String) -> Duration { require(name, resolved[name]?.duration) }
+    func optionalDuration(_ name: String) -> Duration? { resolved[name]?.duration }
+    func size(_ name: String) -> Int { require(name, resolved[name]?.size) }
+    func list(_ name: String) -> [ConfigurationValue] { require(name, resolved[name]?.list) }
+    func texts(_ name: String) -> [String] { require(name, resolved[name]?.list?.compactMap(\.text)) }
+
+    private func require<Value>(_ name: String, _ value: Value?) -> Value {
+        guard let value else { preconditionFailure("\(name) has no default") }
+        return value
     }
 }

@@ -33,34 +33,37 @@ struct ClientCommands: AsyncParsableCommand {
             do {
                 model = try ServiceReader.read(service, from: document)
             } catch {
-                throw Failure("There is no service \(error.name); there are \(error.known.joined(separator: ", ")).")
+                throw CommandError(
+                    "There is no service \(error.name); there are \(error.known.joined(separator: ", ")).")
             }
             try deliver(language.writer.write(model))
         }
 
         private func odata(_ path: String) throws -> [SourceFile] {
-            guard language == .swift else { throw Failure("Clients of OData services are written in Swift alone.") }
+            guard language == .swift else {
+                throw CommandError("Clients of OData services are written in Swift alone.")
+            }
             guard let bytes = FileManager.default.contents(atPath: path) else {
-                throw Failure("\(path) cannot be read.")
+                throw CommandError("\(path) cannot be read.")
             }
             do {
                 return ODataServiceWriter(service, try EntityDataModel(csdl: [UInt8](bytes))).files
             } catch {
-                throw Failure("\(path) is no model of an OData service: \(error)")
+                throw CommandError("\(path) is no model of an OData service: \(error)")
             }
         }
 
         private func deliver(_ file: SourceFile) throws {
             guard let folder else { return print(file.text, terminator: "") }
-            let place = URL(fileURLWithPath: folder).appendingPathComponent(file.name)
+            let location = URL(fileURLWithPath: folder).appendingPathComponent(file.name)
             do {
                 try FileManager.default.createDirectory(
-                    at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
-                try Data(file.text.utf8).write(to: place, options: .atomic)
+                    at: location.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try Data(file.text.utf8).write(to: location, options: .atomic)
             } catch {
-                throw Failure("\(place.path) cannot be written: \(error.localizedDescription)")
+                throw CommandError("\(location.path) cannot be written: \(error.localizedDescription)")
             }
-            print(place.path)
+            print(location.path)
         }
     }
 

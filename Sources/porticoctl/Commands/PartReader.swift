@@ -10,7 +10,7 @@ final class PartReader {
         /// Nil where the part is the whole file.
         let unit: String?
 
-        var place: String { "\(unit ?? "row") \(first)" }
+        var location: String { "\(unit ?? "row") \(first)" }
 
         /// What the gateway names rows by.
         var position: [String: String] { unit == nil ? [:] : ["first": "\(first)"] }
@@ -36,10 +36,10 @@ final class PartReader {
     private var header: [UInt8] = []
     private var hasBegun = false
 
-    /// Throws ``Failure`` where the file cannot be read or its ending is not known.
+    /// Throws ``CommandError`` where the file cannot be read or its ending is not known.
     init(_ path: String, from: Int) throws {
         mediaType = try FileContents.mediaType(of: path)
-        guard let file = FileHandle(forReadingAtPath: path) else { throw Failure("\(path) cannot be read.") }
+        guard let file = FileHandle(forReadingAtPath: path) else { throw CommandError("\(path) cannot be read.") }
         self.file = file
         self.path = path
         self.from = from
@@ -96,11 +96,11 @@ final class PartReader {
     private func whole() throws -> Part? {
         while try fill() {
             guard pending.count <= Self.largestRecord else {
-                throw Failure(
+                throw CommandError(
                     "\(path) has more than \(Self.largestRecord) bytes and is no list of records in CSV or JSON.")
             }
         }
-        guard from == 1 else { throw Failure("\(path) is loaded as a whole, so --from cannot be.", exitStatus: 2) }
+        guard from == 1 else { throw CommandError("\(path) is loaded as a whole, so --from cannot be.", exitStatus: 2) }
         taken = size
         return Part(bytes: pending, first: 1, unit: nil)
     }
@@ -114,7 +114,8 @@ final class PartReader {
             }
             if isAtEnd { return nil }
             guard pending.count <= Self.largestRecord else {
-                throw Failure("\(path) has a record of more than \(Self.largestRecord) bytes: is a quote not closed?")
+                throw CommandError(
+                    "\(path) has a record of more than \(Self.largestRecord) bytes: is a quote not closed?")
             }
             try fill()
         }
@@ -178,10 +179,10 @@ enum RecordSplitter {
 
 /// Lines of CSV (RFC 4180), with the line ends that stand in quotes. Blank lines are skipped.
 struct CSVSplitter {
-    private enum Place { case fieldStart, plain, quoted, quoteInQuoted }
+    private enum Location { case fieldStart, plain, quoted, quoteInQuoted }
 
     fileprivate(set) var start = 0
-    private var place = Place.fieldStart
+    private var location = Location.fieldStart
     private var line = 1
     private var recordLine = 1
 
@@ -193,23 +194,23 @@ struct CSVSplitter {
             offset += 1
             if byte == UInt8(ascii: "\n") {
                 line += 1
-                if place != .quoted {
+                if location != .quoted {
                     let record = bytes[start..<offset]
                     let number = recordLine
-                    (start, place, recordLine) = (offset, .fieldStart, line)
+                    (start, location, recordLine) = (offset, .fieldStart, line)
                     if record.contains(where: { $0 != 0x0A && $0 != 0x0D }) { return (Array(record), number) }
                     continue
                 }
             }
-            place = after(byte)
+            location = after(byte)
         }
         guard isAtEnd, start < bytes.count else { return nil }
         defer { start = bytes.count }
         return (Array(bytes[start...]), recordLine)
     }
 
-    private func after(_ byte: UInt8) -> Place {
-        switch (place, byte) {
+    private func after(_ byte: UInt8) -> Location {
+        switch (location, byte) {
         // A byte order mark stands before a field that may be quoted.
         case (.fieldStart, 0xEF), (.fieldStart, 0xBB), (.fieldStart, 0xBF):
             line == 1 && start == 0 ? .fieldStart : .plain
@@ -250,7 +251,7 @@ struct JSONSplitter {
             }
             switch byte {
             case 0x20, 0x09, 0x0A, 0x0D: continue
-            case _ where isClosed: throw Failure("\(path): something follows the list after row \(number).")
+            case _ where isClosed: throw CommandError("\(path): something follows the list after row \(number).")
             case UInt8(ascii: "\""): (isInText, hasContent) = (true, true)
             case UInt8(ascii: "["), UInt8(ascii: "{"):
                 depth += 1
@@ -267,13 +268,13 @@ struct JSONSplitter {
         }
         if isClosed { start = offset }
         guard isAtEnd, !isClosed else { return nil }
-        throw Failure("\(path): the list is not closed after row \(number).")
+        throw CommandError("\(path): the list is not closed after row \(number).")
     }
 
     private mutating func item(_ bytes: [UInt8], _ offset: Int, _ path: String) throws -> (bytes: [UInt8], number: Int)?
     {
         number += 1
-        guard hasContent else { throw Failure("\(path): row \(number) is missing between two commas.") }
+        guard hasContent else { throw CommandError("\(path): row \(number) is missing between two commas.") }
         defer { (start, hasContent) = (offset, false) }
         return (Array(bytes[start..<(offset - 1)]), number)
     }

@@ -68,7 +68,7 @@ struct Restore: AsyncParsableCommand {
                 ],
             ])
         } catch let error as PorticoError {
-            throw Failure(error.message)
+            throw CommandError(error.message)
         }
     }
 }

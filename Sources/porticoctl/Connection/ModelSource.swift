@@ -3,6 +3,8 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import ODataModel
+import ValueTree
+import WireFormats
 
 /// Where the model of an OData service comes from.
 enum ModelSource {
@@ -30,7 +32,7 @@ enum ModelSource {
         switch self {
         case .file(let path):
             guard let bytes = FileManager.default.contents(atPath: path) else {
-                throw Failure("\(path) cannot be read.")
+                throw CommandError("\(path) cannot be read.")
             }
             return try Self.model([UInt8](bytes), from: path)
         case .served(let name, let gateway, let user):
@@ -46,22 +48,66 @@ enum ModelSource {
         do {
             let response = try await HTTPClient.shared.execute(request, timeout: deadline)
             guard response.status != .unauthorized else {
-                throw Failure("\(address) is for those who sign in: name somebody with --user.", exitStatus: 4)
+                throw CommandError("\(address) is for those who sign in: name somebody with --user.", exitStatus: 4)
             }
-            guard response.status == .ok else { throw Failure("\(address) answered \(response.status.code).") }
+            guard response.status == .ok else { throw CommandError("\(address) answered \(response.status.code).") }
             return Array(try await response.body.collect(upTo: maximumBytes).readableBytesView)
-        } catch let failure as Failure {
+        } catch let failure as CommandError {
             throw failure
         } catch {
-            throw Failure("\(address) cannot be read: \(error)")
+            throw CommandError("\(address) cannot be read: \(error)")
         }
     }
 
-    private static func model(_ bytes: [UInt8], from place: String) throws -> EntityDataModel {
+    private static func model(_ bytes: [UInt8], from location: String) throws -> EntityDataModel {
         do {
             return try EntityDataModel(csdl: bytes)
         } catch {
-            throw Failure("\(place) is no model of an OData service: \(error)")
+            throw CommandError("\(location) is no model of an OData service: \(error)")
+        }
+    }
+}
+
+/// Where a gateway's description of itself comes from.
+enum DescriptionSource {
+    case file(String)
+    /// The address of a gateway, whose description anybody may read.
+    case gateway(String)
+
+    /// Larger descriptions are not read.
+    static let maximumBytes = 64 << 20
+    private static let deadline = TimeAmount.seconds(30)
+
+    func document() async throws -> WireValue {
+        switch self {
+        case .file(let path):
+            guard let bytes = FileManager.default.contents(atPath: path) else {
+                throw CommandError("\(path) cannot be read.")
+            }
+            return try Self.read([UInt8](bytes), from: path)
+        case .gateway(let address): return try await Self.fetch(address + "/openapi.json")
+        }
+    }
+
+    private static func fetch(_ address: String) async throws -> WireValue {
+        let bytes: [UInt8]
+        do {
+            let response = try await HTTPClient.shared.execute(HTTPClientRequest(url: address), timeout: deadline)
+            guard response.status == .ok else { throw CommandError("\(address) answered \(response.status.code).") }
+            bytes = Array(try await response.body.collect(upTo: maximumBytes).readableBytesView)
+        } catch let failure as CommandError {
+            throw failure
+        } catch {
+            throw CommandError("\(address) cannot be read: \(error)")
+        }
+        return try read(bytes, from: address)
+    }
+
+    private static func read(_ bytes: [UInt8], from location: String) throws -> WireValue {
+        do {
+            return try JSONFormat().read(bytes)
+        } catch {
+            throw CommandError("\(location) is no description of a gateway: \(error.description)")
         }
     }
 }

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import ValueTree
 import WireFormats
@@ -85,4 +86,64 @@ extension String {
             }
         }
     }
+}
+
+/// Columns of equal width under their names.
+struct Table {
+    let columns: [String]
+    let rows: [WireValue]
+
+    var text: String {
+        let cells = [columns.map { $0.uppercased() }] + rows.map { row in columns.map { row[$0]?.word ?? "" } }
+        let widths = columns.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
+        return cells.map { line($0, widths) }.joined(separator: "\n")
+    }
+
+    private func line(_ cells: [String], _ widths: [Int]) -> String {
+        let padded = zip(cells, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }
+        var line = padded.joined(separator: "  ")
+        while line.last == " " { line.removeLast() }
+        return line
+    }
+}
+
+/// Says on standard error how far a command is; on a terminal only, so that scripts' logs stay clean.
+struct ProgressBar {
+    private static let width = 30
+    private let isTerminal = isatty(FileHandle.standardError.fileDescriptor) == 1
+
+    func show(_ step: String, _ fraction: Double) {
+        guard isTerminal else { return }
+        let filled = Int(Double(Self.width) * min(max(fraction, 0), 1))
+        let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: Self.width - filled)
+        write("\r[\(bar)] \(step)\u{1B}[K")
+    }
+
+    func end() {
+        if isTerminal { write("\r\u{1B}[K") }
+    }
+
+    private func write(_ text: String) {
+        FileHandle.standardError.write(Data(text.utf8))
+    }
+}
+
+/// Why a command failed, in words for people.
+struct CommandError: Error {
+    let message: String
+    let exitStatus: Int32
+    /// Whether the gateway may have done what it was asked for all the same.
+    let isUnanswered: Bool
+
+    init(_ message: String, exitStatus: Int32 = 1, isUnanswered: Bool = false) {
+        self.message = message
+        self.exitStatus = exitStatus
+        self.isUnanswered = isUnanswered
+    }
+}
+
+/// How results are written: `--output`.
+enum OutputStyle: String, ExpressibleByArgument, CaseIterable {
+    case text
+    case json
 }

@@ -1,4 +1,5 @@
 import AdapterKit
+import IPAddresses
 import Identity
 import Testing
 import Upstream
@@ -10,15 +11,15 @@ import UpstreamStandIn
     func `a wrong password never signs in, however odd the portal's answer is`(_ behaviour: OddPortal.Behaviour)
         async throws
     {
-        try await everyWay(behaviour) { portal, house, page, proof, asks in
+        try await everyWay(behaviour) { portal, fixture, page, proof, asks in
             portal.behave(OddPortal.plain, page, proof)
-            let victor = try await house.signIn("victor", Secret("right victor")).authentication.principal
+            let victor = try await fixture.signIn("victor", Secret("right victor")).authentication.principal
             portal.behave(behaviour, page, proof)
-            let isIn = try await asks(house, "victor", Secret("wrong"))
+            let isIn = try await asks(fixture, "victor", Secret("wrong"))
             // Where the answer is a sign-in's to the letter, only the proving page can tell.
             guard proof != .none || !behaviour.isIndistinguishable else { return }
             #expect(!isIn, "\(page) \(proof)")
-            #expect(try await whoseCalls(victor, house, portal) == "victor", "\(page) \(proof)")
+            #expect(try await whoseCalls(victor, fixture, portal) == "victor", "\(page) \(proof)")
         }
     }
 
@@ -26,9 +27,9 @@ import UpstreamStandIn
     func `a right password signs in where the portal leaves a cookie that it knows`(_ behaviour: OddPortal.Behaviour)
         async throws
     {
-        try await everyWay(behaviour) { portal, house, page, proof, asks in
+        try await everyWay(behaviour) { portal, fixture, page, proof, asks in
             portal.behave(behaviour, page, proof)
-            let isIn = try await asks(house, "victor", Secret("right victor"))
+            let isIn = try await asks(fixture, "victor", Secret("right victor"))
             #expect(isIn == (behaviour.leavesCookie || (proof != .none && isKnown(behaviour))), "\(page) \(proof)")
         }
     }
@@ -39,24 +40,26 @@ import UpstreamStandIn
     }
 
     /// In whose name the portal answers the account's calls, by the cookies that are kept.
-    private func whoseCalls(_ principal: Principal, _ house: TestHouse, _ portal: OddPortal) async throws -> String {
-        let calls = try #require(house.identity.portalCalls("corp"))
+    private func whoseCalls(_ principal: Principal, _ fixture: IdentityFixture, _ portal: OddPortal) async throws
+        -> String
+    {
+        let calls = try #require(fixture.identity.portalCalls("corp"))
         let me = try #require(UpstreamAddress(portal.server.address + "/irj/me"))
         return String(decoding: try await calls.send(UpstreamRequest(.get, me), as: principal).body, as: UTF8.self)
     }
 
-    private typealias Asks = @Sendable (TestHouse, String, Secret) async throws -> Bool
+    private typealias Asks = @Sendable (IdentityFixture, String, Secret) async throws -> Bool
 
     private func everyWay(
         _ behaviour: OddPortal.Behaviour,
-        _ body: (OddPortal, TestHouse, OddPortal.Page, OddPortal.Proof, Asks) async throws -> Void
+        _ body: (OddPortal, IdentityFixture, OddPortal.Page, OddPortal.Proof, Asks) async throws -> Void
     ) async throws {
         let portal = try await OddPortal.start()
-        let form: Asks = { house, name, password in
-            await code { _ = try await house.signIn(name, password) } == nil
+        let form: Asks = { fixture, name, password in
+            await code { _ = try await fixture.signIn(name, password) } == nil
         }
-        let basic: Asks = { house, name, password in
-            try await house.identity.authentication(basic: name, password, from: TestHouse.home) != nil
+        let basic: Asks = { fixture, name, password in
+            try await fixture.identity.authentication(basic: name, password, from: IdentityFixture.home) != nil
         }
         for page in OddPortal.Page.allCases {
             for proof in OddPortal.Proof.allCases {
@@ -65,8 +68,8 @@ import UpstreamStandIn
                 reached.privateNetworks = ["127.0.0.0/8"]
                 let upstream = HTTPUpstream(reached, log: .discarding)
                 for asks in [form, basic] {
-                    let house = try await TestHouse(providers: [.portal(settings, upstream)])
-                    do { try await body(portal, house, page, proof, asks) } catch { Issue.record(error) }
+                    let fixture = try await IdentityFixture(providers: [.portal(settings, upstream)])
+                    do { try await body(portal, fixture, page, proof, asks) } catch { Issue.record(error) }
                 }
                 await upstream.stop()
             }
@@ -87,14 +90,14 @@ import UpstreamStandIn
         var reached = UpstreamSettings(name: "portal", origins: [settings.form.origin])
         reached.privateNetworks = ["127.0.0.0/8"]
         let upstream = HTTPUpstream(reached, log: .discarding)
-        let house = try await TestHouse(providers: [.portal(settings, upstream)])
-        let calls = try #require(house.identity.portalCalls("corp"))
+        let fixture = try await IdentityFixture(providers: [.portal(settings, upstream)])
+        let calls = try #require(fixture.identity.portalCalls("corp"))
         let answers = try await withThrowingTaskGroup(of: Bool.self) { group in
             for person in 0..<20 {
                 group.addTask {
                     let name = "user\(person)"
                     let address = ClientAddress("10.0.0.\(person)")
-                    let signIn = try await house.signIn(name, Secret("right \(name)"), from: address)
+                    let signIn = try await fixture.signIn(name, Secret("right \(name)"), from: address)
                     let principal = signIn.authentication.principal
                     return try await withThrowingTaskGroup(of: Bool.self) { group in
                         for number in 0..<10 {

@@ -6,9 +6,9 @@ import UpstreamStandIn
 
 @Suite struct PortalCallTests {
     @Test func `a call goes out with the caller's own cookies`() async throws {
-        try await withPortal { portal, house in
-            let person = try await house.signIn("jdoe", PortalStand.password).authentication.principal
-            let answer = try await calls(house).send(try reading(portal), as: person)
+        try await withPortal { portal, fixture in
+            let person = try await fixture.signIn("jdoe", PortalStand.password).authentication.principal
+            let answer = try await calls(fixture).send(try reading(portal), as: person)
             #expect(String(decoding: answer.body, as: UTF8.self) == "data for ticket1")
             let seen = try #require(portal.server.requests.last)
             #expect(seen["Cookie"] == "MYSAPSSO2=ticket1")
@@ -17,11 +17,12 @@ import UpstreamStandIn
     }
 
     @Test func `who did not sign in at the portal has no call there`() async throws {
-        try await withPortal { portal, house in
-            let alice = try await house.signIn().authentication.principal
+        try await withPortal { portal, fixture in
+            let alice = try await fixture.signIn().authentication.principal
             for principal in [alice, .anonymous, .system] {
                 #expect(
-                    await code { _ = try await calls(house).send(try reading(portal), as: principal) } == .loginRequired
+                    await code { _ = try await calls(fixture).send(try reading(portal), as: principal) }
+                        == .loginRequired
                 )
             }
             #expect(portal.server.requests.allSatisfy { $0.path != "/sap/data" })
@@ -29,23 +30,23 @@ import UpstreamStandIn
     }
 
     @Test func `a write fetches the token once and brings it along with its cookies`() async throws {
-        try await withPortal { portal, house in
-            let person = try await house.signIn("jdoe", PortalStand.password).authentication.principal
-            for _ in 0..<3 { #expect(try await calls(house).send(try writing(portal), as: person).status == 201) }
+        try await withPortal { portal, fixture in
+            let person = try await fixture.signIn("jdoe", PortalStand.password).authentication.principal
+            for _ in 0..<3 { #expect(try await calls(fixture).send(try writing(portal), as: person).status == 201) }
             #expect(portal.state.withLock { $0.writes } == 3)
             #expect(portal.server.requests.filter { $0["X-CSRF-Token"] == "Fetch" }.count == 1)
         }
     }
 
     @Test func `a sign-in that ended there is renewed once, for reads and writes`() async throws {
-        try await withPortal { portal, house in
-            let person = try await house.signIn("jdoe", PortalStand.password).authentication.principal
-            _ = try await calls(house).send(try writing(portal), as: person)
+        try await withPortal { portal, fixture in
+            let person = try await fixture.signIn("jdoe", PortalStand.password).authentication.principal
+            _ = try await calls(fixture).send(try writing(portal), as: person)
             for _ in 0..<2 {
                 portal.endSignIns()
-                #expect(try await calls(house).send(try reading(portal), as: person).status == 200)
+                #expect(try await calls(fixture).send(try reading(portal), as: person).status == 200)
                 portal.endSignIns()
-                #expect(try await calls(house).send(try writing(portal), as: person).status == 201)
+                #expect(try await calls(fixture).send(try writing(portal), as: person).status == 201)
             }
             #expect(portal.state.withLock { $0.signIns } == 5)
             #expect(portal.state.withLock { $0.writes } == 3)
@@ -53,10 +54,10 @@ import UpstreamStandIn
     }
 
     @Test func `many calls of an ended sign-in renew it once`() async throws {
-        try await withPortal { portal, house in
-            let person = try await house.signIn("jdoe", PortalStand.password).authentication.principal
+        try await withPortal { portal, fixture in
+            let person = try await fixture.signIn("jdoe", PortalStand.password).authentication.principal
             portal.endSignIns()
-            let calls = try calls(house)
+            let calls = try calls(fixture)
             let request = try reading(portal)
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<20 { group.addTask { try await calls.send(request, as: person).status } }
@@ -67,13 +68,13 @@ import UpstreamStandIn
     }
 
     @Test func `a password that changed there is tried once and then forgotten`() async throws {
-        try await withPortal { portal, house in
-            let person = try await house.signIn("jdoe", PortalStand.password).authentication.principal
+        try await withPortal { portal, fixture in
+            let person = try await fixture.signIn("jdoe", PortalStand.password).authentication.principal
             portal.endSignIns()
             portal.state.withLock { $0.password = "another" }
             for _ in 0..<5 {
                 #expect(
-                    await code { _ = try await calls(house).send(try reading(portal), as: person) } == .loginRequired)
+                    await code { _ = try await calls(fixture).send(try reading(portal), as: person) } == .loginRequired)
             }
             let tries = portal.server.requests.filter { $0.path == "/irj/servlet/login" }
             #expect(tries.count == 2)
@@ -81,47 +82,47 @@ import UpstreamStandIn
     }
 
     @Test func `signing out forgets what the portal gave`() async throws {
-        try await withPortal { portal, house in
-            let signIn = try await house.signIn("jdoe", PortalStand.password)
-            let second = try await house.signIn("jdoe", PortalStand.password)
+        try await withPortal { portal, fixture in
+            let signIn = try await fixture.signIn("jdoe", PortalStand.password)
+            let second = try await fixture.signIn("jdoe", PortalStand.password)
             let person = signIn.authentication.principal
-            try await house.identity.signOut(second.authentication)
-            _ = try await calls(house).send(try reading(portal), as: person)
-            try await house.identity.signOut(signIn.authentication)
-            #expect(await code { _ = try await calls(house).send(try reading(portal), as: person) } == .loginRequired)
+            try await fixture.identity.signOut(second.authentication)
+            _ = try await calls(fixture).send(try reading(portal), as: person)
+            try await fixture.identity.signOut(signIn.authentication)
+            #expect(await code { _ = try await calls(fixture).send(try reading(portal), as: person) } == .loginRequired)
         }
     }
 
     @Test func `a revoked sign-in is forgotten by maintenance`() async throws {
-        try await withPortal { portal, house in
-            let signIn = try await house.signIn("jdoe", PortalStand.password)
-            try await house.identity.administration.disable(signIn.authentication.account, by: .system)
-            house.clock.advance(601)
-            try await house.identity.maintain()
+        try await withPortal { portal, fixture in
+            let signIn = try await fixture.signIn("jdoe", PortalStand.password)
+            try await fixture.identity.administration.disable(signIn.authentication.account, by: .system)
+            fixture.clock.advance(601)
+            try await fixture.identity.maintain()
             let person = signIn.authentication.principal
-            #expect(await code { _ = try await calls(house).send(try reading(portal), as: person) } == .loginRequired)
+            #expect(await code { _ = try await calls(fixture).send(try reading(portal), as: person) } == .loginRequired)
         }
     }
 
     @Test func `cookies go to the servers of the portal only`() async throws {
         let other = try await StandIn { _ in .plain(200) }
-        try await withPortal { portal, house in
-            let person = try await house.signIn("jdoe", PortalStand.password).authentication.principal
+        try await withPortal { portal, fixture in
+            let person = try await fixture.signIn("jdoe", PortalStand.password).authentication.principal
             let elsewhere = UpstreamRequest(.get, try #require(UpstreamAddress(other.address + "/sap/data")))
-            #expect(await code { _ = try await calls(house).send(elsewhere, as: person) } == .upstreamFailed)
+            #expect(await code { _ = try await calls(fixture).send(elsewhere, as: person) } == .upstreamFailed)
         }
         #expect(other.requests.isEmpty)
         await other.stop()
     }
 
     @Test func `an adapter calls in its caller's name, for as long as its call lasts`() async throws {
-        try await withPortal { portal, house in
-            let person = try await house.signIn("jdoe", PortalStand.password).authentication.principal
-            let adapters = try #require(house.identity.callerUpstream("corp"))
+        try await withPortal { portal, fixture in
+            let person = try await fixture.signIn("jdoe", PortalStand.password).authentication.principal
+            let adapters = try #require(fixture.identity.callerUpstream("corp"))
             #expect(adapters.name == "corp")
             let answer = try await adapters.send(try reading(portal), for: call(as: person, lasting: .seconds(60)))
             #expect(String(decoding: answer.body, as: UTF8.self) == "data for ticket1")
-            let alice = try await house.signIn().authentication.principal
+            let alice = try await fixture.signIn().authentication.principal
             #expect(
                 await code {
                     _ = try await adapters.send(try reading(portal), for: call(as: alice, lasting: .seconds(60)))
@@ -133,7 +134,7 @@ import UpstreamStandIn
     }
 
     @Test func `there is no way to a portal that is not configured`() async throws {
-        try await withPortal { _, house in #expect(house.identity.callerUpstream("other") == nil) }
+        try await withPortal { _, fixture in #expect(fixture.identity.callerUpstream("other") == nil) }
     }
 
     private func call(as principal: Principal, lasting duration: Duration) -> Call {
@@ -142,8 +143,8 @@ import UpstreamStandIn
             records: NoRecords(), log: .discarding)
     }
 
-    private func calls(_ house: TestHouse) throws -> PortalCalls {
-        try #require(house.identity.portalCalls("corp"))
+    private func calls(_ fixture: IdentityFixture) throws -> PortalCalls {
+        try #require(fixture.identity.portalCalls("corp"))
     }
 
     private func reading(_ portal: PortalStand) throws -> UpstreamRequest {

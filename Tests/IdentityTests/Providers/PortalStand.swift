@@ -1,4 +1,5 @@
 import AdapterKit
+import IPAddresses
 import Identity
 import Synchronization
 import Upstream
@@ -38,7 +39,7 @@ final class PortalStand: Sendable {
         settings.page = UpstreamAddress(server.address + "/irj/portal")
         settings.userAgent = "Mozilla/4.0 (compatible; MSIE 7.0)"
         settings.extraFields = [(name: "login_submit", value: "on")]
-        settings.roles.everybody = ["member"]
+        settings.roles.defaultRoles = ["member"]
         adjust(&settings)
         return settings
     }

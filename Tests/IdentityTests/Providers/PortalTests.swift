@@ -1,4 +1,5 @@
 import AdapterKit
+import IPAddresses
 import Identity
 import Synchronization
 import Testing
@@ -7,8 +8,8 @@ import UpstreamStandIn
 
 @Suite struct PortalTests {
     @Test func `a portal is a sign-in provider`() async throws {
-        try await withPortal { portal, house in
-            let provider = try #require(house.identity.provider("corp"))
+        try await withPortal { portal, fixture in
+            let provider = try #require(fixture.identity.provider("corp"))
             try await SignInProviderConformance(
                 provider: provider, wrong: SignInProviderConformance.passwords("jdoe", PortalStand.password)
             ) { .password(username: "jdoe", PortalStand.password) }.run()
@@ -16,60 +17,61 @@ import UpstreamStandIn
     }
 
     @Test func `the portal's account has the portal's name, its roles, and no password here`() async throws {
-        try await withPortal { portal, house in
-            let signIn = try await house.signIn("JDoe", PortalStand.password)
+        try await withPortal { portal, fixture in
+            let signIn = try await fixture.signIn("JDoe", PortalStand.password)
             let principal = signIn.authentication.principal
             #expect(principal.name == "JDoe@corp")
             #expect(principal.roles == ["member"])
-            #expect(try await house.signIn("jdoe", PortalStand.password).authentication.account.text == principal.id)
-            #expect(await code { _ = try await house.signIn("jdoe@corp", PortalStand.password) } == .credentialsInvalid)
+            #expect(try await fixture.signIn("jdoe", PortalStand.password).authentication.account.text == principal.id)
+            #expect(
+                await code { _ = try await fixture.signIn("jdoe@corp", PortalStand.password) } == .credentialsInvalid)
         }
     }
 
     @Test func `a portal's name never becomes the local account of that name`() async throws {
-        try await withPortal { portal, house in
-            let local = try await house.identity.administration.addAccount(
-                NewAccount("jdoe", roles: ["admin"], password: TestHouse.password), by: .system)
-            let squatter = try await house.identity.administration.addAccount(
-                NewAccount("jdoe@corp", roles: ["admin"], password: TestHouse.password), by: .system)
-            let signIn = try await house.signIn("jdoe", PortalStand.password)
+        try await withPortal { portal, fixture in
+            let local = try await fixture.identity.administration.addAccount(
+                NewAccount("jdoe", roles: ["admin"], password: IdentityFixture.password), by: .system)
+            let squatter = try await fixture.identity.administration.addAccount(
+                NewAccount("jdoe@corp", roles: ["admin"], password: IdentityFixture.password), by: .system)
+            let signIn = try await fixture.signIn("jdoe", PortalStand.password)
             #expect(signIn.authentication.account != local.id && signIn.authentication.account != squatter.id)
             #expect(signIn.authentication.principal.roles == ["member"])
             #expect(signIn.authentication.principal.name.hasPrefix("jdoe+"))
-            #expect(try await house.signIn("jdoe").authentication.account == local.id)
+            #expect(try await fixture.signIn("jdoe").authentication.account == local.id)
         }
     }
 
     @Test func `an account that was disabled here stays out, whatever the portal says`() async throws {
-        try await withPortal { portal, house in
-            let account = try await house.signIn("jdoe", PortalStand.password).authentication.account
-            try await house.identity.administration.disable(account, by: .system)
-            #expect(await code { _ = try await house.signIn("jdoe", PortalStand.password) } == .credentialsInvalid)
+        try await withPortal { portal, fixture in
+            let account = try await fixture.signIn("jdoe", PortalStand.password).authentication.account
+            try await fixture.identity.administration.disable(account, by: .system)
+            #expect(await code { _ = try await fixture.signIn("jdoe", PortalStand.password) } == .credentialsInvalid)
         }
     }
 
     @Test func `somebody without any role is refused where one is required`() async throws {
         let adjust: (inout PortalSettings) -> Void = {
-            $0.roles.everybody = []
+            $0.roles.defaultRoles = []
             $0.roles.isRequired = true
         }
-        try await withPortal(adjust) { portal, house in
-            #expect(await code { _ = try await house.signIn("jdoe", PortalStand.password) } == .credentialsInvalid)
+        try await withPortal(adjust) { portal, fixture in
+            #expect(await code { _ = try await fixture.signIn("jdoe", PortalStand.password) } == .credentialsInvalid)
         }
     }
 
     @Test func `a user agent that the portal does not know is refused there, so it can be configured`() async throws {
         let adjust: (inout PortalSettings) -> Void = { $0.userAgent = "Portico" }
-        try await withPortal(adjust) { portal, house in
-            #expect(await code { _ = try await house.signIn("jdoe", PortalStand.password) } == .credentialsInvalid)
+        try await withPortal(adjust) { portal, fixture in
+            #expect(await code { _ = try await fixture.signIn("jdoe", PortalStand.password) } == .credentialsInvalid)
         }
     }
 
     @Test func `a portal that is out of order is no refusal, and local accounts go on`() async throws {
-        try await withPortal { portal, house in
+        try await withPortal { portal, fixture in
             portal.state.withLock { $0.isBroken = true }
-            #expect(await code { _ = try await house.signIn("jdoe", PortalStand.password) } == .upstreamFailed)
-            _ = try await house.signIn("alice")
+            #expect(await code { _ = try await fixture.signIn("jdoe", PortalStand.password) } == .upstreamFailed)
+            _ = try await fixture.signIn("alice")
         }
     }
 
@@ -84,8 +86,10 @@ import UpstreamStandIn
                 name: "portal", origins: Set(([portal.address] + others).compactMap { UpstreamAddress($0)?.origin }))
             settings.privateNetworks = ["127.0.0.0/8"]
             let upstream = HTTPUpstream(settings, log: .discarding)
-            let house = try await TestHouse(providers: [.portal(PortalSettings(name: "corp", form: form), upstream)])
-            _ = await code { _ = try await house.signIn("jdoe", PortalStand.password) }
+            let fixture = try await IdentityFixture(providers: [
+                .portal(PortalSettings(name: "corp", form: form), upstream)
+            ])
+            _ = await code { _ = try await fixture.signIn("jdoe", PortalStand.password) }
             await upstream.stop()
         }
         #expect(portal.requests.count == 2)
@@ -106,31 +110,33 @@ import UpstreamStandIn
             settings.limits.deadline = deadline
             settings.limits.answer = 10_000
             let upstream = HTTPUpstream(settings, log: .discarding)
-            let house = try await TestHouse(providers: [.portal(PortalSettings(name: "corp", form: form), upstream)])
-            #expect(await code { _ = try await house.signIn("jdoe", PortalStand.password) } == expected)
+            let fixture = try await IdentityFixture(providers: [
+                .portal(PortalSettings(name: "corp", form: form), upstream)
+            ])
+            #expect(await code { _ = try await fixture.signIn("jdoe", PortalStand.password) } == expected)
             await upstream.stop()
             await portal.stop()
         }
     }
 
     @Test func `the password is in no log`() async throws {
-        try await withPortal { portal, house in
-            _ = try await house.signIn("jdoe", PortalStand.password)
+        try await withPortal { portal, fixture in
+            _ = try await fixture.signIn("jdoe", PortalStand.password)
             portal.state.withLock { $0.isBroken = true }
-            _ = await code { _ = try await house.signIn("jdoe", PortalStand.password) }
-            #expect(!house.log.text.contains("s3cret"))
+            _ = await code { _ = try await fixture.signIn("jdoe", PortalStand.password) }
+            #expect(!fixture.log.text.contains("s3cret"))
         }
     }
 }
 
 /// A portal and a house that signs in there.
 func withPortal(
-    _ adjust: (inout PortalSettings) -> Void = { _ in }, _ body: (PortalStand, TestHouse) async throws -> Void
+    _ adjust: (inout PortalSettings) -> Void = { _ in }, _ body: (PortalStand, IdentityFixture) async throws -> Void
 ) async throws {
     let portal = try await PortalStand.start()
     let upstream = portal.upstream()
-    let house = try await TestHouse(providers: [.portal(portal.settings(adjust), upstream)])
-    do { try await body(portal, house) } catch { Issue.record(error) }
+    let fixture = try await IdentityFixture(providers: [.portal(portal.settings(adjust), upstream)])
+    do { try await body(portal, fixture) } catch { Issue.record(error) }
     await upstream.stop()
     await portal.server.stop()
 }

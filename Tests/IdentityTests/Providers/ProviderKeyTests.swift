@@ -7,44 +7,44 @@ import UpstreamStandIn
 
 @Suite struct ProviderKeyTests {
     @Test func `a new key is found when its first token comes, and the old one is gone`() async throws {
-        try await withProvider { stand, house in
+        try await withProvider { stand, fixture in
             let old = try stand.accessToken()
-            #expect(try await accepts(house, old))
+            #expect(try await accepts(fixture, old))
             stand.rotate(to: "k2")
-            house.clock.advance(61)
+            fixture.clock.advance(61)
             let token = try stand.accessToken()
-            #expect(try await accepts(house, token))
+            #expect(try await accepts(fixture, token))
             let forged = try stand.signedByAnother("k1")
-            #expect(try await !accepts(house, forged))
+            #expect(try await !accepts(fixture, forged))
         }
     }
 
     @Test func `tokens with unknown keys cause one fetch a minute, not one each`() async throws {
-        try await withProvider { stand, house in
+        try await withProvider { stand, fixture in
             let token = try stand.accessToken()
-            #expect(try await accepts(house, token))
+            #expect(try await accepts(fixture, token))
             let before = stand.fetches
             for number in 0..<50 {
-                house.clock.advance(1)
+                fixture.clock.advance(1)
                 let token = try stand.accessToken({ _ in }, ["kid": "unknown\(number)"])
-                #expect(try await !accepts(house, token))
+                #expect(try await !accepts(fixture, token))
             }
             #expect(stand.fetches == before)
-            house.clock.advance(61)
+            fixture.clock.advance(61)
             for number in 0..<50 {
                 let token = try stand.accessToken({ _ in }, ["kid": "other\(number)"])
-                #expect(try await !accepts(house, token))
+                #expect(try await !accepts(fixture, token))
             }
             #expect(stand.fetches == before + 1)
         }
     }
 
     @Test func `many first tokens at once fetch the keys once`() async throws {
-        try await withProvider { stand, house in
+        try await withProvider { stand, fixture in
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 for number in 0..<20 {
                     let token = try stand.accessToken { $0["sub"] = "u-\(number)" }
-                    group.addTask { try await house.identity.authentication(bearer: token) != nil }
+                    group.addTask { try await fixture.identity.authentication(bearer: token) != nil }
                 }
                 for try await isAccepted in group { #expect(isAccepted) }
             }
@@ -53,29 +53,29 @@ import UpstreamStandIn
     }
 
     @Test func `known keys go on while the provider is down, for a day and no longer`() async throws {
-        try await withProvider { stand, house in
+        try await withProvider { stand, fixture in
             let token = try stand.accessToken()
-            #expect(try await accepts(house, token))
+            #expect(try await accepts(fixture, token))
             stand.state.withLock { $0.isDown = true }
-            house.clock.advance(3601)
+            fixture.clock.advance(3601)
             let later = try stand.accessToken { $0["exp"] = ProviderStand.now + 1_000_000 }
-            #expect(try await accepts(house, later))
-            house.clock.advance(86_400)
-            #expect(await code { _ = try await accepts(house, later) } == .upstreamFailed)
+            #expect(try await accepts(fixture, later))
+            fixture.clock.advance(86_400)
+            #expect(await code { _ = try await accepts(fixture, later) } == .upstreamFailed)
         }
     }
 
     @Test func `a provider that was down from the start is asked now and then, not for each token`() async throws {
-        try await withProvider { stand, house in
+        try await withProvider { stand, fixture in
             stand.state.withLock { $0.isDown = true }
             for _ in 0..<20 {
-                #expect(await code { _ = try await accepts(house, try stand.accessToken()) } == .upstreamFailed)
+                #expect(await code { _ = try await accepts(fixture, try stand.accessToken()) } == .upstreamFailed)
             }
             #expect(stand.server.requests.count == 1)
             stand.state.withLock { $0.isDown = false }
-            house.clock.advance(5)
+            fixture.clock.advance(5)
             let token = try stand.accessToken()
-            #expect(try await accepts(house, token))
+            #expect(try await accepts(fixture, token))
         }
     }
 
@@ -84,9 +84,9 @@ import UpstreamStandIn
             ("issuer", "https://evil.example.com"), ("jwks_uri", "http://127.0.0.1:1/keys"),
             ("jwks_uri", "file:///etc/passwd"), ("authorization_endpoint", "javascript:alert(1)"),
         ] {
-            try await withProvider { stand, house in
+            try await withProvider { stand, fixture in
                 stand.state.withLock { $0.configuration[name] = value }
-                #expect(await code { _ = try await accepts(house, try stand.accessToken()) } == .upstreamFailed)
+                #expect(await code { _ = try await accepts(fixture, try stand.accessToken()) } == .upstreamFailed)
             }
         }
     }
@@ -94,20 +94,20 @@ import UpstreamStandIn
     @Test func `while a fetch is slow, others go on with the keys that are known`()
         async throws
     {
-        try await withProvider { stand, house in
+        try await withProvider { stand, fixture in
             let tokens = try (0..<20).map { number in
                 try stand.accessToken {
                     $0["sub"] = "u-\(number)"
                     $0["exp"] = ProviderStand.now + 1_000_000
                 }
             }
-            #expect(try await accepts(house, tokens[0]))
+            #expect(try await accepts(fixture, tokens[0]))
             let before = stand.fetches
             stand.state.withLock { $0.isSilent = true }
-            house.clock.advance(3601)
-            let slow = Task { try await accepts(house, tokens[1]) }
+            fixture.clock.advance(3601)
+            let slow = Task { try await accepts(fixture, tokens[1]) }
             while stand.fetches == before { await Task.yield() }
-            for token in tokens.dropFirst(2) { #expect(try await accepts(house, token)) }
+            for token in tokens.dropFirst(2) { #expect(try await accepts(fixture, token)) }
             slow.cancel()
             _ = try? await slow.value
         }
@@ -116,29 +116,29 @@ import UpstreamStandIn
     @Test(arguments: [20_000, 100_000]) func `a key set that is huge is not read, and the known keys hold`(count: Int)
         async throws
     {
-        try await withProvider { stand, house in
+        try await withProvider { stand, fixture in
             let token = try stand.accessToken { $0["exp"] = ProviderStand.now + 1_000_000 }
-            #expect(try await accepts(house, token))
+            #expect(try await accepts(fixture, token))
             stand.state.withLock { $0.otherKeys = Array(repeating: ["a": "b"], count: count) }
-            house.clock.advance(3601)
-            #expect(try await accepts(house, token))
+            fixture.clock.advance(3601)
+            #expect(try await accepts(fixture, token))
         }
-        try await withProvider { stand, house in
+        try await withProvider { stand, fixture in
             stand.state.withLock { $0.otherKeys = Array(repeating: ["a": "b"], count: count) }
-            #expect(await code { _ = try await accepts(house, try stand.accessToken()) } == .upstreamFailed)
+            #expect(await code { _ = try await accepts(fixture, try stand.accessToken()) } == .upstreamFailed)
         }
     }
 
     @Test func `keys of other kinds leave room for those that are used`() async throws {
-        try await withProvider { stand, house in
+        try await withProvider { stand, fixture in
             stand.state.withLock { $0.otherKeys = Array(repeating: ["kty": "oct", "k": "x"], count: 500) }
             let token = try stand.accessToken()
-            #expect(try await accepts(house, token))
+            #expect(try await accepts(fixture, token))
         }
     }
 
-    private func accepts(_ house: TestHouse, _ token: Secret) async throws -> Bool {
-        try await house.identity.authentication(bearer: token) != nil
+    private func accepts(_ fixture: IdentityFixture, _ token: Secret) async throws -> Bool {
+        try await fixture.identity.authentication(bearer: token) != nil
     }
 }
 

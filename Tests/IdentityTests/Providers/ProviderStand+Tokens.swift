@@ -81,12 +81,13 @@ extension ProviderStand {
 
 /// A provider and a house that signs in there.
 func withProvider(
-    _ adjust: (inout OpenIDConnectSettings) -> Void = { _ in }, _ body: (ProviderStand, TestHouse) async throws -> Void
+    _ adjust: (inout OpenIDConnectSettings) -> Void = { _ in },
+    _ body: (ProviderStand, IdentityFixture) async throws -> Void
 ) async throws {
     let provider = try await ProviderStand.start()
     let upstream = provider.upstream()
-    let house = try await TestHouse(providers: [.openIDConnect(provider.settings(adjust), upstream)])
-    do { try await body(provider, house) } catch { Issue.record(error) }
+    let fixture = try await IdentityFixture(providers: [.openIDConnect(provider.settings(adjust), upstream)])
+    do { try await body(provider, fixture) } catch { Issue.record(error) }
     await upstream.stop()
     await provider.server.stop()
 }

@@ -2,6 +2,7 @@ import AdapterKit
 import Crypto
 import CryptoExtras
 import Foundation
+import IPAddresses
 import Identity
 import Synchronization
 import Upstream

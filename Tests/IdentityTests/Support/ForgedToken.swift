@@ -45,7 +45,7 @@ struct ForgedToken {
     }
 }
 
-extension TestHouse {
+extension IdentityFixture {
     /// The key that really signs: what an attacker does not have.
     func signingKey() throws -> P256.Signing.PrivateKey {
         let records = store.inner.all("signingKeys").filter { $0["verifiesUntil"].isNull }

@@ -1,4 +1,5 @@
 import AdapterKit
+import IPAddresses
 import Synchronization
 import Testing
 import Upstream

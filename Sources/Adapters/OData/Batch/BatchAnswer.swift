@@ -4,7 +4,7 @@ import AdapterKit
 ///
 /// Whatever may change something is done before the answer begins, so that nothing depends on somebody's taking it. The
 /// reads behind that are made one after the other while the answer is sent, and what is long of them is read as it is sent.
-struct BatchAnswer {
+struct BatchCallResponse {
     var status = 200
     /// Bytes of an answer that is made whole.
     let most: Int

@@ -36,7 +36,9 @@ struct BatchHandler: Sendable {
             of: BatchExecution(steps, run, goesOn: continues ?? true, fillsUp: true), JSONBatchWriter())
     }
 
-    private var answer: BatchAnswer { BatchAnswer(most: limits.wholeBytes, time: .seconds(limits.streamSeconds)) }
+    private var answer: BatchCallResponse {
+        BatchCallResponse(most: limits.wholeBytes, time: .seconds(limits.streamSeconds))
+    }
 
     private var run: BatchRun { BatchRun(mount: service, request: request, root: root, most: limits.heldBytes) }
     /// Unless told otherwise, a batch in JSON goes on after a failure (JSON Format 4.01, section 19.5), one of parts ends

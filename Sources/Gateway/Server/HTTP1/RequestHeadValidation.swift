@@ -1,11 +1,11 @@
 import AdapterKit
 import NIOHTTP1
 
-/// Which heads of HTTP/1 have one meaning to everybody on the way, and which are refused (RFC 9112).
+/// Accepts request heads that every HTTP/1 implementation frames alike, and refuses all others (RFC 9112).
 ///
 /// Where the RFC leaves a choice, a proxy in front may have chosen otherwise, and a request that two programs frame
-/// differently is how requests are smuggled. So nothing is repaired. The decoder has refused broken tokens, bare line
-/// feeds and lengths that contradict each other already. One pass over the fields, without allocation.
+/// differently allows request smuggling. So nothing is repaired. The decoder has already refused broken tokens, bare
+/// line feeds and contradicting lengths. One pass over the fields, without allocation.
 struct RequestHeadValidation {
     private var hosts = 0
     private var lengths = 0
@@ -32,7 +32,7 @@ struct RequestHeadValidation {
         }
         guard method != .CONNECT else { throw .malformed("Nothing is tunnelled here.") }
         let isOrigin = uri.utf8.first == UInt8(ascii: "/") || (method == .OPTIONS && uri == "*")
-        guard isOrigin, Self.isPrintable(uri) else {
+        guard isOrigin, RequestTarget.isPrintable(uri) else {
             throw .malformed("The address is a path, in printable ASCII.")
         }
     }
@@ -42,7 +42,7 @@ struct RequestHeadValidation {
         case 4 where name.isEqualCaseInsensitive("host"):
             hosts += 1
             host = value
-            guard Self.isHost(value) else { throw .malformed("The host is not well-formed.") }
+            guard RequestTarget.isHost(value) else { throw .malformed("The host is not well-formed.") }
         case 6 where name.isEqualCaseInsensitive("expect"):
             guard value.isEqualCaseInsensitive("100-continue") else {
                 throw PorticoError(.expectationFailed, "This expectation is unknown.")
@@ -86,25 +86,6 @@ struct RequestHeadValidation {
         return PorticoError(.transferCodingUnknown, "The only transfer coding here is chunked.")
     }
 
-    /// Printable ASCII, as an address is after percent-encoding.
-    static func isPrintable(_ uri: String) -> Bool {
-        uri.allBytes { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }
-    }
-
-    /// The characters of `uri-host [":" port]` (RFC 3986, section 3.2), but no user and not nothing.
-    static func isHost(_ text: String) -> Bool {
-        !text.isEmpty
-            && text.allBytes { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                    UInt8(ascii: "~"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "%"):
-                    true
-                default: false
-                }
-            }
-    }
-
     /// Digits, and so few that no program on the way counts them over.
     private static func isLength(_ text: String) -> Bool {
         (1...18).contains(text.utf8.count) && text.allBytes { (0x30...0x39).contains($0) }
@@ -113,4 +94,16 @@ struct RequestHeadValidation {
 
 extension PorticoError {
     static func malformed(_ message: String) -> PorticoError { PorticoError(.requestMalformed, message) }
+}
+
+/// Facts of a validated head, so that later handlers need not read its fields again.
+struct ValidatedHead {
+    let host: String
+    /// The connection ends with this request.
+    let isLast: Bool
+    /// Whether the request may be held until it is whole: its body is short and sent as it is, the connection goes on,
+    /// and its client waits for no word before it sends.
+    let mayBeHeld: Bool
+    /// The body comes in chunks.
+    var isChunked = false
 }

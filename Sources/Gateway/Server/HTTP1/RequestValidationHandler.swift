@@ -3,9 +3,10 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 
-/// Stands right behind the decoder: lets in what ``RequestHeadValidation`` admit, answers everything else itself, and closes.
+/// Passes on requests whose heads ``RequestHeadValidation`` accepts; answers all others with an error and closes the
+/// connection. The first handler after the decoder.
 ///
-/// After a refusal the peer may still be sending: ``LingeringCloseHandler`` reads that.
+/// After an error response the peer may still be sending: ``LingeringCloseHandler`` reads and discards that.
 final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -21,17 +22,17 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
     static let punctual = TimeAmount.milliseconds(20)
 
     private let connection: GatewayConnection
-    /// What every request on this connection is told; nil: it is one of those that there is room for.
-    private let turnedAway: PorticoError?
+    /// The error that every request on this connection gets, for connections above the limit; nil: requests are served.
+    private let rejected: PorticoError?
     private var order = PipelineOrder()
     private var framing = ChunkFraming()
     /// What the decoder is being given, and how many heads had come before.
     private var reading: (bytes: ByteBuffer, heads: Int)?
-    /// The next behind the door. It is told of requests directly: they are the most that goes through here.
+    /// The next handler. Requests are passed to it by direct calls, which cost less than the channel pipeline.
     private var inside: BufferedRequestHandler?
     /// For who watches what the decoder makes of bytes, until it is taken.
     private var lastLetIn: (HTTPRequestHead, ValidatedHead)?
-    private var thrownAway = 0
+    private var discarded = 0
     /// HTTP/1.0 has no chunks: a body of unknown length ends with its connection.
     private var isFirstVersion = false
     private var endsByClosing = false
@@ -40,16 +41,16 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
     /// Whether the response under way says that it is the connection's last.
     private var saysClose = false
 
-    init(connection: GatewayConnection, turnedAway: PorticoError?) {
+    init(connection: GatewayConnection, rejected: PorticoError?) {
         self.connection = connection
-        self.turnedAway = turnedAway
+        self.rejected = rejected
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
-        guard order.isReadingOn else { return throwAway(part, context) }
+        guard order.isReadingOn else { return discard(part, context) }
         switch part {
-        case .head(let head): letIn(head, context)
+        case .head(let head): admit(head, context)
         case .body(let bytes):
             framing.bodyArrived(bytes.readableBytes)
             inside?.receive(part)
@@ -61,9 +62,9 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
     }
 
     /// The layers behind may rely on it that the head of a connection that is to end says exactly `close`.
-    private func letIn(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+    private func admit(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         do {
-            if let turnedAway, !RequestPermits.isAlwaysAnswered(head.uri) { throw turnedAway }
+            if let rejected, !RequestPermits.isAlwaysAnswered(head.uri) { throw rejected }
             let validatedHead = try RequestHeadValidation.admit(head, asLast: isStopping)
             isFirstVersion = head.version == .http1_0
             framing.bodyBegan(isChunked: validatedHead.isChunked)
@@ -82,8 +83,8 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
     }
 
     /// A whole request whose head was let in before. False where it has to come through the decoder.
-    func letIn(_ known: CachedRequestHead, body: ByteBuffer?) -> Bool {
-        guard order.isReadingOn, !isStopping, turnedAway == nil, let inside else { return false }
+    func admit(_ known: CachedRequestHead, body: ByteBuffer?) -> Bool {
+        guard order.isReadingOn, !isStopping, rejected == nil, let inside else { return false }
         order.headArrived(isLast: false)
         order.requestEnded()
         inside.receive(PartialRequest(known, body: body))
@@ -111,14 +112,14 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
     var heads: Int { order.heads }
 
     /// The last head that was let in, unless it is the connection's last. Once.
-    func takeLetIn() -> (HTTPRequestHead, ValidatedHead)? {
+    func takeAdmittedHead() -> (HTTPRequestHead, ValidatedHead)? {
         defer { lastLetIn = nil }
         return lastLetIn
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if case .dataReceivedInErrorState(_, let bytes) = error as? ByteToMessageDecoderError {
-            return countThrownAway(bytes.readableBytes, context)
+            return countDiscarded(bytes.readableBytes, context)
         }
         guard let known = error as? HTTPParserError else { return context.fireErrorCaught(error) }
         guard !order.isComplete else { return }
@@ -217,9 +218,9 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
         inside = nil
     }
 
-    /// Refuses the request whose head has just been let in, as the connection's last. False where that cannot be said now:
-    /// others before it are not answered, or it has been read to its end.
-    func turnAway(_ error: PorticoError) -> Bool {
+    /// Answers the request whose head was just accepted with an error, as the connection's last. False where that is
+    /// not possible now: earlier requests are unanswered, or the request has been read to its end.
+    func rejectCurrentRequest(_ error: PorticoError) -> Bool {
         guard let context, order.isReadingOnly else { return false }
         act(order.refused(error), context)
         return true
@@ -248,17 +249,17 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
         context.close(promise: nil)
     }
 
-    private func throwAway(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+    private func discard(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
         switch part {
-        case .head(let head): countThrownAway(head.uri.utf8.count + 1, context)
-        case .body(let bytes): countThrownAway(bytes.readableBytes, context)
+        case .head(let head): countDiscarded(head.uri.utf8.count + 1, context)
+        case .body(let bytes): countDiscarded(bytes.readableBytes, context)
         case .end: return
         }
     }
 
-    private func countThrownAway(_ bytes: Int, _ context: ChannelHandlerContext) {
-        thrownAway += bytes
-        if thrownAway > LingeringCloseHandler.discardable { context.close(promise: nil) }
+    private func countDiscarded(_ bytes: Int, _ context: ChannelHandlerContext) {
+        discarded += bytes
+        if discarded > LingeringCloseHandler.discardable { context.close(promise: nil) }
     }
 }
 
@@ -272,7 +273,7 @@ extension PorticoError {
         PorticoError(.requestTooLarge, "The chunks of the body take too many bytes beside it.")
     }
 
-    /// The decoder's reasons, for whoever sent the request.
+    /// The decoder's errors as errors for the client.
     init(_ error: HTTPParserError) {
         switch error {
         case .headerOverflow: self.init(.requestHeadersTooLarge, "The header fields are too large or too many.")
@@ -285,5 +286,115 @@ extension PorticoError {
         case .invalidChunkSize: self.init(.requestMalformed, "A chunk's size is not well-formed.")
         default: self.init(.requestMalformed, "The request is not well-formed HTTP.")
         }
+    }
+}
+
+/// Decides when an error response may be written on a connection whose earlier requests are not answered yet.
+///
+/// Responses keep the order of their requests, so an error response waits for those before it. After it, all further
+/// input and output of the connection is dropped.
+struct PipelineOrder {
+    enum Action {
+        case nothing
+        case refuse(PorticoError)
+        /// A response is partly written: the only way to report a failure is to close.
+        case close
+    }
+
+    private var unanswered = 0
+    private var isReading = false
+    private var isAnswering = false
+    private var waiting: PorticoError?
+    private var isLast = false
+    private(set) var isShut = false
+    /// The request that was to be the last has arrived: nothing behind it is meant for us.
+    private(set) var isComplete = false
+
+    /// Requests that were let in.
+    private(set) var heads = 0
+
+    /// Nothing is asked that was not answered.
+    var isIdle: Bool { unanswered == 0 && waiting == nil }
+
+    /// The response under way is to the only request that is.
+    var isAnsweringLast: Bool { unanswered == 1 && !isReading }
+
+    /// The only request is still being read, and its response has not begun.
+    var isReadingOnly: Bool { unanswered == 1 && isReading && !isAnswering && isReadingOn }
+
+    /// Whether what arrives is still let in.
+    var isReadingOn: Bool { waiting == nil && !isShut && !isComplete }
+
+    mutating func headArrived(isLast: Bool) {
+        unanswered += 1
+        heads += 1
+        isReading = true
+        self.isLast = isLast
+    }
+
+    mutating func requestEnded() {
+        isReading = false
+        isComplete = isLast
+    }
+
+    mutating func responseBegan() { isAnswering = true }
+
+    mutating func responseEnded() -> Action {
+        isAnswering = false
+        unanswered = max(0, unanswered - 1)
+        return step()
+    }
+
+    /// What arrives cannot be understood or is not to be let in: the request that is being read, or the next one.
+    mutating func refused(_ error: PorticoError) -> Action {
+        guard isReadingOn else { return .nothing }
+        waiting = error
+        return step()
+    }
+
+    private mutating func step() -> Action {
+        // A request that was let in and then broke off is itself among the unanswered; it may have been answered early.
+        guard let error = waiting, !isShut, unanswered <= (isReading ? 1 : 0) else { return .nothing }
+        isShut = true
+        return isAnswering || (isReading && unanswered == 0) ? .close : .refuse(error)
+    }
+}
+
+/// Counts what the chunks of a body take on the connection beside the body itself: sizes, extensions and line ends.
+///
+/// The decoder drops extensions without a limit (RFC 9112, section 7.1.1 asks for one). Only readings that begin and end
+/// within the same body are counted, so each body has one reading more.
+struct ChunkFraming {
+    /// Bytes that any body may take.
+    static let allowance = 16 << 10
+    /// Further bytes for each byte of the body. One that is sent alone takes five.
+    static let perByte = 8
+
+    private var isOpen = false
+    private var isWithinBody = false
+    private var body = 0
+    private var bodyBefore = 0
+    private var framing = 0
+
+    mutating func bodyBegan(isChunked: Bool) {
+        self = ChunkFraming()
+        isOpen = isChunked
+    }
+
+    mutating func bodyArrived(_ bytes: Int) { body += bytes }
+
+    mutating func bodyEnded() { self = ChunkFraming() }
+
+    mutating func readingBegan() {
+        isWithinBody = isOpen
+        bodyBefore = body
+    }
+
+    /// - Parameter bytes: what the decoder was given in this reading.
+    /// - Returns: false where the chunks take more than is allowed.
+    mutating func readingEnded(_ bytes: Int) -> Bool {
+        guard isWithinBody else { return true }
+        framing += bytes - (body - bodyBefore)
+        return framing <= Self.allowance + Self.perByte * body
     }
 }

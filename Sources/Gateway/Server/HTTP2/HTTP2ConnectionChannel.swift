@@ -25,7 +25,7 @@ struct HTTP2ConnectionChannel: Sendable {
         let settings = connection.settings
         let pipeline = channel.pipeline.syncOperations
         try pipeline.addHandlers([
-            IdleStateHandler(allTimeout: .nanoseconds(2 * settings.idle.nanoseconds)), SilenceHandler(),
+            IdleStateHandler(allTimeout: .nanoseconds(2 * settings.idle.nanoseconds)), IdleCloseHandler(),
             StreamlessDeadline(settings.idle * 2),
             PeerFrameHandler(head: connection.gateway.services.limits.head, streams: Self.streams),
         ])
@@ -86,5 +86,56 @@ struct HTTP2ConnectionChannel: Sendable {
                 group.addTask { await requests.handle(value: stream, logger: logger) }
             }
         }
+    }
+}
+
+/// Closes a connection of HTTP/2 after an error of the connection, and not after one of a stream.
+///
+/// NIOHTTP2 reports both in the same way. Before an error of the connection it has written GOAWAY with a code, which it
+/// tells its delegate; for one of a stream it has reset the stream (RFC 9113, section 5.4).
+final class ConnectionErrorHandler: ChannelInboundHandler, RemovableChannelHandler, NIOHTTP2FrameDelegate {
+    typealias InboundIn = HTTP2Frame
+
+    private var hasFailed = false
+
+    func wroteFrame(_ frame: HTTP2Frame) {
+        if case .goAway(_, let code, _) = frame.payload, code != .noError { hasFailed = true }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if !hasFailed, error is any NIOHTTP2Error { return }
+        context.close(promise: nil)
+    }
+}
+
+@available(*, unavailable)
+extension ConnectionErrorHandler: Sendable {}
+
+/// Resets a stream of HTTP/2 as `REFUSED_STREAM`: nothing of its request was looked at, and the client may send it again
+/// once another stream has ended (RFC 9113, section 8.7).
+final class RefusedStreamHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTP2Frame.FramePayload
+    typealias OutboundOut = HTTP2Frame.FramePayload
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.writeAndFlush(wrapOutboundOut(.rstStream(.refusedStream)), promise: nil)
+        context.close(promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+}
+
+@available(*, unavailable)
+extension RefusedStreamHandler: Sendable {}
+
+/// Closes a connection that was idle in both directions for too long.
+///
+/// An idle HTTP/2 connection is asked to end by GOAWAY first; this handler is for peers that do not react.
+final class IdleCloseHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is IdleStateHandler.IdleStateEvent { return context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
     }
 }

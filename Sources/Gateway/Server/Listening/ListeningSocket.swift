@@ -100,3 +100,35 @@ public struct ListeningSocket: Sendable {
         }
     }
 }
+
+/// An address that could not be listened at, in words for the operator.
+public struct ListeningFailure: Error, CustomStringConvertible {
+    public let description: String
+
+    /// nil where the error is of another kind: these three come from `bind` and from nothing that follows it.
+    init?(_ error: IOError, at address: ServerAddress) {
+        guard let reason = Self.reasons[error.errnoCode] else { return nil }
+        description = "\(address) cannot be listened at: \(reason)."
+    }
+
+    private static let reasons = [
+        EADDRINUSE: "another program does already", EADDRNOTAVAIL: "this machine has no such address",
+        EACCES: "this user may not",
+    ]
+}
+
+/// Where a server listens.
+public enum ServerAddress: Sendable, CustomStringConvertible {
+    case tcp(host: String, port: Int)
+    case unixSocket(path: String)
+    /// One that listens already, as passed on by systemd or by a predecessor.
+    case socket(ListeningSocket)
+
+    public var description: String {
+        switch self {
+        case .tcp(let host, let port): "\(host):\(port)"
+        case .unixSocket(let path): path
+        case .socket: "the inherited socket"
+        }
+    }
+}

@@ -23,7 +23,7 @@ struct Version2Batch: Sendable {
         let limits = mount.service.configuration.limits
         let steps = try MultipartReader(request.body, limits: limits.batch).steps(contentType: type)
         let run = BatchRun(mount: mount, request: request, root: root, most: limits.heldBytes)
-        return try await BatchAnswer(
+        return try await BatchCallResponse(
             status: 202, most: limits.wholeBytes, time: .seconds(limits.streamSeconds)
         ).made(
             of: BatchExecution(steps, run, goesOn: true, fillsUp: false),

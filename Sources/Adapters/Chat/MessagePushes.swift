@@ -1,0 +1,132 @@
+import AdapterKit
+
+/// Pushes new messages to members' devices, whichever interface they were posted through. Messages are read from the
+/// log, so a push follows the commit; the log position is kept, so pushes continue after a crash, possibly sending one
+/// twice.
+struct MessagePushes: Sendable {
+    let context: AdapterContext
+    let settings: ChatSettings
+
+    /// Until it is cancelled.
+    func run() async {
+        guard !context.push.platforms.isEmpty else { return }
+        var position = await PushProgress(context.records).read() ?? context.changeFeed.position
+        while !Task.isCancelled {
+            do {
+                let new = try await context.changeFeed.created(in: Messages.entity.name, after: position)
+                for message in new.records { await notify(message) }
+                position = new.position
+                if !new.records.isEmpty { try await PushProgress(context.records).keep(position) }
+            } catch let error as PorticoError where error.code == .fetchAgain {
+                position = context.changeFeed.position
+            } catch {
+                guard !Task.isCancelled else { return }
+                context.log.warning("pushes are delayed", ["detail": .text("\(error)")])
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    private func notify(_ message: Record) async {
+        do {
+            guard let id = message[Messages.room].stringValue.flatMap({ RecordID($0) }),
+                let room = try await context.records.record(id, in: Rooms.entity.name)
+            else { return }
+            let notification = PushNotification(message, in: room)
+            let author = message[Messages.user].stringValue
+            // Who has the room before their eyes needs no push.
+            let here = Set(context.live.listeners(in: id, of: ChatFeed.name, limit: settings.maximumMembers))
+            let names = room.names(Rooms.members).filter { $0 != author && !here.contains($0) }
+            for group in names.chunks(of: Self.namesAtOnce) { try await notify(group, notification) }
+        } catch {
+            context.log.warning("a push could not be prepared", ["detail": .text("\(error)")])
+        }
+    }
+
+    private func notify(_ names: [String], _ notification: PushNotification) async throws {
+        let query = Query(.oneOf(Devices.user, names.map(WireValue.string)), limit: Self.namesAtOnce * Devices.maximum)
+        let devices = try await context.records.query(query, in: Devices.entity.name).records
+        for group in devices.chunks(of: settings.pushesAtOnce) {
+            await withTaskGroup(of: Void.self) { tasks in
+                for device in group { tasks.addTask { await send(notification, to: device) } }
+            }
+        }
+    }
+
+    private func send(_ notification: PushNotification, to device: Record) async {
+        guard let platform = device[Devices.platform].stringValue.flatMap({ PushPlatform($0) }),
+            context.push.platforms.contains(platform), let token = device[Devices.token].stringValue
+        else { return }
+        let delivery = await context.push.send(notification, to: PushDevice(platform, token: Secret(token)))
+        guard delivery == .deviceGone else { return }
+        // Unless somebody registered it anew meanwhile.
+        try? await context.records.delete(device.id, in: Devices.entity.name, if: .revision(device.revision))
+    }
+
+    /// A query's list of values has its limit too.
+    private static let namesAtOnce = 100
+}
+
+extension PushNotification {
+    fileprivate init(_ message: Record, in room: Record) {
+        let author = message[Messages.user].stringValue ?? ""
+        let text = message[Messages.text].stringValue ?? ""
+        self.init(
+            id: PushNotificationID.text(of: message.id), title: room[Rooms.name].stringValue ?? "",
+            body: "\(author): \(text.prefix(ChatLimits.pushedText))", thread: room.id.text,
+            data: ["room": .string(room.id.text), "message": .string(message.id.text)])
+    }
+}
+
+/// A UUID that is always the same for one message (of RFC 9562's form 8: made up by ourselves).
+enum PushNotificationID {
+    static func text(of id: RecordID) -> String {
+        var bytes = half(id.text.utf8, seed: 0xcbf2_9ce4_8422_2325) + half(id.text.utf8, seed: 0x9e37_79b9_7f4a_7c15)
+        bytes[6] = bytes[6] & 0x0f | 0x80
+        bytes[8] = bytes[8] & 0x3f | 0x80
+        return Hexadecimal.uuid(bytes)
+    }
+
+    private static func half(_ text: String.UTF8View, seed: UInt64) -> [UInt8] {
+        let hash = text.reduce(seed) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return (0..<8).map { UInt8(truncatingIfNeeded: hash >> ($0 * 8)) }
+    }
+}
+
+extension Array {
+    func chunks(of size: Int) -> [[Element]] {
+        stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
+    }
+}
+
+/// How far in the log members' devices have been told.
+struct PushProgress: Sendable {
+    static let entity = Entity(
+        "pushProgress", summary: "How far members' devices have been told of messages.",
+        key: EntityKey(id, chosenBy: .caller),
+        fields: [
+            Field(id, .string, source: .callerOnCreate), Field(position, .integer, isRequired: true),
+        ], exposure: .adapterOnly)
+
+    private static let id: FieldName = "id"
+    private static let position: FieldName = "position"
+    private static let only: RecordID = "messages"
+
+    private let records: any RecordStore
+
+    init(_ records: any RecordStore) {
+        self.records = records
+    }
+
+    /// Nil where nobody was told of anything yet, or the store cannot say.
+    func read() async -> Revision? {
+        (try? await records.record(Self.only, in: Self.entity.name))?[Self.position].int64Value.map(Revision.init)
+    }
+
+    func keep(_ position: Revision) async throws {
+        let fields: WireDictionary = ["id": .string(Self.only.text), "position": .int64(position.number)]
+        _ = try await records.apply([
+            RecordChange(Self.entity.name, .replace(Self.only, fields, orCreate: true))
+        ])
+    }
+}

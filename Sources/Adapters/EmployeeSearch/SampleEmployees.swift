@@ -1,0 +1,99 @@
+import AdapterKit
+
+/// 10,000 invented employees over 12 divisions, the same ones every time; the first two are both called John Doe, in
+/// different divisions.
+struct SampleEmployees {
+    static let count = 10_000
+    static let seed: UInt64 = 1_616
+
+    let records: [WireDictionary]
+
+    init() {
+        var random = SplitMix64(seed: Self.seed)
+        records = (0..<Self.count).map { Self.employee($0, &random) }
+    }
+
+    private static func employee(_ number: Int, _ random: inout SplitMix64) -> WireDictionary {
+        let isDoe = number < 2
+        let first = isDoe ? "John" : random.element(of: SampleNames.first)
+        let last = isDoe ? "Doe" : random.element(of: SampleNames.last)
+        let division = isDoe ? SampleNames.divisions[number] : random.element(of: SampleNames.divisions)
+        return WireDictionary(uncheckedUniqueKeys: [
+            .init(key: Employees.id.text, value: .string("E\(100_000 + number)")),
+            .init(key: Employees.firstName.text, value: .string(first)),
+            .init(key: Employees.lastName.text, value: .string(last)),
+            .init(key: Employees.division.text, value: .string(division)),
+            .init(key: Employees.email.text, value: .string("e\(100_000 + number)@example.com")),
+            .init(key: Employees.phoneNumber.text, value: .string(phoneNumber(&random))),
+        ])
+    }
+
+    /// Of the numbers that are set aside for fiction: 555-0100 to 555-0199 of any area.
+    private static func phoneNumber(_ random: inout SplitMix64) -> String {
+        "+1 \(random.number(in: 201..<1_000)) 555 01\(random.number(in: 10..<100))"
+    }
+}
+
+/// What sample employees are called, and where they work. Accents, apostrophes and hyphens are there to be searched for.
+enum SampleNames {
+    static let divisions = [
+        "Accounting", "Customer Care", "Design", "Engineering", "Facilities", "Human Resources", "Legal", "Logistics",
+        "Marketing", "Purchasing", "Research", "Sales",
+    ]
+
+    static let first = [
+        "Aaliyah", "Adam", "Agnes", "Ahmed", "Aiko", "Alice", "Amélie", "Amir", "Ana", "André", "Anika", "Anton",
+        "Astrid", "Aylin", "Ben", "Björn", "Carla", "Carlos", "Chen", "Chloé", "Clara", "Daniel", "Daria", "David",
+        "Deniz", "Diego", "Elena", "Eli", "Elif", "Emma", "Erik", "Esra", "Eva", "Fatima", "Felix", "Fiona",
+        "Francesca",
+        "François", "Freya", "Gabriel", "Georg", "Grace", "Greta", "Hana", "Hannah", "Hans", "Hassan", "Helena", "Hugo",
+        "Ida", "Ines", "Ingrid", "Irina", "Isaac", "Ivan", "Jack", "Jakob", "Jana", "Jean-Luc", "Jens", "João", "John",
+        "Jonas", "José", "Julia", "Kai", "Karim", "Katarzyna", "Kenji", "Lars", "Laura", "Leila", "Leo", "Liam", "Lina",
+        "Lucía", "Luis", "Magnus", "Mai", "Malik", "Marco", "Maria", "Marta", "Mateusz", "Maya", "Mehmet", "Mia",
+        "Miguel", "Mina", "Mohamed", "Nadia", "Nina", "Noah", "Nora", "Oleg", "Olga", "Omar", "Oscar", "Paul", "Pedro",
+        "Petra", "Priya", "Rafael", "Ravi", "René", "Rosa", "Ruth", "Samir", "Sara", "Sean", "Selma", "Siobhán",
+        "Sofia",
+        "Stefan", "Sven", "Tara", "Thomas", "Tim", "Ursula", "Vera", "Victor", "Wei", "Yara", "Yusuf", "Zoë", "Zuzana",
+    ]
+
+    static let last = [
+        "Abbott", "Adeyemi", "Almeida", "Andersen", "Bakker", "Baumann", "Becker", "Bergström", "Bianchi", "Blanc",
+        "Brandt", "Byrne", "Castillo", "Chowdhury", "Costa", "Dahl", "Das", "Delgado", "Demir", "Dimitrov", "Dubois",
+        "Eriksen", "Esposito", "Farouk", "Ferrari", "Fischer", "Fontaine", "Fraser", "Fujita", "Gallagher", "García",
+        "Ghosh", "Gómez", "Grant", "Gruber", "Gupta", "Haddad", "Hansen", "Hartmann", "Hayashi", "Herrera", "Hoffmann",
+        "Horváth", "Hughes", "Ibrahim", "Ito", "Ivanova", "Jansen", "Jovanović", "Kaya", "Keller", "Khan", "Kim",
+        "Klein", "Kovács", "Kowalski", "Krüger", "Kumar", "Lambert", "Larsen", "Laurent", "Lehmann", "Lindqvist",
+        "Lopez", "MacLeod", "Maier", "Mancini", "Martín", "Mbeki", "Mendoza", "Meyer", "Moreau", "Müller", "Murphy",
+        "Nakamura", "Navarro", "Nguyen", "Novák", "Nowak", "O'Brien", "O'Connor", "Okafor", "Olsen", "Ortiz", "Osei",
+        "Papadakis", "Patel", "Pereira", "Petrov", "Popescu", "Quinn", "Rahman", "Ramírez", "Richter", "Rossi", "Roy",
+        "Ruiz", "Sánchez", "Santos", "Sato", "Schmidt", "Schneider", "Silva", "Singh", "Smith", "Sørensen", "Suzuki",
+        "Svensson", "Szabó", "Tanaka", "Taylor", "Thompson", "Torres", "Tran", "Vargas", "Virtanen", "Vogel",
+        "von Berg", "Walsh", "Wang", "Watanabe", "Weber", "Yamamoto", "Yıldız", "Zhang", "Zimmermann",
+    ]
+}
+
+/// The generator of Steele, Lea and Flood ("Fast splittable pseudorandom number generators", 2014): the same numbers for
+/// a seed everywhere, which the system's generator does not promise.
+struct SplitMix64 {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// Unevenly by less than one in 2^50 for lists of this size.
+    mutating func element<Element>(of list: [Element]) -> Element {
+        list[Int(next() % UInt64(list.count))]
+    }
+
+    mutating func number(in range: Range<Int>) -> Int {
+        range.lowerBound + Int(next() % UInt64(range.count))
+    }
+}

@@ -1,0 +1,56 @@
+import AdapterKit
+
+/// Who may read which feed: `adapters.feeds.{feed}.access`, for all others `adapters.feeds.access`, without that a login.
+struct FeedAccess: Sendable {
+    private let named: [FeedName: Access]
+    private let others: Access
+
+    /// Throws ``ConfigurationProblem`` for what is no feed's name and no access.
+    init(_ configuration: AdapterConfiguration) throws {
+        var named: [FeedName: Access] = [:]
+        for entry in configuration.values where !FeedName.reserved.contains(entry.key) {
+            guard let name = FeedName(entry.key) else {
+                throw ConfigurationProblem(entry.key, "\(entry.key) cannot be the name of a feed.")
+            }
+            guard let value = entry.value["access"] else { continue }
+            named[name] = try Self.access(value, at: "\(entry.key).access")
+        }
+        self.named = named
+        others = try configuration["access"].map { try Self.access($0, at: "access") } ?? .login
+    }
+
+    subscript(feed: FeedName) -> Access {
+        named[feed] ?? others
+    }
+
+    /// Feeds that everybody may read, for what is shown to everybody.
+    func isPublic(_ feed: FeedName) -> Bool {
+        self[feed].decision(for: .anonymous, effect: .reads) == .allowed
+    }
+
+    /// The same rule for every other interface: which feeds' records a principal may read.
+    var rule: RowRule {
+        let configured = named.sorted { $0.key < $1.key }.map { name, access in
+            RowRule.all([.fieldIsOneOf(Feeds.name, [.string(name.text)]), access.readingRule])
+        }
+        let isNamed = RowRule.fieldIsOneOf(Feeds.name, named.keys.sorted().map { .string($0.text) })
+        return .any(configured + [.all([.not(isNamed), others.readingRule])])
+    }
+
+    private static func access(_ value: WireValue, at path: String) throws -> Access {
+        guard let access = Access(configurationValue: value) else {
+            throw ConfigurationProblem(path, "This is no access: public-read, public, login or roles: [names].")
+        }
+        return access
+    }
+}
+
+extension Access {
+    fileprivate var readingRule: RowRule {
+        switch self {
+        case .public, .publicRead: .everyone
+        case .login: .signedIn
+        case .roles(let roles): .any(roles.sorted().map(RowRule.hasRole))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import AdapterKit
+import Dispatch
+import RecordStorage
+import SyncEngine
+
+/// An adapter, with what the gateway needs to serve it once it runs.
+public final class ServedAdapter: Sendable {
+    public let declaration: AdapterDeclaration
+    public let adapter: any Adapter
+    /// From the configuration, otherwise the declaration's.
+    public let access: Access
+    public let log: Log
+    let status: AdapterStatus
+    let thread: AdapterThread
+
+    public init(
+        declaration: AdapterDeclaration, adapter: any Adapter, access: Access?, limits: AdapterLimits = AdapterLimits(),
+        log: Log
+    ) {
+        self.declaration = declaration
+        self.adapter = adapter
+        self.access = access ?? declaration.access
+        self.log = log
+        status = AdapterStatus(limits: limits)
+        thread = AdapterThread(label: "adapter.\(declaration.name)")
+    }
+
+    /// All of the adapter's records, on its own authority.
+    public func ownRecords(in store: any Store) -> any RecordStore {
+        AdapterRecords(store: store, declaration: declaration)
+    }
+
+    /// One attempt, for ``AdapterSupervisor``.
+    public func start(
+        in store: any Store, accounts: any AccountLookup, clock: any WallClock, live: any LiveSignals,
+        push: any PushSender, portal: (any CallerUpstream)?, serviceOperations: [any ServiceOperations],
+        scratch: any ScratchStorage
+    ) async throws {
+        try await adapter.start(
+            AdapterContext(
+                records: ownRecords(in: store), accounts: accounts, log: log, clock: clock, live: live, push: push,
+                callerUpstream: portal, serviceOperations: serviceOperations,
+                changeFeed: StoreChanges(store: store, adapter: declaration.name), scratch: scratch))
+    }
+
+    /// The records as the caller may see and change them; the only way in which a request reaches them.
+    func records(in store: any Store, for caller: Caller, naming rights: AttachmentRights?) -> AdapterRecords {
+        AdapterRecords(
+            store: store, declaration: declaration, principal: caller.principal,
+            attachments: rights?.authorization(of: caller.syncing))
+    }
+}
+
+/// A thread for one adapter's start and stop: one that blocks there holds up nobody else.
+///
+/// Kept for as long as the adapter: the runtime does not retain the executors that tasks prefer.
+final class AdapterThread: TaskExecutor {
+    private let queue: DispatchQueue
+
+    init(label: String) {
+        queue = DispatchQueue(label: label)
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}

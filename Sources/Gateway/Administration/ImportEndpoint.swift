@@ -1,0 +1,281 @@
+import AdapterKit
+import HTTPTypes
+import RecordStorage
+import ValueTree
+
+/// `POST /admin/v1/adapters/{adapter}/import`: loads a file of records through the adapter's operation `import`, all of
+/// it or nothing. With `?first=` the file is a part of a larger one.
+struct ImportEndpoint: Endpoint {
+    static let operation: OperationName = "import"
+
+    let served: ServedAdapter
+    let operation: Operation
+    let services: GatewayServices
+
+    var properties: EndpointProperties {
+        EndpointProperties(
+            name: "admin.\(served.declaration.name).import", access: .login, effect: .writes,
+            bodyLimit: services.limits.importFile)
+    }
+
+    var description: EndpointDescription {
+        EndpointDescription(summary: operation.summary, tag: "Administration")
+    }
+
+    func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        let bytes = try await services.bodies.bytes(of: request.request, limit: services.limits.importFile)
+        let rows = try ImportedRows(
+            bytes, contentType: request.request.headers[.contentType], first: try first(of: request),
+            bodies: services.bodies)
+        var input: WireDictionary = ["rows": .array(try rows.values(of: rowShape))]
+        // What an adapter asks for beside the rows, such as which of its sets they are for.
+        for member in operation.input.members where member.name.text != "rows" {
+            if let text = request.request.target[member.name.text] { input[member.name.text] = .string(text) }
+        }
+        input = Coercion.typed.coerce(input, to: operation.input)
+        do {
+            let answer = try await services.calls.answer(operation, of: served, input: input, request: request)
+            return try services.encoder.write(
+                answer, of: operation, to: request.request, presentation: Presentation(), version: nil)
+        } catch let error as PorticoError {
+            throw rows.renamed(error)
+        }
+    }
+
+    /// Where these rows are in the operator's file, as `?first=` says for a part of one.
+    private func first(of request: AuthenticatedRequest) throws(PorticoError) -> Int? {
+        guard let text = request.request.target["first"] else { return nil }
+        guard let first = Int(text), Self.places.contains(first) else {
+            throw PorticoError(.requestInvalid, "first is the number of a line or row.", target: "first")
+        }
+        return first
+    }
+
+    /// Lines and rows can be counted on from any of them.
+    private static let places = 1...(1 << 52)
+
+    private var rowShape: Shape {
+        guard case .list(let row)? = operation.input.member("rows")?.shape else { return .any }
+        return row
+    }
+}
+
+/// The adapters' own operations for operators, and the loading of files.
+struct OperatorRoutes: Sendable {
+    let adapters: [ServedAdapter]
+    let services: GatewayServices
+
+    func routes() -> [Route] {
+        adapters.flatMap { served in
+            served.declaration.operations.filter { $0.audience == .operators }.map { route($0, served) }
+        }
+    }
+
+    private func route(_ operation: Operation, _ served: ServedAdapter) -> Route {
+        let base = "/admin/v1/adapters/\(served.declaration.name)"
+        if operation.name == ImportEndpoint.operation {
+            let endpoint = ImportEndpoint(served: served, operation: operation, services: services)
+            return Route(.post, PathTemplate(stringLiteral: "\(base)/import"), endpoint)
+        }
+        let path = PathTemplate(stringLiteral: "\(base)/operations/\(operation.name)")
+        let endpoint = OperationEndpoint(
+            served: served, operation: operation, binding: HTTPBinding(.post, path), services: services)
+        return Route(.post, path, endpoint)
+    }
+}
+
+/// The rows of a file that an operator loads, each with words for its place in the file.
+struct ImportedRows: Sendable {
+    struct Row: Sendable {
+        /// `line 17` in a CSV file, `row 17` elsewhere, counted from 1.
+        let location: String
+        let value: WireValue
+    }
+
+    let rows: [Row]
+
+    /// CSV by its media type; everything else through the wire formats: an array of dictionaries, or a dictionary whose
+    /// one member is such an array. Where they are a part of a file, `first` is the place of the first of them: its line
+    /// in a CSV file, its row elsewhere.
+    init(_ bytes: [UInt8], contentType: String?, first: Int? = nil, bodies: BodyReader) throws(PorticoError) {
+        if contentType?.lowercased().hasPrefix("text/csv") == true {
+            rows = try Self.csv(bytes, first)
+            return
+        }
+        let body = try bodies.read(bytes, contentType: contentType)
+        guard
+            let items = Self.items(of: body.value)
+                ?? (body.coercion.textSpellsEverything ? Self.item(of: body.value) : nil)
+        else {
+            throw PorticoError(.requestInvalid, "The file is not a list of records.")
+        }
+        rows = items.enumerated().map { Row(location: "row \($0 + (first ?? 1))", value: $1) }
+    }
+
+    private static func csv(_ bytes: [UInt8], _ first: Int?) throws(PorticoError) -> [Row] {
+        let lines = try CSVReader.read(bytes, firstLine: first)
+        guard let header = lines.first else { throw PorticoError(.requestMalformed, "The file has no header line.") }
+        var rows: [Row] = []
+        for line in lines.dropFirst() {
+            guard line.fields.count == header.fields.count else {
+                throw PorticoError(
+                    .requestInvalid,
+                    "Line \(line.line) has \(line.fields.count) fields, the header has \(header.fields.count).")
+            }
+            let entries = zip(header.fields, line.fields).filter { !$0.1.isEmpty }
+                .map { WireDictionary.Entry(key: $0.0, value: .string($0.1)) }
+            guard let members = WireDictionary(uniqueKeys: entries) else {
+                throw PorticoError(.requestMalformed, "The header names a field twice.")
+            }
+            rows.append(Row(location: "line \(line.line)", value: .dictionary(members)))
+        }
+        return rows
+    }
+
+    /// An XML document with one record: without a type attribute it reads as a dictionary whose one member is a dictionary.
+    private static func item(of value: WireValue) -> [WireValue]? {
+        guard let members = value.dictionaryValue, members.count == 1, let record = members.entries.first?.value else {
+            return nil
+        }
+        return record.dictionaryValue == nil ? nil : [record]
+    }
+
+    private static func items(of value: WireValue) -> [WireValue]? {
+        if let items = value.arrayValue { return items }
+        guard let members = value.dictionaryValue else { return nil }
+        let lists = members.entries.compactMap { $0.value.arrayValue }
+        return lists.count == 1 ? lists[0] : nil
+    }
+}
+
+extension ImportedRows {
+    /// The rows in the types of `shape`. Throws `request.invalid` for the first row that does not fit, naming it.
+    func values(of shape: Shape) throws(PorticoError) -> [WireValue] {
+        var values: [WireValue] = []
+        for row in rows {
+            let value = Coercion.textual.coerce(row.value, to: shape)
+            do {
+                try shape.check(value, at: "")
+            } catch {
+                throw PorticoError(.requestInvalid, "\(row.location): \(error.message)", target: error.target)
+            }
+            values.append(value)
+        }
+        return values
+    }
+
+    /// An adapter's own complaint about `rows[n]`, in the words of the file.
+    func renamed(_ error: PorticoError) -> PorticoError {
+        guard let target = error.target, target.hasPrefix("rows["), let end = target.firstIndex(of: "]"),
+            let number = Int(target.dropFirst(5).prefix(upTo: end)), rows.indices.contains(number)
+        else { return error }
+        let rest = target[target.index(after: end)...].drop { $0 == "." }
+        return PorticoError(
+            error.code, "\(rows[number].location): \(error.message)", target: rest.isEmpty ? nil : String(rest),
+            logDetail: error.logDetail)
+    }
+}
+
+/// Comma-separated values (RFC 4180) with a header line, each row with the line it begins at.
+///
+/// Fields may stand in quotes, with doubled quotes, commas and line ends inside; lines end with LF or CRLF; a UTF-8 byte
+/// order mark is skipped. Written here because the CSV libraries that there are do not tell a row's line, and a bad row
+/// must be named by it (docs/decisions/0043).
+struct CSVReader {
+    struct Row: Equatable {
+        /// From 1.
+        let line: Int
+        let fields: [String]
+    }
+
+    static let maximumFields = 1_000
+
+    private let bytes: [UInt8]
+    /// Whether all of it is UTF-8, so that no field needs to be looked at by itself.
+    private let isText: Bool
+    private var position = 0
+    private var line = 1
+
+    private static let quote = UInt8(ascii: "\"")
+    private static let comma = UInt8(ascii: ",")
+    private static let lineFeed = UInt8(ascii: "\n")
+    private static let carriageReturn = UInt8(ascii: "\r")
+
+    /// All rows, the header's first. `firstLine` is that of the row after the header in the file that this is a part of;
+    /// nil: the next one. Throws `request.malformed` with the line, and with the column of bytes that are no text.
+    static func read(_ bytes: [UInt8], firstLine: Int? = nil) throws(PorticoError) -> [Row] {
+        let isText = String(validating: bytes, as: UTF8.self) != nil
+        let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+        var reader = CSVReader(bytes: text, isText: isText)
+        var rows: [Row] = []
+        while reader.position < reader.bytes.count {
+            let row = try reader.row(columns: rows.first?.fields ?? [])
+            if row.fields != [""] { rows.append(row) }
+            if rows.count == 1, row == rows.first, let firstLine { reader.line = firstLine }
+        }
+        return rows
+    }
+
+    private init(bytes: [UInt8], isText: Bool) {
+        self.bytes = bytes
+        self.isText = isText
+    }
+
+    private mutating func row(columns: [String]) throws(PorticoError) -> Row {
+        let start = line
+        var fields: [String] = []
+        repeat {
+            let begin = position
+            fields.append(try field(rowLine: start))
+            if !isText, String(validating: bytes[begin..<position], as: UTF8.self) == nil {
+                let column = columns.indices.contains(fields.count - 1) ? columns[fields.count - 1] : "\(fields.count)"
+                throw PorticoError(
+                    .requestMalformed,
+                    "Line \(start), column \(column): bytes that are not UTF-8. Binary values are written as base64url.",
+                    target: column)
+            }
+            guard fields.count <= Self.maximumFields else {
+                throw PorticoError(.requestLimitExceeded, "Line \(start) has too many fields.")
+            }
+        } while takes(Self.comma)
+        _ = takes(Self.carriageReturn)
+        guard position == bytes.count || takes(Self.lineFeed) else {
+            throw PorticoError(.requestMalformed, "Line \(line): something follows a closing quote.")
+        }
+        line += 1
+        return Row(line: start, fields: fields)
+    }
+
+    private mutating func field(rowLine: Int) throws(PorticoError) -> String {
+        guard takes(Self.quote) else { return plainField() }
+        var field: [UInt8] = []
+        while position < bytes.count {
+            let byte = bytes[position]
+            position += 1
+            if byte == Self.lineFeed { line += 1 }
+            if byte != Self.quote {
+                field.append(byte)
+            } else if takes(Self.quote) {
+                field.append(byte)
+            } else {
+                return String(decoding: field, as: UTF8.self)
+            }
+        }
+        throw PorticoError(.requestMalformed, "Line \(rowLine): a quote is not closed.")
+    }
+
+    private mutating func plainField() -> String {
+        let start = position
+        while position < bytes.count, bytes[position] != Self.comma, bytes[position] != Self.lineFeed { position += 1 }
+        let end = position
+        let isLineEnd =
+            end > start && bytes[end - 1] == Self.carriageReturn && (end == bytes.count || bytes[end] == Self.lineFeed)
+        return String(decoding: bytes[start..<(isLineEnd ? end - 1 : end)], as: UTF8.self)
+    }
+
+    private mutating func takes(_ byte: UInt8) -> Bool {
+        guard position < bytes.count, bytes[position] == byte else { return false }
+        position += 1
+        return true
+    }
+}

@@ -1,0 +1,164 @@
+import AdapterKit
+import HTTPTypes
+import IPAddresses
+import NIOCore
+import Synchronization
+
+/// Rate limits and fair shares: how many requests each address and caller may make a minute, and how much concurrent
+/// work each caller and adapter may have.
+final class Admission: Sendable {
+    /// Callers that are told apart at once.
+    static let capacity = 100_000
+
+    private let callers: RateCounter?
+    private let addresses: RateCounter?
+    private let routes: [(rate: RouteRate, counter: RateCounter)]
+    private let shares: FairShareQueue
+
+    init(_ limits: GatewayLimits) {
+        callers = Self.table(limits.requestsPerMinute)
+        addresses = Self.table(limits.addressRequestsPerMinute)
+        routes = limits.routes.map { rate in
+            (rate, RateCounter(RateTable(limit: rate.requestsPerMinute, capacity: Self.capacity)))
+        }
+        shares = FairShareQueue(
+            FairShares(
+                perCaller: limits.inFlightPerCaller, perAdapter: limits.inFlightPerAdapter,
+                queuePerCaller: limits.queuePerCaller, queuePerAdapter: limits.queuePerAdapter))
+    }
+
+    private static func table(_ limit: Int) -> RateCounter? {
+        limit > 0 ? RateCounter(RateTable(limit: limit, capacity: capacity)) : nil
+    }
+
+    /// Before anything is known of the caller. Throws `access.rateLimited`.
+    func countAddress(of request: GatewayRequest) throws(PorticoError) {
+        guard let addresses, !RequestPermits.isAlwaysAnswered(request.target.path) else { return }
+        let rateLimit = addresses.count(clientNetwork(of: request.peer))
+        guard rateLimit.isExceeded else { return }
+        throw .tooMany(rateLimit)
+    }
+
+    /// Nil where callers are not counted.
+    func count(_ caller: Caller, of request: GatewayRequest) -> RateLimitState? {
+        guard callers != nil || !routes.isEmpty, !RequestPermits.isAlwaysAnswered(request.target.path) else {
+            return nil
+        }
+        let key = Self.key(caller, request)
+        var standings = routes.filter { $0.rate.covers(request.target.path) }.map { $0.counter.count(key) }
+        if let callers { standings.append(callers.count(key)) }
+        // What stops the caller, or would stop it first.
+        return standings.first(where: \.isExceeded) ?? standings.min { $0.remaining < $1.remaining }
+    }
+
+    /// Waits where the caller or the adapter has its share under way already. Throws `server.overloaded` where enough
+    /// others wait.
+    func take(_ caller: Caller, of request: GatewayRequest, _ adapter: AdapterName?) async throws -> FairShares.Slot? {
+        guard let adapter else { return nil }
+        let slot = FairShares.Slot(caller: Self.key(caller, request), adapter: adapter.text)
+        try await shares.take(slot)
+        return slot
+    }
+
+    func leave(_ slot: FairShares.Slot?) {
+        guard let slot else { return }
+        shares.leave(slot)
+    }
+
+    /// Whose share the request's work uses.
+    static func identity(_ caller: Caller, _ request: GatewayRequest) -> CallerIdentity {
+        caller.principal.isAnonymous
+            ? .address(clientNetwork(of: request.peer)) : .account(caller.principal.name)
+    }
+
+    private static func key(_ caller: Caller, _ request: GatewayRequest) -> String {
+        caller.principal.isAnonymous ? clientNetwork(of: request.peer) : caller.principal.name
+    }
+}
+
+/// The unit by which a peer without an account is counted (``IPAddress/clientNetwork``). Text that is no IP address, as
+/// at a Unix socket, stays as it is.
+func clientNetwork(of peer: String) -> String {
+    peer.contains(":") ? IPAddress(peer)?.clientNetwork ?? peer : peer
+}
+
+/// A table across threads.
+private final class RateCounter: Sendable {
+    private let table: Mutex<RateTable>
+
+    init(_ table: RateTable) {
+        self.table = Mutex(table)
+    }
+
+    func count(_ key: String) -> RateLimitState {
+        let now = Int64(NIODeadline.now().uptimeNanoseconds)
+        return table.withLock { $0.count(key, now: now) }
+    }
+}
+
+extension PorticoError {
+    static func tooMany(_ rateLimit: RateLimitState) -> PorticoError {
+        PorticoError(.rateLimited, "That is too many requests in a minute.", retryAfter: max(1, rateLimit.wait))
+    }
+}
+
+extension HTTPField.Name {
+    static let rateLimit = HTTPField.Name("RateLimit")!
+    static let rateLimitPolicy = HTTPField.Name("RateLimit-Policy")!
+}
+
+/// The rate limit of many callers by the generic cell rate algorithm: for each caller the time at which its allowance
+/// is full again. One number for each, nothing to refill.
+struct RateTable {
+    /// Nanoseconds.
+    static let window: Int64 = 60_000_000_000
+
+    /// Requests in a minute; all of them may come at once.
+    let limit: Int
+    private let capacity: Int
+    private let spacing: Int64
+    private var wholeAt: [String: Int64] = [:]
+
+    /// `capacity`: so many callers are told apart. Those beyond share one allowance until others have theirs back.
+    init(limit: Int, capacity: Int) {
+        self.limit = limit
+        self.capacity = capacity
+        spacing = Self.window / Int64(max(limit, 1))
+    }
+
+    /// Counts a request at `now`, in nanoseconds of any steady clock; one that is over the limit is not counted.
+    mutating func count(_ caller: String, now: Int64) -> RateLimitState {
+        let key = keyWithRoom(for: caller, now: now)
+        let next = max(wholeAt[key] ?? 0, now) + spacing
+        let over = next - now - Self.window
+        guard over <= 0 else {
+            return RateLimitState(limit: limit, remaining: 0, wait: Self.seconds(over), isExceeded: true)
+        }
+        wholeAt[key] = next
+        return RateLimitState(
+            limit: limit, remaining: Int((Self.window - (next - now)) / spacing), wait: Self.seconds(spacing),
+            isExceeded: false)
+    }
+
+    private mutating func keyWithRoom(for caller: String, now: Int64) -> String {
+        guard wholeAt.count >= capacity, wholeAt[caller] == nil else { return caller }
+        wholeAt = wholeAt.filter { $0.value > now }
+        return wholeAt.count < capacity ? caller : ""
+    }
+
+    private static func seconds(_ nanoseconds: Int64) -> Int { Int((nanoseconds + 999_999_999) / 1_000_000_000) }
+}
+
+/// How a caller stands with its allowance, in the fields of draft-ietf-httpapi-ratelimit-headers-10.
+struct RateLimitState: Equatable {
+    let limit: Int
+    let remaining: Int
+    /// Seconds until there is one more, or until the next is taken.
+    let wait: Int
+    let isExceeded: Bool
+
+    func addFields(to response: inout GatewayResponse) {
+        response.headers[.rateLimitPolicy] = "\"default\";q=\(limit);w=\(RateTable.window / 1_000_000_000)"
+        response.headers[.rateLimit] = "\"default\";r=\(remaining);t=\(wait)"
+    }
+}

@@ -1,0 +1,155 @@
+import AdapterKit
+import HTTPTypes
+import Identity
+import RecordStorage
+import ValueTree
+import WireFormats
+
+extension Gateway {
+    /// The public listener's gateway: the adapters' routes and the gateway's own.
+    ///
+    /// Throws ``RouteTable/Conflict`` where two adapters claim one path.
+    public convenience init(
+        adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
+        feeds: FeedServices, settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log
+    ) throws {
+        let services = GatewayServices(
+            store: store, limits: settings.limits, clock: clock, rights: sync.rights)
+        let accounts = AccountServices(
+            identity: identity, cookie: settings.cookie, services: services, clock: clock,
+            origins: settings.origins)
+        let description = DeferredValue<GatewayResponse>()
+        let itself = DeferredValue<Gateway>()
+        let routes =
+            RouteCatalogue(adapters: adapters, services: services).routes() + Self.accountRoutes(accounts)
+            + SyncRoutes(sync: sync, services: services, identity: identity).routes()
+            + feeds.routes(services, identity)
+            + Self.providerRoutes(accounts)
+            + Self.ownRoutes(adapters, services, settings, readiness, description, itself)
+        let files = (PageFile.icons + settings.pages).map { Route(.get, $0.path, PageFileEndpoint($0)) }
+        self.init(
+            routes: try RouteTable(routes + files),
+            authenticator: IdentityAuthenticator(
+                identity: identity, cookie: settings.cookie, allowsBasic: settings.allowsBasic),
+            csrf: CSRFProtection(identity: identity),
+            cors: CrossOrigin(origins: settings.origins, maxAge: settings.preflightMaxAge),
+            services: services, errors: ErrorWriter(answers: services.encoder), log: log)
+        // Without the files of pages: they are no operations.
+        var openAPI = OpenAPI(catalogue: services.catalogue, version: settings.version)
+        description.set(OpenAPIEndpoint.response(try services.catalogue.json.write(openAPI.document(routes))))
+        itself.set(self)
+    }
+
+    private static func accountRoutes(_ accounts: AccountServices) -> [Route] {
+        [
+            Route(.get, "/auth/login", SignInPageEndpoint(accounts: accounts)),
+            Route(.post, "/auth/login", LoginEndpoint(accounts: accounts)),
+            Route(.post, "/auth/refresh", RefreshEndpoint(accounts: accounts)),
+            Route(.post, "/auth/logout", LogoutEndpoint(accounts: accounts)),
+            Route(.get, "/auth/me", MeEndpoint(accounts: accounts)),
+            Route(.post, "/auth/password", PasswordEndpoint(accounts: accounts)),
+            Route(.get, "/auth/sessions", SessionListEndpoint(accounts: accounts)),
+            Route(.delete, "/auth/sessions/{id}", SessionEndEndpoint(accounts: accounts)),
+            Route(.get, "/auth/keys", KeyListEndpoint(accounts: accounts)),
+            Route(.post, "/auth/keys", KeyCreationEndpoint(accounts: accounts)),
+            Route(.delete, "/auth/keys/{id}", KeyRevocationEndpoint(accounts: accounts)),
+            Route(.get, "/auth/jwks.json", KeySetEndpoint(accounts: accounts)),
+            Route(.post, "/irj/portal", PortalLoginEndpoint(accounts: accounts)),
+        ]
+    }
+
+    /// Only where there is a provider to go to.
+    private static func providerRoutes(_ accounts: AccountServices) -> [Route] {
+        guard !accounts.identity.browserProviders.isEmpty else { return [] }
+        return [
+            Route(.get, "/auth/oidc/{provider}/login", ProviderLoginEndpoint(accounts: accounts)),
+            Route(.get, "/auth/oidc/{provider}/callback", ProviderCallbackEndpoint(accounts: accounts)),
+        ]
+    }
+
+    private static func ownRoutes(
+        _ adapters: [ServedAdapter], _ services: GatewayServices, _ settings: GatewaySettings, _ readiness: Readiness,
+        _ description: DeferredValue<GatewayResponse>, _ itself: DeferredValue<Gateway>
+    ) -> [Route] {
+        [
+            Route(.get, "/", FrontPageEndpoint(adapters: adapters, pages: settings.pages, version: settings.version)),
+            Route(.get, "/health/live", LiveEndpoint()),
+            Route(.get, "/health/ready", ReadyEndpoint(readiness: readiness)),
+            Route(.get, "/openapi.json", OpenAPIEndpoint(text: description)),
+            Route(.post, "/batch", BatchEndpoint(gateway: itself, services: services)),
+        ]
+    }
+}
+
+/// What the gateway is configured with.
+public struct GatewaySettings: Sendable {
+    public var limits = GatewayLimits()
+    public var cookie = SessionCookieSettings(isSecure: false)
+    public var allowsBasic = false
+    public var origins: Set<String> = []
+    /// Seconds.
+    public var preflightMaxAge = 600
+    public var version = ""
+    public var sync = SyncSettings()
+    public var feeds = FeedSettings()
+    /// Files for browsers, each at its path.
+    public var pages: [PageFile] = []
+
+    public init() {}
+}
+
+/// All routes of the public listener: the gateway's own, and those that the adapters' declarations give.
+struct RouteCatalogue: Sendable {
+    let adapters: [ServedAdapter]
+    let services: GatewayServices
+
+    func routes() -> [Route] {
+        adapters.flatMap { served in
+            resources(of: served) + operations(of: served) + mounts(of: served)
+        }
+    }
+
+    private func resources(of served: ServedAdapter) -> [Route] {
+        served.declaration.entities.filter { $0.exposure == .resource }.flatMap { entity in
+            let resource = EntityResource(served: served, entity: entity, services: services)
+            let list = PathTemplate(stringLiteral: resource.collectionPath)
+            let record = PathTemplate(stringLiteral: resource.collectionPath + "/{id}")
+            return [
+                Route(.get, list, ListEndpoint(resource: resource)),
+                Route(.post, list, CreateEndpoint(resource: resource)),
+                Route(.get, record, ReadEndpoint(resource: resource)),
+                Route(.patch, record, UpdateEndpoint(resource: resource)),
+                Route(.put, record, ReplaceEndpoint(resource: resource)),
+                Route(.delete, record, DeleteEndpoint(resource: resource)),
+            ]
+        }
+    }
+
+    /// At the root itself and at whatever is below.
+    private func mounts(of served: ServedAdapter) -> [Route] {
+        served.declaration.mounts.flatMap { mount in
+            let endpoint = MountEndpoint(served: served, mount: mount, services: services)
+            let below = PathTemplate(stringLiteral: "\(mount.path)/{rest*}")
+            return mount.methods.compactMap { HTTPRequest.Method(rawValue: $0) }.flatMap { method in
+                [Route(method, mount.path, endpoint), Route(method, below, endpoint)]
+            }
+        }
+    }
+
+    private func operations(of served: ServedAdapter) -> [Route] {
+        served.declaration.operations.filter { $0.audience == .callers }.flatMap { operation in
+            bindings(of: operation, served).map { binding in
+                let endpoint = OperationEndpoint(
+                    served: served, operation: operation, binding: binding, services: services)
+                return Route(HTTPRequest.Method(rawValue: binding.method.rawValue) ?? .post, binding.path, endpoint)
+            }
+        }
+    }
+
+    /// One without bindings gets the path that every operation can have.
+    private func bindings(of operation: Operation, _ served: ServedAdapter) -> [HTTPBinding] {
+        guard operation.bindings.isEmpty else { return operation.bindings }
+        let path = "/api/v1/\(served.declaration.name)/operations/\(operation.name)"
+        return [HTTPBinding(.post, PathTemplate(stringLiteral: path))]
+    }
+}

@@ -1,0 +1,58 @@
+import AdapterKit
+import HTTPTypes
+
+/// One request, from a connection or from a batch.
+///
+/// A class, to avoid retain and release traffic for each field of a structure that many functions pass on.
+final class GatewayRequest: Sendable {
+    let id: String
+    let method: HTTPRequest.Method
+    let target: RequestTarget
+    let headers: HTTPFields
+    /// The IP address of the client; behind a trusted proxy, the one that the proxy names.
+    let peer: String
+    /// Scheme and authority as the sender wrote them, for absolute addresses in answers; empty where that is unknown.
+    let origin: String
+    let body: RequestBodySource
+    /// When the request is answered 504.
+    let deadline: ContinuousClock.Instant
+    /// Parts of a batch are not batches again.
+    let isPartOfBatch: Bool
+
+    init(
+        id: String, method: HTTPRequest.Method, target: RequestTarget, headers: HTTPFields, peer: String,
+        origin: String = "", body: RequestBodySource, deadline: ContinuousClock.Instant, isPartOfBatch: Bool = false
+    ) {
+        self.id = id
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.peer = peer
+        self.origin = origin
+        self.body = body
+        self.deadline = deadline
+        self.isPartOfBatch = isPartOfBatch
+    }
+}
+
+/// Where a request's body comes from. It can be collected once.
+enum RequestBodySource: Sendable {
+    case bytes([UInt8])
+    /// Collects at most so many bytes; throws `request.tooLarge` as soon as there are more.
+    case stream(@Sendable (_ limit: Int) async throws -> [UInt8])
+
+    func collect(upTo limit: Int) async throws -> [UInt8] {
+        switch self {
+        case .bytes(let bytes):
+            guard bytes.count <= limit else { throw PorticoError.bodyTooLarge(limit: limit) }
+            return bytes
+        case .stream(let collect): return try await collect(limit)
+        }
+    }
+}
+
+extension PorticoError {
+    static func bodyTooLarge(limit: Int) -> PorticoError {
+        PorticoError(.requestTooLarge, "The body is larger than the \(limit) bytes that are accepted here.")
+    }
+}

@@ -1,0 +1,69 @@
+import HTTPTypes
+import IPAddresses
+import NIOCore
+
+/// The client's IP address: the connection's peer, or the address that a trusted proxy (`http.trustedProxies`) names.
+///
+/// Only `X-Forwarded-For` is read. Every proxy appends the address that it saw, so the list is read from its end up to
+/// the first address that is no trusted proxy; the sender may have invented all entries before that.
+struct PeerAddress: Sendable {
+    let proxies: [AddressRange]
+    /// Whether the gateway itself speaks TLS.
+    var isSecure = false
+
+    /// What does not change from one request of a connection to the next.
+    struct ConnectionPeer {
+        let address: String
+        let isProxy: Bool
+    }
+
+    func ofConnection(_ address: SocketAddress?) -> ConnectionPeer {
+        let text = address?.ipAddress ?? "local"
+        return ConnectionPeer(address: text, isProxy: !proxies.isEmpty && isProxy(text))
+    }
+
+    func peer(_ connection: ConnectionPeer, _ headers: HTTPFields) -> String {
+        guard connection.isProxy else { return connection.address }
+        return forwarded(headers) ?? connection.address
+    }
+
+    func peer(behind address: SocketAddress?, _ headers: HTTPFields) -> String {
+        peer(ofConnection(address), headers)
+    }
+
+    /// Scheme and authority of the address that the sender used; a trusted proxy says in `X-Forwarded-Proto` which scheme
+    /// that was.
+    func origin(of head: HTTPRequest, behind address: SocketAddress?) -> String {
+        origin(of: head.authority, ofConnection(address), head.headerFields)
+    }
+
+    func origin(of authority: String?, _ connection: ConnectionPeer, _ headers: HTTPFields) -> String {
+        guard let authority, !authority.isEmpty else { return "" }
+        let scheme = connection.isProxy ? headers[.xForwardedProto] : nil
+        let own = isSecure ? "https" : "http"
+        return "\(scheme == "https" || scheme == "http" ? scheme ?? own : own)://\(authority)"
+    }
+
+    private func forwarded(_ headers: HTTPFields) -> String? {
+        var last: String?
+        for field in headers[values: .xForwardedFor].reversed() {
+            for piece in field.split(separator: ",", omittingEmptySubsequences: false).reversed() {
+                let text = String(piece.trimmingSpaces())
+                guard IPAddress(text) != nil else { return last }
+                last = text
+                if !isProxy(text) { return text }
+            }
+        }
+        return last
+    }
+
+    private func isProxy(_ text: String) -> Bool {
+        guard let address = IPAddress(text) else { return false }
+        return proxies.contains { $0.contains(address) }
+    }
+}
+
+extension HTTPField.Name {
+    static let xForwardedFor = HTTPField.Name("X-Forwarded-For")!
+    static let xForwardedProto = HTTPField.Name("X-Forwarded-Proto")!
+}

@@ -1,0 +1,29 @@
+import AdapterKit
+import IPAddresses
+
+/// What a ``GatewayServer`` is configured with, each value by its name in the configuration reference.
+public struct ServerSettings: Sendable {
+    public var address: ServerAddress
+    /// `http.deadlines.head`: how long a connection may stay idle or take to send a request's head.
+    public var idle = Duration.seconds(30)
+    /// `http.deadlines.request`: from the head to the answer.
+    public var request = Duration.seconds(30)
+    /// `http.deadlines.write`: over so long a caller takes ``writeRate`` bytes a second of its answer at least.
+    public var write = Duration.seconds(30)
+    /// `http.limits.writeRate`
+    public var writeRate = 1 << 10
+    /// `http.limits.readRate`: bytes a second that a body comes with at least.
+    public var readRate = 512
+    /// nil: plain HTTP.
+    public var certificate: ServerCertificate?
+    /// `http.trustedProxies`: whose `X-Forwarded-For` is believed.
+    public var trustedProxies: [AddressRange] = []
+    /// `http.limits.connections`: further connections are answered 503.
+    public var connections = 20_000
+    /// Called for every request; must not block. Nil: there is no access log.
+    public var accessLog: (@Sendable (AccessRecord) -> Void)?
+
+    public init(address: ServerAddress) {
+        self.address = address
+    }
+}

@@ -1,0 +1,104 @@
+import AdapterKit
+import HTTPTypes
+import Identity
+import RecordStorage
+import SyncEngine
+import SyncMessages
+import ValueTree
+
+/// Where devices sync.
+struct SyncRoutes: Sendable {
+    let sync: SyncServices
+    let services: GatewayServices
+    let identity: Identity
+
+    func routes() -> [Route] {
+        let watch = CredentialWatch(identity: identity, clock: services.clock)
+        return [
+            Route(.post, "/sync/v1/pull", PullEndpoint(sync: sync, services: services)),
+            Route(.post, "/sync/v1/push", PushEndpoint(sync: sync, services: services)),
+            Route(.get, "/sync/v1/live", SyncLiveEndpoint(sync: sync, services: services, credentials: watch)),
+            Route(.get, "/sync/v1/attachments/{sha256}", AttachmentReadEndpoint(sync: sync, services: services)),
+            Route(.put, "/sync/v1/attachments/{sha256}", AttachmentWriteEndpoint(sync: sync, services: services)),
+        ]
+    }
+}
+
+/// `POST /sync/v1/pull`: what a device lacks. Reads, though it is a POST: the checkpoint is no query for an address.
+struct PullEndpoint: Endpoint {
+    let sync: SyncServices
+    let services: GatewayServices
+
+    let properties = EndpointProperties(name: "sync.pull", access: .login, effect: .reads)
+    let description = EndpointDescription(
+        summary: "What a device lacks, page by page.", tag: "Sync", body: SyncShapes.pull, needsBody: false,
+        answers: [(.ok, .value(.object(SyncShapes.page)))], errors: [.fetchAgain, .storeUnavailable])
+
+    func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        let body = try await services.bodies.message(request, as: SyncShapes.pull)
+        let asked = try readMessage { () throws(MessageError) in try PullRequest(from: body.value) }
+        let pulls = sync.pulls
+        let caller = request.caller.syncing
+        let page = try await services.store.withReadSnapshot { try pulls.page(asked, for: caller, at: $0) }
+        return try services.encoder.write(
+            page.wireValue, to: request.request, presentation: Presentation(), validators: nil)
+    }
+}
+
+/// `POST /sync/v1/push`: a device's changes, each made once.
+struct PushEndpoint: Endpoint {
+    let sync: SyncServices
+    let services: GatewayServices
+
+    let properties = EndpointProperties(name: "sync.push", access: .login, effect: .writes)
+    let description = EndpointDescription(
+        summary: "Makes a device's changes, each once.", tag: "Sync", body: SyncShapes.push,
+        answers: [(.ok, .value(.object(SyncShapes.outcomes)))],
+        errors: [.csrfRequired, .requestLimitExceeded, .storeUnavailable, .storeFull])
+
+    func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        let caller = request.caller.syncing
+        var plan = try sync.pushes.plan(try await message(request), for: caller)
+        let named = sync.pushes.attachments(namedBy: plan)
+        plan.deniedAttachments = try await sync.rights.denied(among: named, for: caller)
+        let answer = try await perform(plan, for: caller)
+        return try services.encoder.write(
+            answer.wireValue, to: request.request, presentation: Presentation(), validators: nil, isDone: true)
+    }
+
+    private func message(_ request: AuthenticatedRequest) async throws -> PushRequest {
+        let body = try await services.bodies.message(request, as: SyncShapes.push)
+        var push = try readMessage { () throws(MessageError) in try PushRequest(from: body.value) }
+        guard push.mutations.count <= sync.settings.mutations else {
+            throw PorticoError(
+                .requestLimitExceeded, "A push has at most \(sync.settings.mutations) mutations.", target: "mutations")
+        }
+        for index in push.mutations.indices {
+            guard let entity = sync.catalogue[push.mutations[index].collection]?.entity else { continue }
+            push.mutations[index].fields = push.mutations[index].fields.map {
+                body.coercion.coerce($0, to: entity.patchShape)
+            }
+        }
+        return push
+    }
+
+    private func perform(_ plan: PushPlan, for caller: SyncCaller) async throws -> PushResponse {
+        let pushes = sync.pushes
+        var run = PushExecution(plan)
+        var position = services.store.position
+        while let part = run.next {
+            do {
+                let (progress, reached) = try await services.store.transact(weight: max(1, part.mutations.count)) {
+                    (try pushes.perform(part, in: $0), $0.position)
+                }
+                position = max(position, reached)
+                run.made(progress)
+            } catch {
+                try run.failed(error)
+            }
+            if let conflict = run.pendingConflict { run.decided(await sync.resolvers.decide(conflict)) }
+        }
+        return PushResponse(
+            outcomes: run.outcomes, checkpoint: sync.pulls.mark(position, for: caller), position: position.number)
+    }
+}

@@ -1,0 +1,185 @@
+import AdapterKit
+import HTTPTypes
+import Identity
+import NIOCore
+import RecordStorage
+import SyncEngine
+import SyncMessages
+import ValueTree
+import WireFormats
+
+/// `GET /sync/v1/live`: a continuous pull as server-sent events; with `wait`, one page as soon as there are changes
+/// (long polling).
+struct SyncLiveEndpoint: Endpoint {
+    let sync: SyncServices
+    let services: GatewayServices
+    let credentials: CredentialWatch
+
+    let properties = EndpointProperties(name: "sync.live", access: .login, effect: .reads)
+    let description = EndpointDescription(
+        summary: "A pull that goes on, as server-sent events.", tag: "Sync",
+        parameters: [
+            .query("checkpoint", .string, "To go on from; `Last-Event-ID` wins over it."),
+            .query("collections", .string, "Names, separated by commas."),
+            .query("limit", .integer, "Operations in one event at most."),
+            .query("format", .string, "The format of the data, JSON otherwise."),
+            .query("wait", .integer, "Seconds: one page as a plain answer, as soon as there is news (long polling)."),
+            .header("Last-Event-ID", "The id of the last event that came."),
+        ],
+        answers: [(.ok, .document(mediaType: "text/event-stream"))],
+        errors: [.fetchAgain, .rateLimited, .stopping, .requestInvalid, .storeUnavailable])
+
+    func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        let asked = try pull(of: request.request)
+        let caller = request.caller.syncing
+        if let seconds = request.request.target["wait"] {
+            return try await poll(asked, for: caller, seconds, request)
+        }
+        return try await stream(asked, for: caller, request)
+    }
+
+    private func pull(of request: GatewayRequest) throws(PorticoError) -> PullRequest {
+        let target = request.target
+        var limit = sync.settings.livePage
+        if let text = target["limit"] {
+            guard let number = Int(text), number > 0 else {
+                throw PorticoError(.requestInvalid, "A limit is a number above zero.", target: "limit")
+            }
+            limit = number
+        }
+        return PullRequest(
+            checkpoint: request.headers[.lastEventID] ?? target["checkpoint"],
+            collections: target["collections"].map { $0.split(separator: ",").map(String.init) }, limit: limit)
+    }
+
+    private func source(_ request: GatewayRequest) throws(PorticoError) -> LiveSource {
+        let name = request.target["format"] ?? FormatName.json.text
+        guard let format = FormatName(name).flatMap({ services.catalogue[$0] }) else {
+            throw PorticoError(.notAcceptable, "There is no such format.", target: "format")
+        }
+        return LiveSource(pulls: sync.pulls, store: services.store, format: format, requestID: request.id)
+    }
+
+    private func ticket(
+        _ asked: PullRequest, for caller: SyncCaller, _ request: AuthenticatedRequest
+    ) throws(PorticoError) -> LiveTicket {
+        try sync.live.open(
+            for: caller.principal, following: adapters(asked),
+            interest: SyncInterest(asked.collections, in: sync.catalogue, for: caller),
+            until: request.caller.expires)
+    }
+
+    private func adapters(_ asked: PullRequest) -> Set<AdapterName> {
+        let all = sync.catalogue.collections
+        let wanted = asked.collections.map { names in all.filter { names.contains($0.name) } } ?? all
+        return Set(wanted.map(\.id.adapter))
+    }
+
+    /// A checkpoint that cannot be gone on from is told before the stream begins: as an answer it has a status.
+    private func stream(
+        _ asked: PullRequest, for caller: SyncCaller, _ request: AuthenticatedRequest
+    ) async throws -> GatewayResponse {
+        guard !request.request.isPartOfBatch else {
+            throw PorticoError(.requestInvalid, "A batch cannot contain a stream.")
+        }
+        let source = try source(request.request)
+        let ticket = try ticket(asked, for: caller, request)
+        do {
+            let (pulls, store) = (sync.pulls, services.store)
+            try await store.withReadSnapshot { try pulls.check(asked, for: caller, at: $0) }
+            let watch = try await credentials.watch(request.caller.authentication) { ticket.cut() }
+            var response = GatewayResponse(
+                .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store", .xAccelBuffering: "no"])
+            response.stream = LiveStream(asked, for: caller, source: source, ticket: ticket, watch: watch)
+            return response
+        } catch {
+            ticket.close()
+            throw error
+        }
+    }
+
+    private func poll(
+        _ asked: PullRequest, for caller: SyncCaller, _ seconds: String, _ request: AuthenticatedRequest
+    ) async throws -> GatewayResponse {
+        guard let number = Int(seconds), (0...3_600).contains(number) else {
+            throw PorticoError(.requestInvalid, "`wait` is a number of seconds.", target: "wait")
+        }
+        let source = LiveSource(
+            pulls: sync.pulls, store: services.store, format: services.catalogue.json, requestID: request.request.id)
+        let ticket = try ticket(asked, for: caller, request)
+        defer { ticket.close() }
+        let watch = try await credentials.watch(request.caller.authentication) { ticket.cut() }
+        defer { watch.end() }
+        let longest = min(.seconds(number), sync.settings.longestPoll, request.request.idleTimeout)
+        let page = try await LongPoll(source: source, caller: caller, ticket: ticket, watch: watch)
+            .page(asked, within: longest)
+        return try services.encoder.write(
+            page.wireValue, to: request.request, presentation: Presentation(), validators: nil)
+    }
+}
+
+/// One page, as soon as it says anything.
+struct LongPoll: Sendable {
+    let source: LiveSource
+    let caller: SyncCaller
+    let ticket: LiveTicket
+    let watch: CredentialWatch.Hold
+
+    func page(_ asked: PullRequest, within time: Duration) async throws -> PullPage {
+        let end = ContinuousClock.now + time
+        var request = asked
+        while true {
+            guard !watch.isExpired else { throw Self.ended }
+            let (page, position) = try await source.page(request, for: caller)
+            let left = end - .now
+            if page.hasChanges || left <= .zero { return page }
+            request.checkpoint = page.token
+            switch await ticket.wait(seen: position, for: left) {
+            case .changed, .silence: continue
+            case .stopping: throw PorticoError(.stopping, "The server is stopping.", retryAfter: 1)
+            case .cut: throw Self.ended
+            }
+        }
+    }
+
+    private static let ended = PorticoError(.credentialsInvalid, "The credential is not valid any more.")
+}
+
+extension GatewayRequest {
+    /// How long an answer may be held back: a little less than the request's deadline.
+    fileprivate var idleTimeout: Duration { max(.zero, deadline - .now - .seconds(2)) }
+}
+
+extension HTTPField.Name {
+    static let lastEventID = HTTPField.Name("Last-Event-ID")!
+    static let xAccelBuffering = HTTPField.Name("X-Accel-Buffering")!
+}
+
+/// Ends what goes on after its request once the credential that opened it does not hold any more.
+struct CredentialWatch: Sendable {
+    let identity: Identity
+    let clock: any WallClock
+
+    /// While a credential is watched.
+    struct Hold: Sendable {
+        fileprivate let revocation: RevocationWatch?
+        fileprivate let expires: WireDate?
+        fileprivate let clock: any WallClock
+
+        /// Whether the credential has ended by itself.
+        var isExpired: Bool { expires.map { clock.now() >= $0 } ?? false }
+
+        func end() { revocation?.end() }
+    }
+
+    /// `revoked` is called once, from any thread, perhaps before this returns.
+    func watch(
+        _ authentication: Authentication?, revoked: @escaping @Sendable () -> Void
+    ) async throws -> Hold {
+        let revocation =
+            if let authentication { try await identity.watch(authentication, revoked: revoked) } else {
+                RevocationWatch?.none
+            }
+        return Hold(revocation: revocation, expires: authentication?.expires, clock: clock)
+    }
+}

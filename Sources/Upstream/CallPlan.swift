@@ -1,0 +1,117 @@
+import AdapterKit
+import Synchronization
+
+/// One call from its first try to its end: tries and redirects. A state machine; ``HTTPUpstream`` carries out what it
+/// says.
+struct CallPlan: Sendable {
+    enum Action: Sendable {
+        case send(UpstreamRequest)
+        case pause(Duration)
+        case deliver(UpstreamResponse)
+        case fail(UpstreamFailure)
+    }
+
+    enum Outcome: Sendable {
+        case answered(UpstreamResponse)
+        /// `wasSent`: whether the other side may have seen the request.
+        case failed(UpstreamFailure, wasSent: Bool)
+    }
+
+    private let settings: UpstreamSettings
+    private(set) var request: UpstreamRequest
+    private var tries = 1
+    private var redirects = 0
+
+    init(_ request: UpstreamRequest, _ settings: UpstreamSettings) {
+        self.request = request
+        self.settings = settings
+    }
+
+    mutating func next(after outcome: Outcome) -> Action {
+        switch outcome {
+        case .answered(let response):
+            if Self.overloads.contains(response.status), request.isIdempotent, let pause = tryAgain() { return pause }
+            guard request.redirects == .followed, let target = response.redirect else { return .deliver(response) }
+            return follow(to: target, status: response.status)
+        case .failed(let failure, let wasSent):
+            guard Self.passing.contains(failure.kind), request.isIdempotent || !wasSent, let pause = tryAgain() else {
+                return .fail(failure)
+            }
+            return pause
+        }
+    }
+
+    /// Statuses by which a gateway says that it may work the next time.
+    private static let overloads: Set<Int> = [502, 503, 504]
+    private static let passing: Set<UpstreamFailure.Kind> = [.unreachable, .broken]
+
+    /// What an outcome says about the server itself: one that answers, and be it with a refusal, is there.
+    static func circuitOutcome(_ outcome: Outcome) -> CircuitBreaker.Outcome {
+        switch outcome {
+        case .answered(let response): overloads.contains(response.status) ? .failed : .answered
+        case .failed(let failure, _):
+            switch failure.kind {
+            case .unreachable, .broken, .timedOut: .failed
+            case .answerTooLarge: .answered
+            default: .unknown
+            }
+        }
+    }
+
+    private mutating func tryAgain() -> Action? {
+        guard tries < settings.limits.tries else { return nil }
+        tries += 1
+        return .pause(settings.limits.pause * (1 << min(tries - 2, 16)))
+    }
+
+    private mutating func follow(to target: UpstreamAddress, status: Int) -> Action {
+        redirects += 1
+        guard redirects <= settings.limits.redirects else { return refuse("more redirects than are allowed") }
+        guard settings.origins.contains(target.origin) else { return refuse("\(target.origin) is not configured") }
+        guard target.origin.isSecure || !request.address.origin.isSecure else { return refuse("from https to http") }
+        if status == 303 || (request.method == .post && status <= 302) { becomeGet() }
+        if target.origin != request.address.origin {
+            guard request.body.isEmpty else { return refuse("a body is not sent to another server") }
+            for name in Self.credentials { request.fields[name] = nil }
+        }
+        request.address = target
+        return .send(request)
+    }
+
+    /// RFC 9110, section 15.4: what every client does with 301 and 302, and must do with 303.
+    private mutating func becomeGet() {
+        guard request.method != .head else { return }
+        request.method = .get
+        request.isIdempotent = true
+        request.body = []
+        for name in ["Content-Type", "Content-Length", "Content-Encoding"] { request.fields[name] = nil }
+    }
+
+    private static let credentials = ["Authorization", "Cookie", "X-CSRF-Token", "Proxy-Authorization"]
+
+    private func refuse(_ detail: String) -> Action {
+        .fail(UpstreamFailure(.redirectRefused, of: settings.name, detail: detail))
+    }
+}
+
+/// How many calls are under way.
+final class CallCount: Sendable {
+    private let limit: Int
+    private let count = Mutex(0)
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    func enter() -> Bool {
+        count.withLock { count in
+            guard count < limit else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    func leave() {
+        count.withLock { $0 -= 1 }
+    }
+}

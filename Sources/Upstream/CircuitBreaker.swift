@@ -1,0 +1,145 @@
+import AdapterKit
+import Synchronization
+
+/// The circuit breaker of one server, driven by the outcomes of its requests.
+///
+/// Closed until ``UpstreamLimits/failures`` consecutive outcomes failed; then open for ``UpstreamLimits/rest``, during
+/// which no request is sent. After that one request is let through (half open), and no other before its outcome: a
+/// success closes the breaker, a failure doubles the time, up to ``UpstreamLimits/longestRest``. A state machine
+/// without a clock.
+struct CircuitBreaker: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    enum Outcome: Sendable {
+        /// It answered, whatever it said about the request.
+        case answered
+        case failed
+        /// Nobody waited for the end, so nothing was learnt.
+        case unknown
+    }
+
+    /// One request's leave to be sent, to be given back with its outcome.
+    struct Permit: Sendable {
+        fileprivate let isTrial: Bool
+        fileprivate let opening: Int
+    }
+
+    enum Event: Sendable, Equatable {
+        case opened(rest: Duration)
+        case closed
+    }
+
+    private enum State {
+        case closed(failures: Int)
+        case open(until: Instant)
+        case halfOpen
+    }
+
+    private let limits: UpstreamLimits
+    private var state = State.closed(failures: 0)
+    private var rest: Duration
+    /// Which opening this is. An outcome of a request that was sent before it says nothing about it.
+    private var opening = 0
+
+    init(_ limits: UpstreamLimits) {
+        self.limits = limits
+        rest = limits.rest
+    }
+
+    /// Nil where the server rests.
+    mutating func enter(now: Instant) -> Permit? {
+        switch state {
+        case .closed: return Permit(isTrial: false, opening: opening)
+        case .open(let until) where now >= until:
+            state = .halfOpen
+            return Permit(isTrial: true, opening: opening)
+        case .open, .halfOpen: return nil
+        }
+    }
+
+    /// What the outcome changed; nil: nothing that anybody need be told.
+    mutating func leave(_ permit: Permit, _ outcome: Outcome, now: Instant) -> Event? {
+        guard permit.opening == opening else { return nil }
+        switch (state, outcome) {
+        case (.closed, .answered): state = .closed(failures: 0)
+        case (.closed(let failures), .failed):
+            state = .closed(failures: failures + 1)
+            if failures + 1 >= limits.failures { return open(now) }
+        case (.halfOpen, .answered) where permit.isTrial: return close()
+        case (.halfOpen, .failed) where permit.isTrial:
+            rest = min(rest * 2, limits.longestRest)
+            return open(now)
+        // The next one tries.
+        case (.halfOpen, .unknown) where permit.isTrial: state = .open(until: now)
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func open(_ now: Instant) -> Event {
+        opening += 1
+        state = .open(until: now + rest)
+        return .opened(rest: rest)
+    }
+
+    private mutating func close() -> Event {
+        rest = limits.rest
+        state = .closed(failures: 0)
+        return .closed
+    }
+}
+
+/// A ``CircuitBreaker`` for each server, and the log's word when one opens or closes.
+final class CircuitBreakers: Sendable {
+    private let settings: UpstreamSettings
+    private let log: Log
+    /// Never more than there are configured servers: no other is asked.
+    private let breakers = Mutex<[UpstreamOrigin: CircuitBreaker]>([:])
+
+    init(_ settings: UpstreamSettings, log: Log) {
+        self.settings = settings
+        self.log = log
+    }
+
+    /// What `body` returns. `circuitOutcome` says what that means for the server; an error means what `failed` says of it. Throws
+    /// ``UpstreamFailure/Kind/resting`` without having asked where the server rests.
+    func through<Result>(
+        _ origin: UpstreamOrigin, circuitOutcome: (Result) -> CircuitBreaker.Outcome,
+        failed: (any Error) -> CircuitBreaker.Outcome, _ body: () async throws -> Result
+    ) async throws -> Result {
+        guard settings.origins.contains(origin) else { return try await body() }
+        let permit = try enter(origin)
+        do {
+            let result = try await body()
+            leave(origin, permit, circuitOutcome(result))
+            return result
+        } catch {
+            leave(origin, permit, failed(error))
+            throw error
+        }
+    }
+
+    private func enter(_ origin: UpstreamOrigin) throws -> CircuitBreaker.Permit {
+        let limits = settings.limits
+        let permit = breakers.withLock { $0[origin, default: CircuitBreaker(limits)].enter(now: .now) }
+        guard let permit else { throw UpstreamFailure(.circuitOpen, of: settings.name, detail: "\(origin) rests") }
+        return permit
+    }
+
+    private func leave(_ origin: UpstreamOrigin, _ permit: CircuitBreaker.Permit, _ outcome: CircuitBreaker.Outcome) {
+        switch breakers.withLock({ $0[origin]?.leave(permit, outcome, now: .now) }) {
+        case .opened(let rest):
+            log.warning(
+                "upstream rests",
+                [
+                    "upstream": .text(settings.name.text), "server": .text(origin.description),
+                    "rest": .text("\(rest)"),
+                ])
+        case .closed:
+            log.info(
+                "upstream answers again",
+                ["upstream": .text(settings.name.text), "server": .text(origin.description)])
+        case nil: break
+        }
+    }
+}
