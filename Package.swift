@@ -162,14 +162,14 @@ let package = Package(
         module(
             "ODataAdapter", path: "Sources/Adapters/OData",
             [
-                adapterKit, wireFormats, odata("ODataModel"), odata("ODataLanguage"), odata("ODataRecords"),
-                odata("ODataQueries"), odata("ODataAddresses"),
+                adapterKit, wireFormats, odata("ODataModel"), odata("ODataLanguage"), odata("ODataEngine"),
             ]),
         adapter("ODataReference", [wireFormats]),
         .executableTarget(
             name: "portico",
             dependencies: [
-                adapterKit, wireFormats, recordStorage, syncEngine, logging, "Gateway", "Identity", "IPAddresses", "Upstream",
+                adapterKit, wireFormats, recordStorage, syncEngine, logging, "Gateway", "Identity", "IPAddresses",
+                "Upstream",
                 "SQLiteStore",
                 "AttachmentFiles",
                 "PluginHost",
@@ -187,7 +187,7 @@ let package = Package(
             name: "porticoctl",
             dependencies: [
                 adapterKit, "ClientGeneration", wireFormats, recordStorage, odata("ODataModel"), odata("ODataLanguage"),
-                odata("ODataAddresses"),
+                odata("ODataEngine"),
                 "SQLiteStore",
                 "AttachmentFiles", "DurableFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -213,7 +213,7 @@ let package = Package(
             "ODataQueryTests",
             [
                 odata("ODataFuzzing"),
-                odata("ODataQueries"), odata("ODataLanguage"), odata("ODataRecords"), odata("ODataModel"),
+                odata("ODataEngine"), odata("ODataLanguage"), odata("ODataModel"),
                 "SQLiteStore",
                 recordStorage, adapterKit,
             ]),
@@ -256,10 +256,8 @@ let package = Package(
             "WireFormatsTests", of: "WireFormats",
             [wireFormats, .product(name: "WireFormatTesting", package: "WireFormats"), adapterKit]),
         packageTests(
-            "ODataAddressesTests", of: "OData",
-            [odata("ODataAddresses"), odata("ODataLanguage"), odata("ODataModel")]),
-        packageTests("ODataQueriesTests", of: "OData", [odata("ODataQueries"), odata("ODataRecords"), adapterKit]),
-        packageTests("ODataRecordsTests", of: "OData", [odata("ODataRecords"), odata("ODataModel"), adapterKit]),
+            "ODataEngineTests", of: "OData",
+            [odata("ODataEngine"), odata("ODataLanguage"), odata("ODataModel"), adapterKit]),
         packageTests("ODataModelTests", of: "OData", [odata("ODataModel"), adapterKit, wireFormats]),
         packageTests("ODataLanguageTests", of: "OData", [odata("ODataLanguage"), odata("ODataModel"), adapterKit]),
         packageTests(

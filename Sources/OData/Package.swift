@@ -18,9 +18,7 @@ let package = Package(
     products: [
         .library(name: "ODataModel", targets: ["ODataModel"]),
         .library(name: "ODataLanguage", targets: ["ODataLanguage"]),
-        .library(name: "ODataRecords", targets: ["ODataRecords"]),
-        .library(name: "ODataQueries", targets: ["ODataQueries"]),
-        .library(name: "ODataAddresses", targets: ["ODataAddresses"]),
+        .library(name: "ODataEngine", targets: ["ODataEngine"]),
         .library(name: "ODataFuzzing", targets: ["ODataFuzzing"]),
         .executable(name: "odata-fuzz", targets: ["odata-fuzz"]),
     ],
@@ -35,31 +33,16 @@ let package = Package(
             name: "ODataLanguage", dependencies: ["ODataModel", adapterKit], path: "ODataLanguage",
             swiftSettings: strict),
         .target(
-            name: "ODataRecords", dependencies: ["ODataModel", adapterKit], path: "ODataRecords",
+            name: "ODataEngine", dependencies: ["ODataLanguage", "ODataModel", adapterKit], path: "ODataEngine",
             swiftSettings: strict),
-        .target(
-            name: "ODataQueries", dependencies: ["ODataLanguage", "ODataRecords", "ODataModel", adapterKit],
-            path: "ODataQueries", swiftSettings: strict),
-        .target(
-            name: "ODataAddresses",
-            dependencies: ["ODataQueries", "ODataLanguage", "ODataRecords", "ODataModel", adapterKit],
-            path: "ODataAddresses", swiftSettings: strict),
         .target(name: "ODataFuzzing", path: "Fuzzing", swiftSettings: strict),
         .executableTarget(
             name: "odata-fuzz",
-            dependencies: ["ODataFuzzing", "ODataQueries", "ODataLanguage", "ODataRecords", "ODataModel", adapterKit],
+            dependencies: ["ODataFuzzing", "ODataEngine", "ODataLanguage", "ODataModel", adapterKit],
             path: "Drivers/Fuzz", swiftSettings: strict),
         .testTarget(
-            name: "ODataAddressesTests",
-            dependencies: ["ODataAddresses", "ODataLanguage", "ODataModel"],
-            path: "Tests/ODataAddressesTests", swiftSettings: strict),
-        .testTarget(
-            name: "ODataQueriesTests",
-            dependencies: ["ODataQueries", "ODataRecords", adapterKit],
-            path: "Tests/ODataQueriesTests", swiftSettings: strict),
-        .testTarget(
-            name: "ODataRecordsTests", dependencies: ["ODataRecords", "ODataModel", adapterKit],
-            path: "Tests/ODataRecordsTests", swiftSettings: strict),
+            name: "ODataEngineTests", dependencies: ["ODataEngine", "ODataLanguage", "ODataModel", adapterKit],
+            path: "Tests/ODataEngineTests", swiftSettings: strict),
         .testTarget(
             name: "ODataModelTests", dependencies: ["ODataModel", adapterKit, wireFormats],
             path: "Tests/ODataModelTests", swiftSettings: strict),

@@ -119,7 +119,7 @@ private final class Troop: Sendable {
                 limits: limits, log: .discarding)
         }
         supervisor = AdapterSupervisor(
-            adapters, limits: limits, clock: Noon(),
+            adapters, limits: limits, clock: FixedClock(),
             sleep: { duration in
                 record.waits.withLock { $0.append(duration) }
                 let passes =
@@ -169,6 +169,6 @@ private struct FakeAdapter: Adapter {
     }
 }
 
-private struct Noon: WallClock {
+private struct FixedClock: WallClock {
     func now() -> WireDate { WireDate(secondsSinceReferenceDate: 12 * 3600) }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct AsyncMutexTests {
     /// Who was inside, and whether ever two at once.
-    private final class Room: Sendable {
+    private final class Section: Sendable {
         private let state = Mutex((order: [Int](), inside: 0, crowded: false))
 
         func visit(_ number: Int) async {
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func `one at a time goes through, though each of them waits inside`() async throws {
-        let (mutex, room) = (AsyncMutex(limit: 100), Room())
+        let (mutex, room) = (AsyncMutex(limit: 100), Section())
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<50 { group.addTask { try await mutex.pass { await room.visit(number) } } }
             try await group.waitForAll()
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `one more than may wait is refused, and the place is free again after an error`() async throws {
-        let (mutex, room) = (AsyncMutex(limit: 0), Room())
+        let (mutex, room) = (AsyncMutex(limit: 0), Section())
         let code = await code {
             try await mutex.pass {
                 let inner = await IdentityTests.code { try await mutex.pass { await room.visit(1) } }

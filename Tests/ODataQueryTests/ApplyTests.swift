@@ -1,5 +1,5 @@
 import AdapterKit
-import ODataQueries
+import ODataEngine
 import Testing
 
 @Suite struct ApplyTests {
@@ -203,7 +203,7 @@ import Testing
         #expect(try await rows(request) == expected)
     }
 
-    @Test func `what was joined is told where it is expanded, and pages go through it`() async throws {
+    @Test func `joined rows are written where they are expanded, with pages`() async throws {
         let school = try await School()
         var (found, token): ([WireValue], String) = ([], "")
         while found.count < 9 {
@@ -271,7 +271,7 @@ import Testing
             ),
             ("Schools?$apply=top(1)&$expand=*", "Above", [[]]),
         ] as [(String, String, [[WireValue]])])
-    func `what rows lead to is expanded as long as they tell it`(
+    func `navigation properties are expanded while the rows have their keys`(
         request: String, name: String, expected: [[WireValue]]
     ) async throws {
         let page = try await School().page(request)
@@ -283,7 +283,7 @@ import Testing
         #expect(found == expected)
     }
 
-    @Test func `what rows no longer tell is not expanded`() async throws {
+    @Test func `navigation properties without key columns are not expanded`() async throws {
         let school = try await School()
         for request in [
             "Schools?$apply=groupby((Name))&$expand=Students", "Schools?$apply=top(1)&$expand=Nothing",

@@ -1,7 +1,6 @@
 import AdapterKit
+import ODataEngine
 import ODataLanguage
-import ODataQueries
-import ODataRecords
 import RecordStorage
 import SQLiteStore
 import Testing
@@ -15,7 +14,7 @@ import Testing
     ]
 
     @Test(arguments: queries)
-    func `whoever follows ten thousand changes has what a full read gives`(_ request: String) async throws {
+    func `a client that follows ten thousand changes has the result of a full read`(_ request: String) async throws {
         let school = try await School()
         var random = RandomSchool(school, seed: UInt64(request.utf8.count) &* 7919)
         let tracked = try #require(try school.tracked(request))
@@ -60,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `what is gone says why, and what was never seen by its reader is not told`() async throws {
+    @Test func `a removal has its reason, and rows that the reader never saw are not reported`() async throws {
         let school = try await School()
         let tracked = try #require(try school.tracked("Students?$filter=Active"))
         let mark = try await school.records.withReadSnapshot { try tracked.mark(at: $0) }
@@ -93,7 +92,7 @@ import Testing
         #expect(tracked.map(\.entities) == nil)
     }
 
-    @Test func `a mark of another history, of other rules or below the floor says to read again`() async throws {
+    @Test func `a mark of another history, of other rules or below the floor requires a full read`() async throws {
         let school = try await School()
         let tracked = try #require(try school.tracked("Students"))
         let mark = try await school.records.withReadSnapshot { try tracked.mark(at: $0) }

@@ -1,6 +1,6 @@
 import AdapterKit
+import ODataEngine
 import ODataLanguage
-import ODataQueries
 import Testing
 
 @Suite struct ExpandTests {

@@ -1,5 +1,5 @@
 import AdapterKit
-import ODataQueries
+import ODataEngine
 import Testing
 
 @Suite struct FilterTests {

@@ -1,6 +1,5 @@
 import AdapterKit
-import ODataQueries
-import ODataRecords
+import ODataEngine
 
 /// What a client has that follows a result: rows by their ids, and within them what they expand.
 final class Follower: Equatable {

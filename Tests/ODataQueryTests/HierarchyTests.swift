@@ -1,6 +1,5 @@
 import AdapterKit
-import ODataQueries
-import ODataRecords
+import ODataEngine
 import RecordStorage
 import Testing
 

@@ -1,5 +1,5 @@
 import AdapterKit
-import ODataQueries
+import ODataEngine
 import Testing
 
 @Suite struct PageTests {
@@ -35,7 +35,7 @@ import Testing
         #expect(try await school.page("Students?$top=0&$count=true").rows.isEmpty)
     }
 
-    @Test func `select tells what was asked for, keys are there besides`() async throws {
+    @Test func `select writes the selected properties and the keys`() async throws {
         let school = try await School()
         let page = try await school.page("Students?$select=Name,Home/City&$top=1")
         #expect(page.shape.columns.filter(\.isVisible).map(\.name) == ["Name", "Home"])
@@ -44,7 +44,7 @@ import Testing
         #expect(throws: QueryProblem.self) { try school.plan("Students?$select=Nothing") }
     }
 
-    @Test func `computed values are told, ordered and filtered by`() async throws {
+    @Test func `computed values are written, ordered and filtered by`() async throws {
         let school = try await School()
         let page = try await school.page(
             "Students?$compute=ID mul 2 as Twice&$filter=Twice gt 2&$orderby=Twice desc&$select=Twice")

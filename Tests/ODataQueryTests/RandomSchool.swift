@@ -1,5 +1,5 @@
 import AdapterKit
-import ODataRecords
+import ODataEngine
 import RecordStorage
 
 /// Random changes of students, schools and friendships; the same for the same seed.

@@ -1,9 +1,8 @@
 import AdapterKit
 import Foundation
+import ODataEngine
 import ODataLanguage
 import ODataModel
-import ODataQueries
-import ODataRecords
 import RecordStorage
 import SQLiteStore
 
@@ -60,7 +59,7 @@ struct School {
         let declaration = AdapterDeclaration(
             name: "odata", title: "OData", summary: "Schools.", version: "1",
             entities: tables.entities(writers: nil, searched: ["Students": ["Name"]]))
-        store = try SQLiteStore(SQLiteStoreSettings(path: directory.path, clock: Noon()))
+        store = try SQLiteStore(SQLiteStoreSettings(path: directory.path, clock: FixedClock()))
         try await store.install(declaration.entities.map { CollectionDeclaration(adapter: "odata", entity: $0) })
         records = AdapterRecords(store: store, declaration: declaration)
         try await fill()
@@ -114,7 +113,7 @@ struct School {
         guard case .path(let segments) = target.resource, let set = segments.first?.name?.name else {
             throw QueryProblem("no set")
         }
-        return EntityQuery(set, options: target.options, pageSize: pageSize, now: Noon().now())
+        return EntityQuery(set, options: target.options, pageSize: pageSize, now: FixedClock().now())
     }
 
     static func encoded(_ text: String) -> String {
@@ -186,6 +185,6 @@ final class Directory: Sendable {
     deinit { try? FileManager.default.removeItem(at: url) }
 }
 
-struct Noon: WallClock {
+struct FixedClock: WallClock {
     func now() -> WireDate { WireDate(secondsSinceReferenceDate: 12 * 3600) }
 }

@@ -74,7 +74,7 @@ import Testing
             return seen.rows.load(ordering: .relaxed)
         }
         #expect(try await rows(everything) > 200)
-        for _ in 0..<LongQueryHistory.times { #expect(try await rows(everything) == 200) }
+        for _ in 0..<LongReadEstimate.uses { #expect(try await rows(everything) == 200) }
         #expect(try await rows(everything) > 200)
         #expect(try await rows(few) == 1)
         await store.close()

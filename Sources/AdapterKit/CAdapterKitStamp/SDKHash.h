@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "56c825db6c299e7433df1b16ccba4037a3a18425e71984539efc7336b931097f"
+#define ADAPTERKIT_SDK_HASH "35ad1d97260bc4f997c4ccf303405ae5ba1727b94f9b0ed61329a2f68bc8dadd"

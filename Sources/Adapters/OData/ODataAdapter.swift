@@ -1,15 +1,16 @@
 import AdapterKit
+import ODataEngine
 import ODataModel
-import ODataRecords
 import Synchronization
 
+/// Starts the configured OData services and dispatches each request to the service that is mounted at its path.
 final class ODataAdapter: Adapter {
     private let configurations: [ServiceConfiguration]
     private let mounts = Mutex<[OperationName: ServiceMount]>([:])
     private let context = Mutex<AdapterContext?>(nil)
     private let limits: ServiceLimits
     /// Of all services together.
-    private let later = Mutex<AsyncResponses?>(nil)
+    private let asyncResponses = Mutex<AsyncResponses?>(nil)
 
     init(services: [ServiceConfiguration], limits: ServiceLimits) {
         self.limits = limits
@@ -18,8 +19,8 @@ final class ODataAdapter: Adapter {
 
     func start(_ context: AdapterContext) async throws {
         self.context.withLock { $0 = context }
-        let later = AsyncResponses(limits: limits.async, files: context.scratch)
-        self.later.withLock { $0 = later }
+        let asyncResponses = AsyncResponses(limits: limits.async, files: context.scratch)
+        self.asyncResponses.withLock { $0 = asyncResponses }
         let operations = ServiceOperationTable(context.serviceOperations)
         for configuration in configurations {
             let seed = ServiceSeed(configuration, records: context.records, now: context.clock.now())
@@ -30,8 +31,8 @@ final class ODataAdapter: Adapter {
             let service = ODataService(
                 configuration: configuration,
                 documents: ServiceDocuments(configuration.model, isSearched: !configuration.searched.isEmpty),
-                operations: operations, clock: context.clock, gate: ReseedGate(), later: later,
-                known: QueryPlanCache(most: configuration.limits.queryPlanCache), own: context.records)
+                operations: operations, clock: context.clock, gate: ReseedGate(), asyncResponses: asyncResponses,
+                queryPlans: QueryPlanCache(most: configuration.limits.queryPlanCache), own: context.records)
             mounts.withLock { mounts in
                 for root in configuration.roots { mounts[root.name] = ServiceMount(root, of: service) }
             }
@@ -57,7 +58,7 @@ final class ODataAdapter: Adapter {
     }
 
     func stop() async {
-        await later.withLock { $0 }?.stop()
+        await asyncResponses.withLock { $0 }?.stop()
     }
 
     /// With a status or header fields that the gateway would not know of.
@@ -69,7 +70,7 @@ final class ODataAdapter: Adapter {
                 error, status: status, to: request.headers, target: request.target, adding: failure.headers)
         }
         var headers = failure.headers
-        for field in ErrorFields.of(request.headers).fields { headers[field.name] = field.value }
+        for field in ErrorHeaders.of(request.headers).fields { headers[field.name] = field.value }
         return MountResponse(
             status, headers: headers,
             body: ODataError.body(failure.error, details: failure.details, requestID: request.requestID))
@@ -88,7 +89,7 @@ final class ODataAdapter: Adapter {
                 target: request.target)
         }
         return MountResponse(
-            status, headers: ErrorFields.of(request.headers),
+            status, headers: ErrorHeaders.of(request.headers),
             body: ODataError.body(error, requestID: request.requestID))
     }
 
@@ -103,5 +104,94 @@ final class ODataAdapter: Adapter {
     func sampleRecords() throws -> [SampleRecords] {
         configurations.filter { $0.model.namespaces.contains(AdmissionsSamples.namespace) }
             .flatMap { AdmissionsSamples(tables: $0.tables, students: $0.samples).records() }
+    }
+}
+
+/// Dispatches the requests of one root of a service to the protocol version of that root.
+enum ServiceMount: Sendable {
+    case version4(ODataService)
+    case version2(Version2Mount)
+
+    init(_ root: ServiceRoot, of service: ODataService) {
+        switch root.version {
+        case .version4: self = .version4(service)
+        case .version2: self = .version2(Version2Mount(service: service, rootPath: root.path))
+        }
+    }
+
+    var service: ODataService {
+        switch self {
+        case .version4(let service): service
+        case .version2(let mount): mount.service
+        }
+    }
+
+    /// Requests are answered later at the roots of version 4 alone.
+    func respond(to request: MountRequest) async throws -> MountResponse {
+        switch self {
+        case .version4(let service): try await VaryHeader.added(service.respond(to: request))
+        case .version2(let mount): try await mount.service.betweenReseeds { try await mount.answer(request) }
+        }
+    }
+}
+
+/// The OData adapter: services whose entities are declared by a CSDL document (docs/adapters/odata.md).
+public enum ODataModule: AdapterModule {
+    public static let name: AdapterName = "odata"
+
+    public static let options =
+        [
+            ConfigurationOption(
+                "services.*.model", .string,
+                summary: "The CSDL document, beside the configuration: XML of 4.0 or 4.01, JSON, or EDMX of version 2."),
+            ConfigurationOption(
+                "services.*.sapName", .string,
+                summary:
+                    "The name on SAP's paths, `/sap/opu/odata/sap/NAME`; the model's namespace where nothing is said."),
+            ConfigurationOption(
+                "services.*.access", .access, summary: "Who may call; without it, what adapters.odata.access says."),
+            ConfigurationOption(
+                "services.*.pageSize", .integer(IntegerRange(1...10_000)),
+                summary: "Entities of one answer; the next ones are linked. 100 where nothing is said."),
+            ConfigurationOption(
+                "services.*.seed", .string,
+                summary: "A JSON document with rows for sets by name, loaded when the service has none."),
+            ConfigurationOption(
+                "services.*.samples", .integer(IntegerRange(0...1_000_000)),
+                summary:
+                    "Generated students of the demonstration's model, the rest in proportion; 100000 where nothing is said."
+            ),
+            ConfigurationOption(
+                "services.*.search", .list(of: .string), summary: "Properties that $search looks at: `Products/Name`."),
+            ConfigurationOption(
+                "services.*.unique", .list(of: .string),
+                summary: "Properties whose values are there once: `Products/Name`."
+            ),
+            ConfigurationOption(
+                "services.*.indexes", .textLists,
+                summary:
+                    "Properties by which pages are ordered and filtered fast: `Students/LastName`; several for one index as a list, `[Students/SchoolID, Students/GPA]`. Made and dropped at the start."
+            ),
+            ConfigurationOption(
+                "services.*.discriminators", .list(of: .string),
+                summary: "Properties that hold the simple name of their entity's type: `Products/Kind`."),
+            ConfigurationOption(
+                "services.*.conflicts", .choice(["merge", "reject", "lastWriterWins"]),
+                summary: "How changes that did not know of each other are settled; merge where nothing is said."),
+        ] + ServiceLimits.options
+
+    public static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
+        let services = try ServiceConfiguration.all(configuration)
+        return AdapterDeclaration(
+            name: name, title: "OData", summary: "Entities over OData 4.01, as a model describes them.",
+            version: "1.0", access: ServiceConfiguration.widestAccess(services),
+            entities: services.flatMap(\.entities), operations: [ImportRows.operation],
+            mounts: services.flatMap(\.mounts), rules: ServiceRules(services))
+    }
+
+    public static func make(_ configuration: AdapterConfiguration) throws -> any Adapter {
+        ODataAdapter(
+            services: try ServiceConfiguration.all(configuration),
+            limits: ServiceLimits(configuration["limits"]?.dictionaryValue ?? [:]))
     }
 }

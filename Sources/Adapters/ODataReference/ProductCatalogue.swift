@@ -1,7 +1,8 @@
 import AdapterKit
 import Foundation
+import WireFormats
 
-/// The service's products and categories, as the operations look at them.
+/// The service's products and categories as the operations see them.
 struct ProductCatalogue: Sendable {
     static let products = "Products"
     private static let categories = "Categories"
@@ -132,5 +133,27 @@ struct ProductCatalogue: Sendable {
         for (field, value) in fields { values[field.text] = value }
         values[version.text] = .int64((product[version].int64Value ?? 0) + 1)
         return RecordChange(entity, .update(product.id, values), if: .revision(product.revision))
+    }
+}
+
+/// The original prices of the seed's products by name, which is unique there.
+struct SeedPrices: Sendable {
+    let byName: [String: Double]
+
+    /// Empty without a seed. Throws ``ConfigurationProblem`` for one that cannot be read.
+    init(_ configuration: AdapterConfiguration) throws {
+        guard let file = configuration["seed"]?.stringValue else {
+            byName = [:]
+            return
+        }
+        let path = file.hasPrefix("/") ? file : "\(configuration.directory)/\(file)"
+        guard let data = FileManager.default.contents(atPath: path),
+            let products = try? JSONFormat().read(Array(data))["Products"]?.arrayValue
+        else { throw ConfigurationProblem("seed", "\(file) is no seed with products in it.") }
+        var prices: [String: Double] = [:]
+        for product in products {
+            if let name = product["Name"]?.stringValue, let price = product["Price"] { prices[name] = price.number }
+        }
+        byName = prices
     }
 }

@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// The operations by their names, and which part of the adapter does what they say.
+/// Dispatches the reference model's operations by name.
 struct ReferenceOperations: ServiceOperations {
     static let namespace = "ComplianceService"
 
@@ -152,4 +152,67 @@ enum ProductStatus {
     private static let discontinued: Int64 = 4
 
     static func activated(_ status: Int64) -> Int64 { status & ~discontinued | inStock }
+}
+
+/// The operations of the OData reference model, which no CSDL document can describe (docs/adapters/odata-reference.md).
+/// The model's data is the OData adapter's.
+public enum ODataReferenceModule: AdapterModule {
+    public static let name: AdapterName = "odata-reference"
+
+    public static let options = [
+        ConfigurationOption(
+            "seed", .string, summary: "The service's seed, a JSON document: `ResetAllPrices` takes the prices from it.")
+    ]
+
+    public static func declare(_ configuration: AdapterConfiguration) -> AdapterDeclaration {
+        AdapterDeclaration(
+            name: name, title: "OData reference", summary: "The operations of the OData reference model.",
+            version: "1.0", entities: [], operations: [])
+    }
+
+    public static func make(_ configuration: AdapterConfiguration) throws -> any Adapter {
+        ODataReferenceAdapter(prices: try SeedPrices(configuration))
+    }
+}
+
+struct ODataReferenceAdapter: Adapter {
+    let prices: SeedPrices
+
+    var serviceOperations: [any ServiceOperations] { [ReferenceOperations(prices: prices)] }
+
+    func handle(_ call: Call) async throws -> OperationResult {
+        throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
+    }
+}
+
+/// Functions of numbers and texts alone.
+enum Sums {
+    /// `Calculate(value)` doubles, `Calculate(a,b)` adds. Throws `request.invalid` beyond 64 bits.
+    static func calculate(_ call: ServiceCall) throws(PorticoError) -> Int64 {
+        let isOne = call.parameters == ["value"]
+        let left = call[isOne ? "value" : "a"].int64Value ?? 0
+        let (sum, overflow) = left.addingReportingOverflow(isOne ? left : call["b"].int64Value ?? 0)
+        guard !overflow else { throw PorticoError(.requestInvalid, "The result does not fit into 64 bits.") }
+        return sum
+    }
+
+    static func convert(_ call: ServiceCall) -> String {
+        if call.parameters == ["number"] { return "Number: \(call["number"].int64Value ?? 0)" }
+        return "String: \(call["input"].stringValue ?? "")"
+    }
+}
+
+/// How many prices there are, and how high.
+struct ProductStatistics {
+    let prices: [Double]
+
+    /// 0 where there are none, since the model's result has no null.
+    var average: Double { prices.isEmpty ? 0 : prices.reduce(0, +) / Double(prices.count) }
+
+    var members: WireDictionary {
+        [
+            "totalProducts": .int64(Int64(prices.count)), "averagePrice": .double(average),
+            "maxPrice": .double(prices.max() ?? 0), "minPrice": .double(prices.min() ?? 0),
+        ]
+    }
 }

@@ -80,7 +80,8 @@ public struct AuditHead: Sendable, Equatable {
     /// Nil for what ``text`` does not give.
     public init?(_ text: String) {
         let parts = text.split(separator: "-", maxSplits: 1)
-        guard parts.count == 2, let count = Int64(parts[0]), count >= 0, let digest = Base64URL.decode(String(parts[1])),
+        guard parts.count == 2, let count = Int64(parts[0]), count >= 0,
+            let digest = Base64URL.decode(String(parts[1])),
             digest.count == 32
         else { return nil }
         self.init(count: count, digest: digest)

@@ -1,6 +1,6 @@
 /// Requests by OData's grammar, of ``FuzzedService``: right, half right and damaged. The same seed gives the same ones.
 ///
-/// Every literal text begins with ``marker`` and every larger number with ``numberMarker``, so that whoever makes a
+/// Every literal text begins with ``marker`` and every larger number with ``numberMarker``, so that a test that makes a
 /// statement of a request can be asked whether the literal stands in it.
 public struct RequestGenerator: Sendable {
     public static let marker = "qzx"

@@ -73,15 +73,8 @@ final class LongQueryHistory: Sendable {
     private struct State {
         /// Quick connections.
         var quick: Set<ObjectIdentifier> = []
-        /// By the question's hash, which is random for each process: how often it goes straight on. Two questions of one
-        /// hash would both be answered, one of them by the longer way.
-        var long: [Int: Int] = [:]
+        var estimate = LongReadEstimate()
     }
-
-    /// Questions that are remembered; with one more all are forgotten.
-    static let maximum = 1_024
-    /// How often a question goes straight to the slow lane before it is tried quickly again.
-    static let times = 64
 
     private let state = Mutex(State())
 
@@ -93,11 +86,8 @@ final class LongQueryHistory: Sendable {
     /// Throws as if it had been broken off, where `query` would be.
     func check(_ query: @autoclosure () -> SQLFragment, on connection: Database) throws {
         let isKnown = state.withLock { state in
-            guard !state.long.isEmpty, state.quick.contains(ObjectIdentifier(connection)) else { return false }
-            let hash = query().hashValue
-            guard let left = state.long[hash] else { return false }
-            state.long[hash] = left > 1 ? left - 1 : nil
-            return true
+            guard !state.estimate.isEmpty, state.quick.contains(ObjectIdentifier(connection)) else { return false }
+            return state.estimate.expectsLong(query().hashValue)
         }
         if isKnown { throw SQLiteFailure(code: SQLITE_INTERRUPT, message: "a question that took long before") }
     }
@@ -106,8 +96,7 @@ final class LongQueryHistory: Sendable {
     func note(_ query: SQLFragment, on connection: Database) {
         state.withLock { state in
             guard state.quick.contains(ObjectIdentifier(connection)) else { return }
-            if state.long.count == Self.maximum { state.long = [:] }
-            state.long[query.hashValue] = Self.times
+            state.estimate.noteLong(query.hashValue)
         }
     }
 }

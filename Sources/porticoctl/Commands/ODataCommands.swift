@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import ODataAddresses
+import ODataEngine
 import ODataLanguage
 import ODataModel
 import ValueTree

@@ -1,8 +1,7 @@
 import AdapterKit
-import ODataAddresses
-import ODataRecords
+import ODataEngine
 
-/// Where the requests of a batch go: a service in one version of the protocol.
+/// A service in one protocol version, as the target of a batch's requests.
 protocol BatchTarget: Sendable {
     /// Header fields of the batch that its requests have too.
     static var inheritedFields: [String] { get }
@@ -12,12 +11,12 @@ protocol BatchTarget: Sendable {
     /// A failure in the version's own shape.
     func failure(_ error: any Error, of request: MountRequest) -> MountResponse
     /// What an address below the root leads to; nil where it leads nowhere.
-    func address(_ target: String) -> Address?
+    func address(_ target: String) -> ResourcePath?
     /// An entity's address below the root, by its record's fields.
     func path(_ fields: WireDictionary, in table: RecordTable) -> String
 }
 
-/// Makes the requests of a batch one after the other, each as if it had come alone, change sets as one transaction.
+/// Runs the requests of a batch one after the other. A change set is one transaction.
 struct BatchRun: Sendable {
     let mount: any BatchTarget
     let request: MountRequest
@@ -84,7 +83,7 @@ struct BatchRun: Sendable {
         do { return try await answer.gathered(upTo: most) } catch { return mount.failure(error, of: request) }
     }
 
-    /// The same with the whole bodies at hand; only a call by itself may have one that is not.
+    /// With all bodies buffered; only a single call's response may be a stream.
     func gathered(_ outcome: BatchOutcome) async -> BatchOutcome {
         guard case .reply(let reply) = outcome else { return outcome }
         return .reply(BatchReply(id: reply.id, group: reply.group, answer: await gathered(reply.answer)))
@@ -93,15 +92,15 @@ struct BatchRun: Sendable {
     /// The address of what a request has just created in the set that it addresses.
     private func created(_ target: String, _ stage: ChangeSetBarrier, _ before: Int) async -> String? {
         guard let address = mount.address(target) else { return nil }
-        guard case .entities(let place) = address.target,
-            let (_, fields) = await stage.created(in: place.table.entity, since: before)
+        guard case .entities(let collectionPath) = address.target,
+            let (_, fields) = await stage.created(in: collectionPath.table.entity, since: before)
         else { return target }
-        return mount.path(fields, in: place.table)
+        return mount.path(fields, in: collectionPath.table)
     }
 }
 
 extension MountResponse {
-    /// The same with the whole body at hand.
+    /// With the body buffered.
     /// Throws `request.limitExceeded` for a larger one.
     func gathered(upTo most: Int) async throws -> MountResponse {
         guard case .stream(let pieces) = body else { return self }
@@ -115,5 +114,172 @@ extension MountResponse {
             }
         }
         return MountResponse(status, headers: headers, body: bytes)
+    }
+}
+
+/// One request inside of a batch.
+struct BatchCall: Sendable {
+    /// `Content-ID`, or `id` in JSON; what others refer to it by.
+    let id: String?
+    let method: String
+    /// As written: absolute, from the host's root, below the service's root, or `$id/…`.
+    let url: String
+    let headers: MountHeaders
+    let body: [UInt8]
+    /// JSON's `dependsOn`: ids of calls and names of groups.
+    var needs: [String] = []
+}
+
+/// One step of a batch: a request or a change set.
+enum BatchStep: Sendable {
+    case call(BatchCall)
+    /// Calls that all happen or none: a change set, or an atomicity group with its name.
+    case changeSet(String?, [BatchCall])
+}
+
+/// The response to one request of a batch.
+struct BatchReply: Sendable {
+    let id: String?
+    /// The name of the atomicity group.
+    var group: String?
+    let answer: MountResponse
+}
+
+/// The responses to one step of a batch.
+enum BatchOutcome: Sendable {
+    case reply(BatchReply)
+    /// A change set that happened: one for each call.
+    case changeSet([BatchReply])
+    /// One that did not. JSON has a response for each call; multipart only for the one that failed.
+    case failedSet([BatchReply], failed: Int)
+}
+
+/// Resolves the addresses of a batch's requests, including references to entities that earlier requests created
+/// (Protocol 4.01, section 11.7.3).
+struct BatchAddresses: Sendable {
+    /// `https://host/odata/v4/service/`
+    let root: String
+    /// By the id of the request that created or addressed it: an entity's address below the root.
+    private(set) var entities: [String: String] = [:]
+
+    init(root: String) {
+        self.root = root
+    }
+
+    /// From the host's root: `/odata/v4/service/`
+    private var rootPath: Substring {
+        guard let scheme = root.firstRange(of: "://"), let slash = root[scheme.upperBound...].firstIndex(of: "/") else {
+            return root[...]
+        }
+        return root[slash...]
+    }
+
+    mutating func remember(_ id: String?, _ address: String?) {
+        guard let id, let address else { return }
+        entities[id] = below(address)
+    }
+
+    /// Throws `request.invalid` for a reference to a request that has none, and for what is outside of the service.
+    func relative(_ url: String) throws(PorticoError) -> String {
+        let below = below(url)
+        guard below.hasPrefix("$") else { return below }
+        let id = below.dropFirst().prefix { $0 != "/" && $0 != "?" }
+        if let entity = entities[String(id)] { return entity + below.dropFirst(id.count + 1) }
+        guard ["metadata", "entity", "all"].contains(String(id)) || id.hasPrefix("crossjoin") else {
+            throw PorticoError(.requestInvalid, "No request before has created $\(id).", target: url)
+        }
+        return below
+    }
+
+    /// Without the service's root, however much of it is there. A plain slash in front is the service's root too: the
+    /// protocol makes it the host's, where a batch has nothing to ask.
+    private func below(_ url: String) -> String {
+        if url.hasPrefix(root) { return String(url.dropFirst(root.count)) }
+        if url.hasPrefix(rootPath) { return String(url.dropFirst(rootPath.count)) }
+        return String(url.drop { $0 == "/" })
+    }
+
+    /// References inside of a body in JSON, as `"$1"` in `@odata.bind`.
+    func resolved(_ body: [UInt8]) -> [UInt8] {
+        guard !entities.isEmpty, body.contains(UInt8(ascii: "$")), var text = String(validating: body, as: UTF8.self)
+        else { return body }
+        for (id, entity) in entities { text = text.replacing("\"$\(id)\"", with: "\"\(entity)\"") }
+        return Array(text.utf8)
+    }
+}
+
+/// The entities that a batch has created so far, and the requests that failed.
+struct BatchProgress {
+    var addresses: BatchAddresses
+    private var failed: Set<String> = []
+    private(set) var hasFailed = false
+
+    init(addresses: BatchAddresses) {
+        self.addresses = addresses
+    }
+
+    func canRun(_ call: BatchCall) -> Bool { failed.isDisjoint(with: call.needs) }
+
+    mutating func ended(_ id: String?, failed isFailed: Bool) {
+        guard isFailed else { return }
+        hasFailed = true
+        if let id { failed.insert(id) }
+    }
+
+    /// A step that cannot run because of another's failure; those that need it cannot either.
+    mutating func failing(_ step: BatchStep) -> BatchOutcome {
+        switch step {
+        case .call(let call): ended(call.id, failed: true)
+        case .changeSet(let group, let calls): for id in calls.map(\.id) + [group] { ended(id, failed: true) }
+        }
+        return Self.skipped(step)
+    }
+
+    static func skipped(_ step: BatchStep) -> BatchOutcome {
+        switch step {
+        case .call(let call): return .reply(BatchReply(id: call.id, answer: BatchFailure.dependency))
+        case .changeSet(let group, let calls):
+            return .failedSet(
+                calls.map { BatchReply(id: $0.id, group: group, answer: BatchFailure.dependency) }, failed: 0)
+        }
+    }
+}
+
+/// A running batch: its remaining steps and the outcomes of those before.
+///
+/// It stops at the first failure unless the batch asks to continue. In JSON skipped requests have a response too
+/// (`fillsUp`).
+struct BatchExecution: Sendable {
+    let run: BatchRun
+    private let goesOn: Bool
+    private let fillsUp: Bool
+    private var steps: ArraySlice<BatchStep>
+    private var progress: BatchProgress
+    /// Behind the last step that may change something.
+    private let readsFrom: Int
+
+    init(_ steps: [BatchStep], _ run: BatchRun, goesOn: Bool, fillsUp: Bool) {
+        self.steps = steps[...]
+        (self.run, self.goesOn, self.fillsUp) = (run, goesOn, fillsUp)
+        progress = BatchProgress(addresses: BatchAddresses(root: run.root))
+        readsFrom = steps.lastIndex { !$0.isRead }.map { $0 + 1 } ?? 0
+    }
+
+    /// Whether all remaining steps only read: they may then wait until the client reads the response.
+    var onlyReads: Bool { steps.startIndex >= readsFrom }
+
+    /// What the next step answers; nil at the end. A body may be one of pieces.
+    /// Throws `CancellationError` where the client no longer waits for the response.
+    mutating func next() async throws -> BatchOutcome? {
+        try Task.checkCancellation()
+        guard let step = steps.popFirst() else { return nil }
+        guard progress.hasFailed, !goesOn else { return await run.outcome(of: step, &progress) }
+        return fillsUp ? BatchProgress.skipped(step) : nil
+    }
+}
+
+extension BatchStep {
+    fileprivate var isRead: Bool {
+        if case .call(let call) = self { call.method == "GET" } else { false }
     }
 }

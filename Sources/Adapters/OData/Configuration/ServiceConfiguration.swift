@@ -1,10 +1,10 @@
 import AdapterKit
 import Foundation
+import ODataEngine
 import ODataModel
-import ODataRecords
 import WireFormats
 
-/// One service as configured: its model read, its records decided.
+/// One configured service: its parsed model, its tables and its settings.
 struct ServiceConfiguration: Sendable {
     static let standardPageSize = 100
 
@@ -19,7 +19,8 @@ struct ServiceConfiguration: Sendable {
     let seed: String?
     /// How many students the demonstration's samples have.
     let samples: Int
-    /// By set: the property that tells the type.
+    private static let standardSamples = 100_000
+    /// By set: the discriminator property.
     let discriminators: [String: String]
 
     var model: EntityDataModel { tables.model }
@@ -67,7 +68,7 @@ struct ServiceConfiguration: Sendable {
         self.limits = limits
         access = values["access"].flatMap { Access(configurationValue: $0) } ?? standard
         pageSize = values["pageSize"]?.int64Value.map { Int($0) } ?? Self.standardPageSize
-        samples = values["samples"]?.int64Value.map { Int($0) } ?? AdmissionsSamples.standardStudents
+        samples = values["samples"]?.int64Value.map { Int($0) } ?? Self.standardSamples
         seed = values["seed"]?.stringValue.map { Self.path($0, directory) }
         do {
             let bytes = try Self.contents(Self.path(file, directory))
@@ -82,7 +83,7 @@ struct ServiceConfiguration: Sendable {
         entities = try Self.entities(name, values, tables, access)
     }
 
-    /// Where nothing is said, the model's namespace, if a path can hold it.
+    /// The default is the model's namespace, if it is valid in a path.
     private static func sapName(_ given: String?, _ model: EntityDataModel, _ name: String) throws -> String? {
         let sapName = given ?? model.container.name.namespace
         if PathTemplate("/\(sapName)") != nil, sapName.utf8.allSatisfy({ $0 != 0x2F }) { return sapName }
@@ -211,7 +212,7 @@ extension ServiceConfiguration {
 }
 
 extension Access {
-    /// The same as a rule of rows, for the doors that share one adapter's access.
+    /// The same as a row rule, for mounts that share one adapter's access.
     fileprivate var rows: RowRules {
         switch self {
         case .public: .everyone
@@ -219,6 +220,104 @@ extension Access {
         case .login: RowRules(read: .signedIn, write: .signedIn)
         case .roles(let roles):
             RowRules(read: .any(roles.sorted().map(RowRule.hasRole)), write: .any(roles.sorted().map(RowRule.hasRole)))
+        }
+    }
+}
+
+/// An index that an operator declares: `Set/Property`, or several properties of one set.
+struct DeclaredIndex {
+    /// SQLite's indexes may have more; no page is found faster by them.
+    static let maximumProperties = 16
+
+    private let paths: [String]
+    private let tables: ServiceTables
+
+    init(_ paths: [String], of tables: ServiceTables) {
+        self.paths = paths
+        self.tables = tables
+    }
+
+    /// The set and its properties, in order. Throws ``ConfigurationProblem`` at the key `place`, which names what is wrong.
+    func parts(at entityPath: String) throws -> (set: String, properties: [String]) {
+        var set: String?
+        var properties: [String] = []
+        for path in paths {
+            let (table, property) = try part(path, entityPath)
+            guard set == nil || set == table.source else {
+                throw ConfigurationProblem(
+                    entityPath, "\(path): an index is of one set, and this one began with \(set ?? "").")
+            }
+            set = table.source
+            guard !properties.contains(property) else {
+                throw ConfigurationProblem(entityPath, "\(path) stands in the index twice.")
+            }
+            properties.append(property)
+        }
+        guard let set, properties.count <= Self.maximumProperties else {
+            throw ConfigurationProblem(entityPath, "An index has 1 to \(Self.maximumProperties) properties.")
+        }
+        return (set, properties)
+    }
+
+    private func part(_ path: String, _ entityPath: String) throws -> (RecordTable, String) {
+        let names = path.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard names.count == 2 else {
+            throw ConfigurationProblem(entityPath, "\(path): an index names properties as Set/Property.")
+        }
+        guard let table = tables[names[0]] else {
+            throw ConfigurationProblem(
+                entityPath, "\(path): the model has no set \(names[0]).\(Self.hint(names[0], tables.sources))")
+        }
+        guard let column = table.columns[names[1]] else {
+            throw ConfigurationProblem(
+                entityPath,
+                "\(path): \(names[0]) has no property \(names[1]).\(Self.hint(names[1], table.columns.keys.sorted()))")
+        }
+        guard !column.type.isCollection, isOrdered(column.type.type) else {
+            throw ConfigurationProblem(
+                entityPath, "\(path): an index is of properties with an order, and \(column.type) has none.")
+        }
+        return (table, names[1])
+    }
+
+    private func isOrdered(_ type: TypeName) -> Bool {
+        if case .enumeration = type { return true }
+        guard let primitive = tables.model.primitive(behind: type) else { return false }
+        return !primitive.isSpatial && primitive != .stream && primitive != .binary
+    }
+
+    /// The name that was meant, where only letters' case differs.
+    private static func hint(_ name: String, _ names: [String]) -> String {
+        names.first { $0.lowercased() == name.lowercased() }.map { " Did you mean \($0)?" } ?? ""
+    }
+}
+
+/// A root path of a service and the protocol version that it serves.
+struct ServiceRoot: Sendable, Equatable {
+    enum Version: Sendable, Equatable {
+        case version4, version2
+    }
+
+    let name: OperationName
+    /// Without a slash at its end.
+    let path: String
+    let version: Version
+
+    /// For whom `access` lets in.
+    func mount(_ access: Access) -> HTTPMount {
+        // What is public to read is not to write, so it differs from request to request.
+        let access = access == .publicRead ? nil : access
+        switch version {
+        case .version4:
+            return HTTPMount(
+                name, summary: "The service at \(path), OData 4.01.", path: PathTemplate(stringLiteral: path),
+                methods: ["GET", "POST", "PATCH", "PUT", "DELETE"], readingPosts: ["$query"],
+                access: access)
+        case .version2:
+            return HTTPMount(
+                name, summary: "The service at \(path), OData 2.0.", path: PathTemplate(stringLiteral: path),
+                methods: ["GET", "POST", "PUT", "MERGE", "PATCH", "DELETE"], requiresToken: true,
+                mediaType: "*/*", access: access)
         }
     }
 }

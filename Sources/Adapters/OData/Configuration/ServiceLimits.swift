@@ -1,8 +1,8 @@
 import AdapterKit
+import ODataEngine
 import ODataLanguage
-import ODataQueries
 
-/// How much one request may ask of any service: keys below `adapters.odata.limits`, the same for all services.
+/// Limits of one request to any service: the keys below `adapters.odata.limits`, the same for all services.
 struct ServiceLimits: Sendable {
     var language = LanguageLimits()
     var query = QueryLimits.standard
@@ -14,7 +14,7 @@ struct ServiceLimits: Sendable {
     var insertEntities = 1_000
     /// Records that go or change with one that is deleted.
     var deletedWith = 20_000
-    /// Rows of one request of an import: they are one transaction, and stand in memory while it is made.
+    /// Rows of one request of an import: they are one transaction and are held in memory while it runs.
     var importRows = 200_000
 
     /// Bytes of an answer that is read as a whole before it is sent.
@@ -127,4 +127,56 @@ struct ServiceLimits: Sendable {
             "limits.\(key.name)", .integer(IntegerRange(key.range)),
             defaultValue: .int64(Int64(standard[keyPath: key.path])), summary: key.summary)
     }
+}
+
+/// Limits of one batch. Change sets do not nest.
+struct BatchLimits: Sendable {
+    /// Requests, those of change sets included; a change set counts as one where it holds none.
+    var requests = 1_000
+    /// Bytes of one request: its part of a multipart body, or its body in JSON.
+    var part = 8 << 20
+    /// Bytes of its header fields, and of those of its part.
+    var head = 16 << 10
+    /// How many header fields, those of its part each by themselves.
+    var fields = 100
+    /// Characters of a boundary (RFC 2046, section 5.1.1, allows 70).
+    var boundary = 70
+
+    func checkRequests(_ count: Int) throws(PorticoError) {
+        try check(count, requests, "A batch has at most \(requests) requests.")
+    }
+
+    func checkPart(_ bytes: Int) throws(PorticoError) {
+        try check(bytes, part, "A request of a batch has at most \(part) bytes.")
+    }
+
+    func checkHead(fields count: Int, bytes: Int) throws(PorticoError) {
+        try check(count, fields, "A request of a batch has at most \(fields) header fields.")
+        try check(bytes, head, "The header fields of a batch's request have at most \(head) bytes.")
+    }
+
+    func checkBoundary(_ text: String) throws(PorticoError) {
+        try check(text.utf8.count, boundary, "A boundary has at most \(boundary) characters.")
+    }
+
+    private func check(_ value: Int, _ most: Int, _ message: String) throws(PorticoError) {
+        guard value <= most else { throw PorticoError(.requestLimitExceeded, message) }
+    }
+}
+
+/// Limits of asynchronous requests and of their stored responses.
+struct AsyncLimits: Sendable {
+    /// Under way at once, for all callers together.
+    var running = 64
+    var runningPerCaller = 8
+    /// Answers that are kept; the oldest of the caller that has the most goes first.
+    var kept = 1_000
+    var keptPerCaller = 100
+    /// Bytes of one answer, of a caller's, and of all.
+    var answerBytes = 256 << 20
+    var callerBytes = 256 << 20
+    var bytes = 1 << 30
+    /// Seconds for which a request may be worked on, and for which its answer can be fetched.
+    var seconds = 300
+    var keptSeconds = 900
 }

@@ -1,11 +1,12 @@
 import AdapterKit
 import ODataModel
+import Synchronization
 
-/// Documents that are written while their rows are read: whole where they are small, otherwise piece by piece, as fast as
-/// the caller takes them.
+/// Writes a response body while its rows are read. Small bodies are buffered, large ones are streamed at the pace of
+/// the client.
 ///
-/// What is small is read as any question is; what turns out to be large is begun again in a read that may last, and next
-/// time there at once.
+/// A body is first written into a buffer of limited size. If it does not fit, writing starts again as a stream in a
+/// read that may last longer. Requests whose last response was large start as a stream.
 struct DocumentReading: Sendable {
     /// Reads and writes, and flushes what it has written at the end.
     typealias Write = @Sendable (any RecordSnapshot, DocumentSink) throws -> Void
@@ -13,7 +14,7 @@ struct DocumentReading: Sendable {
     let records: any RecordStore
     let limits: ServiceLimits
     /// Whose document it is.
-    let address: PlainAddress
+    let address: UntokenedAddress
     let long: LongResponseHistory
 
     func body(_ write: @escaping Write) async throws -> MountResponse.Body {
@@ -74,6 +75,41 @@ struct DocumentReading: Sendable {
             pieces.cancel()
         }
         guard let first, first.count >= min(Self.piece, limits.wholeBytes) else { return .bytes(first ?? []) }
-        return .stream(BegunPieces(first, pieces))
+        return .stream(PrefetchedBody(first, pieces))
     }
+}
+
+/// Remembers which addresses had long responses lately (``LongReadEstimate``), so that they are streamed at once.
+final class LongResponseHistory: Sendable {
+    private let estimate = Mutex(LongReadEstimate())
+
+    func expects(_ address: UntokenedAddress) -> Bool {
+        estimate.withLock { $0.expectsLong(address.text.hashValue) }
+    }
+
+    func note(_ address: UntokenedAddress) {
+        estimate.withLock { $0.noteLong(address.text.hashValue) }
+    }
+}
+
+/// A response body whose first piece was already taken from the source.
+final class PrefetchedBody: ByteStream {
+    private let first: Mutex<[UInt8]?>
+    private let rest: any ByteStream
+
+    init(_ first: [UInt8], _ rest: any ByteStream) {
+        self.first = Mutex(first)
+        self.rest = rest
+    }
+
+    func next() async throws -> [UInt8]? {
+        let first = first.withLock { first in
+            defer { first = nil }
+            return first
+        }
+        if let first { return first }
+        return try await rest.next()
+    }
+
+    func cancel() { rest.cancel() }
 }

@@ -1,10 +1,9 @@
 import AdapterKit
-import ODataAddresses
+import ODataEngine
 import ODataLanguage
-import ODataQueries
-import ODataRecords
+import ODataModel
 
-/// Runs queries of a request: all that one of them reads belongs to one moment.
+/// Plans and runs the queries of one request. All reads of one query use one snapshot.
 struct QueryRunner: Sendable {
     let tables: ServiceTables
     let records: any RecordStore
@@ -17,13 +16,13 @@ struct QueryRunner: Sendable {
     }
 
     func plan(_ query: EntityQuery) throws -> QueryPlan {
-        try Self.telling { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
+        try Self.reportingProblems { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
     }
 
-    /// As it was checked before where the question is known.
+    /// Uses the cached plan if there is one.
     func plan(_ query: EntityQuery, _ cachedQuery: CachedQuery?) throws -> QueryPlan {
         guard case .all = query.base, let cachedQuery else { return try plan(query) }
-        return try Self.telling { () throws(QueryProblem) in
+        return try Self.reportingProblems { () throws(QueryProblem) in
             let prepared = try cachedQuery.query { () throws(QueryProblem) in
                 try query.prepared(in: tables, limits: limits)
             }
@@ -32,23 +31,23 @@ struct QueryRunner: Sendable {
     }
 
     func plan(_ query: CrossJoinQuery) throws -> CrossJoinPlan {
-        try Self.telling { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
+        try Self.reportingProblems { () throws(QueryProblem) in try query.plan(in: tables, limits: limits) }
     }
 
     func applied(_ query: CrossJoinQuery) throws -> QueryPlan {
-        try Self.telling { () throws(QueryProblem) in try query.applied(in: tables, limits: limits) }
+        try Self.reportingProblems { () throws(QueryProblem) in try query.applied(in: tables, limits: limits) }
     }
 
     /// Nil where changes of the query's result cannot be followed.
     func tracked(_ query: EntityQuery) throws -> TrackedQuery? { try tracked(query, try plan(query)) }
 
     func tracked(_ query: EntityQuery, _ plan: QueryPlan) throws -> TrackedQuery? {
-        try Self.telling { () throws(QueryProblem) in
+        try Self.reportingProblems { () throws(QueryProblem) in
             try TrackedQuery(query, plan: plan, in: tables, limits: limits)
         }
     }
 
-    /// As it was found before where the question is known.
+    /// Uses the cached tracking if there is one.
     func tracked(_ query: EntityQuery, _ plan: QueryPlan, _ cachedQuery: CachedQuery?) throws -> TrackedQuery? {
         guard case .all = query.base, let cachedQuery else { return try tracked(query, plan) }
         return try cachedQuery.tracked { try tracked(query, plan) }
@@ -60,7 +59,7 @@ struct QueryRunner: Sendable {
         return try await records.withReadSnapshot { snapshot in try plan.count(at: snapshot) }
     }
 
-    private static func telling<Result>(_ body: () throws(QueryProblem) -> Result) throws -> Result {
+    private static func reportingProblems<Result>(_ body: () throws(QueryProblem) -> Result) throws -> Result {
         do {
             return try body()
         } catch {
@@ -73,8 +72,8 @@ struct QueryRunner: Sendable {
     }
 
     /// Which rows a path leads to.
-    func base(_ place: EntityCollectionPath) async throws -> EntityQuery.Base {
-        switch place.origin {
+    func base(_ collectionPath: EntityCollectionPath) async throws -> EntityQuery.Base {
+        switch collectionPath.origin {
         case .all: return .all
         case .filtered(let inner, let condition): return .filtered(try await base(inner), condition)
         case .related(let source, _, let name):
@@ -83,13 +82,149 @@ struct QueryRunner: Sendable {
         }
     }
 
-    func base(_ place: EntityPlace) async throws -> EntityQuery.Base {
-        switch place.origin {
+    func base(_ entityPath: EntityPath) async throws -> EntityQuery.Base {
+        switch entityPath.origin {
         case .key(let id): return .record(id)
         case .member(let entities, let id): return .one(of: try await base(entities), id)
         case .related(let source, _, let name):
             let record = try await RecordFinder(tables: tables, records: records).found(source)
             return .related(from: source.table.source, record.id, property: name)
+        }
+    }
+}
+
+/// Finds the records that resource paths lead to.
+struct RecordFinder: Sendable {
+    let tables: ServiceTables
+    let records: any RecordStore
+
+    /// Nil where no record exists, or where its type does not match the path's cast.
+    func record(_ entityPath: EntityPath) async throws -> Record? {
+        guard let record = try await anyType(entityPath) else { return nil }
+        guard tables.model.type(entityPath.table.type(of: record), isA: entityPath.type.name) else { return nil }
+        return record
+    }
+
+    /// Throws `record.notFound` where there is none.
+    func found(_ entityPath: EntityPath) async throws -> Record {
+        guard let record = try await record(entityPath) else {
+            throw PorticoError(.recordNotFound, "There is no such entity.", target: entityPath.table.source)
+        }
+        return record
+    }
+
+    private func anyType(_ entityPath: EntityPath) async throws -> Record? {
+        switch entityPath.origin {
+        case .key(let id): return try await records.record(id, in: entityPath.table.entity)
+        case .member(let entities, let id):
+            guard let record = try await records.record(id, in: entityPath.table.entity) else { return nil }
+            guard let filter = try await filter(entities) else { return record }
+            let own = Filter.compare(entityPath.table.keyField, .equal, record[entityPath.table.keyField])
+            return try await records.query(Query(.all([own, filter]), limit: 1), in: entityPath.table.entity).records
+                .first
+        case .related(let source, let relation, _):
+            let near = try await found(source)
+            guard let filter = try await filter(of: relation, from: near, source.table) else { return nil }
+            return try await records.query(Query(filter, limit: 1), in: entityPath.table.entity).records.first
+        }
+    }
+
+    /// Which records of the table are meant; nil: all.
+    func filter(_ collectionPath: EntityCollectionPath) async throws -> Filter? {
+        if case .filtered = collectionPath.origin {
+            throw ODataError.notImplemented("A filter segment before this one")
+        }
+        var filter: Filter?
+        if case .related(let source, let relation, _) = collectionPath.origin {
+            let near = try await found(source)
+            filter = try await self.filter(of: relation, from: near, source.table) ?? .never
+        }
+        guard let discriminator = collectionPath.table.discriminator,
+            collectionPath.type.name != collectionPath.table.type.name
+        else {
+            return filter
+        }
+        let family = tables.model.family(of: collectionPath.type.name).map { WireValue.string($0.description) }
+        return .both(filter, .oneOf(discriminator, family))
+    }
+
+    /// The records that a relation leads to from `near`; nil where it leads nowhere.
+    func filter(of relation: RecordRelation, from near: Record, _ table: RecordTable) async throws -> Filter? {
+        switch relation {
+        case .fields(_, let pairs, _):
+            guard pairs.allSatisfy({ !near[$0.near].isNull }) else { return nil }
+            return .all(pairs.map { .compare($0.far, .equal, near[$0.near]) })
+        case .links(let target, let through, let own, let other, _):
+            let keys = try await linked(near[table.keyField], through, own, other)
+            return tables[target].map { .oneOf($0.keyField, keys) }
+        }
+    }
+
+    private func linked(
+        _ key: WireValue, _ through: EntityName, _ own: FieldName, _ other: FieldName
+    ) async throws -> [WireValue] {
+        var keys: [WireValue] = []
+        var query = Query(.compare(own, .equal, key), limit: Query.maximumLimit)
+        while true {
+            let page = try await records.query(query, in: through)
+            keys += page.records.map { $0[other] }
+            guard let next = page.next else { return keys }
+            query.start = .after(next)
+        }
+    }
+}
+
+extension RecordTable {
+    /// The record's own type.
+    func type(of record: Record) -> QualifiedName {
+        discriminator.flatMap { record[$0].stringValue }.flatMap { QualifiedName($0) } ?? type.name
+    }
+}
+
+/// The type, path and entity tag of the entity in a result row.
+struct RowIdentity {
+    let tables: ServiceTables
+
+    /// The row's own type; nil for what is no entity.
+    func type(_ row: ResultRow, _ shape: ResultShape) -> StructuredType? {
+        if let column = shape.typeColumn, let name = row.values[column].stringValue.flatMap({ QualifiedName($0) }) {
+            return tables.model.structured(name)
+        }
+        return commonType(shape)
+    }
+
+    /// That of rows that do not say theirs.
+    func commonType(_ shape: ResultShape) -> StructuredType? {
+        guard let type = shape.type, type != shape.table?.type.name else { return shape.table?.type }
+        return tables.model.structured(type) ?? shape.table?.type
+    }
+
+    /// `Students(1)`; nil where the row does not hold the key.
+    func path(_ row: ResultRow, _ shape: ResultShape) -> String? {
+        guard let table = shape.table else { return nil }
+        guard let key = shape.outline.key else { return table.isSingleton ? table.source : nil }
+        let literals = LiteralText(model: tables.model)
+        return table.source + table.keyPredicate(key.map { literals.text(row.values[$0.position], as: $0.column.type) })
+    }
+
+    func tag(_ row: ResultRow, _ shape: ResultShape) -> String? {
+        shape.revisionColumn.flatMap { row.values[$0].int64Value }.map { EntityTag.text(Revision($0)) }
+    }
+}
+
+/// Entity tags of records. They are weak, because an entity's JSON differs with what is selected.
+enum EntityTag {
+    static func text(_ revision: Revision) -> String { "W/\"\(revision)\"" }
+
+    /// The revisions that a list of tags names; nil for `*`. What is no tag of ours matches nothing.
+    static func revisions(_ field: String) -> [Revision]? {
+        if field.filter({ $0 != " " }) == "*" { return nil }
+        return field.split(separator: ",").compactMap { piece in
+            var text = piece.filter { $0 != " " }
+            // Cannot trap: it begins with two characters.
+            if text.hasPrefix("W/") { text.removeFirst(2) }
+            guard text.hasPrefix("\""), text.hasSuffix("\""), text.count > 2 else { return nil }
+            return Int64(text.dropFirst().dropLast()).map(Revision.init)
         }
     }
 }

@@ -1,6 +1,6 @@
 import AdapterKit
+import ODataEngine
 import ODataModel
-import ODataRecords
 
 /// Creates entities with what is nested in them and bound to them (Protocol 4.01, section 11.4.2).
 struct EntityCreation: Sendable {
@@ -10,13 +10,13 @@ struct EntityCreation: Sendable {
     let discriminators: [String: String]
     let limits: ServiceLimits
 
-    private var form: StoredForm { StoredForm(model: tables.model) }
+    private var form: StoredValueCodec { StoredValueCodec(model: tables.model) }
 
     /// Adds the creation to the changes. `given` are fields that a relation from a parent fixes.
     func create(
         _ payload: EntityPayload, in table: RecordTable, given: [FieldName: WireValue] = [:], id: RecordID? = nil,
         streams: WireDictionary = [:], depth: Int = 0, _ changes: inout ChangeSet
-    ) async throws -> KnownRecord {
+    ) async throws -> RecordReference {
         guard depth < limits.insertDepth, changes.changes.count < limits.insertEntities else {
             throw PorticoError(.requestLimitExceeded, "Too many entities are nested in one request.")
         }
@@ -30,7 +30,7 @@ struct EntityCreation: Sendable {
         try await principals(payload, table, depth, &fields, &changes)
         let key = try await identify(table, id: id, &fields)
         changes.create(key, fields, in: table.entity)
-        let record = KnownRecord(key, fields, of: table)
+        let record = RecordReference(key, fields, of: table)
         try await dependents(payload, table, record, depth, &changes)
         return record
     }
@@ -69,7 +69,7 @@ struct EntityCreation: Sendable {
             guard case .fields(let target, let pairs, _)? = table.relations[navigation.name],
                 let far = tables[target], owns(pairs, table)
             else { continue }
-            var principal: KnownRecord?
+            var principal: RecordReference?
             if let address = payload.bound[navigation.name]?.last {
                 principal = try await links.record(at: address, in: far, changes, target: navigation.name)
             } else if let nested = payload.nested[navigation.name]?.first {
@@ -91,7 +91,7 @@ struct EntityCreation: Sendable {
 
     /// Everything else: what is linked to the new record or belongs to it.
     private func dependents(
-        _ payload: EntityPayload, _ table: RecordTable, _ record: KnownRecord, _ depth: Int,
+        _ payload: EntityPayload, _ table: RecordTable, _ record: RecordReference, _ depth: Int,
         _ changes: inout ChangeSet
     ) async throws {
         for navigation in payload.type.navigation {
@@ -159,5 +159,62 @@ enum RandomGUID {
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
         return Hexadecimal.uuid(bytes)
+    }
+}
+
+/// The record changes of one request in the order of execution; they are applied as one transaction.
+struct ChangeSet: Sendable {
+    private(set) var changes: [RecordChange] = []
+    /// Records that it creates, by entity: references to them need no look-up.
+    private var created: [EntityName: [RecordID: WireDictionary]] = [:]
+
+    mutating func create(_ id: RecordID, _ fields: WireDictionary, in entity: EntityName) {
+        changes.append(RecordChange(entity, .create(id, fields)))
+        created[entity, default: [:]][id] = fields
+    }
+
+    mutating func add(_ change: RecordChange) { changes.append(change) }
+
+    func fields(of id: RecordID, in entity: EntityName) -> WireDictionary? { created[entity]?[id] }
+}
+
+/// A record that a change refers to: an existing one, or one that the same transaction creates.
+struct RecordReference: Sendable {
+    let id: RecordID
+    /// The key field's value, of which the id is the text.
+    let key: WireValue
+    let fields: WireDictionary
+
+    init(_ id: RecordID, _ fields: WireDictionary, of table: RecordTable) {
+        self.id = id
+        self.fields = fields
+        key = fields[table.keyField.text] ?? .string(id.text)
+    }
+
+    subscript(field: FieldName) -> WireValue { fields[field.text] ?? .null }
+}
+
+/// Properties of a media entity that is created from its bytes alone. By convention of this adapter `ContentType`,
+/// `Size` and `Name` (from `Slug`) are set; other required texts are empty.
+struct MediaDescription {
+    let type: String
+    let name: String?
+    let size: Int
+
+    func describe(_ payload: inout EntityPayload, model: EntityDataModel) {
+        for property in payload.type.properties where payload.values[property.name] == nil {
+            let primitive = model.primitive(behind: property.type.type)
+            switch (property.name, primitive) {
+            case ("ContentType", .string): payload.values[property.name] = .string(type)
+            case ("Size", _) where primitive?.isInteger == true: payload.values[property.name] = .int64(Int64(size))
+            case ("Name", .string): payload.values[property.name] = .string(name ?? "")
+            case (_, .string):
+                guard !property.type.isNullable, property.defaultValue == nil, !payload.type.isKey(property.name) else {
+                    continue
+                }
+                payload.values[property.name] = ""
+            default: continue
+            }
+        }
     }
 }

@@ -1,10 +1,9 @@
 import AdapterKit
-import ODataAddresses
+import ODataEngine
 import ODataLanguage
 import ODataModel
-import ODataRecords
 
-/// Joins entities to each other and parts them, by whatever the relation goes.
+/// Adds and removes links between entities, for every kind of relation.
 struct EntityLinks: Sendable {
     let tables: ServiceTables
     let records: any RecordStore
@@ -17,27 +16,27 @@ struct EntityLinks: Sendable {
     /// The entity of an address, which must be one of the table's. Throws `request.invalid` where it is not there.
     func record(
         at address: String, in table: RecordTable, _ changes: ChangeSet, target: String
-    ) async throws -> KnownRecord {
-        let place: EntityPlace
+    ) async throws -> RecordReference {
+        let entityPath: EntityPath
         do {
-            place = try self.place(at: address)
+            entityPath = try self.entityPath(at: address)
         } catch {
             throw PorticoError(.requestInvalid, "This is no address of an entity.", target: target)
         }
-        guard place.table.entity == table.entity else {
+        guard entityPath.table.entity == table.entity else {
             throw PorticoError(.requestInvalid, "\(target) leads to entities of \(table.source).", target: target)
         }
-        if case .key(let id) = place.origin, let fields = changes.fields(of: id, in: table.entity) {
-            return KnownRecord(id, fields, of: table)
+        if case .key(let id) = entityPath.origin, let fields = changes.fields(of: id, in: table.entity) {
+            return RecordReference(id, fields, of: table)
         }
-        guard let record = try await RecordFinder(tables: tables, records: records).record(place) else {
+        guard let record = try await RecordFinder(tables: tables, records: records).record(entityPath) else {
             throw PorticoError(.requestInvalid, "\(target) names an entity that is not there.", target: target)
         }
-        return KnownRecord(record.id, record.fields, of: table)
+        return RecordReference(record.id, record.fields, of: table)
     }
 
     /// An entity's address: absolute, from the host's root, or from the service's.
-    func place(at address: String) throws -> EntityPlace {
+    func entityPath(at address: String) throws -> EntityPath {
         var text = address
         if text.hasPrefix(root) {
             text = String(text.dropFirst(root.count))
@@ -48,19 +47,22 @@ struct EntityLinks: Sendable {
         }
         let request = try TargetReader.target(text, language: language, limits: limits)
         guard case .path(let segments) = request.resource,
-            case .entity(let place) = try AddressReader(tables: tables, options: request.options).address(segments)
-                .target
+            case .entity(let entityPath) = try ResourcePathReader(tables: tables, options: request.options).address(
+                segments
+            )
+            .target
         else { throw PorticoError(.requestInvalid, "This is no address of an entity.") }
-        return place
+        return entityPath
     }
 
     /// What a relation from `near` fixes in the fields of the records that it leads to.
-    static func given(by relation: RecordRelation, from near: KnownRecord) -> [FieldName: WireValue] {
+    static func given(by relation: RecordRelation, from near: RecordReference) -> [FieldName: WireValue] {
         guard case .fields(_, let pairs, _) = relation else { return [:] }
         return Dictionary(pairs.map { ($0.far, near[$0.near]) }, uniquingKeysWith: { $1 })
     }
 
-    func link(_ near: KnownRecord, to far: KnownRecord, by relation: RecordRelation, _ changes: inout ChangeSet) {
+    func link(_ near: RecordReference, to far: RecordReference, by relation: RecordRelation, _ changes: inout ChangeSet)
+    {
         switch relation {
         case .fields(let target, _, _):
             guard let table = tables[target] else { return }

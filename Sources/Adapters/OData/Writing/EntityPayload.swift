@@ -1,8 +1,9 @@
 import AdapterKit
+import ODataEngine
+import ODataLanguage
 import ODataModel
-import ODataRecords
 
-/// An entity as a request sends it, taken apart by the model.
+/// An entity in a request's body, parsed by the model.
 struct EntityPayload: Sendable {
     let type: StructuredType
     /// By property, in stored form: what was sent.
@@ -10,11 +11,11 @@ struct EntityPayload: Sendable {
     var dynamic: WireDictionary
     /// By navigation property: the addresses of entities to be linked.
     var bound: [String: [String]]
-    /// By navigation property: entities to be created with it. Nil stands for a null.
+    /// By navigation property: entities to be created with it. Nil is a null.
     var nested: [String: [WireValue]]
     /// Navigation properties that are to lead nowhere.
     var cleared: Set<String>
-    /// By navigation property: everything that stands in it, as sent. In a change, a list is the whole list.
+    /// By navigation property: its whole value as sent. In a change, a list is the whole list.
     private(set) var listed: [String: [WireValue]] = [:]
     /// By navigation property: what is to be changed of its list.
     private(set) var deltas: [String: [WireValue]] = [:]
@@ -101,5 +102,57 @@ struct EntityPayload: Sendable {
             throw PorticoError(.requestInvalid, "\(bare) is no type of these entities.", target: "@odata.type")
         }
         return type
+    }
+}
+
+/// Checks the names of control information in bodies of OData 4.0: `@odata.type`, not `@type` (JSON Format 4.01,
+/// section 4.5).
+enum ControlNames {
+    /// Throws `request.invalid` for a name that means nothing in 4.0, at any depth; annotations have a dot in theirs.
+    static func check(_ body: WireValue) throws(PorticoError) {
+        for item in body.arrayValue ?? [] { try check(item) }
+        for member in body.dictionaryValue ?? [:] {
+            if let at = member.key.firstIndex(of: "@"), !member.key[at...].contains(".") {
+                throw PorticoError(
+                    .requestInvalid, "In OData 4.0 control information begins with @odata.", target: member.key)
+            }
+            try check(member.value)
+        }
+    }
+}
+
+/// The `$expand` option of the response to a deep insert: at least the levels that the request contained (Protocol
+/// 4.01, section 11.4.2.2).
+struct NestedNames {
+    private let text: String
+
+    init(_ payload: EntityPayload, model: EntityDataModel) {
+        text = Self.text(payload.nested, payload.type, model)
+    }
+
+    /// Nil where nothing is nested.
+    var option: QueryOption? {
+        text.isEmpty
+            ? nil : (try? TargetReader.target("Entities?$expand=\(text)", limits: LanguageLimits()))?.options.first
+    }
+
+    private static func text(
+        _ nested: [String: [WireValue]], _ type: StructuredType, _ model: EntityDataModel
+    ) -> String {
+        nested.keys.sorted().map { name in
+            guard let target = type.navigation(name).flatMap({ model.structured($0.target) }) else { return name }
+            let inner = text(members(of: nested[name] ?? [], target), target, model)
+            return inner.isEmpty ? name : "\(name)($expand=\(inner))"
+        }.joined(separator: ",")
+    }
+
+    private static func members(of items: [WireValue], _ type: StructuredType) -> [String: [WireValue]] {
+        var members: [String: [WireValue]] = [:]
+        for item in items {
+            for member in item.dictionaryValue ?? [:] where type.navigation(member.key) != nil && !member.value.isNull {
+                members[member.key, default: []] += member.value.arrayValue ?? [member.value]
+            }
+        }
+        return members
     }
 }

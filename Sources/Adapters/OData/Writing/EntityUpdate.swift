@@ -1,8 +1,8 @@
 import AdapterKit
+import ODataEngine
 import ODataModel
-import ODataRecords
 
-/// Changes an entity that is there: PATCH sets what is sent, PUT sets everything (Protocol 4.01, section 11.4.3).
+/// Changes an existing entity: PATCH sets the properties that are sent, PUT sets all (Protocol 4.01, section 11.4.3).
 struct EntityUpdate: Sendable {
     let tables: ServiceTables
     let records: any RecordStore
@@ -14,7 +14,7 @@ struct EntityUpdate: Sendable {
         if condition: RecordChange.Condition, depth: Int = 0, _ changes: inout ChangeSet
     ) async throws {
         let nested = NestedChanges(update: self, record: record, table: table, isReplacing: replacing, depth: depth)
-        let known = KnownRecord(record.id, record.fields, of: table)
+        let known = RecordReference(record.id, record.fields, of: table)
         let current: (String) -> WireValue = { property in table.columns[property].map { record[$0.field] } ?? .null }
         let values = ServerValues.changeable(payload.type, merged(payload.values, current, payload.type))
         var fields = WireDictionary()
@@ -50,7 +50,7 @@ struct EntityUpdate: Sendable {
         }
     }
 
-    /// What no request says of an entity.
+    /// The fields that no request sets.
     private func keep(_ record: Record, _ table: RecordTable, _ fields: inout WireDictionary) {
         var hidden = [table.keyField]
         if let discriminator = table.discriminator { hidden.append(discriminator) }
@@ -59,7 +59,7 @@ struct EntityUpdate: Sendable {
     }
 
     private func navigate(
-        _ payload: EntityPayload, _ table: RecordTable, _ record: KnownRecord, _ nested: NestedChanges,
+        _ payload: EntityPayload, _ table: RecordTable, _ record: RecordReference, _ nested: NestedChanges,
         _ fields: inout WireDictionary, _ changes: inout ChangeSet
     ) async throws {
         try await nested.single(payload, &fields, &changes)
@@ -79,4 +79,31 @@ struct EntityUpdate: Sendable {
             }
         }
     }
+}
+
+/// Conditions of a write (RFC 9110, section 13.1; Protocol 4.01, section 8.2.4).
+struct WriteConditions: Sendable {
+    private let ifMatch: String?
+    private let ifNoneMatch: String?
+
+    init(_ headers: MountHeaders) {
+        ifMatch = headers["If-Match"]
+        ifNoneMatch = headers["If-None-Match"]
+    }
+
+    var allowsChange: Bool { ifNoneMatch == nil }
+
+    /// Throws `record.preconditionFailed` for a record that they do not hold for.
+    func check(_ record: Record?) throws(PorticoError) {
+        if let ifMatch {
+            guard let record else { throw Self.failed }
+            if let revisions = EntityTag.revisions(ifMatch), !revisions.contains(record.revision) { throw Self.failed }
+        }
+        if let ifNoneMatch, let record {
+            guard let revisions = EntityTag.revisions(ifNoneMatch) else { throw Self.failed }
+            if revisions.contains(record.revision) { throw Self.failed }
+        }
+    }
+
+    static let failed = PorticoError(.preconditionFailed, "The entity is not in the state that the request names.")
 }

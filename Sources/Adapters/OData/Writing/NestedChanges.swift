@@ -1,12 +1,11 @@
 import AdapterKit
-import ODataAddresses
+import ODataEngine
 import ODataModel
-import ODataRecords
 
-/// What a change of an entity says of the entities that it is joined to (Protocol 4.01, section 11.4.3.1).
+/// Changes of related entities that are nested in the change of an entity (Protocol 4.01, section 11.4.3.1).
 ///
-/// A list is the whole list: what it names is changed, created or joined, everything else is parted. A delta says what
-/// changes.
+/// A list replaces the whole relation: listed entities are changed, created or linked, all others are unlinked. A delta
+/// lists single changes.
 struct NestedChanges: Sendable {
     let update: EntityUpdate
     let record: Record
@@ -15,7 +14,7 @@ struct NestedChanges: Sendable {
     let depth: Int
 
     private var tables: ServiceTables { update.tables }
-    private var known: KnownRecord { KnownRecord(record.id, record.fields, of: table) }
+    private var known: RecordReference { RecordReference(record.id, record.fields, of: table) }
 
     func isList(_ name: String, _ payload: EntityPayload) -> Bool {
         payload.listed[name] != nil && payload.type.navigation(name)?.isCollection == true
@@ -26,13 +25,13 @@ struct NestedChanges: Sendable {
         for navigation in payload.type.navigation where !navigation.isCollection {
             guard let item = payload.nested[navigation.name]?.first, let joined = join(navigation) else { continue }
             let existing = try await entities(joined).first
-            var far: KnownRecord
+            var far: RecordReference
             if let existing, try key(item, joined).map({ $0 == existing.id }) ?? true {
                 try await change(existing, by: item, joined, &changes)
                 continue
             } else if let other = try await named(item, joined) {
                 try await change(other, by: item, joined, &changes)
-                far = KnownRecord(other.id, other.fields, of: joined.far)
+                far = RecordReference(other.id, other.fields, of: joined.far)
             } else {
                 far = try await create(item, joined, &changes)
             }
@@ -80,7 +79,7 @@ struct NestedChanges: Sendable {
         }
         try await change(other, by: item, joined, &changes)
         if !before.contains(where: { $0.id == other.id }) {
-            let far = KnownRecord(other.id, other.fields, of: joined.far)
+            let far = RecordReference(other.id, other.fields, of: joined.far)
             update.links.link(known, to: far, by: joined.relation, &changes)
         }
         return other.id
@@ -102,7 +101,7 @@ struct NestedChanges: Sendable {
 
     private func create(
         _ item: WireValue, _ joined: Joined, _ changes: inout ChangeSet
-    ) async throws -> KnownRecord {
+    ) async throws -> RecordReference {
         let payload = try EntityPayload(item, of: joined.far, declared: joined.type, model: tables.model)
         return try await update.creation.create(
             payload, in: joined.far, given: given(joined), depth: depth + 1, &changes)
@@ -117,7 +116,7 @@ struct NestedChanges: Sendable {
             // The rules of its set see to what goes with it.
             guard isNullable else { return changes.add(RecordChange(joined.far.entity, .delete(other.id))) }
         }
-        let far = KnownRecord(other.id, other.fields, of: joined.far)
+        let far = RecordReference(other.id, other.fields, of: joined.far)
         update.links.unlink(known, from: far, by: joined.relation, &changes)
     }
 
@@ -139,7 +138,7 @@ extension NestedChanges {
         return Joined(name: navigation.name, relation: relation, far: far, type: type)
     }
 
-    /// Those that are joined now.
+    /// The entities that are linked now.
     private func entities(_ joined: Joined) async throws -> [Record] {
         let finder = RecordFinder(tables: tables, records: update.records)
         guard let filter = try await finder.filter(of: joined.relation, from: record, table) else { return [] }
@@ -172,8 +171,9 @@ extension NestedChanges {
 
     private func key(_ item: WireValue, _ joined: Joined) throws -> RecordID? {
         if let address = Self.address(item) {
-            guard let place = try? update.links.place(at: address), place.table.entity == joined.far.entity,
-                case .key(let id) = place.origin
+            guard let entityPath = try? update.links.entityPath(at: address),
+                entityPath.table.entity == joined.far.entity,
+                case .key(let id) = entityPath.origin
             else {
                 throw PorticoError(.requestInvalid, "This is no address of an entity.", target: joined.name)
             }
@@ -187,7 +187,7 @@ extension NestedChanges {
             if let value = payload.values[name] { fields[column.field.text] = value }
             guard fields[column.field.text] != nil else { return nil }
         }
-        return joined.far.recordID(fields: fields, form: StoredForm(model: tables.model))
+        return joined.far.recordID(fields: fields, form: StoredValueCodec(model: tables.model))
     }
 
     private static func address(_ item: WireValue) -> String? { (item["@odata.id"] ?? item["@id"])?.stringValue }

@@ -1,9 +1,8 @@
 import AdapterKit
+import ODataEngine
 import ODataFuzzing
 import ODataLanguage
 import ODataModel
-import ODataQueries
-import ODataRecords
 
 /// `odata-fuzz [--requests N] [--seed S]`: generated requests through the parser and the planner. Whatever they are, they
 /// are answered or refused; a refusal points into the request; one that is read is read the same again.
@@ -68,7 +67,7 @@ struct FuzzRun {
         }
     }
 
-    /// The questions that a plan asks of records, as far as a row of ones leads.
+    /// The queries that a plan runs, with rows of ones as results.
     private func asked(by plan: QueryPlan) -> [Relation] {
         let records = RowOfOnes()
         _ = try? plan.page(at: records)
@@ -82,7 +81,7 @@ struct FuzzRun {
     }
 }
 
-/// Records that answer every question with one row.
+/// Records that return one row for every query.
 final class RowOfOnes: RecordSnapshot {
     private(set) var asked: [Relation] = []
     var position: Revision { Revision(0) }

@@ -14,7 +14,7 @@ import Testing
         "$entity/Shop.Special?$id=http://host/A(1)&$select=B",
     ]
 
-    @Test func `damaged requests are understood or refused at a place within them`() {
+    @Test func `damaged requests are parsed or refused at a position within them`() {
         var random = SeededBytes(state: 20_240_229)
         for round in 0..<20_000 {
             var bytes = Array(Self.requests[round % Self.requests.count].utf8)

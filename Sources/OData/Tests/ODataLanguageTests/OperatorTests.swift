@@ -22,7 +22,7 @@ import Testing
         #expect(try expression(text).grouped == grouped)
     }
 
-    @Test func `each part knows where it stands in the raw text`() throws {
+    @Test func `each part knows its range in the raw text`() throws {
         let whole = try expression("Name%20eq%20'a%27%27b'%20and%20true")
         guard case .binary(.and, let left, _) = whole.form, case .binary(.equal, _, let text) = left.form else {
             Issue.record("not a conjunction of a comparison")

@@ -75,7 +75,7 @@ import Testing
         "A gt +3", "A eq 1e+3", "A in (+1,-2,+3)", "At gt 2024-01-15T00:00:00+02:00", "A add +1 eq +2.5E+1",
         "round(+1.5) eq 2", "P eq geography'SRID=4326;Point(+1 -2e+1)'", "E eq Shop.Color'+4'",
     ])
-    func `a plain plus is a number's or an offset's sign wherever one stands`(text: String) throws {
+    func `a plain plus is the sign of a number or an offset`(text: String) throws {
         let spaced = text.replacing(" ", with: "%20")
         let encoded = spaced.replacing("+", with: "%2B")
         for frame in [

@@ -15,7 +15,7 @@ import Testing
         ("(a OR b) c", .and(.or(.word("a"), .word("b")), .word("c"))),
         ("'a \"b'", .incomplete("a \"b")),
     ])
-    func `operators are words where nothing stands to operate on`(text: String, tree: SearchExpression) throws {
+    func `operators without operands are words`(text: String, tree: SearchExpression) throws {
         let option: QueryOption = try parsed("search", "$search=\(text)")
         #expect(option.form == .search(tree))
     }

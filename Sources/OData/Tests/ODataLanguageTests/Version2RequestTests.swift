@@ -89,7 +89,7 @@ import Testing
         ("Set?$filter=T eq time'PT25H'", 22), ("Set?$filter=T gt datetime'2023-02-29T00:00'", 26),
         ("Set?$filter=Name eq", 19), ("Set?$filter=startswith(Name)", 27),
     ])
-    func `an error is told where it is`(text: String, position: Int) {
+    func `an error has its position`(text: String, position: Int) {
         #expect(failure(text) == position)
     }
 

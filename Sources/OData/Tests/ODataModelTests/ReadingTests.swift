@@ -57,7 +57,7 @@ struct ReadingTests {
         ("Name=\"Thing\" Abstract=\"true\"", "Name=\"Thing\" BaseType=\"Self.Maker\"", "derives from itself"),
         ("Function=\"Self.Cheapest\"", "Function=\"Self.Dearest\"", "no unbound function"),
     ])
-    func `a name that stands for nothing is refused`(old: String, new: String, message: String) throws {
+    func `an unresolved name is refused`(old: String, new: String, message: String) throws {
         let parts = Self.shop.split(separator: old, maxSplits: 1)
         try #require(parts.count == 2)
         let broken = parts.joined(separator: new)

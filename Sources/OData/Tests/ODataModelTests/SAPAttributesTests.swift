@@ -29,7 +29,7 @@ import WireFormats
         (model.entityType(of: "Items")?.property(name)?.annotations.entries ?? []).map(\.term)
     }
 
-    @Test func `who sets a property is said as computed, immutable or not insertable`() throws {
+    @Test func `attributes of who sets a property become Computed, Immutable or NonInsertableProperties`() throws {
         let model = try model()
         #expect(tags("Made", model) == [CoreTerm.computed])
         #expect(tags("Plant", model) == [CoreTerm.immutable])
@@ -38,7 +38,7 @@ import WireFormats
         #expect(insert?["Insertable"]?.boolValue == false)
     }
 
-    @Test func `what a query cannot do is said of the set, inherited properties included`() throws {
+    @Test func `attributes of queries become restrictions of the set, inherited properties included`() throws {
         let restrictions = try model().restrictions(of: "Items")
         #expect(restrictions.nonFilterable == ["Secret"] && restrictions.nonSortable == ["Secret"])
         #expect(restrictions.requiredInFilter == ["Plant"] && restrictions.needsFilter)
@@ -46,7 +46,7 @@ import WireFormats
         #expect(!restrictions.isSearchable && !restrictions.isCountable && restrictions.isFilterable)
     }
 
-    @Test func `what nothing is said of takes everything`() {
+    @Test func `without attributes everything is allowed`() {
         #expect(SetRestrictions(nil) == SetRestrictions(Annotations()))
         #expect(SetRestrictions(nil).isSearchable && !SetRestrictions(nil).needsFilter)
     }

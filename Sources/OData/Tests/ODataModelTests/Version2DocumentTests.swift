@@ -66,7 +66,7 @@ struct Version2DocumentTests {
         #expect(property["Type"] == type)
     }
 
-    @Test func `facets, defaults and what SAP annotates are told`() throws {
+    @Test func `facets, defaults and SAP's annotations are written`() throws {
         let properties = try type("Student").all("Property")
         func property(_ name: String) -> CSDLElement? { properties.first { $0["Name"] == name } }
         let sap = "{\(Version2Namespace.sap)}"
@@ -114,7 +114,7 @@ struct Version2DocumentTests {
         #expect(sets.first { $0["Name"] == "Students" }?["{\(Version2Namespace.sap)}deletable"] == "false")
     }
 
-    @Test func `what SAP says of a model stays said`() throws {
+    @Test func `SAP's attributes survive reading and writing`() throws {
         let sap = Version2Tests.orders.replacing(
             "<edmx:DataServices ", with: "<edmx:DataServices xmlns:sap=\"\(Version2Namespace.sap)\" "
         )

@@ -18,7 +18,7 @@ struct XMLOutputTests {
     }
 
     @Test(arguments: ["\u{0}", "a\u{1}b", "\u{FFFE}", "\u{FFFF}"])
-    func `a character that XML cannot carry is told`(text: String) {
+    func `a character that XML cannot carry is an error`(text: String) {
         var output = XMLOutput()
         output.element("x", text: text)
         #expect(!output.isRepresentable)

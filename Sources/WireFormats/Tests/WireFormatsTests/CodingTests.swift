@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import WireFormats
 
-private struct Everything: Codable, Equatable {
+private struct AllShapes: Codable, Equatable {
     var flag = true
     var small: Int8 = -128
     var large = UInt64.max
@@ -56,17 +56,17 @@ private final class Dog: Animal {
 
 @Suite struct CodingTests {
     @Test func `a struct of everything survives the tree`() throws {
-        let tree = try WireEncoder().encode(Everything())
+        let tree = try WireEncoder().encode(AllShapes())
         #expect(tree["data"] == .data([0, 255]) && tree["large"] == .uint64(.max) && tree["absent"] == nil)
-        #expect(try WireDecoder().decode(Everything.self, from: tree) == Everything())
+        #expect(try WireDecoder().decode(AllShapes.self, from: tree) == AllShapes())
     }
 
     @Test(arguments: [true, false]) func `a struct survives the formats`(isBinary: Bool) throws {
         let format: any WireFormat = isBinary ? BinaryPropertyListFormat() : JSONFormat()
-        var value = Everything()
+        var value = AllShapes()
         value.nested.remove(at: 1)
         let bytes = try WireEncoder().encode(value, in: format)
-        #expect(try WireDecoder().decode(Everything.self, from: bytes, in: format) == value)
+        #expect(try WireDecoder().decode(AllShapes.self, from: bytes, in: format) == value)
     }
 
     @Test(arguments: ["7", "\"x\"", "[1,null]", "null", "{\"a\":1.5}"])
@@ -88,7 +88,7 @@ private final class Dog: Animal {
     ]
 
     @Test(arguments: mistakes) func `an error names the path`(tree: WireValue, path: String) {
-        #expect { try WireDecoder().decode([Everything.Nested].self, from: tree) } throws: { error in
+        #expect { try WireDecoder().decode([AllShapes.Nested].self, from: tree) } throws: { error in
             self.path(of: error) == path
         }
     }

@@ -1,0 +1,315 @@
+import AdapterKit
+import ODataEngine
+import ODataModel
+
+/// Imports rows of one set from an operator's file or a part of it, in one transaction. A rejected row is named by its
+/// position.
+struct ImportRows: Sendable {
+    static let operation = Operation(
+        "import", summary: "Loads rows of a set, all of them or none.", effect: .writes,
+        input: ObjectShape(
+            "ODataImport",
+            members: [
+                Member("service", .string(maximumLength: 64), isRequired: true, summary: "The service's name."),
+                Member("set", .string(maximumLength: 128), isRequired: true, summary: "The set's name."),
+                Member("rows", .list(of: .any), isRequired: true, summary: "Rows in OData's JSON, or texts of it."),
+                Member(
+                    "mode", .choice(Mode.allCases.map(\.rawValue)), defaultValue: .string(Mode.append.rawValue),
+                    summary: "Whether the entities that are there stay; `check` reads the rows and writes nothing."),
+            ]), output: .object(outcome), audience: .operators)
+
+    private enum Mode: String, CaseIterable {
+        case append
+        case replace
+        case check
+    }
+
+    private static let outcome = ObjectShape(
+        "ODataImportOutcome",
+        members: ["created", "deleted"].map { (name: FieldName) in Member(name, .integer, isRequired: true) })
+
+    private let services: [ServiceConfiguration]
+    private let records: any RecordStore
+    private let now: WireDate
+
+    init(_ services: [ServiceConfiguration], records: any RecordStore, now: WireDate) {
+        self.services = services
+        self.records = records
+        self.now = now
+    }
+
+    func perform(_ call: Call) async throws -> OperationResult {
+        guard let service = services.first(where: { .string($0.name) == call["service"] }) else {
+            throw PorticoError(.recordNotFound, "There is no such service.", target: "service")
+        }
+        guard let table = service.tables[call["set"].stringValue ?? ""] else {
+            throw PorticoError(.recordNotFound, "\(service.name) has no such set.", target: "set")
+        }
+        let rows = call["rows"].arrayValue ?? []
+        let most = service.limits.importRows
+        guard rows.count <= most else {
+            throw PorticoError(.requestLimitExceeded, "An import has at most \(most) rows.", target: "rows")
+        }
+        let mode = call["mode"].stringValue.flatMap(Mode.init(rawValue:)) ?? .append
+        var changes: [RecordChange] = []
+        let reading = RowReading(service: service, table: table, now: now)
+        for (position, row) in rows.enumerated() {
+            do {
+                changes.append(try reading.creation(of: row))
+            } catch let error as PorticoError {
+                throw Self.refusal(error, position)
+            }
+        }
+        if mode == .check { return Self.outcome(created: 0, deleted: 0) }
+        let (removals, removed) = try await mode == .replace ? remove(table) : ([], 0)
+        do {
+            if !(removals.isEmpty && changes.isEmpty) { _ = try await records.apply(removals + changes) }
+        } catch let error as PorticoError where error.code == .recordExists {
+            throw try await taken(error, changes, isReplacing: mode == .replace)
+        }
+        return Self.outcome(created: rows.count, deleted: removed)
+    }
+
+    private static func outcome(created: Int, deleted: Int) -> OperationResult {
+        .value(["created": .int64(Int64(created)), "deleted": .int64(Int64(deleted))])
+    }
+
+    private static func refusal(_ error: PorticoError, _ position: Int) -> PorticoError {
+        PorticoError(error.code, error.message, target: "rows[\(position)].\(error.target ?? "")")
+    }
+
+    /// The same refusal, naming the first row whose key another row or record has.
+    private func taken(
+        _ error: PorticoError, _ changes: [RecordChange], isReplacing: Bool
+    ) async throws -> PorticoError {
+        var seen: Set<RecordID> = []
+        for (position, change) in changes.enumerated() {
+            guard case .create(let id?, _) = change.action else { continue }
+            if !seen.insert(id).inserted { return Self.refusal(error, position) }
+            if !isReplacing, try await records.record(id, in: change.entity) != nil {
+                return Self.refusal(error, position)
+            }
+        }
+        return error
+    }
+
+    /// Deletions of what is there, and how many records leave in all. Only the last of them are left to the caller's
+    /// transaction: as many as one page has, so that a large set needs no more memory than a small one.
+    private func remove(_ table: RecordTable) async throws -> (last: [RecordChange], count: Int) {
+        var count = 0
+        while true {
+            let page = try await records.query(Query(limit: Query.maximumLimit), in: table.entity)
+            let deletions = page.records.map { RecordChange(table.entity, .delete($0.id)) }
+            count += deletions.count
+            guard page.next != nil else { return (deletions, count) }
+            _ = try await records.apply(deletions)
+        }
+    }
+}
+
+/// Converts a file's row to a record.
+private struct RowReading {
+    private let service: ServiceConfiguration
+    private let table: RecordTable
+    private let row: ImportedRow
+    private let server: ServerValues
+    private let form: StoredValueCodec
+    private let needsKeyField: Bool
+    /// By name, where each property is kept: asked for every value of every row. Nil where the server gives values too.
+    private let places: [String: (type: TypeReference, field: FieldName)]?
+    private let reader: ValueReader
+
+    init(service: ServiceConfiguration, table: RecordTable, now: WireDate) {
+        self.service = service
+        self.table = table
+        row = ImportedRow(model: service.model)
+        server = ServerValues(tables: service.tables, now: now)
+        form = StoredValueCodec(model: service.model)
+        needsKeyField = table.columns.values.allSatisfy { $0.field != table.keyField }
+        reader = ValueReader(model: service.model)
+        let isPlain = table.discriminator == nil && !table.type.isOpen && server.givesNothing(table.type)
+        places =
+            isPlain
+            ? Dictionary(
+                table.type.properties.compactMap { property in
+                    table.columns[property.name].map { (property.name, (property.type, $0.field)) }
+                }, uniquingKeysWith: { $1 }) : nil
+    }
+
+    /// Throws `request.invalid` for a value that is none of its property's, with the property as the target.
+    func creation(of given: WireValue) throws -> RecordChange {
+        let payload: EntityPayload
+        do {
+            if let fields = try plainFields(given) { return try creation(fields) }
+            payload = try EntityPayload(
+                row.typed(given, table.type), of: table, declared: table.type, model: service.model)
+        } catch {
+            throw row.explained(error, given, table)
+        }
+        var values = server.creating(payload.type, payload.values)
+        for (name, value) in payload.values { values[name] = value }
+        var fields = WireDictionary()
+        for (name, value) in values {
+            if let column = table.columns[name] { fields[column.field.text] = value }
+        }
+        if let discriminator = table.discriminator {
+            fields[discriminator.text] = .string(payload.type.name.description)
+        }
+        return try creation(fields)
+    }
+
+    /// The row's fields where it has values of declared properties only; nil for any other.
+    private func plainFields(_ given: WireValue) throws(PorticoError) -> WireDictionary? {
+        guard let places, case .dictionary(let members) = given else { return nil }
+        var entries: [WireDictionary.Entry] = []
+        entries.reserveCapacity(members.count + 1)
+        for member in members {
+            guard let entityPath = places[member.key] else { return nil }
+            let value = try reader.value(row.value(member.value, entityPath.type), entityPath.type, at: member.key)
+            entries.append(WireDictionary.Entry(key: entityPath.field.text, value: value))
+        }
+        return WireDictionary(uncheckedUniqueKeys: entries)
+    }
+
+    private func creation(_ given: WireDictionary) throws(PorticoError) -> RecordChange {
+        var fields = given
+        if case .property(let name) = table.key, let column = table.columns[name], fields[column.field.text] == nil,
+            service.model.primitive(behind: column.type.type) == .guid
+        {
+            fields[column.field.text] = .string(RandomGUID.next())
+        }
+        guard let id = table.recordID(fields: fields, form: form) else {
+            throw PorticoError(.requestInvalid, "The key is missing.", target: table.keyNames.first)
+        }
+        if needsKeyField { fields[table.keyField.text] = .string(id.text) }
+        return RecordChange(table.entity, .create(id, fields))
+    }
+}
+
+/// A row of an imported file whose values are all texts, as in CSV; each is converted by the type of its property.
+///
+/// Besides OData's own texts it reads SQLite's texts of dates and Booleans (https://www.sqlite.org/lang_datefunc.html):
+/// `2024-01-15 10:20:30`, in UTC, and `1` and `0`.
+struct ImportedRow {
+    let model: EntityDataModel
+
+    func typed(_ row: WireValue, _ type: StructuredType) -> WireValue {
+        guard case .dictionary(let members) = row else { return row }
+        let typed = members.map { member in
+            WireDictionary.Entry(
+                key: member.key,
+                value: type.property(member.key).map { value(member.value, $0.type) } ?? member.value)
+        }
+        return .dictionary(WireDictionary(uncheckedUniqueKeys: typed))
+    }
+
+    /// What was refused, with the value and the form that was wanted.
+    func explained(_ error: PorticoError, _ row: WireValue, _ table: RecordTable) -> PorticoError {
+        guard let target = error.target, let column = table.columns[target], let value = row[target],
+            let wanted = wanted(column.type)
+        else { return error }
+        return PorticoError(
+            error.code, "\(error.message) It cannot be \(Self.shown(value)); wanted is \(wanted).", target: target)
+    }
+
+    /// What of a value is shown: enough to find it.
+    private static let shownCharacters = 60
+
+    private static func shown(_ value: WireValue) -> String {
+        switch value {
+        case .string(let text):
+            "\"\(text.unicodeScalars.prefix(shownCharacters).map(shown).joined())\""
+                + (text.unicodeScalars.count > shownCharacters ? "…" : "")
+        case .int64(let number): "\(number)"
+        case .double(let number): "\(number)"
+        case .bool(let flag): "\(flag)"
+        case .null: "null"
+        case .array: "a list"
+        case .dictionary: "an object"
+        default: "a value of another type"
+        }
+    }
+
+    /// What no terminal may take for a command, and no format can carry, by its number.
+    private static func shown(_ scalar: Unicode.Scalar) -> String {
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0, 0xFFFE, 0xFFFF: "\\u{\(String(scalar.value, radix: 16))}"
+        default: String(Character(scalar))
+        }
+    }
+
+    func value(_ value: WireValue, _ type: TypeReference) -> WireValue {
+        guard !type.isCollection, let primitive = model.primitive(behind: type.type) else { return value }
+        if primitive == .boolean, let number = value.int64Value, case .int64 = value {
+            return number == 1 ? true : number == 0 ? false : value
+        }
+        guard case .string(let text) = value else { return value }
+        switch primitive {
+        case .boolean: return Self.boolean(text) ?? value
+        case .byte, .sByte, .int16, .int32, .int64: return Int64(text).map(WireValue.int64) ?? value
+        case .double, .single: return Double(text).map(WireValue.double) ?? value
+        case .date: return Self.date(text).map(WireValue.string) ?? value
+        case .dateTimeOffset: return Self.instant(text).map(WireValue.string) ?? value
+        default: return value
+        }
+    }
+
+    private static func boolean(_ text: String) -> WireValue? {
+        switch text.lowercased() {
+        case "true", "1": true
+        case "false", "0": false
+        default: nil
+        }
+    }
+
+    /// A day with midnight after it.
+    private static func date(_ text: String) -> String? {
+        guard text.utf8.count > 10, let (day, time) = parts(text) else { return nil }
+        let isMidnight = time.utf8.allSatisfy {
+            $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".")
+        }
+        return isMidnight && CalendarText.timeOfDay(time) != nil ? day : nil
+    }
+
+    /// A day, or a day and a time without an offset.
+    private static func instant(_ text: String) -> String? {
+        if CalendarText.date(text) != nil { return "\(text)T00:00:00Z" }
+        guard let (day, time) = parts(text) else { return nil }
+        if let plain = CalendarText.timeOfDay(time) { return "\(day)T\(plain)Z" }
+        // With an offset, or `Z`, behind a blank.
+        let whole = "\(day)T\(time)"
+        return CalendarText.instant(whole) == nil ? nil : whole
+    }
+
+    private static func parts(_ text: String) -> (day: String, time: String)? {
+        let parts = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == " " || $0 == "T" }
+        guard parts.count == 2, CalendarText.date(String(parts[0])) != nil else { return nil }
+        return (String(parts[0]), String(parts[1]))
+    }
+
+    /// A description for error messages; nil where the type's name suffices.
+    private func wanted(_ type: TypeReference) -> String? {
+        guard !type.isCollection else { return "a list" }
+        if case .enumeration(let name) = type.type {
+            let names = model.enumeration(name)?.members.prefix(20).map(\.name) ?? []
+            return "one of \(names.joined(separator: ", "))"
+        }
+        guard let primitive = model.primitive(behind: type.type) else { return nil }
+        if let range = primitive.integerRange {
+            return "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        }
+        switch primitive {
+        case .boolean: return "true, false, 1 or 0"
+        case .date: return "a day such as 2024-01-15"
+        case .dateTimeOffset: return "an instant such as 2024-01-15T10:20:30Z or 2024-01-15 10:20:30"
+        case .timeOfDay: return "a time such as 10:20:30"
+        case .duration: return "a duration such as P1DT2H30M"
+        case .decimal: return "a decimal number such as 12.50"
+        case .double, .single: return "a number such as 12.5 or 1e3"
+        case .guid: return "a GUID such as 01234567-89ab-cdef-0123-456789abcdef"
+        case .binary: return "bytes as base64url"
+        case .string: return "a text\(type.facets.maximumLength.map { " of at most \($0) characters" } ?? "")"
+        default: return primitive.isSpatial ? "a place in GeoJSON" : nil
+        }
+    }
+}

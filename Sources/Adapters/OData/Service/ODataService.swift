@@ -1,0 +1,149 @@
+import AdapterKit
+import ODataEngine
+import ODataLanguage
+import ODataModel
+import Synchronization
+
+/// The shared state of one service: configuration, documents, operations, caches and asynchronous responses. A class,
+/// so that handlers share it without copying.
+final class ODataService: Sendable {
+    let configuration: ServiceConfiguration
+    let documents: ServiceDocuments
+    let operations: ServiceOperationTable
+    let clock: any WallClock
+    let gate: ReseedGate
+    let asyncResponses: AsyncResponses
+    let longResponses = LongResponseHistory()
+    let queryPlans: QueryPlanCache
+    /// All of the service's records, for loading the seed.
+    let own: any RecordStore
+
+    init(
+        configuration: ServiceConfiguration, documents: ServiceDocuments, operations: ServiceOperationTable,
+        clock: any WallClock, gate: ReseedGate, asyncResponses: AsyncResponses, queryPlans: QueryPlanCache,
+        own: any RecordStore
+    ) {
+        self.configuration = configuration
+        self.documents = documents
+        self.operations = operations
+        self.clock = clock
+        self.gate = gate
+        self.asyncResponses = asyncResponses
+        self.queryPlans = queryPlans
+        self.own = own
+        rootPath = "/odata/v4/\(configuration.name)"
+    }
+
+    var tables: ServiceTables { configuration.tables }
+    let rootPath: String
+
+    /// Not while the seed is loaded anew.
+    func betweenReseeds(_ answer: () async throws -> MountResponse) async throws -> MountResponse {
+        await gate.enter()
+        do {
+            let answer = try await answer()
+            await gate.leave()
+            return answer
+        } catch {
+            await gate.leave()
+            throw error
+        }
+    }
+}
+
+/// The context of one request: its service and the helpers that handlers share.
+struct ResourceHandler: Sendable {
+    let service: ODataService
+    let request: ServiceRequest
+
+    var tables: ServiceTables { service.tables }
+    var responses: ResponseBuilder { ResponseBuilder(format: request.format) }
+    var finder: RecordFinder { RecordFinder(tables: tables, records: request.records) }
+    var limits: ServiceLimits { service.configuration.limits }
+    var links: EntityLinks {
+        EntityLinks(
+            tables: tables, records: request.records, root: request.root, language: request.language,
+            limits: limits.language)
+    }
+
+    /// Throws where the model's capabilities say that a set does not take it.
+    func capable(_ table: RecordTable, _ action: SetCapabilities.Action) throws {
+        guard !SetCapabilities(table, of: tables.model).allow(action) else { return }
+        throw ODataError.methodNotAllowed("\(table.source) does not take this.", allowed: "GET, HEAD, OPTIONS")
+    }
+
+    static func only(_ methods: [String], _ request: ServiceRequest) throws {
+        guard methods.contains(request.method) else {
+            throw ODataError.methodNotAllowed(
+                "This resource does not take \(request.method).",
+                allowed: (methods + ["OPTIONS"]).joined(separator: ", "))
+        }
+    }
+}
+
+extension ResourceHandler {
+    var documents: DocumentReading {
+        DocumentReading(
+            records: request.records, limits: limits, address: request.address, long: service.longResponses)
+    }
+
+    var runner: QueryRunner {
+        QueryRunner(tables: tables, records: request.records, now: service.clock.now(), limits: limits.query)
+    }
+}
+
+/// Finds the adapter that implements an operation of a service by its name.
+struct ServiceOperationTable: Sendable {
+    private let byName: [String: any ServiceOperations]
+
+    init(_ all: [any ServiceOperations]) {
+        byName = Dictionary(
+            all.flatMap { some in some.names.map { ($0, some) } }, uniquingKeysWith: { first, _ in first })
+    }
+
+    subscript(name: String) -> (any ServiceOperations)? { byName[name] }
+}
+
+/// A readers-writer lock: requests share it, reloading the seed holds it exclusively.
+actor ReseedGate {
+    private var running = 0
+    private var isClosed = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private var whenIdle: [CheckedContinuation<Void, Never>] = []
+
+    func enter() async {
+        while isClosed { await withCheckedContinuation { waiting.append($0) } }
+        running += 1
+    }
+
+    func leave() {
+        running -= 1
+        wake()
+    }
+
+    /// Runs alone. The caller has entered itself, and counts as gone while it waits.
+    func alone<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+        running -= 1
+        wake()
+        while isClosed { await withCheckedContinuation { waiting.append($0) } }
+        isClosed = true
+        while running > 0 { await withCheckedContinuation { whenIdle.append($0) } }
+        defer { open() }
+        return try await body()
+    }
+
+    private func open() {
+        isClosed = false
+        running += 1
+        let all = waiting
+        waiting = []
+        for one in all { one.resume() }
+    }
+
+    private func wake() {
+        guard running == 0 else { return }
+        let all = whenIdle
+        whenIdle = []
+        for one in all { one.resume() }
+    }
+}

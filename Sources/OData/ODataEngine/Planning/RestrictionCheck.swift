@@ -1,0 +1,200 @@
+import ODataLanguage
+import ODataModel
+
+/// Checks the options of one level against the model's restrictions of the set (Capabilities vocabulary:
+/// `FilterRestrictions`, `SortRestrictions`, `SearchRestrictions`, `CountRestrictions`). Paths from `$root` or a
+/// lambda's variable belong to other sets and are not checked.
+struct RestrictionCheck {
+    let source: String
+    let restrictions: SetRestrictions
+    /// Values of parameter aliases, by name.
+    let aliases: [String: Expression]
+
+    func check(_ options: LevelOptions) throws(QueryProblem) {
+        if let filter = options.filter {
+            try refuse(!restrictions.isFilterable, "\(source) cannot be filtered.", filter.range)
+            try refuse(restrictions.nonFilterable, in: filter, "filtered")
+            try require(in: filter)
+            try FilterExpressionCheck(source: source, allowed: restrictions.filterExpressions, aliases: aliases)
+                .check(filter)
+        }
+        for item in options.order {
+            try refuse(!restrictions.isSortable, "\(source) cannot be sorted.", item.expression.range)
+            try refuse(restrictions.nonSortable, in: item.expression, "sorted")
+        }
+        if let search = options.search {
+            try refuse(!restrictions.isSearchable, "\(source) cannot be searched.", search.range)
+        }
+        try refuse(options.count && !restrictions.isCountable, "\(source) cannot be counted.", nil)
+    }
+
+    /// For a set as a whole, of which a filter must choose.
+    func requireFilter(_ options: LevelOptions) throws(QueryProblem) {
+        let isFiltered = options.filter != nil
+        try refuse(restrictions.needsFilter && !isFiltered, "\(source) is read with $filter only.", nil)
+        if let missing = restrictions.requiredInFilter.min(), !isFiltered {
+            throw QueryProblem("The filter of \(source) must look at \(missing).")
+        }
+    }
+
+    private func refuse(_ isRefused: Bool, _ message: String, _ range: SourceRange?) throws(QueryProblem) {
+        if isRefused { throw QueryProblem(message, at: range) }
+    }
+
+    private func refuse(_ names: Set<String>, in expression: Expression, _ verb: String) throws(QueryProblem) {
+        guard !names.isEmpty else { return }
+        for use in PropertyUses(of: expression, aliases: aliases).all where names.contains(where: use.isOf) {
+            throw QueryProblem("\(source) cannot be \(verb) by \(use.path).", at: use.range)
+        }
+    }
+
+    private func require(in filter: Expression) throws(QueryProblem) {
+        guard !restrictions.requiredInFilter.isEmpty else { return }
+        let uses = PropertyUses(of: filter, aliases: aliases).all
+        for name in restrictions.requiredInFilter.sorted() where !uses.contains(where: { $0.isOf(name) }) {
+            throw QueryProblem("The filter of \(source) must look at \(name).", at: filter.range)
+        }
+    }
+}
+
+/// Checks a filter against the expressions that the model allows of a property (Capabilities vocabulary,
+/// `FilterExpressionRestrictions`): conjunctions, one value, several values, or one range.
+struct FilterExpressionCheck {
+    let source: String
+    /// By the property's path: `SingleValue`, `MultiValue` or `SingleRange`.
+    let allowed: [String: String]
+    let aliases: [String: Expression]
+
+    func check(_ filter: Expression) throws(QueryProblem) {
+        guard !allowed.isEmpty else { return }
+        let parts = Self.parts(filter, of: .and)
+        for (name, kind) in allowed.sorted(by: { $0.key < $1.key }) {
+            let own = parts.filter { looks(at: name, $0) }
+            guard let first = own.first, !isAllowed(own, name, kind) else { continue }
+            throw QueryProblem("\(source) is filtered by \(name) with \(Self.words(kind)) only.", at: first.range)
+        }
+    }
+
+    private static func words(_ kind: String) -> String {
+        switch kind {
+        case "SingleValue": "one value"
+        case "MultiValue": "values"
+        default: "one range"
+        }
+    }
+
+    private func isAllowed(_ parts: [Expression], _ name: String, _ kind: String) -> Bool {
+        switch kind {
+        case "SingleValue": parts.count == 1 && comparison(parts[0], name) == .equal
+        case "MultiValue": parts.count == 1 && Self.parts(parts[0], of: .or).allSatisfy { isValues($0, name) }
+        case "SingleRange":
+            {
+                let comparisons = parts.map { comparison($0, name) }
+                if comparisons == [.equal] { return true }
+                return !comparisons.contains(nil) && !comparisons.contains(.equal)
+                    && Set(comparisons).count == comparisons.count
+            }()
+        default: true
+        }
+    }
+
+    private enum Side { case equal, above, below }
+
+    /// How the part compares the property with something else; nil where it does anything else.
+    private func comparison(_ part: Expression, _ name: String) -> Side? {
+        guard case .binary(let operation, let left, let right) = part.form else { return nil }
+        let isLeft = isProperty(left, name)
+        guard isLeft ? !looks(at: name, right) : isProperty(right, name) && !looks(at: name, left) else { return nil }
+        switch operation {
+        case .equal: return .equal
+        case .greater, .greaterOrEqual: return isLeft ? .above : .below
+        case .less, .lessOrEqual: return isLeft ? .below : .above
+        default: return nil
+        }
+    }
+
+    private func isValues(_ part: Expression, _ name: String) -> Bool {
+        if case .binary(.isIn, let left, let right) = part.form {
+            return isProperty(left, name) && !looks(at: name, right)
+        }
+        return comparison(part, name) == .equal
+    }
+
+    private func isProperty(_ expression: Expression, _ name: String) -> Bool {
+        guard case .path = expression.form else { return false }
+        return PropertyUses(of: expression, aliases: aliases).all.contains { $0.path == name }
+    }
+
+    private func looks(at name: String, _ expression: Expression) -> Bool {
+        PropertyUses(of: expression, aliases: aliases).all.contains { $0.isOf(name) }
+    }
+
+    private static func parts(_ expression: Expression, of connective: BinaryOperator) -> [Expression] {
+        guard case .binary(connective, let left, let right) = expression.form else { return [expression] }
+        return parts(left, of: connective) + parts(right, of: connective)
+    }
+}
+
+/// Finds the properties that an expression uses, by their paths.
+struct PropertyUses {
+    struct Use {
+        /// `ResourcePath/City`
+        let path: String
+        let range: SourceRange
+
+        /// Whether it is the property of that path or inside of it.
+        func isOf(_ property: String) -> Bool { path == property || path.hasPrefix("\(property)/") }
+    }
+
+    private(set) var all: [Use] = []
+    private var aliases: [String: Expression]
+
+    init(of expression: Expression, aliases: [String: Expression]) {
+        self.aliases = aliases
+        add(expression, variables: [])
+    }
+
+    private mutating func add(_ expression: Expression, variables: Set<String>) {
+        switch expression.form {
+        case .literal: return
+        case .path(let path), .isDefined(let path): add(path, variables)
+        case .list(let items), .array(let items), .call(_, let items):
+            for item in items { add(item, variables: variables) }
+        case .object(let members): for member in members { add(member.value, variables: variables) }
+        case .choice(let branches):
+            for branch in branches {
+                add(branch.condition, variables: variables)
+                add(branch.value, variables: variables)
+            }
+        case .cast(let inner, _), .isOf(let inner, _): if let inner { add(inner, variables: variables) }
+        case .not(let inner), .negated(let inner): add(inner, variables: variables)
+        case .binary(_, let left, let right):
+            add(left, variables: variables)
+            add(right, variables: variables)
+        }
+    }
+
+    private mutating func add(_ path: MemberPath, _ variables: Set<String>) {
+        if case .alias(let name) = path.start, let value = aliases.removeValue(forKey: name) {
+            add(value, variables: variables)
+        }
+        var names: [String] = []
+        for segment in path.segments {
+            switch segment.form {
+            case .name(let name) where name.namespace == nil: names.append(name.name)
+            case .any(let lambda?), .all(let lambda):
+                add(lambda.condition, variables: variables.union([lambda.variable]))
+            default: continue
+            }
+        }
+        guard let first = names.first, Self.isHere(path.start), !variables.contains(first) else { return }
+        all.append(Use(path: names.joined(separator: "/"), range: path.range))
+    }
+
+    private static func isHere(_ start: MemberPath.Start) -> Bool {
+        switch start {
+        case .current, .it, .this: true
+        case .these, .root, .alias: false
+        }
+    }
+}
