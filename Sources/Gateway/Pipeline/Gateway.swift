@@ -173,13 +173,16 @@ public final class Gateway: Sendable {
 }
 
 extension HTTPRequest.Method {
-    private static let known: Set<HTTPRequest.Method> = [
-        .get, .head, .post, .put, .delete, .connect, .options, .trace, .patch,
+    /// The methods of IANA's registry that HTTP itself and its extensions for searching and authoring define, and MERGE,
+    /// which is of OData 2.
+    private static let known: Set<String> = [
+        "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY", "SEARCH", "REPORT",
+        "LINK",
+        "UNLINK", "COPY", "MOVE", "LOCK", "UNLOCK", "MKCOL", "PROPFIND", "PROPPATCH", "ACL", "MERGE",
     ]
 
-    /// Whether a path that does not take it answers 405; other methods are answered 501 (RFC 9110, section 9.1). MERGE is
-    /// of OData 2.
-    fileprivate var isKnown: Bool { Self.known.contains(self) || rawValue == "MERGE" }
+    /// Whether a path that does not take it answers 405; other methods are answered 501 (RFC 9110, section 9.1).
+    fileprivate var isKnown: Bool { Self.known.contains(rawValue) }
 }
 
 /// What the access log says about a request beyond its line and status.
