@@ -132,7 +132,7 @@ extension FeedBroadcaster {
         }
     }
 
-    /// Handed over while the roster is locked, so that events reach each event loop in the log's order.
+    /// Handed over while the subscriptions are locked, so that events reach each event loop in the log's order.
     private static func send(_ deliveries: [FeedSubscriptions<FeedSink>.Delivery]) {
         var work: [ObjectIdentifier: (loop: any EventLoop, sinks: [ObjectIdentifier: Work])] = [:]
         for delivery in deliveries {

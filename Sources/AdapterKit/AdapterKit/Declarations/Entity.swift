@@ -139,7 +139,7 @@ public enum ConflictPolicy: Sendable, Equatable {
     case adapterDecides
 }
 
-/// Which doors an entity has.
+/// Through which interfaces an entity is served.
 public enum Exposure: Sendable, Equatable {
     /// The resource, sync, descriptions and tools.
     case resource

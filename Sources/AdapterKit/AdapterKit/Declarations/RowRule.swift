@@ -15,7 +15,7 @@ public struct RowRules: Sendable, Equatable {
     public static let everyone = RowRules(read: .everyone, write: .everyone)
 }
 
-/// A condition on a row and a principal. It becomes a filter of every query, so no door can forget it.
+/// A condition on a row and a principal. It becomes a filter of every query, through every interface.
 public indirect enum RowRule: Sendable, Equatable {
     /// Every caller.
     case everyone

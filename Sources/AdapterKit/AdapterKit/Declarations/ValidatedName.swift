@@ -1,4 +1,4 @@
-/// A text that was checked once, at the door, and cannot be wrong afterwards.
+/// A text that is checked once, where it enters, and is valid from then on.
 ///
 /// The failable initialiser is for text from outside; a literal that breaks the rule is a programmer's error and traps.
 public protocol ValidatedName: Sendable, Hashable, Comparable, CustomStringConvertible, ExpressibleByStringLiteral {

@@ -10,10 +10,10 @@ public protocol Adapter: Sendable {
     /// error is logged and told as `server.internal`.
     func handle(_ call: Call) async throws -> OperationResult
 
-    /// Answers a request at a declared door. Throws as ``handle(_:)`` does.
+    /// Answers a request below a declared mount. Throws as ``handle(_:)`` does.
     func handle(_ request: MountRequest) async throws -> MountResponse
 
-    /// A failure in the shape of the door's contract, whoever raised it: the gateway asks for its own failures too. The
+    /// An error response in the shape of the mount's contract. The gateway asks for its own failures too. The
     /// status goes by the error's code unless the answer has one of its own. Nil: the gateway's own shape. Called before
     /// ``start(_:)`` has succeeded too, to say that the adapter is not available.
     func errorResponse(for error: PorticoError, status: Int, to request: MountFailure) -> MountResponse?

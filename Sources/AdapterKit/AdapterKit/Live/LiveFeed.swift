@@ -64,7 +64,7 @@ public struct LiveFeed: Sendable, Equatable {
     public struct Source: Sendable, Equatable {
         /// The entity of the records.
         public let entity: EntityName
-        /// The field that holds the group's id. Where the entity has doors of its own, its read rule is `memberOf` the
+        /// The field that holds the group's id. Where the entity is served by itself, its read rule is `memberOf` the
         /// group by this field.
         public let group: FieldName
         /// The event of a record's creation.
@@ -118,7 +118,7 @@ public protocol LiveSignals: Sendable {
     func listeners(in group: RecordID, of feed: LiveFeedName, limit: Int) -> [String]
 }
 
-/// Where nobody listens: at the administration's door and in tests.
+/// For hosts without live streams: the administration socket and tests.
 public struct NoLiveSignals: LiveSignals {
     /// Creates a no live signals.
     public init() {}

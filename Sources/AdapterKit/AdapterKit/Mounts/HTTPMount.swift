@@ -8,7 +8,7 @@ public struct HTTPMount: Sendable, Equatable {
     public let name: OperationName
     /// One sentence for descriptions.
     public let summary: String
-    /// The root, without a slash at its end: `/odata/v4/admissions`. Whatever is below belongs to the door.
+    /// The root, without a slash at its end: `/odata/v4/admissions`. All paths below it belong to the mount.
     public let path: PathTemplate
     /// Methods other than `HEAD` and `OPTIONS`, which the gateway answers from the others.
     public let methods: [String]
@@ -42,19 +42,19 @@ public struct HTTPMount: Sendable, Equatable {
     }
 }
 
-/// One request at a door: its caller is known, nothing of it is interpreted.
+/// One request below a mount. Its caller is known; nothing else of it is interpreted.
 public struct MountRequest: Sendable {
     /// The mount that the request belongs to.
     public let mount: OperationName
     /// As sent; `HEAD` comes as `GET`.
     public let method: String
-    /// Path and query as they came, percent-encoded, the door's root included.
+    /// Path and query as they came, percent-encoded, the mount's root included.
     public let target: String
     /// Scheme and authority by which the caller knows the gateway: `https://portico.example`. Empty where it is unknown.
     public let origin: String
     /// The request's header fields, without those of the connection.
     public let headers: MountHeaders
-    /// After content coding, within the door's limit.
+    /// After content coding, within the mount's limit.
     public let body: [UInt8]
     /// The authenticated caller; ``Principal/anonymous`` without credentials.
     public let caller: Principal
@@ -159,7 +159,7 @@ extension MountHeaders: ExpressibleByDictionaryLiteral {
     }
 }
 
-/// What an adapter answers at a door.
+/// The response of an adapter to a mount's request.
 public struct MountResponse: Sendable {
     /// The body of a response.
     public enum Body: Sendable {

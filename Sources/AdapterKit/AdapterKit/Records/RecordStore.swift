@@ -79,7 +79,7 @@ public protocol ChunkOutput: Sendable {
     func send(_ piece: [UInt8]) throws
 }
 
-/// What a read has sent, all of it at hand.
+/// Chunks that a read has sent, all of them in memory.
 public final class BufferedChunks: ChunkOutput, ByteStream {
     private let pieces = Mutex<[[UInt8]]>([])
 

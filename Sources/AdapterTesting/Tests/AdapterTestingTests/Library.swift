@@ -73,8 +73,8 @@ private struct LibraryRules: RecordRules {
 
     func verify(_ record: Record, of entity: EntityName, in writing: RecordRuleContext) throws {
         guard Library.Fault.current != .refuseSamples else { throw PorticoError(.requestInvalid, "No.") }
-        guard let rowStore = record["shelf"].stringValue else { return }
-        guard let id = RecordID(rowStore), try writing.snapshot.record(id, in: "shelves") != nil else {
+        guard let shelf = record["shelf"].stringValue else { return }
+        guard let id = RecordID(shelf), try writing.snapshot.record(id, in: "shelves") != nil else {
             throw PorticoError(.requestInvalid, "There is no such shelf.", target: "shelf")
         }
     }

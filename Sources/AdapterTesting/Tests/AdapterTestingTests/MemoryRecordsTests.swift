@@ -28,11 +28,11 @@ import Testing
     }
 
     private func stock() async throws {
-        for (title, price, rowStore) in [("Grüner Tee", 5, "a"), ("Tea", 7, nil), ("Éclair", 7, "b")] {
+        for (title, price, shelf) in [("Grüner Tee", 5, "a"), ("Tea", 7, nil), ("Éclair", 7, "b")] {
             try await mine.create(
                 [
                     "title": .string(title), "price": .int64(Int64(price)),
-                    "shelf": rowStore.map { .string($0) } ?? .null,
+                    "shelf": shelf.map { .string($0) } ?? .null,
                 ],
                 in: goods)
         }

@@ -29,10 +29,10 @@ import Testing
 
     @Test func `a transaction is refused whole, and may be in any order`() async throws {
         let book = RecordChange("books", .create(nil, ["id": "Emma", "shelf": "b"]))
-        let rowStore = RecordChange("shelves", .create(nil, ["id": "b"]))
+        let shelf = RecordChange("shelves", .create(nil, ["id": "b"]))
         #expect(await refusal { _ = try await mine.apply([book]) } == .requestInvalid)
         #expect(try await mine.count(nil, in: "books") == 0)
-        let receipt = try await mine.apply([book, rowStore])
+        let receipt = try await mine.apply([book, shelf])
         #expect(receipt.records.count == 2)
     }
 

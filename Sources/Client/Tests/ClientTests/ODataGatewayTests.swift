@@ -4,7 +4,7 @@ import Testing
 @testable import Client
 
 /// The generated services against the gateway that `PORTICO_GATEWAY` names; the end-to-end tests start one and run these.
-/// What holds in both versions is asked of both doors of the same service, by the same typed code.
+/// What holds in both versions is asked of both mounts of the same service, by the same typed code.
 @Suite("A gateway's OData services", .serialized, .enabled(if: RunningGateway.address != nil))
 struct ODataGatewayTests {
     private typealias Student = AdmissionsService.Student
@@ -72,7 +72,7 @@ struct ODataGatewayTests {
             })
     }
 
-    @Test("give the same students through either door")
+    @Test("give the same students through either mount")
     func interchangeable() async throws {
         let (new, old) = (try await admissions(.version4), try await admissions(.version2))
         func students(_ service: AdmissionsService) async throws -> [Student] {

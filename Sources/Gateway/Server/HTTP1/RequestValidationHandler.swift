@@ -82,7 +82,7 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
         }
     }
 
-    /// A whole request whose head was let in before. False where it has to come through the decoder.
+    /// A buffered request whose head was validated before. False where it has to come through the decoder.
     func admit(_ known: CachedRequestHead, body: ByteBuffer?) -> Bool {
         guard order.isReadingOn, !isStopping, rejected == nil, let inside else { return false }
         order.headArrived(isLast: false)
