@@ -25,7 +25,7 @@ final class DeadlineScheduler: Sendable {
         until deadline: ContinuousClock.Instant, late: PorticoError,
         began: (any CancellableWork) -> Void = { _ in }, _ body: @escaping @Sendable () async throws -> Success
     ) async throws -> Success {
-        let work = Work<Success>(deadline: deadline, late: late)
+        let work = DeadlineWork<Success>(deadline: deadline, late: late)
         began(work)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -43,7 +43,7 @@ final class DeadlineScheduler: Sendable {
         _ body: @escaping @Sendable () async throws -> Success,
         whenDone: @escaping @Sendable (Result<Success, any Error>) -> Void
     ) -> any CancellableWork {
-        let work = Work<Success>(deadline: deadline, late: late)
+        let work = DeadlineWork<Success>(deadline: deadline, late: late)
         begin(work, body, whenDone)
         return work
     }
@@ -59,7 +59,7 @@ final class DeadlineScheduler: Sendable {
     }
 
     private func begin<Success: Sendable>(
-        _ work: Work<Success>, _ body: @escaping @Sendable () async throws -> Success,
+        _ work: DeadlineWork<Success>, _ body: @escaping @Sendable () async throws -> Success,
         _ whenDone: @escaping @Sendable (Result<Success, any Error>) -> Void
     ) {
         let id = state.withLock { state in
@@ -86,7 +86,7 @@ private protocol SupervisedWork: CancellableWork {
 }
 
 /// One piece of work: its task and its waiter. The first result counts; later ones are dropped.
-private final class Work<Success: Sendable>: SupervisedWork {
+private final class DeadlineWork<Success: Sendable>: SupervisedWork {
     private struct State {
         var waiting: (@Sendable (Result<Success, any Error>) -> Void)?
         var task: Task<Void, Never>?

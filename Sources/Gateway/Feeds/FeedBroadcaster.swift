@@ -13,7 +13,7 @@ final class FeedBroadcaster: Sendable {
     private let log: Log
     private let subscriptions = Mutex(FeedSubscriptions<FeedSink>())
     private let presence: Mutex<PresenceList>
-    private let commits: AsyncStream<Void>
+    private let fanOut: CommitFanOut
 
     init(_ reader: FeedReader, store: any Store, settings: FeedSettings, log: Log) {
         self.reader = reader
@@ -21,21 +21,15 @@ final class FeedBroadcaster: Sendable {
         self.settings = settings
         self.log = log
         presence = Mutex(PresenceList(grace: settings.presenceGrace))
-        // One pending signal stands for any number of commits.
-        let (commits, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        self.commits = commits
-        store.observe { _ in signal.yield() }
+        fanOut = CommitFanOut(of: store)
     }
 
     /// Until it is cancelled.
     func run() async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                for await _ in self.commits { await self.advance() }
-            }
-            group.addTask {
-                while (try? await Task.sleep(for: .seconds(1))) != nil { self.sendDepartures() }
-            }
+        await fanOut.run {
+            await self.advance()
+        } everySecond: {
+            self.sendDepartures()
         }
     }
 
@@ -134,21 +128,23 @@ extension FeedBroadcaster {
 
     /// Handed over while the subscriptions are locked, so that events reach each event loop in the log's order.
     private static func send(_ deliveries: [FeedSubscriptions<FeedSink>.Delivery]) {
-        var work: [ObjectIdentifier: (loop: any EventLoop, sinks: [ObjectIdentifier: Work])] = [:]
+        var eventsOfSinks: [ObjectIdentifier: SinkEvents] = [:]
         for delivery in deliveries {
             for sink in delivery.sinks {
-                guard let loop = sink.eventLoop else { continue }
-                work[ObjectIdentifier(loop), default: (loop, [:])]
-                    .sinks[ObjectIdentifier(sink), default: Work(sink: sink)]
+                eventsOfSinks[ObjectIdentifier(sink), default: SinkEvents(sink: sink)]
                     .events.append((delivery.position, delivery.event))
             }
         }
-        for (loop, sinks) in work.values {
-            loop.execute { for work in sinks.values { work.sink.deliver(work.events) } }
+        var byLoop = DeliveriesByLoop<SinkEvents>()
+        for events in eventsOfSinks.values {
+            if let loop = events.sink.eventLoop { byLoop.append(events, on: loop) }
+        }
+        for (loop, deliveries) in byLoop.all {
+            loop.execute { for delivery in deliveries { delivery.sink.deliver(delivery.events) } }
         }
     }
 
-    private struct Work: Sendable {
+    private struct SinkEvents: Sendable {
         let sink: FeedSink
         var events: [(position: Revision, event: ByteBuffer)] = []
     }

@@ -17,8 +17,7 @@ final class LiveBroadcaster: Sendable {
     let heartbeat: Duration
     private let clock: any WallClock
     let subscriptions: Mutex<LiveSubscriptions<LiveWaiter>>
-    private let commits: AsyncStream<Void>
-    private let signal: AsyncStream<Void>.Continuation
+    private let fanOut: CommitFanOut
     private let adapters: Mutex<Set<AdapterName>>
     /// The log position up to which changes were delivered.
     private let delivered: Mutex<Revision>
@@ -31,10 +30,7 @@ final class LiveBroadcaster: Sendable {
         subscriptions = Mutex(LiveSubscriptions(limits: limits))
         adapters = Mutex([])
         delivered = Mutex(store.position)
-        // One pending signal stands for any number of commits: the loop asks the store how far it is.
-        (commits, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let signal = signal
-        store.observe { _ in signal.yield() }
+        fanOut = CommitFanOut(of: store)
     }
 
     /// How many streams are open.
@@ -42,16 +38,11 @@ final class LiveBroadcaster: Sendable {
 
     /// Until it is cancelled.
     func run() async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                for await _ in self.commits { await self.wakeForChanges() }
-            }
-            group.addTask {
-                while (try? await Task.sleep(for: .seconds(1))) != nil {
-                    self.cutExpired()
-                    self.wakeForSilence()
-                }
-            }
+        await fanOut.run {
+            await self.wakeForChanges()
+        } everySecond: {
+            self.cutExpired()
+            self.wakeForSilence()
         }
     }
 
@@ -157,16 +148,16 @@ extension LiveBroadcaster {
 
     /// Those who wait for nothing but their place in a round, by event loop; the others are woken.
     func deliver(_ waiters: [LiveWaiter]) async {
-        var byLoop: [ObjectIdentifier: [LiveWaiter]] = [:]
+        var byLoop = DeliveriesByLoop<LiveWaiter>()
         for waiter in waiters {
             guard let loop = waiter.target?.loop else {
                 waiter.resume(returning: .changed)
                 continue
             }
-            byLoop[ObjectIdentifier(loop), default: []].append(waiter)
+            byLoop.append(waiter, on: loop)
         }
         await withTaskGroup(of: Void.self) { group in
-            for waiters in byLoop.values { group.addTask { await self.deliverInBatches(waiters) } }
+            for (_, waiters) in byLoop.all { group.addTask { await self.deliverInBatches(waiters) } }
         }
     }
 
