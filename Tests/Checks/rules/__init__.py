@@ -1,7 +1,7 @@
 """One file a rule. Each has `check(repository)`, which yields violations; `ALL` is the catalogue."""
 
 from rules import (
-    decisions, declared_imports, dependency_table, documentation, forbidden_text, formatting, links,
+    boundary, decisions, declared_imports, dependency_table, documentation, forbidden_text, formatting, links,
     listed_packages, module_dependencies, named_tests, names, strict_targets, traps, walks, words)
 
 ALL = {
@@ -17,6 +17,7 @@ ALL = {
     "words": words,
     "decisions": decisions,
     "documentation": documentation,
+    "boundary": boundary,
     "links": links,
     "tests": named_tests,
     "walks": walks,

@@ -232,6 +232,25 @@ class Decisions(SabotageCase):
         self.assert_accepted()
 
 
+class Boundary(SabotageCase):
+    rule = "boundary"
+
+    def setUp(self):
+        super().setUp()
+        self.fixture.write("Sources/AdapterKit/AdapterKit/Clock.swift", "public protocol Clock {}\npublic struct Wall {}\n")
+
+    def test_a_protocol_with_a_row_is_accepted(self):
+        self.fixture.write("docs/adapter-boundary.md", "| `Clock` | host | its own |\n")
+        self.assert_accepted()
+
+    def test_a_protocol_without_a_row_and_a_row_without_a_protocol_are_refused(self):
+        self.fixture.write("docs/adapter-boundary.md", "| `Timer` | host | its own |\n")
+        self.assert_refused(
+            "Sources/AdapterKit/AdapterKit/Clock.swift:1: [boundary] docs/adapter-boundary.md does not say how `Clock` "
+            "crosses by messages",
+            "docs/adapter-boundary.md: [boundary] there is no public protocol `Timer`")
+
+
 class Links(SabotageCase):
     rule = "links"
 
