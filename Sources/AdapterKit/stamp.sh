@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes the hash of AdapterKit's sources into CAdapterKitStamp/SDKHash.h; with --check it only tells whether the hash
-# there is the right one (exit 0 or 1). Whoever changes AdapterKit runs it before the commit.
+# Writes the hash of AdapterKit's sources into CAdapterKitStamp/SDKHash.h; with --check it only reports whether the hash
+# there is the right one (exit 0 or 1). Run it after every change of AdapterKit, before the commit.
 #
 # The hash covers the path and the bytes of every file that plugins are compiled against, comments included: telling
 # harmless changes from harmful ones would need a compiler, and a plugin is rebuilt in seconds.

@@ -12,7 +12,7 @@ struct AttachmentCopy {
         self.directory = directory
     }
 
-    /// Checks what it copies while it does: bytes that are something else are told and left out. So is a file that
+    /// Checks what it copies while it does: bytes with another digest are reported and left out. So is a file that
     /// a caller removed meanwhile.
     func run(_ found: [AttachmentLayout.Found]) throws -> AttachmentCopies {
         var copies = AttachmentCopies()

@@ -97,7 +97,7 @@ extension Identity {
         return try await begin(proven, from: address, replacing: cookie)
     }
 
-    /// Begins a session and ends the one whose cookie came with the sign-in, whoever's it was: a browser that changes
+    /// Begins a session and ends the one whose cookie came with the sign-in, of any account: a browser that changes
     /// hands leaves no session behind.
     func begin(
         _ proven: PasswordProof.Proven, from address: ClientAddress, replacing cookie: Secret?
@@ -247,7 +247,7 @@ extension Identity {
 
 /// Where a browser goes to sign in, and what it must bring back.
 public struct BrowserSignIn: Sendable {
-    /// The provider's page, with what it has to be told.
+    /// The provider's page, with its parameters.
     public let location: String
     /// The value of a cookie: letters, digits, `-` and `_`.
     public let cookie: Secret

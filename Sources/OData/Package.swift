@@ -35,7 +35,7 @@ let package = Package(
         .target(
             name: "ODataEngine", dependencies: ["ODataLanguage", "ODataModel", adapterKit], path: "ODataEngine",
             swiftSettings: strict),
-        .target(name: "ODataFuzzing", path: "Fuzzing", swiftSettings: strict),
+        .target(name: "ODataFuzzing", dependencies: [adapterKit], path: "Fuzzing", swiftSettings: strict),
         .executableTarget(
             name: "odata-fuzz",
             dependencies: ["ODataFuzzing", "ODataEngine", "ODataLanguage", "ODataModel", adapterKit],

@@ -183,7 +183,7 @@ extension [UInt8] {
 
 /// Ranges of an open file, each checked against the file's size.
 ///
-/// Reads instead of mapping it: a mapped file that somebody truncates kills the process with SIGBUS.
+/// Reads instead of mapping it: truncating a mapped file kills the process with SIGBUS.
 struct FileBytes {
     let descriptor: Int32
     let size: UInt64

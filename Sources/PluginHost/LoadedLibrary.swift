@@ -5,7 +5,7 @@ import Glibc
 /// has seen types of, so unloading one is never safe (hence no `dlclose`, and RTLD_NODELETE).
 ///
 /// RTLD_NOW: a missing symbol is an error here instead of a crash at some later call. RTLD_LOCAL: what a plugin embeds
-/// does not answer for anybody else's symbols.
+/// does not resolve the symbols of other libraries.
 struct LoadedLibrary {
     private typealias StampEntry = @convention(c) () -> UnsafeRawPointer?
     private typealias ModuleEntry = @convention(c) () -> UnsafeMutableRawPointer?

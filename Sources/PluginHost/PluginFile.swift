@@ -1,9 +1,9 @@
 import AdapterKit
 import Glibc
 
-/// A plugin's file, open, regular, and not to be changed by just anybody.
+/// A plugin's file, open, regular, and not writable by every user.
 ///
-/// Whoever may write the file, or replace it in its folder, runs code as this process. Permissions for everybody are
+/// A user that may write the file, or replace it in its folder, runs code as this process. Permissions for all users are
 /// refused; the owner and the group are the operator's choice, since a deployment's account often differs from the
 /// one that serves.
 struct PluginFile: Sendable {
@@ -57,8 +57,8 @@ extension PluginFile {
         guard status.st_mode & S_IWOTH == 0 else { throw PluginError(path, .writableByEveryone(path)) }
     }
 
-    /// In a folder with the sticky bit, such as `/tmp`, nobody replaces what is another's; so it will do on the way,
-    /// but not as the folder of the plugin itself, where everybody could lay a library beside it.
+    /// In a folder with the sticky bit, such as `/tmp`, no user replaces another's files; so it is accepted on the way,
+    /// but not as the folder of the plugin itself, where every user could put a library beside it.
     private static func checkFolders(above path: String) throws(PluginError) {
         var folder = parent(of: path)
         var toleratesSticky = false
@@ -95,7 +95,7 @@ extension PluginError.Reason {
     }
 }
 
-/// What changes when somebody writes to a file in place.
+/// What changes when a file is written in place.
 private struct FileVersion: Equatable {
     private let size: Int
     private let modified: [Int]
@@ -147,7 +147,7 @@ public struct PluginStamp: Sendable, Equatable {
     }
 }
 
-/// The format is told at its source, `AdapterKitStamp.h`.
+/// The format is described at its source, `AdapterKitStamp.h`.
 extension PluginStamp {
     static let section = ".adapterkit.stamp"
     static let byteCount = MemoryLayout<AdapterKitStamp>.size

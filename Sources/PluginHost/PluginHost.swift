@@ -123,7 +123,7 @@ public struct PluginError: Error, Sendable, Equatable {
         // The file, as the system sees it
         case unreadable(String)
         case notARegularFile
-        /// Everybody may write the file, or a folder on the way to it.
+        /// Every user may write the file, or a folder on the way to it.
         case writableByEveryone(String)
 
         // The file, as a library. None of its code has run.
@@ -163,7 +163,7 @@ extension PluginError.Reason: CustomStringConvertible {
         switch self {
         case .unreadable(let why): "it cannot be read: \(why)"
         case .notARegularFile: "it is not a regular file"
-        case .writableByEveryone(let path): "everybody may write \(path); take that permission away (chmod o-w)"
+        case .writableByEveryone(let path): "every user may write \(path); take that permission away (chmod o-w)"
         case .empty: "the file is empty"
         case .notELF: "it is not an ELF library"
         case .truncated: "the file ends too early; was it copied completely?"
@@ -184,7 +184,7 @@ extension PluginError.Reason: CustomStringConvertible {
         case .noModule: "its entry returned no adapter module of this AdapterKit; does it carry a copy of its own?"
         case .adapterNameTaken(let name): "there is already an adapter named \(name)"
         case .swiftModuleNameTaken(let name):
-            "another plugin has a Swift module named \(name) too; types of the two could not be told apart"
+            "another plugin has a Swift module named \(name) too; types of the two could not be distinguished"
         }
     }
 }

@@ -94,7 +94,7 @@ struct DeliveryPlan {
     }
 }
 
-/// Writes notes to the log, for development: nobody's device hears anything.
+/// Writes notes to the log, for development: no device is notified.
 public struct LogProvider: PushProvider {
     public let platform: PushPlatform = "log"
     private let log: Log

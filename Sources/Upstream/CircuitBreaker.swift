@@ -14,7 +14,7 @@ struct CircuitBreaker: Sendable {
         /// It answered, whatever it said about the request.
         case answered
         case failed
-        /// Nobody waited for the end, so nothing was learnt.
+        /// The call was cancelled, so nothing was learnt.
         case unknown
     }
 
@@ -57,7 +57,7 @@ struct CircuitBreaker: Sendable {
         }
     }
 
-    /// What the outcome changed; nil: nothing that anybody need be told.
+    /// What the outcome changed; nil: nothing to report.
     mutating func leave(_ permit: Permit, _ outcome: Outcome, now: Instant) -> Event? {
         guard permit.opening == opening else { return nil }
         switch (state, outcome) {

@@ -86,8 +86,8 @@ public protocol NameResolver: Sendable {
     func addresses(of host: String) async throws(CancellationError) -> [IPAddress]
 }
 
-/// The operating system's resolver (getaddrinfo(3)), which blocks and therefore has threads of its own. Whoever stops
-/// waiting goes on at once; the thread is free when the system gives up.
+/// The operating system's resolver (getaddrinfo(3)), which blocks and therefore has threads of its own. A caller that stops
+/// waiting continues at once; the thread is free when the system gives up.
 public struct SystemNameResolver: NameResolver {
     private let loop = MultiThreadedEventLoopGroup.singleton.any()
 

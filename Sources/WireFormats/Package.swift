@@ -13,7 +13,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "WireFormats", targets: ["WireFormats"]),
-        // The conformance suite and the generator of values, for whoever adds a format.
+        // The conformance suite and the generator of values, for authors of a format.
         .library(name: "WireFormatTesting", targets: ["WireFormatTesting"]),
         .library(name: "WireFormatFuzzing", type: .static, targets: ["WireFormatFuzzing"]),
         .executable(name: "wire-differential", targets: ["wire-differential"]),

@@ -1,13 +1,11 @@
 """`python3 Tests/Checks/measure.py [REVISION …]` prints the size and the shape of the source tree; `.` is the working tree.
 
 Counted are the Swift files (manifests apart), the types that they declare, the decisions, the public symbols without a
-documentation comment, and the cycles between the folders of one target. A folder is a
-direct subfolder of the target's own; it uses another one where it names a type that only the other one declares.
+documentation comment, and the cycles between the folders of one target (folder_cycles.py).
 Each revision is checked out below a temporary folder by `git worktree`.
 """
 
 import argparse
-import collections
 import os
 import re
 import statistics
@@ -15,15 +13,13 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import folder_cycles
 from repository import Repository
 from rules import documentation
 from swift_source import code_of
 
 ROOT = Path(__file__).resolve().parents[2]
 _TYPE = re.compile(r"\b(?:struct|class|enum|actor|protocol)\s+(?!func\b|var\b|let\b|subscript\b|init\b)([A-Za-z_]\w*)")
-_TOP_LEVEL = re.compile(
-    r"^(?:[\w@()]+ )*?(?:struct|class|enum|actor|protocol|typealias)\s+([A-Za-z_]\w*)", re.MULTILINE)
-_IDENTIFIER = re.compile(r"\b[A-Z]\w*")
 
 
 def main():
@@ -71,7 +67,7 @@ def measure(repository):
         "decisions": sum(bool(re.match(r"docs/decisions/\d", path)) for path in repository.files),
         "undocumented public symbols": len(list(documentation.undocumented_in(repository))),
     }
-    cycles = _folder_cycles(repository, code)
+    cycles = folder_cycles.of(repository)
     figures["targets with cycles of folders"] = len(cycles)
     figures.update({f"  folders in cycles of {name}": sum(map(len, groups)) for name, groups in cycles.items()})
     return figures
@@ -83,56 +79,6 @@ def _is_counted(path):
 
 def _is_shipped(path):
     return path.startswith(("Sources/", "Plugins/")) and "/Tests/" not in path
-
-
-def _folder_cycles(repository, code):
-    """Target → groups of folders that use each other, directly or through others."""
-    cycles = {}
-    for package in repository.packages:
-        for target in package.targets:
-            sources = [path for path in target.sources if path in code]
-            if target.language != "SwiftTarget" or target.is_test or not sources:
-                continue
-            groups = [group for group in _components(_folder_uses(sources, code)) if len(group) > 1]
-            if groups:
-                cycles[target.name] = groups
-    return cycles
-
-
-def _folder_uses(sources, code):
-    root = os.path.commonpath([os.path.dirname(path) for path in sources])
-    folder_of = {path: os.path.relpath(path, root).split(os.sep)[0] if os.path.dirname(path) != root else "." for path in sources}
-    declaring = collections.defaultdict(set)
-    for path, folder in folder_of.items():
-        for name in _TOP_LEVEL.findall(code[path]):
-            declaring[name].add(folder)
-    uses = {folder: set() for folder in folder_of.values()}
-    for path, folder in folder_of.items():
-        for name in set(_IDENTIFIER.findall(code[path])):
-            if len(declaring.get(name, ())) == 1:
-                uses[folder] |= declaring[name] - {folder}
-    return uses
-
-
-def _components(uses):
-    """The strongly connected components, by what each folder reaches; there are few folders."""
-    reached = {folder: _reached(folder, uses) for folder in uses}
-    groups, left = [], set(uses)
-    while left:
-        folder = min(left)
-        group = {folder} | {other for other in reached[folder] & left if folder in reached[other]}
-        groups.append(sorted(group))
-        left -= group
-    return groups
-
-
-def _reached(start, uses):
-    reached, pending = set(), [start]
-    while pending:
-        for folder in uses[pending.pop()] - reached:
-            reached.add(folder)
-            pending.append(folder)
-    return reached
 
 
 if __name__ == "__main__":

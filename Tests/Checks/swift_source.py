@@ -4,11 +4,13 @@ Lines keep their numbers. Code inside `\\( )` of a literal stays. A string that 
 (only `\"\"\"` literals span lines), so that a quote inside a regex literal cannot swallow the rest of the file.
 """
 
+import functools
 import re
 
 _OPENING = re.compile(r'//|/\*|(#*)("""|")')
 
 
+@functools.cache
 def code_of(source):
     return _Scanner(source).run()
 

@@ -44,7 +44,11 @@ REFUSED_WORDS = {
     r"at hand": "cached, buffered",
     r"(?:read )?moments?": "snapshot, time, instant",
     r"news": "changes",
-    r"whoever|whomever": "the caller, the client",
+}
+
+# Words of a document or of a comment in the sources.
+VAGUE_WORDS = {
+    r"whoever(?:'s)?|whomever": "the caller, the client",
     r"some(?:body|one)(?:'s)?": "the caller, another account",
     r"(?:every|any|no)body(?:'s)?": "every caller, any client, no caller",
     r"told": "reported, returned, notified",

@@ -22,7 +22,7 @@ private func resolve(
 }
 
 @Suite struct ResolutionTests {
-    @Test func `what nobody says has its default`() throws {
+    @Test func `what is not configured has its default`() throws {
         let resolved = try resolve("").get()
         #expect(resolved["http.port"]?.integer == 8080)
         #expect(resolved["http.limits.body"]?.size == 8 << 20)
@@ -61,7 +61,7 @@ private func resolve(
             resolved["http.cors.origins"]?.list == [.text("https://a.example"), .text("https://b.example")])
     }
 
-    @Test func `what Kubernetes sets for a service is left aside and told`() throws {
+    @Test func `what Kubernetes sets for a service is left aside and reported`() throws {
         let resolved = try resolve("", environment: ["PORTICO_HTTP_PORT": "tcp://10.0.0.1:80", "HOME": "/"]).get()
         #expect(resolved["http.port"]?.integer == 8080)
         #expect(resolved.warnings.map(\.location) == [.environment("PORTICO_HTTP_PORT")])
@@ -103,7 +103,7 @@ private func resolve(
         #expect(error.description == message)
     }
 
-    @Test func `a secret comes from the environment or a file and shows itself to nobody`() throws {
+    @Test func `a secret comes from the environment or a file and is never printed`() throws {
         let fromEnvironment = try resolve("identity: {pepper: {env: PEPPER}}").get()["identity.pepper"]?.secret
         #expect(fromEnvironment?.reveal() == "p")
         #expect("\(String(describing: fromEnvironment))".contains("p\"") == false)

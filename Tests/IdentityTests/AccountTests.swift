@@ -36,7 +36,7 @@ import Testing
         #expect(try await admin.accounts(after: first.last?.name).map(\.name.text) == ["Carol", "Dora"])
     }
 
-    @Test func `what an account says about somebody is kept and reaches the principal`() async throws {
+    @Test func `an account's attributes are stored and reach the principal`() async throws {
         let fixture = try await IdentityFixture()
         let admin = fixture.identity.administration
         let bob = try await admin.addAccount(

@@ -79,7 +79,7 @@ import Testing
         #expect(try await basic(fixture, "alice", Secret("another password")) == nil)
     }
 
-    @Test func `where Basic is off nobody gets in by it`() async throws {
+    @Test func `where Basic is off no caller gets in by it`() async throws {
         let fixture = try await IdentityFixture { $0.basic.enabled = false }
         #expect(try await basic(fixture) == nil)
     }
@@ -153,7 +153,8 @@ import Testing
         #expect(try await fixture.restarted().isValid(csrfToken: token, forSessionCookie: mine))
     }
 
-    @Test func `a token of somebody who has no session holds for them alone, as long as the process runs`() async throws
+    @Test func `a token of a caller without a session holds for that caller alone, as long as the process runs`()
+        async throws
     {
         let fixture = try await IdentityFixture()
         let mine = CSRFTokenBinding.principal(Principal(kind: .user, id: "1", name: "ann"))

@@ -124,7 +124,7 @@ import Testing
     /// Generated: whoever comes, and however often, a request that waits is served within four turns for each that waits,
     /// and nothing is lost or runs twice.
     @Test(arguments: 0..<30) func `no share starves`(seed: Int) {
-        var random = SeededGenerator(UInt64(seed))
+        var random = SeededRandom(seed: UInt64(seed))
         let slots = Int.random(in: 1...3, using: &random)
         var run = Run(slots: slots, waiting: Int.random(in: 4...48, using: &random))
         let addresses = Int.random(in: 1...60, using: &random)

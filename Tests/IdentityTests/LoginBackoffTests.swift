@@ -78,7 +78,7 @@ import Testing
         #expect(longest == 60)
     }
 
-    @Test func `somebody else's guesses elsewhere do not keep one out of where one signed in before`() {
+    @Test func `guesses from another address do not keep an account out of where it signed in before`() {
         var backoff = LoginBackoff(.init())
         _ = attempt(&backoff, from: here, .accepted, at: 0)
         for number in 0..<30 { _ = attempt(&backoff, from: ClientAddress("10.0.0.\(number)"), at: Double(number * 60)) }

@@ -85,7 +85,7 @@ import UpstreamStandIn
     @Test(arguments: 0..<20) func `the bound holds for any sequence, and every refusal is counted`(seed: Int)
         async throws
     {
-        var random = SeededGenerator(UInt64(seed))
+        var random = SeededRandom(seed: UInt64(seed))
         let perHour = Int.random(in: 1...50, using: &random)
         let fixture = try await IdentityFixture {
             $0.auditedRefusalsPerHour = perHour
@@ -121,20 +121,5 @@ import UpstreamStandIn
         }
         #expect(counted == asked)
         try await expectIntact(fixture)
-    }
-}
-
-/// SplitMix64.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -40,7 +40,8 @@ import Testing
         #expect(try await fixture.identity.authentication(sessionCookie: old.cookie) == nil)
     }
 
-    @Test func `a sign-in as somebody else ends the session whose cookie came with it, its tokens too`() async throws {
+    @Test func `a sign-in as another account ends the session whose cookie came with it, its tokens too`() async throws
+    {
         let fixture = try await IdentityFixture()
         try await fixture.identity.administration.addAccount(
             NewAccount("carol", password: IdentityFixture.password), by: .system)
@@ -54,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `a cookie with a wrong secret ends nobody's session`() async throws {
+    @Test func `a cookie with a wrong secret ends no session`() async throws {
         let fixture = try await IdentityFixture()
         try await fixture.identity.administration.addAccount(
             NewAccount("carol", password: IdentityFixture.password), by: .system)

@@ -33,7 +33,7 @@ struct EntryTests {
         #expect(refusal(try CPlugin(in: folder, entries: other).path) == .replacedWhileLoading)
     }
 
-    @Test func `A symbol that nobody has is an error at the start, not at the first call`() throws {
+    @Test func `A symbol that no library has is an error at the start, not at the first call`() throws {
         let plugin = try CPlugin(
             in: folder, entries: CPlugin.stampEntry + "extern void nobody(void); void call(void) { nobody(); }")
         guard case .notLoadable(let why) = refusal(plugin.path) else {

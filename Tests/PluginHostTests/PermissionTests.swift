@@ -5,20 +5,20 @@ import Testing
 struct PermissionTests {
     private let plugin = try! CPlugin(in: Folder())
 
-    @Test func `A file that everybody may write is refused`() throws {
+    @Test func `A file that every user may write is refused`() throws {
         try plugin.folder.setPermissions(0o757, of: plugin.path)
         #expect(refusal(plugin.path) == .writableByEveryone(plugin.path))
         #expect(!plugin.hasRun)
     }
 
     @Test(arguments: [0o777, 0o1777])
-    func `A file in a folder that everybody may write is refused, sticky or not`(permissions: Int) throws {
+    func `A file in a folder that every user may write is refused, sticky or not`(permissions: Int) throws {
         try plugin.folder.setPermissions(permissions, of: plugin.folder.url.path)
         #expect(refusal(plugin.path) == .writableByEveryone(plugin.folder.url.path))
         #expect(!plugin.hasRun)
     }
 
-    @Test func `A folder further up that everybody may write is refused, unless it is sticky`() throws {
+    @Test func `A folder further up that every user may write is refused, unless it is sticky`() throws {
         let inner = plugin.folder.path("inner")
         try FileManager.default.createDirectory(
             atPath: inner, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])

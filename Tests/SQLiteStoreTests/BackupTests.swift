@@ -15,7 +15,7 @@ import Testing
         directory = try TemporaryDirectory()
     }
 
-    @Test func `what was acknowledged before a backup is in it, whoever writes meanwhile`() async throws {
+    @Test func `what was acknowledged before a backup is in it, while others write`() async throws {
         let rounds = RepeatedPart(rounds: 50, fewest: 5)
         for round in rounds {
             let store = try directory.store()

@@ -22,7 +22,7 @@ import Testing
         #expect(queue.next() == [4])
     }
 
-    @Test mutating func `whoever finds the queue full is told`() {
+    @Test mutating func `a transaction that finds the queue full is refused`() {
         for job in 1...3 { _ = queue.admit(job, steps: 1) }
         #expect(queue.admit(4, steps: 1) == .full)
         _ = queue.next()

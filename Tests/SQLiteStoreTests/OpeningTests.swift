@@ -42,7 +42,7 @@ import Testing
         #expect(settings == ["2", "wal", "1", "0", "5000"])
     }
 
-    @Test func `nobody else can read the file`() throws {
+    @Test func `no other user can read the file`() throws {
         _ = try directory.store()
         let attributes = try FileManager.default.attributesOfItem(atPath: directory.path)
         #expect(attributes[.posixPermissions] as? Int == 0o600)

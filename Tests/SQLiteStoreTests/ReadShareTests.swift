@@ -25,7 +25,7 @@ import Testing
         #expect(shares.leave(1) == [3])
     }
 
-    @Test func `whoever has the fewest places is next, however many others came before`() {
+    @Test func `the caller with the fewest permits is next, however many others came before`() {
         let shares = Shared(ReadShares.Limits(places: 2))
         let (first, second) = (number(shares.enter(alice)), number(shares.enter(bob)))
         for _ in 0..<10 { _ = shares.enter(alice) }

@@ -17,7 +17,7 @@ import Testing
         #expect(next.goesOn)
     }
 
-    @Test func `what is held is taken back before somebody writes`() {
+    @Test func `what is held is taken back before a write`() {
         var turns = ReadTransactionReuse(connections: 2)
         let held = turns.take()
         _ = turns.giveBack(held, holding: true)
@@ -29,7 +29,7 @@ import Testing
         #expect(places.allSatisfy { !$0.goesOn })
     }
 
-    @Test func `nothing is kept while somebody writes`() {
+    @Test func `nothing is kept during a write`() {
         var turns = ReadTransactionReuse(connections: 1)
         let kept = turns.beginWriting()
         #expect(kept.isEmpty)
@@ -37,7 +37,7 @@ import Testing
         #expect(!turns.mayKeep(place))
     }
 
-    @Test func `a read that somebody wrote meanwhile ends its transaction`() {
+    @Test func `a write during a read ends the transaction of the read`() {
         var turns = ReadTransactionReuse(connections: 1)
         let place = turns.take()
         _ = turns.beginWriting()

@@ -161,7 +161,7 @@ import Testing
         try await expectUntouched()
     }
 
-    @Test func `a link among prepared attachments is nobody's attachment`() async throws {
+    @Test func `a link among prepared attachments is no attachment`() async throws {
         _ = try restore()
         let name = String(repeating: "b", count: 64)
         let folder = live.appending(path: "restored/bb")

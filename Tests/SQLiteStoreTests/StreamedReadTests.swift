@@ -113,7 +113,7 @@ import Testing
         await store.close()
     }
 
-    @Test func `a statement that finds nothing for long is broken off when nobody waits for it`() async throws {
+    @Test func `a statement that finds nothing for long is interrupted when its caller has gone`() async throws {
         let store = try store(streams: 1)
         let records = try await filled(store, 2000)
         let never = Relation(

@@ -37,7 +37,7 @@ import UpstreamStandIn
         #expect(!ask(&breaker, .answered, at: 9).sent)
     }
 
-    @Test func `an answer in between begins the count again, a request nobody waited for does not`() {
+    @Test func `an answer in between begins the count again, a cancelled request does not`() {
         var breaker = CircuitBreaker(limits)
         for outcome in [CircuitBreaker.Outcome.failed, .failed, .answered, .failed, .unknown, .failed] {
             #expect(ask(&breaker, outcome, at: 0).event == nil)
@@ -45,7 +45,7 @@ import UpstreamStandIn
         #expect(ask(&breaker, .failed, at: 0).event == .opened(rest: .seconds(10)))
     }
 
-    @Test func `after the rest one request tries, and nobody else until its outcome is there`() {
+    @Test func `after the rest one request tries, and no other until its outcome is there`() {
         var breaker = opened()
         let trial = breaker.enter(now: at(10))
         #expect(trial != nil)
@@ -65,7 +65,7 @@ import UpstreamStandIn
         #expect(ask(&breaker, .failed, at: 90).event == .opened(rest: .seconds(10)))
     }
 
-    @Test func `a try that nobody waited for lets the next one try`() {
+    @Test func `a cancelled try lets the next one try`() {
         var breaker = opened()
         #expect(ask(&breaker, .unknown, at: 10).sent)
         #expect(ask(&breaker, .answered, at: 10).event == .closed)

@@ -13,7 +13,7 @@ import UpstreamStandIn
         await server.stop()
     }
 
-    @Test func `a redirect to a server that is not configured is refused before anybody asks it`() async throws {
+    @Test func `a redirect to a server that is not configured is refused before it is called`() async throws {
         let other = try await StandIn { _ in .plain(200, [], "stolen") }
         let server = try await StandIn { _ in .plain(302, [("Location", other.address + "/x")]) }
         #expect(try await follow(server, in: .loopback([server.address])).kind == .redirectRefused)

@@ -31,7 +31,7 @@ import UpstreamStandIn
         await server.stop()
     }
 
-    @Test func `the last answer that told of an error is delivered`() async throws {
+    @Test func `the last answer with an error status is delivered`() async throws {
         let server = try await StandIn { _ in .plain(503, [], "later") }
         let answer = await ask(.loopback([server.address]), UpstreamRequest(.get, try address(server.address)))
         #expect(answer.response?.status == 503)
@@ -39,7 +39,7 @@ import UpstreamStandIn
         await server.stop()
     }
 
-    @Test func `where nobody listens at one address the next one is tried, for writes too`() async throws {
+    @Test func `where no server listens at one address the next one is tried, for writes too`() async throws {
         let server = try await StandIn { _ in .plain(200, [], "there") }
         let place = "http://erp.internal:\(server.port)"
         let request = UpstreamRequest(posting: ["a": "b"], to: try address(place))
@@ -48,7 +48,7 @@ import UpstreamStandIn
         await server.stop()
     }
 
-    @Test func `nobody who listens is a failure with a name`() async throws {
+    @Test func `an address without a listening server is a failure with a name`() async throws {
         let server = try await StandIn { _ in .plain(200) }
         await server.stop()
         let answer = await ask(.loopback([server.address]), UpstreamRequest(.get, try address(server.address)))

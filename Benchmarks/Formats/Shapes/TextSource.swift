@@ -1,4 +1,6 @@
-/// Words and names from a seed (SplitMix64), so that every run and every machine measures the same bytes.
+import ValueTree
+
+/// Words and names from a seed, so that every run and every machine measures the same bytes.
 struct TextSource {
     private static let words = [
         "the", "of", "and", "my", "thy", "love", "that", "time", "with", "beauty", "doth", "eyes", "when", "sweet",
@@ -9,16 +11,11 @@ struct TextSource {
         "an", "bel", "cor", "dan", "el", "fri", "gus", "han", "is", "jo", "kar", "lu", "mé",
     ]
 
-    private var state: UInt64
+    private var random: SeededRandom
 
-    init(seed: UInt64) { state = seed }
+    init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-    mutating func below(_ bound: Int) -> Int {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return Int((mixed ^ (mixed >> 31)) % UInt64(bound))
-    }
+    mutating func below(_ bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
 
     mutating func lines(_ count: Int, of words: ClosedRange<Int>) -> [String] {
         (0..<count).map { _ in

@@ -4,7 +4,7 @@ import GRDB
 import SyncMessages
 import WireFormats
 
-/// The yardstick: the same rows, ready to be written, into a table of the same shape, in one transaction of one prepared
+/// The baseline of the comparison: the same rows, ready to be written, into a table of the same shape, in one transaction of one prepared
 /// statement. Nothing is read, verified or kept in step.
 struct PlainInserts {
     let gateway: ReadyGateway

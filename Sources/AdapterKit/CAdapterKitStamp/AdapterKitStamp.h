@@ -5,8 +5,8 @@
 // version, the sources, the compiler.
 //
 // It is C because its bytes must stand in the file as they are: a section of constant data, found without relocations
-// and without running anything. It is `static`, so it is compiled into whoever uses it: a plugin's stamp tells what the
-// plugin was compiled against, not what it was loaded beside.
+// and without running anything. It is `static`, so it is compiled into every library that includes it: the stamp of a
+// plugin states what it was compiled against, not what it was loaded beside.
 //
 // Format: 256 bytes, four texts of ASCII, each filled up with zeros and with one zero at least (but for the magic).
 #ifndef ADAPTERKIT_STAMP_H

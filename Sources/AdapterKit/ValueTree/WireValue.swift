@@ -123,6 +123,17 @@ extension WireValue {
         }
     }
 
+    /// Any finite number as a decimal; a double as the shortest decimal that reads back as it. Nil for another kind.
+    public var decimalValue: WireDecimal? {
+        switch self {
+        case .decimal(let number): number
+        case .int64(let number): WireDecimal(number)
+        case .uint64(let number): WireDecimal(number)
+        case .double(let number): number.isFinite ? WireDecimal(number.description) : nil
+        default: nil
+        }
+    }
+
     /// The instant; nil for another kind.
     public var dateValue: WireDate? {
         if case .date(let instant) = self { instant } else { nil }

@@ -131,7 +131,7 @@ struct ChatCall: Sendable {
         return account.name
     }
 
-    /// Changes fields of a room by what it holds at that moment: read, and written only where nobody was faster.
+    /// Changes fields of a room by what it holds: read, and written only where it has not changed since.
     /// `change` gives nil where nothing has to be done.
     func changeRoom(_ id: RecordID, _ change: (Record) throws -> WireDictionary?) async throws -> Record {
         for _ in 0..<ChatLimits.maximumAttempts {

@@ -18,7 +18,7 @@ enum Rooms {
                 Field(
                     banned, .list(of: ChatLimits.accountName), defaultValue: [], maximumCount: ChatLimits.banned,
                     summary: "Who may not come back."),
-                Field(isPublic, .bool, defaultValue: false, summary: "Whether everybody may join."),
+                Field(isPublic, .bool, defaultValue: false, summary: "Whether every account may join."),
                 Field(
                     retention, .integer(IntegerRange(0...ChatLimits.longestRetention)),
                     summary: "Seconds that messages are kept; nothing or 0: for ever."),
@@ -137,10 +137,10 @@ enum ChatLimits {
     static let largestInvitation = 100
 }
 
-/// How far somebody has read a room. The chat's own: a mark only moves forward, which a plain write cannot promise.
+/// How far an account has read a room. The chat's own: a mark only moves forward, which a plain write cannot promise.
 enum ReadPositions {
     static let entity = Entity(
-        "readMarks", summary: "How far somebody has read a room.", key: EntityKey(id, chosenBy: .server),
+        "readMarks", summary: "How far an account has read a room.", key: EntityKey(id, chosenBy: .server),
         fields: [
             Field(id, .string, source: .callerOnCreate), Field(room, .string, isRequired: true),
             Field(user, ChatLimits.accountName, isRequired: true),

@@ -33,7 +33,7 @@ extension ChatFunction {
         return ["done": true]
     }
 
-    /// What makes room for a registration: the same token, whoever had it, and the oldest beyond the maximum.
+    /// What makes room for a registration: the same token, of any account, and the oldest beyond the maximum.
     private static func outdated(_ call: ChatCall) async throws -> [Record] {
         let same = Query(.compare(Devices.token, .equal, call[Devices.token]), limit: 1)
         let own = Query(

@@ -59,7 +59,7 @@ struct MessagePushes: Sendable {
         else { return }
         let delivery = await context.push.send(notification, to: PushDevice(platform, token: Secret(token)))
         guard delivery == .deviceGone else { return }
-        // Unless somebody registered it anew meanwhile.
+        // Unless the device was registered anew meanwhile.
         try? await context.records.delete(device.id, in: Devices.entity.name, if: .revision(device.revision))
     }
 
@@ -99,10 +99,10 @@ extension Array {
     }
 }
 
-/// How far in the log members' devices have been told.
+/// Up to which log position members' devices have been notified.
 struct PushProgress: Sendable {
     static let entity = Entity(
-        "pushProgress", summary: "How far members' devices have been told of messages.",
+        "pushProgress", summary: "Up to which position members' devices have been notified of messages.",
         key: EntityKey(id, chosenBy: .caller),
         fields: [
             Field(id, .string, source: .callerOnCreate), Field(position, .integer, isRequired: true),
@@ -118,7 +118,7 @@ struct PushProgress: Sendable {
         self.records = records
     }
 
-    /// Nil where nobody was told of anything yet, or the store cannot say.
+    /// Nil where no device was notified yet, or the store cannot be read.
     func read() async -> Revision? {
         (try? await records.record(Self.only, in: Self.entity.name))?[Self.position].int64Value.map(Revision.init)
     }

@@ -12,7 +12,7 @@ extension ChatFunction {
     }
 
     static let publicRooms = ChatFunction(
-        "getpublicrooms", "The rooms that everybody may join, by name.", .reads,
+        "getpublicrooms", "The rooms that every account may join, by name.", .reads,
         input: [
             ChatInputs.page(ChatLimits.usualPage, ChatLimits.largestPage),
             Member("after", .string(maximumLength: 200), summary: "Those whose names come after this one."),
@@ -50,7 +50,7 @@ extension ChatFunction {
         input: [
             Member(Rooms.name, .string(TextLimits(minimumLength: 1, maximumLength: 200)), isRequired: true),
             Member(Rooms.members, .list(of: ChatLimits.accountName), summary: "Who else is in it."),
-            Member(Rooms.isPublic, .bool, acceptsText: true, summary: "Whether everybody may join."),
+            Member(Rooms.isPublic, .bool, acceptsText: true, summary: "Whether every account may join."),
             Member("id", ChatLimits.recordID, summary: "Chosen by the client, a UUID for example."),
         ],
         output: [ChatInputs.roomAnswer], at: [.chat(.post, "/chat/v1/rooms")]
@@ -129,7 +129,7 @@ extension ChatFunction {
     }
 
     static let invite = ChatFunction(
-        "invite", "Makes somebody a member of a room.", .writes, isIdempotent: true,
+        "invite", "Makes an account a member of a room.", .writes, isIdempotent: true,
         input: [ChatInputs.roomMember, ChatInputs.personMember], output: [memberList],
         at: [.chat(.put, "/chat/v1/rooms/{room}/members/{member}")]
     ) { call in
@@ -151,7 +151,7 @@ extension ChatFunction {
     }
 
     static let remove = ChatFunction(
-        "removemember", "Ends somebody's membership; the owner's right.", .writes, isIdempotent: true,
+        "removemember", "Ends an account's membership; the owner's right.", .writes, isIdempotent: true,
         input: [ChatInputs.roomMember, ChatInputs.personMember], output: [memberList],
         at: [.chat(.delete, "/chat/v1/rooms/{room}/members/{member}")]
     ) { call in
@@ -159,7 +159,7 @@ extension ChatFunction {
     }
 
     static let ban = ChatFunction(
-        "banmember", "Ends somebody's membership for good; the owner's right.", .writes, isIdempotent: true,
+        "banmember", "Ends an account's membership for good; the owner's right.", .writes, isIdempotent: true,
         input: [ChatInputs.roomMember, ChatInputs.personMember], output: [memberList],
         at: [.chat(.put, "/chat/v1/rooms/{room}/bans/{member}")]
     ) { call in
@@ -198,7 +198,7 @@ enum RoomMembers {
         return names
     }
 
-    /// A room that loses all its members stays, for the operators: nobody else can reach it.
+    /// A room that loses all its members stays, for the operators: no other caller can reach it.
     @discardableResult
     static func remove(_ name: String, from id: RecordID, banning: Bool = false, _ call: ChatCall) async throws
         -> Record
@@ -240,7 +240,7 @@ enum RoomLimits {
     }
 
     /// Whether others may bring an account that is in `count` rooms into one more. A quarter of its rooms is left to
-    /// the account itself, so that nobody keeps it from making and joining rooms.
+    /// the account itself, so that no other account keeps it from making and joining rooms.
     static func checkInvitation(_ count: Int, of maximum: Int) throws(PorticoError) {
         guard count < maximum - maximum / 4 else { throw tooManyRooms(maximum) }
     }

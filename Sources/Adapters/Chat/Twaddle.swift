@@ -40,7 +40,7 @@ struct Twaddle {
         return answer
     }
 
-    /// The original let callers name themselves; whoever is signed in can only name itself.
+    /// The original let callers name themselves; here a caller can only name itself.
     private func checkUser() throws(PorticoError) {
         guard let claimed = call[Self.user].stringValue else { return }
         guard claimed.uppercased() == call.caller.name.uppercased() else {
@@ -80,9 +80,9 @@ extension Member {
     }
 }
 
-/// The request as an answer shows it: whole, but for what nobody should read.
+/// The request as an answer shows it: whole, but for secrets.
 enum RequestEcho {
-    /// Parts of names, in lower case, whose values nobody should read: `deviceToken` as well as `token`.
+    /// Parts of names, in lower case, whose values are secrets: `deviceToken` as well as `token`.
     private static let secrets = [
         "password", "passwd", "pwd", "token", "secret", "authorization", "cookie", "credential", "apikey",
     ]

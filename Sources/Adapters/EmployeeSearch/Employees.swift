@@ -13,12 +13,12 @@ enum Employees {
     static let contractFields = [firstName, lastName, division, email, phoneNumber]
 
     static let entity = Entity(
-        "employees", summary: "Somebody who works here.", key: EntityKey(id),
+        "employees", summary: "An employee.", key: EntityKey(id),
         fields: [
             Field(id, .string(TextLimits(minimumLength: 1, maximumLength: 40)), isRequired: true, summary: "The key."),
             Field(firstName, name, isRequired: true, summary: "The given name."),
             Field(lastName, name, isRequired: true, summary: "The family name."),
-            Field(division, name, isRequired: true, summary: "Where somebody works."),
+            Field(division, name, isRequired: true, summary: "Where the employee works."),
             // Clients of the contract expect all five members in every answer, so there is no null.
             Field(email, .string(maximumLength: 254), defaultValue: "", summary: "The address; empty without one."),
             Field(phoneNumber, .string(maximumLength: 40), defaultValue: "", summary: "The number; empty without one."),
@@ -76,8 +76,8 @@ struct SearchCriteria {
             limit: Int(rows), start: .offset(Int(page * rows)), countsAll: true)
     }
 
-    /// Every word of what was typed begins a word of the name. Nothing typed finds everybody; signs without a letter or
-    /// a digit find nobody.
+    /// Every word of what was typed begins a word of the name. Empty text finds every employee; text without a letter
+    /// or a digit finds none.
     private static func named(_ text: String) throws(PorticoError) -> Filter? {
         guard text.contains(where: { !$0.isWhitespace }) else { return nil }
         let words = text.split { !$0.isLetter && !$0.isNumber }.map(String.init)
@@ -117,6 +117,6 @@ extension SearchCriteria {
                 summary: "Which page, from 0; one past the end is empty."),
             Member(
                 fullName, .string(maximumLength: 200), isNullable: true,
-                summary: "Beginnings of first and last name, case and accents aside; empty: everybody."),
+                summary: "Beginnings of first and last name, case and accents aside; empty: every employee."),
         ])
 }

@@ -9,11 +9,11 @@ struct SampleEmployees {
     let records: [WireDictionary]
 
     init() {
-        var random = SplitMix64(seed: Self.seed)
+        var random = SeededRandom(seed: Self.seed)
         records = (0..<Self.count).map { Self.employee($0, &random) }
     }
 
-    private static func employee(_ number: Int, _ random: inout SplitMix64) -> WireDictionary {
+    private static func employee(_ number: Int, _ random: inout SeededRandom) -> WireDictionary {
         let isDoe = number < 2
         let first = isDoe ? "John" : random.element(of: SampleNames.first)
         let last = isDoe ? "Doe" : random.element(of: SampleNames.last)
@@ -29,7 +29,7 @@ struct SampleEmployees {
     }
 
     /// Of the numbers that are set aside for fiction: 555-0100 to 555-0199 of any area.
-    private static func phoneNumber(_ random: inout SplitMix64) -> String {
+    private static func phoneNumber(_ random: inout SeededRandom) -> String {
         "+1 \(random.number(in: 201..<1_000)) 555 01\(random.number(in: 10..<100))"
     }
 }
@@ -72,22 +72,7 @@ enum SampleNames {
     ]
 }
 
-/// The generator of Steele, Lea and Flood ("Fast splittable pseudorandom number generators", 2014): the same numbers for
-/// a seed everywhere, which the system's generator does not promise.
-struct SplitMix64 {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+extension SeededRandom {
     /// Unevenly by less than one in 2^50 for lists of this size.
     mutating func element<Element>(of list: [Element]) -> Element {
         list[Int(next() % UInt64(list.count))]

@@ -23,7 +23,7 @@ struct FeedAccess: Sendable {
         named[feed] ?? others
     }
 
-    /// Feeds that everybody may read, for what is shown to everybody.
+    /// Feeds that every caller may read, for pages that are shown to every caller.
     func isPublic(_ feed: FeedName) -> Bool {
         self[feed].decision(for: .anonymous, effect: .reads) == .allowed
     }

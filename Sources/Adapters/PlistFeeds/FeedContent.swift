@@ -2,7 +2,7 @@ import AdapterKit
 
 /// A document that every wire format carries: a property list whose root is a dictionary.
 ///
-/// Checked when it is published, so that an operator is told, not each reader.
+/// Checked when it is published, so that the operator gets the error, not each reader.
 struct FeedContent: Equatable {
     static let maximumDepth = 100
     static let maximumValues = 1_000_000

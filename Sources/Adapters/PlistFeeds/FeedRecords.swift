@@ -31,7 +31,7 @@ enum Feeds {
     static let document = ObjectShape("FeedDocument", isOpen: true, members: [])
 }
 
-/// Everything that was published, for rolling back. Nobody but the adapter reaches it: what was withdrawn stays withdrawn.
+/// Everything that was published, for rolling back. Only the adapter reaches it: what was withdrawn stays withdrawn.
 enum Versions {
     /// Older ones leave when a new one is published, except the one that the feed shows.
     static let kept: Int64 = 100

@@ -46,7 +46,7 @@ final class PlistFeedsAdapter: Adapter {
         }
     }
 
-    /// The feeds that everybody may read.
+    /// The feeds that every caller may read.
     func frontPageEntries() async throws -> [FrontPageEntry] {
         try await handler().states().filter { access.isPublic($0.name) }.map { state in
             FrontPageEntry(title: state.title, path: "/plists/\(state.name)", summary: "Version \(state.version).")
@@ -57,7 +57,7 @@ final class PlistFeedsAdapter: Adapter {
         SampleFeed.records
     }
 
-    /// Who may not read a feed is told so before it is looked for, and learns nothing about which feeds there are.
+    /// A caller that may not read a feed is refused before the feed is looked up, and learns nothing about which feeds exist.
     private func feed(_ call: Call) async throws -> OperationResult {
         guard let name = FeedName(call[FeedOperations.name].stringValue ?? "") else {
             throw PorticoError(.recordNotFound, "There is no such feed.", target: FeedOperations.name.text)

@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// Carries publications out: reads, plans, writes; again where somebody else was faster.
+/// Carries publications out: reads, plans, writes; again where another publication was faster.
 struct Publisher {
     static let maximumAttempts = 5
 
@@ -44,7 +44,7 @@ struct Publisher {
                 continue
             }
         }
-        throw PorticoError(.recordConflict, "Somebody else is publishing \(name); try again.", target: "name")
+        throw PorticoError(.recordConflict, "Another caller is publishing \(name); try again.", target: "name")
     }
 
     private func current(_ name: FeedName) async throws -> FeedRecord? {
@@ -133,7 +133,7 @@ extension Publication {
         return Publication(state: state, changes: [show(state, over: current)])
     }
 
-    /// Only over the state that was read: what somebody else published meanwhile is not passed over.
+    /// Only over the state that was read: what was published meanwhile is not overwritten.
     private static func show(_ state: FeedState, over current: FeedRecord?) -> RecordChange {
         guard let current else { return RecordChange(Feeds.entityName, .create(nil, state.fields)) }
         return RecordChange(Feeds.entityName, .update(state.name.id, state.fields), if: .revision(current.revision))

@@ -2,14 +2,14 @@ import AdapterKit
 
 /// What the contract asks for, version by version.
 ///
-/// Every answer depends on the input and the records alone, since every row is everybody's who may call.
+/// Every answer depends on the input and the records alone, since every caller sees every row.
 enum UserOperations {
     static let all = [listV1, list, user, schema, loading.operation]
 
     /// Loads users of one's own.
     static let loading = RecordImport(Users.entity)
 
-    /// Version 1 told everything in the list.
+    /// Version 1 has every field in the list.
     static let listV1 = Operation(
         "list-v1", summary: "Every user with all fields.", effect: .reads, output: .object(fullListShape),
         caching: .untilRecordsChange, bindings: [HTTPBinding(.get, "/v1/list", presentation: document(listRoot))])

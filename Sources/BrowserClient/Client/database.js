@@ -45,7 +45,7 @@ export async function transact(database, names, mode, work) {
     transaction.oncomplete = resolve;
     transaction.onabort = () => reject(storageError(transaction.error));
   });
-  // Whoever throws below does not wait for the end; it is no surprise then.
+  // A caller that throws below does not wait for the end; a rejection is expected then.
   ended.catch(() => {});
   let result;
   try {

@@ -36,16 +36,16 @@ export const cancelled = () => new PorticoError("client.cancelled", "The call wa
 /** An error answer, whatever its shape: the gateway's envelope, a contract's own, or something else's page. */
 export async function errorFrom(response) {
   const value = await response.json().catch(() => null);
-  const told = value?.error ?? {};
+  const failure = value?.error ?? {};
   const details = {
     status: response.status,
-    requestId: told.requestId ?? value?.requestId ?? response.headers.get("X-Request-ID") ?? undefined,
-    target: told.target,
+    requestId: failure.requestId ?? value?.requestId ?? response.headers.get("X-Request-ID") ?? undefined,
+    target: failure.target,
     retryAfter: seconds(response.headers.get("Retry-After")),
   };
   return new PorticoError(
-    told.code ?? value?.errorCode ?? `http.${response.status}`,
-    told.message ?? value?.errorMessage ?? `The server answered ${response.status}.`, details);
+    failure.code ?? value?.errorCode ?? `http.${response.status}`,
+    failure.message ?? value?.errorMessage ?? `The server answered ${response.status}.`, details);
 }
 
 function seconds(text) {

@@ -88,7 +88,7 @@ export class Outbox {
     await this.change((device) => ({ ...device, checkpoint: null, history: device.history + 1 }));
   }
 
-  /** The client id is somebody else's: nothing that was sent under it was made. */
+  /** The client id is another account's: nothing that was sent under it was made. */
   async renew() {
     await transact(this.database, ["edits", "state"], "readwrite", async ({ edits, state }) => {
       const device = await answer(state.get("device"));

@@ -40,7 +40,7 @@ export function interrupted(milliseconds, signal) {
   });
 }
 
-/** Something that loops wait for: a nudge counts for whoever asked for the next one before it came. */
+/** Something that loops wait for: a nudge counts for every loop that asked for the next one before it came. */
 export class Nudge {
   constructor() {
     this.renew();

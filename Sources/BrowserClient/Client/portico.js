@@ -48,7 +48,7 @@ export class Portico {
     }
   }
 
-  /** Who is signed in; null: nobody. Without a network: who was, as far as this browser knows. */
+  /** The account that is signed in; null: none. Without a network: who was, as far as this browser knows. */
   async user() {
     try {
       const { value } = await this.requests.json("GET", "/auth/me");
@@ -85,7 +85,7 @@ export class Portico {
   /** A copy of what the user may see of these collections, that works without a network. */
   async replica(collections, options = {}) {
     const user = await this.user();
-    if (!user) throw new PorticoError("client.signedOut", "Nobody is signed in.", { status: 401 });
+    if (!user) throw new PorticoError("client.signedOut", "No account is signed in.", { status: 401 });
     return Replica.open(this.requests, `portico ${this.url || location.origin} ${user.id}`, collections, options);
   }
 
@@ -101,7 +101,7 @@ export class Portico {
   }
 }
 
-// So that a page that is opened without a network finds the replica of whoever was signed in. It says who that was and
+// So that a page that is opened without a network finds the replica of the account that was signed in. It says who that was and
 // opens nothing: the replica is in this browser already.
 const key = (url) => `portico.user ${url || location.origin}`;
 const remember = (url, user) => globalThis.localStorage?.setItem(key(url), JSON.stringify(user));

@@ -45,7 +45,7 @@ export class Pull {
       if (device.checkpoint !== this.from || device.history !== this.history) throw new Overtaken();
       this.forgetUnnamed(complete, device);
       const summaries = await this.write(stores.rows, device);
-      wrong = complete.scopes.filter(({ scope, ...told }) => !(summaries[scope] ?? new Summary()).agrees(told));
+      wrong = complete.scopes.filter(({ scope, ...sent }) => !(summaries[scope] ?? new Summary()).agrees(sent));
       if (wrong.length > 0) throw wrong;
       await this.settle(stores, device, complete, summaries);
     }).catch((error) => { if (error !== wrong) throw error; });

@@ -37,7 +37,7 @@ export class Resource {
     return this.requests.json("POST", this.path, { ...options, body: fields });
   }
 
-  /** Sets the named fields, leaves the others. With `ifMatch` only where nobody changed the record since. */
+  /** Sets the named fields, leaves the others. With `ifMatch` only where the record has not changed since. */
   update(id, fields, { ifMatch, ...options } = {}) {
     return this.requests.json("PATCH", this.of(id), { ...options, body: fields, headers: condition(ifMatch) });
   }

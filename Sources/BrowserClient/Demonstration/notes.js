@@ -13,7 +13,7 @@ async function start() {
   at("sign-in").addEventListener("submit", attempt(signIn));
   at("sign-out").addEventListener("click", attempt(signOut));
   at("new").addEventListener("submit", attempt(add));
-  (await portico.user()) ? await work() : show("sign-in", "Nobody is signed in.");
+  (await portico.user()) ? await work() : show("sign-in", "No account is signed in.");
 }
 
 async function signIn() {
@@ -73,7 +73,7 @@ function item({ id, fields, isPending }) {
 
 function problemItem({ number, cause, mine, record, message }) {
   const said = cause === "conflict"
-    ? `Somebody changed this note too. Yours: “${mine?.fields.title ?? "deleted"}”. Theirs: “${record?.fields.title ?? "deleted"}”.`
+    ? `Another client changed this note too. Yours: “${mine?.fields.title ?? "deleted"}”. Theirs: “${record?.fields.title ?? "deleted"}”.`
     : `The server refused this: ${message ?? ""}`;
   const keep = element("button", { textContent: "Keep mine", type: "button" });
   keep.addEventListener("click", attempt(() => replica.retry(number)));

@@ -2,7 +2,7 @@
 
 import { newID } from "./service.js";
 
-/** Milliseconds: how long a word of typing holds, and how often one's own is told. */
+/** Milliseconds: how long a typing signal is shown; one's own is sent twice in that time. */
 const typingLasts = 4_000;
 
 export class Conversation {
@@ -119,7 +119,7 @@ export class Conversation {
     this.showTyping();
   }
 
-  /** Up to the last message, once there is somebody who looks at it. */
+  /** Up to the last message, once the page is visible. */
   markRead() {
     const last = [...this.shown].reduce(
       (latest, [id, item]) => (Number(item.dataset.seq) > (latest?.seq ?? 0) ? { id, seq: Number(item.dataset.seq) } : latest),
@@ -137,8 +137,8 @@ export class Conversation {
       this.form.requestSubmit();
     });
     this.text.addEventListener("input", () => {
-      if (!this.room || Date.now() - (this.told ?? 0) < typingLasts / 2) return;
-      this.told = Date.now();
+      if (!this.room || Date.now() - (this.signalled ?? 0) < typingLasts / 2) return;
+      this.signalled = Date.now();
       this.service.typing(this.room.id).catch(() => {});
     });
     this.earlier.addEventListener("click", () => this.showEarlier());

@@ -8,7 +8,7 @@ import ValueTree
 ///     for try await messages in chat.observeMessages(in: room.id) { show(messages) }
 ///
 /// Rooms, messages and what is unread are read from the device. A message, an edit and a removal are durable when their
-/// calls return; the server makes each once, however often it is told, and what it will not make is in ``problems()``.
+/// calls return; the server makes each once, however often it is sent, and what it will not make is in ``problems()``.
 /// Anyone who is removed from a room loses its messages with the next sync. The other functions ask the server and throw
 /// ``ClientError`` where it cannot be reached.
 public struct ChatClient: Sendable {
@@ -168,7 +168,7 @@ extension ChatClient {
         Self.names(try await ask("PUT", ["rooms", room, "members", member], [:])["members"])
     }
 
-    /// Ends someone's membership; the owner's right.
+    /// Ends an account's membership; the owner's right.
     ///
     /// - Parameter isForGood: whether they may not come back.
     @discardableResult
@@ -269,8 +269,8 @@ extension ChatClient {
     /// Tells the server of marks that it does not know, and takes over those of other devices.
     public func refreshReadMarks() async throws {
         try await sendReadMarks()
-        let told = try await session.value(of: ServerCall(path: ["chat", "v1", "unread"]))
-        for room in told["rooms"]?.arrayValue ?? [] {
+        let sent = try await session.value(of: ServerCall(path: ["chat", "v1", "unread"]))
+        for room in sent["rooms"]?.arrayValue ?? [] {
             guard let id = room["room"]?.stringValue, let sequence = room["seq"]?.int64Value else { continue }
             try await marks.move(id, to: sequence)
         }

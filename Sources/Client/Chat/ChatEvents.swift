@@ -25,7 +25,7 @@ public struct ChatEvents: AsyncSequence, Sendable {
         private var progress: LiveProgress
         private var next: LiveProgress.Next
         private var pieces: AsyncThrowingStream<[UInt8], any Error>.Iterator?
-        private var told: ArraySlice<ServerEvents.Event> = []
+        private var pending: ArraySlice<ServerEvents.Event> = []
 
         init(events: ChatEvents) {
             self.events = events
@@ -38,7 +38,7 @@ public struct ChatEvents: AsyncSequence, Sendable {
         public mutating func next() async throws -> ChatEvent? {
             while true {
                 try Task.checkCancellation()
-                while let event = told.popFirst() {
+                while let event = pending.popFirst() {
                     guard let known = try ChatEvent(event) else { continue }
                     await events.take(known)
                     return known
@@ -63,7 +63,7 @@ public struct ChatEvents: AsyncSequence, Sendable {
                     next = progress.ended(nil)
                     return
                 }
-                told = try progress.read(piece)[...]
+                pending = try progress.read(piece)[...]
                 return
             }
             switch next {
@@ -117,7 +117,7 @@ extension ChatClient {
 
 /// What happens in one's rooms.
 public enum ChatEvent: Sendable, Equatable {
-    /// Everything that was missed has been told.
+    /// Everything that was missed has been delivered.
     case ready
     /// Too much was missed: what is shown is to be read anew.
     case reset
@@ -127,13 +127,13 @@ public enum ChatEvent: Sendable, Equatable {
     case edit(ChatMessage)
     /// A message was removed.
     case removal(message: String, room: String)
-    /// Someone came or went.
+    /// An account joined or left.
     case membership(room: String, joined: [String], left: [String])
     /// Anything else of a room changed.
     case room(ChatRoom)
     /// A user has read up to that message of the room.
     case read(room: String, user: String, sequence: Int64)
-    /// Someone types; forget it after some seconds.
+    /// A member is typing; holds for some seconds.
     case typing(room: String, user: String)
     /// A user came online or went offline.
     case presence(user: String, isOnline: Bool)
@@ -176,7 +176,7 @@ struct LiveProgress {
     }
 
     private let pauses: ClosedRange<Duration>
-    /// Of the last event that was told.
+    /// Of the last event that was delivered.
     private(set) var lastID: String?
     private var failures = 0
     private var events = ServerEvents()

@@ -18,7 +18,7 @@ public struct ChatProblem: Sendable, Equatable, Identifiable {
         case notInRoom
         /// The message is not one's own, or may not be changed.
         case notAllowed
-        /// Someone changed the message first; this is the server's. Nil: it was removed.
+        /// Another client changed the message first; this is the server's. Nil: it was removed.
         case changedBefore(ChatMessage?)
         /// The text or an attachment is not what a message may hold. The gateway's code says what.
         case invalid(code: String)

@@ -2,7 +2,7 @@ import SyncDevice
 
 /// What an app has to tell apart. Everything that the client throws is one of these or a `CancellationError`.
 public enum ClientError: Error, Sendable, Equatable {
-    /// No one is signed in, and the call needs someone.
+    /// No account is signed in, and the call needs one.
     case notSignedIn
     /// The sign-in has ended: expired, revoked, or its password changed. What is on the device stays; ask the person to
     /// sign in again.

@@ -166,7 +166,7 @@ extension PlistFeedController {
 }
 
 extension PlistFeedController {
-    /// Its validators are asked with, before anybody sees it.
+    /// Its validators are asked with, before the app sees it.
     private func lookForKeptCopy() async {
         guard !hasLooked else { return }
         hasLooked = true
@@ -212,7 +212,7 @@ extension PlistFeedController {
     }
 }
 
-/// What an app is told about its feed, in the order that ``PlistFeedController`` states.
+/// What an app learns about its feed, in the order that ``PlistFeedController`` states.
 @MainActor
 public protocol PlistFeedDelegate: AnyObject {
     /// Asked before a download that the app did not ask for by ``PlistFeedController/refresh()``, so also when the
@@ -225,7 +225,7 @@ public protocol PlistFeedDelegate: AnyObject {
     /// ``PlistFeedController/data`` is the new one, and kept on the device.
     func plistFeedDidChange(_ controller: PlistFeedController)
 
-    /// Of an error of code 2 this is told before the kept copy is loaded, of one of code 1 after it.
+    /// For an error of code 2 this is called before the kept copy is loaded, of one of code 1 after it.
     func plistFeed(_ controller: PlistFeedController, didFail error: PlistFeedError)
 }
 

@@ -91,7 +91,7 @@ extension PlistFeedFailure {
         switch error {
         case TransportError.invalidAddress(let reason), ClientError.server(let reason):
             self.init(code: .cannotInitiate, reason: reason)
-        case ClientError.notSignedIn: self.init(code: .cannotInitiate, reason: "nobody is signed in")
+        case ClientError.notSignedIn: self.init(code: .cannotInitiate, reason: "no account is signed in")
         case ClientError.refused(let refusal):
             self.init(code: .connectionFailed, reason: refusal.message, status: refusal.status)
         default: self.init(code: .connectionFailed, reason: "\(error)")

@@ -87,7 +87,7 @@ public struct PlistFeedError: Error, Sendable, Equatable, CustomNSError {
     }
 }
 
-/// A failure, before anybody knows of which feed.
+/// A failure that does not name its feed yet.
 struct PlistFeedFailure: Sendable, Equatable {
     let code: PlistFeedError.Code
     let reason: String

@@ -99,8 +99,8 @@ public struct UserDirectory: Sendable {
 
     /// - Throws: ``ClientError``: `refused` with `record.notFound` where there is no one of that number.
     public func user(_ id: Int) async throws -> User {
-        let told: Detail = try await session.call(ServerCall(path: ["v2", String(id)]))
-        return User(id: told.id, name: told.name, shoeSize: told.shoeSize)
+        let detail: Detail = try await session.call(ServerCall(path: ["v2", String(id)]))
+        return User(id: detail.id, name: detail.name, shoeSize: detail.shoeSize)
     }
 
     /// A user in the list.

@@ -26,7 +26,7 @@ public struct ServerCall: Sendable, Equatable {
     public var deadline: Duration
     /// Bytes of the answer's body at most.
     public var largestAnswer: Int
-    /// Off for what is public: it is sent without a credential even where someone is signed in.
+    /// Off for what is public: it is sent without a credential even where an account is signed in.
     public var needsSignIn: Bool
 
     /// Creates a call; nothing is sent yet.
@@ -113,7 +113,7 @@ extension TransportResponse {
 
     var isSuccess: Bool { (200..<300).contains(status) || status == 304 }
 
-    /// What the gateway says about a call that it did not carry out; of someone else's answer, its status.
+    /// What the gateway says about a call that it did not carry out; of another server's answer, its status.
     var refusal: Refusal {
         let error = try? value()["error"]
         return Refusal(

@@ -83,7 +83,7 @@ public actor Session {
     }
 
     /// The same for an answer that comes piece by piece. It ends with the stream, not with the sign-in: what the server
-    /// tells afterwards is told to who signed in then.
+    /// reports afterwards goes to the account that signed in then.
     ///
     /// - Returns: a stream whose answer is of status 2xx.
     public func open(_ call: ServerCall) async throws -> TransportStream {
@@ -145,7 +145,7 @@ extension Session {
         }
     }
 
-    /// Unless someone has signed in or out meanwhile.
+    /// Unless there was a sign-in or sign-out meanwhile.
     private func replace(_ old: StoredCredentials, with new: StoredCredentials) async throws {
         guard credentials == old else { return }
         credentials = new

@@ -2,7 +2,7 @@ import Foundation
 import ValueTree
 import WireFormats
 
-/// What keeps someone signed in between two starts. The password is never among it.
+/// What keeps an account signed in between two starts. The password is never part of it.
 public struct StoredCredentials: Sendable, Equatable {
     /// Whose credentials they are.
     public let account: Account
@@ -75,7 +75,7 @@ extension StoredCredentials.Tokens: CustomStringConvertible, CustomReflectable {
 /// server and one installation.
 ///
 /// What every storage promises: what was saved last is what is loaded, after a crash as well; after ``delete()`` nothing
-/// is. Called by one session, never at the same time. Errors are told to the app as ``ClientError/storage(_:)``.
+/// is. Called by one session, never at the same time. Errors are reported to the app as ``ClientError/storage(_:)``.
 public protocol CredentialStorage: Sendable {
     /// Nil where nothing is kept, or what is kept cannot be understood.
     func load() async throws -> StoredCredentials?

@@ -55,7 +55,7 @@ public final class ReplicaDatabase: Sendable {
         }
     }
 
-    /// Reads for the device, which cannot be told of an error in between.
+    /// Reads for the device, which takes no error in between.
     func reading<Result>(_ fallback: Result, _ read: (Database) throws -> Result) -> Result {
         do {
             return try pool.read(read)
@@ -156,7 +156,7 @@ public struct PersistedStep: Sendable {
         }
     }
 
-    /// Collections of which someone may see something different.
+    /// Collections whose observers may see a difference.
     package var collections: Set<String> {
         Set(touched.map(\.collection)).union(pulls.flatMap(\.rows.collections))
     }
@@ -266,7 +266,7 @@ extension ReplicaDatabase {
         return state
     }
 
-    /// Everything of the state but its rows; what the journal told is in it.
+    /// Everything of the state but its rows; what the journal held is in it.
     func writeSnapshot(_ state: DeviceState, _ database: Database) throws {
         var members: WireDictionary = ["clientID": .string(state.clientID), "outbox": state.outbox.wireValue]
         if let checkpoint = state.checkpoint { members["checkpoint"] = .string(checkpoint) }

@@ -47,7 +47,7 @@ final class URLStreams: NSObject, URLSessionDataDelegate {
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         let pieces = streams.withLock { $0[dataTask.taskIdentifier]?.pieces }
         guard case .dropped? = pieces?.yield([UInt8](data)) else { return }
-        // What was dropped cannot be told any more, so the stream ends here.
+        // What was dropped cannot be delivered any more, so the stream ends here.
         pieces?.finish(throwing: TransportError.answerTooLarge(limit: Self.waitingPieces))
         dataTask.cancel()
     }

@@ -1,6 +1,6 @@
 import ValueTree
 
-/// Turns schemas into types, and gives each object a name of its own.
+/// Reads the schemas of an OpenAPI description as the types of a generated client, and gives each object type a unique name.
 struct TypeReader {
     private let document: WireValue
     private(set) var types: [ObjectType] = []

@@ -21,12 +21,12 @@ struct AccountServices: Sendable {
         return members
     }
 
-    /// Before a sign-in, whose answer is a value: a 406 says that nobody was signed in.
+    /// Before a sign-in, whose answer is a value: a 406 says that no session was begun.
     func negotiate(_ request: AuthenticatedRequest) throws(PorticoError) {
         _ = try services.encoder.choice(for: request.request, presentation: Presentation())
     }
 
-    /// What is secret or one's own is kept by nobody on the way (RFC 9111, section 5.2.2.5).
+    /// What is secret or one account's is not stored by any cache (RFC 9111, section 5.2.2.5).
     func answer(
         _ value: WireValue, to request: AuthenticatedRequest, status: HTTPResponse.Status = .ok
     ) throws -> GatewayResponse {
@@ -47,10 +47,10 @@ struct AccountServices: Sendable {
         request.request.headers[.cookie].flatMap { CookieField($0)[cookie.name] }.map { Secret($0) }
     }
 
-    /// A foreign page that could sign its visitor in as somebody else would read what they then write.
+    /// A foreign page that could sign its visitor in as another account would read what they then write.
     func refuseForeignPage(_ request: GatewayRequest) throws(PorticoError) {
         guard request.isSentByForeignPage, !origins.contains(request.headers[.origin] ?? "") else { return }
-        throw PorticoError(.csrfRequired, "Another server's page cannot sign anybody in here.")
+        throw PorticoError(.csrfRequired, "A page of another server cannot sign in here.")
     }
 
     func setCookie(_ signIn: SignIn, on response: inout GatewayResponse) {

@@ -86,7 +86,7 @@ struct PortalLoginEndpoint: Endpoint {
     }
 }
 
-/// Proof that a sign-in form comes from our page: otherwise a foreign one could sign its visitor in as somebody else and
+/// Proof that a sign-in form comes from our page: otherwise a foreign one could sign its visitor in as another account and
 /// read what they then write. There is no session yet to bind it to, so a cookie of its own takes that place.
 struct SignInForm: Sendable {
     let accounts: AccountServices

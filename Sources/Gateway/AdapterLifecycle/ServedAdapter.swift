@@ -51,7 +51,7 @@ public final class ServedAdapter: Sendable {
     }
 }
 
-/// A thread for one adapter's start and stop: one that blocks there holds up nobody else.
+/// A thread for one adapter's start and stop: one that blocks there delays no other adapter.
 ///
 /// Kept for as long as the adapter: the runtime does not retain the executors that tasks prefer.
 final class AdapterThread: TaskExecutor {

@@ -56,7 +56,7 @@ struct SyncAdminRoutes: Sendable {
         let limit = min(max(Int(target["limit"] ?? "") ?? 100, 1), Self.largestList)
         let asked = target["after"].flatMap { Int64($0) }
         let entries = try await services.store.withReadSnapshot { snapshot in
-            // Without a position the last ones: that is what somebody looks for who looks.
+            // Without a position the last ones, which operators look for most.
             let after = asked ?? max(snapshot.floor.number, snapshot.position.number - Int64(limit))
             return try snapshot.changes(after: Revision(after), limit: limit)
         }
@@ -89,7 +89,7 @@ extension LogEntry {
     }
 }
 
-extension Explanation {
+extension SyncExplanation {
     fileprivate var shown: WireValue {
         [
             "collection": .string(collection), "id": .string(id), "verdict": .string(verdict.rawValue),

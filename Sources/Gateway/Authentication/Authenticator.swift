@@ -139,7 +139,7 @@ struct ConnectionCredential {
 }
 
 extension String {
-    /// Takes the same time wherever the difference is, so that nobody finds a credential byte by byte. The length is
+    /// Takes the same time wherever the difference is, so that a credential cannot be found byte by byte. The length is
     /// not hidden, nor that both are one and the same object.
     func isSameInConstantTime(as other: String) -> Bool {
         let (left, right) = (utf8, other.utf8)

@@ -15,7 +15,7 @@ struct BatchCall: Sendable {
         .authorization, .cookie, .xCSRFToken, .origin, .xRequestedWith, .secFetchSite,
     ]
     /// Fields that belong to the connection or the batch, not to a call. The last three say where a request comes from,
-    /// which a browser says of the batch itself: in a body anybody can write them.
+    /// which a browser says of the batch itself: in a body any page can write them.
     private static let refused: Set<HTTPField.Name> = [
         .contentLength, .transferEncoding, .connection, .contentEncoding, .acceptEncoding, .expect, .origin,
         .xRequestedWith, .secFetchSite,

@@ -2,7 +2,7 @@ import AdapterKit
 import Crypto
 import HTTPTypes
 
-/// A file that the gateway serves to browsers as it is: a module, a style, a page of its own. Anybody may read it.
+/// A file that the gateway serves to browsers as it is: a module, a style, a page of its own. Every caller may read it.
 public struct PageFile: Sendable {
     public enum Kind: String, Sendable {
         case html = "text/html; charset=utf-8"

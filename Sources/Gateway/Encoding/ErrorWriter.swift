@@ -48,7 +48,7 @@ struct ErrorWriter: Sendable {
     }
 
     /// What the caller accepts, by `Accept` where `?format=` is the mistake; where that is nothing, the route's own
-    /// format: an error without a body helps nobody.
+    /// format, rather than an error without a body.
     private func variant(for request: GatewayRequest, presentation: Presentation) -> ResponseVariant {
         if let variant = try? answers.choice(for: request, presentation: presentation) { return variant }
         let byHeader = try? answers.choice(for: request, presentation: presentation, overlooksQuery: true)
@@ -144,7 +144,7 @@ extension ErrorCode {
 extension HTTPResponse.Status {
     /// With the reason phrase that the status is registered with (IANA, HTTP Status Codes); none where it is not.
     ///
-    /// Nobody has to read it, but what speaks HTTP/1 by hand shows it to people, and some of it stumbles over none.
+    /// Clients need not read it, but tools that speak HTTP/1 by hand show it, and some fail without one.
     static func standard(_ code: Int) -> Self {
         Self(code: code, reasonPhrase: HTTPResponseStatus(statusCode: code).reasonPhrase)
     }

@@ -240,7 +240,7 @@ final class NegotiatedVariants: Sendable {
         /// Whether the answer may be a page for people: to reads only.
         let mayBePage: Bool
 
-        /// Longer ones are no habit of anybody.
+        /// Longer ones are not expected.
         var isShort: Bool {
             [accept, acceptEncoding, override].allSatisfy { ($0?.utf8.count ?? 0) <= NegotiatedVariants.longestField }
         }

@@ -175,7 +175,7 @@ extension FeedBroadcaster {
 ///
 /// Every stream in it has sent all that concerns it up to ``position``, or will by what ``take(_:)`` returned.
 struct FeedSubscriptions<Sink> {
-    /// One event and everybody whom it reaches.
+    /// One event and the streams that it reaches.
     struct Delivery {
         let position: Revision
         let event: ByteBuffer
@@ -193,7 +193,7 @@ struct FeedSubscriptions<Sink> {
     private var streams: [UInt64: Stream] = [:]
     private var byName: [String: Set<UInt64>] = [:]
     private var byGroup: [RecordID: [UInt64: Sink]] = [:]
-    /// How far the log was read; nil while nobody listens.
+    /// How far the log was read; nil while no stream is open.
     private(set) var position: Revision?
 
     /// False where the log has been read further than the stream knows: it has to look again.
@@ -230,7 +230,7 @@ struct FeedSubscriptions<Sink> {
         return page.changes.flatMap { take($0) }
     }
 
-    /// Everybody who hears a group now, but for the streams of one account.
+    /// The open streams of a group's members, but for the streams of one account.
     func listeners(of group: RecordID, except name: String) -> [Sink] {
         let own = byName[name] ?? []
         return (byGroup[group] ?? [:]).filter { !own.contains($0.key) }.map(\.value)
@@ -309,7 +309,7 @@ struct PresenceList {
         leaving[name] = Departure(due: now + grace, groups: groups)
     }
 
-    /// Those who stayed away, each told once.
+    /// The accounts that stayed away, each announced once.
     mutating func departed(at now: ContinuousClock.Instant) -> [(name: String, groups: Set<RecordID>)] {
         let gone = leaving.filter { $0.value.due <= now }
         for name in gone.keys { leaving[name] = nil }

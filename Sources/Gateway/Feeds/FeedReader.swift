@@ -131,7 +131,7 @@ extension FeedReader {
     }
 }
 
-/// One entry of the log as members of a group are told it: one event, written once for all of them.
+/// One entry of the log as members of a group receive it: one event, written once for all of them.
 struct FeedChanges: Sendable {
     let position: Revision
     let group: RecordID
@@ -142,11 +142,11 @@ struct FeedChanges: Sendable {
     struct Membership: Sendable {
         let joined: [String]
         let left: [String]
-        /// What those who left are told.
+        /// What the members that left receive.
         let departureEvent: ByteBuffer
     }
 
-    /// What a member of these groups of this name is told; nil: it is not concerned.
+    /// What a member of these groups of this name receives; nil: nothing.
     func event(for name: String, in groups: Set<RecordID>) -> ByteBuffer? {
         if groups.contains(group) { return event }
         guard let membership, membership.left.contains(name) else { return nil }

@@ -119,7 +119,7 @@ struct FeedEndpoint: Endpoint {
         guard !request.request.isPartOfBatch else {
             throw PorticoError(.requestInvalid, "A batch cannot contain a stream.")
         }
-        // Groups are joined by account names, so nobody without one has any.
+        // Groups are joined by account names, so a caller without one has none.
         guard !request.caller.principal.isAnonymous else {
             throw PorticoError(.loginRequired, "This needs a login.")
         }

@@ -35,7 +35,7 @@ protocol ResponseStream: Sendable {
     func begin(on channel: any BodyChannel)
 
     /// The next piece, when there is one; nil at the end. One caller at a time. Throwing breaks the connection off, so
-    /// that nobody takes what was sent for the whole.
+    /// that the client does not take a part for the whole.
     func next() async throws -> ByteBuffer?
 
     /// Whether the body is endless, as event streams are. A client that half-closes during an endless body has gone;
@@ -45,7 +45,7 @@ protocol ResponseStream: Sendable {
     /// What it wrote itself so far, in bytes of the body.
     var bytesBeside: Int { get }
 
-    /// Nobody will ask again: the body was written, or the connection is gone. May be called twice and from any thread,
+    /// No further piece is asked for: the body was written, or the connection is gone. May be called twice and from any thread,
     /// and makes a ``next()`` under way return.
     func end()
 }

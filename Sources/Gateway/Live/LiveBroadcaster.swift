@@ -124,15 +124,15 @@ struct LiveTicket: Sendable {
     fileprivate let broadcaster: LiveBroadcaster
 
     /// Returns when records changed after `seen`, after that time (nil: the heartbeat's), or when it is over. Changes that
-    /// `stream` can be told meanwhile are told it, and the wait goes on for as long again.
+    /// `stream` can receive meanwhile are sent to it, and the wait goes on for as long again.
     func wait(seen: Revision, for time: Duration? = nil, deliveringTo stream: LiveStream? = nil) async -> WakeReason {
         await broadcaster.wait(number, seen: seen, for: time, deliveringTo: stream)
     }
 
-    /// Returns when somebody called ``wake()``, after the heartbeat's time, or when it is over.
+    /// Returns after a call of ``wake()``, after the heartbeat's time, or when it is over.
     func wait() async -> WakeReason { await broadcaster.wait(number, seen: Revision(.max), for: nil) }
 
-    /// Ends a wait, or the next one where nobody waits now.
+    /// Ends a wait, or the next one where there is no wait now.
     func wake() { broadcaster.wake(number) }
 
     /// Ends it from outside, at once.

@@ -86,7 +86,7 @@ final class LiveStream: ResponseStream {
         return last
     }
 
-    /// The next page as an event; nil where there is nothing to tell. The first page is always told, so that a device
+    /// The next page as an event; nil where there is nothing to tell. The first page is always sent, so that a device
     /// knows what it has.
     private func changes() async throws -> ByteBuffer? {
         var request = subject.request
@@ -117,7 +117,7 @@ extension LiveStream {
     /// Where to call ``deliver(_:)``; nil before the response has begun.
     var eventLoop: (any EventLoop)? { state.withLock { $0.channel?.eventLoop } }
 
-    /// What it asks while it waits; nil where it has told nothing yet.
+    /// What it asks while it waits; nil where it has sent nothing yet.
     var query: LiveQuery? {
         state.withLock { $0.checkpoint }.map { LiveQuery(checkpoint: $0, subject: subject) }
     }

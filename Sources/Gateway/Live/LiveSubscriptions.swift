@@ -57,7 +57,7 @@ struct LiveSubscriptions<Waiter> {
 
     var count: Int { streams.count }
 
-    /// Whether it may be told anything now.
+    /// Whether it may be sent anything now.
     func isOpen(_ number: UInt64) -> Bool { !isStopping && streams[number].map { !$0.isCut } ?? false }
 
     mutating func admit(

@@ -41,7 +41,7 @@ enum ServerSentEvents {
 
     static func event(_ name: String, id: String?, _ data: [UInt8], isText: Bool) -> ByteBuffer {
         var buffer = ByteBuffer()
-        // An event without a name reaches `onmessage`: pages are what everybody listens for.
+        // An event without a name reaches `onmessage`: pages are what every client listens for.
         if name != "page" { buffer.writeString("event: \(name)\n") }
         if let id { buffer.writeString("id: \(id)\n") }
         let text = isText ? data : Base64.encode(data)

@@ -69,7 +69,7 @@ struct SignInPage: Sendable {
     }
 }
 
-/// What the sign-in page shows to whoever is signed in.
+/// What the sign-in page shows to a caller that is signed in.
 struct SignedInPage: Sendable {
     let name: String
     let next: LocalPath

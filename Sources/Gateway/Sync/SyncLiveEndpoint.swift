@@ -75,7 +75,7 @@ struct SyncLiveEndpoint: Endpoint {
         return Set(wanted.map(\.id.adapter))
     }
 
-    /// A checkpoint that cannot be gone on from is told before the stream begins: as an answer it has a status.
+    /// A checkpoint that cannot be continued from is refused before the stream begins: as an answer it has a status.
     private func stream(
         _ asked: PullRequest, for caller: SyncCaller, _ request: AuthenticatedRequest
     ) async throws -> GatewayResponse {

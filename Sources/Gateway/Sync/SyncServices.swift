@@ -78,7 +78,7 @@ public struct SyncSettings: Sendable, Equatable {
     public var uploadsPerPrincipal = 32
     /// `sync.limits.unnamedPerPrincipal`: bytes that one principal has uploaded and no record names.
     public var unnamedPerPrincipal = 8 << 30
-    /// `sync.attachments.window`: how long an attachment stays that no record names, and an upload that nobody goes on
+    /// `sync.attachments.window`: how long an attachment stays that no record names, and an upload that no client goes on
     /// with.
     public var attachmentWindow = Duration.seconds(7 * 86_400)
     /// `sync.keptCopies`: how long what lost a conflict or was rejected is kept.
@@ -107,7 +107,7 @@ struct ConflictResolvers: Sendable {
         } catch let error as PorticoError {
             return .failure(error)
         } catch {
-            // Told as an adapter's defect, and not tried for ever: those behind it in the outbox go on.
+            // Reported as an adapter's defect, and not tried for ever: those behind it in the outbox go on.
             served.log.error("settling a conflict failed", ["detail": .text("\(error)")])
             return .failure(PorticoError(.recordConflict, "The conflict could not be settled."))
         }

@@ -1,4 +1,4 @@
-/// What the environment and the command line say, laid over the file.
+/// Reads the configuration values of environment variables and of `--set`, which override those of the file.
 enum Overrides {
     /// `PORTICO_` and the key in upper snake case: `http.corsMaxAge` is `PORTICO_HTTP_CORS_MAX_AGE`. A variable that
     /// begins so and names no key is an error, since it was meant to; but for ``serviceVariables(_:)``.

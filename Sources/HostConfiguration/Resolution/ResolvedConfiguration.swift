@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// Every configured value, checked; what nobody configured has its default.
+/// Every configured value, checked; what is not configured has its default.
 public struct ResolvedConfiguration: Sendable {
     public struct Setting: Sendable, Equatable {
         public let path: [String]

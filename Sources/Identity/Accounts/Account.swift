@@ -41,7 +41,7 @@ public struct Account: Sendable, Equatable {
         self.revision = revision
     }
 
-    /// The account as whoever asks in its name.
+    /// The account as the principal of calls in its name.
     package func principal(_ kind: Principal.Kind = .user, roles limited: Set<RoleName>? = nil) -> Principal {
         Principal(
             kind: kind, id: id.text, name: name.text, displayName: displayName,

@@ -50,7 +50,7 @@ enum AccountRecord {
         return RecordChange(IdentityCollections.accounts, .create(id.recordID, fields), if: .absent)
     }
 
-    /// Changes fields of the account as it was read: somebody else's change in between refuses this one.
+    /// Changes fields of the account as it was read: another change in between refuses this one.
     static func update(_ account: Account, _ fields: WireDictionary) -> RecordChange {
         RecordChange(
             IdentityCollections.accounts, .update(account.id.recordID, fields), if: .revision(account.revision))

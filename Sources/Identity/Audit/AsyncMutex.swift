@@ -31,7 +31,7 @@ package actor AsyncMutex {
         await withCheckedContinuation { waiting.append($0) }
     }
 
-    /// The turn goes to the next one directly, so that nobody slips in between.
+    /// The turn goes to the next one directly, so that no newcomer gets in between.
     private func leave() {
         if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
     }

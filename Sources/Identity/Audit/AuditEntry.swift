@@ -116,7 +116,7 @@ public struct AuditEvent: Sendable, Equatable {
     }
 
     public let kind: Kind
-    /// Who did it: an account's id, `system`, `operator`, or empty where nobody is known.
+    /// Who did it: an account's id, `system`, `operator`, or empty where it is not known.
     public let actor: String
     /// To whom or what.
     public let subject: String

@@ -73,7 +73,7 @@ struct AuditedWrites: Sendable {
         }
     }
 
-    /// What a store says where somebody else was faster.
+    /// The store's error where another write was faster.
     private static let conflicts: Set<ErrorCode> = [.preconditionFailed, .recordExists, .recordNotFound]
 
     private struct LostRace: Error {

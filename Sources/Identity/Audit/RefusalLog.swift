@@ -22,7 +22,7 @@ package struct RefusalLog: Sendable {
 
     /// Seconds between two entries of one source.
     static let window = 60.0
-    /// How many sources are told apart; refusals of further ones count as beyond ``perHour``.
+    /// How many sources are counted separately; refusals of further ones count as beyond ``perHour``.
     static let sources = 10_000
 
     let perHour: Int

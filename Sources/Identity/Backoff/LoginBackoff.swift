@@ -118,7 +118,7 @@ extension LoginBackoff {
         return counter.failures > 0 && counter.failures >= curve(key).free
     }
 
-    /// A success clears what was counted for the account, not for the address: whoever has one account could otherwise
+    /// A success clears what was counted for the account, not for the address: the owner of one account could otherwise
     /// clear the way for guessing others.
     private func count(_ outcome: Outcome, in counter: inout Counter, for key: Key, now: WireDate) {
         if isForgotten(counter, now: now) { counter.failures = 0 }
@@ -164,7 +164,7 @@ extension LoginBackoff {
     public struct Limits: Sendable, Equatable {
         /// For one account from one address.
         public var pair = Curve(free: 5, first: .seconds(1), cap: .seconds(15 * 60))
-        /// For one account from wherever it has not signed in lately. The cap is low: somebody else's guessing must not
+        /// For one account from wherever it has not signed in lately. The cap is low: another client's guessing must not
         /// keep a person out.
         public var account = Curve(free: 20, first: .seconds(1), cap: .seconds(60))
         /// For one address, whatever the account. Many people may share one.

@@ -7,7 +7,7 @@ struct IdentityContext: Sendable {
     let accounts: AccountDirectory
     let writes: AuditedWrites
     let refusals: RefusalRecorder
-    /// Of credentials that every request carries: a full store does not refuse whoever only reads.
+    /// Of credentials that every request carries: a full store does not refuse callers that only read.
     let verifications: PostponedEvents
     let cache: CredentialCache
     let hasher: PasswordHasher

@@ -16,8 +16,8 @@ package struct PasswordShare: Sendable, Hashable {
 ///
 /// A state machine without effects; ``FairScheduler`` executes it. Next is the request whose address and name were both
 /// served longest ago, then the one that came first: who floods waits for himself, and a newcomer for one request of each
-/// other share, and a third more. Every fourth turn is the one's who has waited longest, whatever his shares, so nobody
-/// starves. Where the expected wait is too long the request is refused at once; where the queue is full, the
+/// other share, and a third more. Every fourth turn is the one's who has waited longest, whatever his shares, so no
+/// request starves. Where the expected wait is too long the request is refused at once; where the queue is full, the
 /// latest request of the largest share is.
 package struct FairQueue: Sendable {
     package struct Limits: Sendable {

@@ -88,7 +88,7 @@ struct PasswordPolicy: Sendable {
 
     let minimumLength: Int
 
-    /// Throws `request.invalid` with a message for whoever chose it.
+    /// Throws `request.invalid` with a message for the person that chose it.
     func check(_ password: Secret, for name: AccountName) throws {
         let text = password.reveal()
         guard text.unicodeScalars.count >= minimumLength else {

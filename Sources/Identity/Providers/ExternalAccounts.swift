@@ -104,7 +104,7 @@ struct ExternalIdentity: Sendable, Equatable {
     static let maximumSubject = 255
 
     let provider: ProviderName
-    /// What that system never gives to anybody else.
+    /// The identifier that the system never gives to another account.
     let subject: String
     /// What it calls the person; for show, and may change.
     let name: String
@@ -115,8 +115,8 @@ struct ExternalIdentity: Sendable, Equatable {
 }
 
 extension ExternalIdentity {
-    /// Names for a new account, the nicest first. The provider's name is always part of them, and the last one nobody
-    /// can have taken on purpose.
+    /// Names for a new account, the nicest first. The provider's name is always part of them, and the last one
+    /// cannot have been taken on purpose.
     func accountNames(_ digest: String) -> [AccountName] {
         let allowed = name.unicodeScalars.filter { $0.isASCII && AccountName.isValid("a\($0)") }
         let stem = String(String.UnicodeScalarView(allowed.prefix(16))).trimmingPrefix { ".-_@+".contains($0) }

@@ -16,7 +16,7 @@ struct PendingSignIn: Codable, Sendable {
 }
 
 /// Keeps pending sign-ins in the browser itself, sealed (AES-GCM) under a key that this process drew: no table that
-/// strangers could fill, and nobody can finish a sign-in that another browser began. What was used is remembered.
+/// strangers could fill, and no browser can finish a sign-in that another one began. What was used is remembered.
 final class PendingSignIns: Sendable {
     private let key: SymmetricKey
     private let used = Mutex(UsedSignIns())
@@ -75,8 +75,8 @@ package struct UsedSignIns: Sendable {
         return true
     }
 
-    /// What has ended goes; if that is not enough, the oldest of the address that has the most: so whoever fills the
-    /// memory could at best repeat his own.
+    /// What has ended goes; if that is not enough, the oldest of the address that has the most: so an address that
+    /// fills the memory could at best repeat its own.
     private mutating func makeRoom(now: WireDate) {
         uses = uses.filter { now < $0.value.ends }
         guard uses.count >= capacity else { return }

@@ -89,7 +89,7 @@ public struct PortalSettings: Sendable {
     public var extraFields: [(name: String, value: String)] = []
     /// What the portal takes the gateway for; some refuse what they do not know.
     public var userAgent = "Portico"
-    /// The cookie that says that somebody is signed in.
+    /// The cookie of a signed-in caller.
     public var cookie = "MYSAPSSO2"
     /// A page that only signed-in callers get, with 2xx: asked after the form, it decides. Nil: the cookie does.
     public var proof: UpstreamAddress?
@@ -118,7 +118,7 @@ public struct PortalSettings: Sendable {
 ///
 /// The cookie may be set on any hop, so every answer is read. The password is posted once, to the configured address.
 /// Portals answer a wrong password with anything: the form again, a redirect, an error, the deletion of their cookie. So
-/// nobody is signed in unless all of it says so: no error, a cookie that is alive and was not there before the password
+/// a sign-in counts only where all of it says so: no error, a cookie that is alive and was not there before the password
 /// was posted, no form for a password at the end, and, where a page is configured that only signed-in callers get, that
 /// page (docs/decisions/0091).
 struct PortalSignIn: Sendable {
@@ -172,7 +172,7 @@ struct PortalSignIn: Sendable {
         return ask(UpstreamRequest(posting: form, to: settings.form), now: now)
     }
 
-    /// A chain without end ends nowhere, so nobody is signed in. That counts as a refusal: guesses must not be free.
+    /// A chain without end leads to no page, so there is no sign-in. That counts as a refusal: guesses must not be free.
     private mutating func follow(_ target: UpstreamAddress, now: WireDate) -> Step {
         hops += 1
         guard hops <= PortalSettings.maximumHops else {

@@ -4,7 +4,7 @@ import JWTKit
 import Synchronization
 
 /// Fetches a provider's configuration and keys, one fetch for all who wait. While what is known is only due to be fetched
-/// again, one caller does that, and the others go on with what is known: a slow provider delays nobody else.
+/// again, one caller does that, and the others go on with what is known: a slow provider delays no other sign-in.
 final class ProviderDocuments: Sendable {
     private let settings: OpenIDConnectSettings
     private let upstream: any UpstreamClient
@@ -115,7 +115,7 @@ final class ProviderDocuments: Sendable {
 
 /// What is known of a provider and when that is fetched anew. A state machine; ``ProviderDocuments`` fetches.
 ///
-/// A key that is not known may have been published a moment ago, so it is a reason to fetch; but anybody can write an
+/// A key that is not known may have been published a moment ago, so it is a reason to fetch; but any client can send an
 /// unknown key into a token, so it is one only now and then.
 struct ProviderKnowledge: Sendable {
     struct Documents: Sendable {
@@ -125,7 +125,7 @@ struct ProviderKnowledge: Sendable {
 
     enum Answer: Sendable {
         case known(Documents)
-        /// Due to be fetched; whoever cannot wait may use them meanwhile.
+        /// Due to be fetched; callers that cannot wait may use them meanwhile.
         case refresh(Documents)
         case fetch
         /// Nothing is known, and it was tried a moment ago.

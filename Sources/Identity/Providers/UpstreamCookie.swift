@@ -16,7 +16,7 @@ struct UpstreamCookie: Sendable, Equatable {
     /// Whether a server without TLS set it.
     private let isFromPlainHTTP: Bool
 
-    /// Nil for what is no cookie, is too large, or is set for somebody else's servers.
+    /// Nil for what is no cookie, is too large, or is set for other servers.
     init?(_ field: String, from address: UpstreamAddress, now: WireDate) {
         guard field.utf8.count <= Self.maximumBytes, field.utf8.allSatisfy(Self.isAllowed) else { return nil }
         let pieces = field.split(separator: ";", omittingEmptySubsequences: false).map { Self.pair($0) }

@@ -45,7 +45,7 @@ struct Maintenance: Sendable {
         }
     }
 
-    /// Nothing happens to anybody here, so nothing is recorded.
+    /// No account changes here, so nothing is recorded.
     private func removeEnded() async throws {
         let ended = Filter.compare("ends", .less, .date(context.clock.now()))
         while true {
@@ -67,7 +67,7 @@ struct Maintenance: Sendable {
     }
 }
 
-/// Forgets what portals gave an account once nobody is signed in with it any more.
+/// Forgets what portals gave an account once no session is signed in with it any more.
 struct PortalSessionCleanup: Sendable {
     let sessions: SessionDirectory
     let portals: [PortalProvider]

@@ -104,9 +104,9 @@ struct SessionCookie: Sendable {
 
 /// A refresh token: `SESSION.FAMILY.SECRET`.
 ///
-/// The family's secret stays while the last part rotates. Whoever shows the right family with an old last part has held
-/// a token of it: that is reuse, and ends the family. Whoever knows just the session's id, which access tokens carry and
-/// administrators see, can end nothing.
+/// The family's secret stays while the last part rotates. A client that shows the right family with an old last part
+/// has held a token of it: that is reuse, and ends the family. The session's id alone, which access tokens carry and
+/// administrators see, ends nothing.
 struct RefreshToken: Sendable {
     let id: SessionID
     let family: Secret

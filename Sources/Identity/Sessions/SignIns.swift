@@ -99,8 +99,8 @@ struct SignIns: Sendable {
 
 /// Turns a refresh token into the next pair (RFC 6749, section 6), once.
 ///
-/// Who shows a token that has been used already is either a thief or the owner whose token was stolen, and nobody can
-/// tell which: the whole sign-in ends (RFC 9700, section 4.14.2). Of many that show one token at the same time the
+/// A token that has been used already comes either from a thief or from the owner whose token was stolen. The two
+/// cannot be distinguished: the whole sign-in ends (RFC 9700, section 4.14.2). Of many that show one token at the same time the
 /// store's condition lets one win, and the others end the family, the winner's new tokens included.
 struct TokenRefresh: Sendable {
     /// How often a record that changed for another reason, such as a note of its last use, is read again.

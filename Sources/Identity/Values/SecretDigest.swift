@@ -2,8 +2,8 @@ import AdapterKit
 import Crypto
 import Foundation
 
-/// What is kept of a random secret: its SHA-256 digest. A secret of 256 random bits needs no slow hash, because nobody
-/// can try them all.
+/// What is kept of a random secret: its SHA-256 digest. A secret of 256 random bits needs no slow hash, because
+/// trying them all is infeasible.
 struct SecretDigest: Sendable, Equatable {
     let bytes: [UInt8]
 
@@ -45,7 +45,7 @@ extension Base64URL {
 
 /// Where unpredictable bytes come from. Passed in, so that a test can decide what is drawn.
 public protocol Randomness: Sendable {
-    /// `count` bytes that nobody can predict from earlier ones. Safe to call from any task.
+    /// `count` bytes that cannot be predicted from earlier ones. Safe to call from any task.
     func bytes(_ count: Int) -> [UInt8]
 }
 

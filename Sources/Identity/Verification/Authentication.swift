@@ -56,8 +56,8 @@ public struct CredentialScope: Sendable, Hashable {
     }
 }
 
-/// What a verified credential is found by in memory: its HMAC-SHA256 under a key that this process drew and nobody
-/// knows, so a memory dump gives no digest of a password that could be attacked elsewhere.
+/// What a verified credential is found by in memory: its HMAC-SHA256 under a random key that never leaves this
+/// process, so a memory dump gives no digest of a password that could be attacked elsewhere.
 public struct CredentialKey: Sendable, Hashable {
     private let words: (UInt64, UInt64, UInt64, UInt64)
 

@@ -1,4 +1,4 @@
-/// A model with something of every kind for generated requests to ask about.
+/// The model that generated requests are made for: entity sets, types and operations of each kind.
 public enum FuzzedService {
     public static let csdl = """
         <edmx:Edmx xmlns:edmx="http://docs.oasis-open.org/odata/ns/edmx" Version="4.01"><edmx:DataServices>

@@ -1,3 +1,5 @@
+import ValueTree
+
 /// Requests by OData's grammar, of ``FuzzedService``: right, half right and damaged. The same seed gives the same ones.
 ///
 /// Every literal text begins with ``marker`` and every larger number with ``numberMarker``, so that a test that makes a
@@ -6,11 +8,11 @@ public struct RequestGenerator: Sendable {
     public static let marker = "qzx"
     public static let numberMarker = "74317"
 
-    private var state: UInt64
+    private var random: SeededRandom
     private var depth = 0
 
     public init(seed: UInt64) {
-        state = seed
+        random = SeededRandom(seed: seed)
     }
 
     /// `path?query`, percent-encoded where it must be.
@@ -148,15 +150,7 @@ public struct RequestGenerator: Sendable {
 extension RequestGenerator {
     fileprivate typealias Rule = (inout RequestGenerator) -> String
 
-    fileprivate mutating func random() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    fileprivate mutating func below(_ bound: Int) -> Int { Int(random() % UInt64(bound)) }
+    fileprivate mutating func below(_ bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
 
     fileprivate mutating func pick(_ texts: [String]) -> String { texts[below(texts.count)] }
 

@@ -75,7 +75,7 @@ func translated(_ error: any Error) -> any Error {
 }
 
 extension PorticoError {
-    static let clientOfAnother = PorticoError(.accessDenied, "The client id belongs to somebody else.")
+    static let clientOfAnother = PorticoError(.accessDenied, "The client id belongs to another account.")
     static let sequenceTaken = PorticoError(.recordExists, "The sequence number was used already.", target: "sequence")
 }
 

@@ -30,7 +30,7 @@ final class Column: Sendable {
         if value.isNull { return names.map { _ in .null } }
         switch kind {
         case .scalar(.decimal):
-            guard let number = value.asDecimal else { throw mismatch }
+            guard let number = value.decimalValue else { throw mismatch }
             return [.text(number.description), .blob(DecimalSortKey.bytes(of: number))]
         case .scalar(let scalar):
             guard let stored = scalar.comparable(value) else { throw mismatch }

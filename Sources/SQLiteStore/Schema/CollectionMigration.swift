@@ -212,7 +212,7 @@ struct CarriedValueMigration {
         let id = RecordID(unchecked: fields[layout.key.field.name.text]?.stringValue ?? before.id.text)
         guard !layout.hasIntegerKey, id != before.id else {
             let after = Record(id: before.id, revision: touches.next(in: layout), fields: fields)
-            try RowWriter(layout: layout, database: database).update(found, to: after)
+            try StoredRowWriter(layout: layout, database: database).update(found, to: after)
             return try touches.log(before, after, in: layout)
         }
         if let key = layout.keyCondition(id),
@@ -221,10 +221,10 @@ struct CarriedValueMigration {
         {
             throw PorticoError(.recordExists, "Another record has the id.")
         }
-        try RowWriter(layout: layout, database: database).delete(found)
+        try StoredRowWriter(layout: layout, database: database).delete(found)
         try touches.log(before, nil, in: layout)
         let after = Record(id: id, revision: touches.next(in: layout), fields: fields)
-        _ = try RowWriter(layout: layout, database: database).insert(after)
+        _ = try StoredRowWriter(layout: layout, database: database).insert(after)
         try touches.log(nil, after, in: layout)
     }
 

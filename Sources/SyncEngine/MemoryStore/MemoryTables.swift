@@ -193,7 +193,7 @@ extension MemoryTables {
         }
     }
 
-    /// Whether a caller is told that the id is taken although no record has it.
+    /// Whether the id is refused as taken although no record has it.
     func isReserved(_ id: RecordID, in collection: CollectionID, for author: String) -> Bool {
         if let retired = retired[collection]?[id], retired.isEmpty || !retired.hasSameBytes(as: author) { return true }
         return references(to: collection, owning: false).contains { !referring(to: id, $0, $1).isEmpty }

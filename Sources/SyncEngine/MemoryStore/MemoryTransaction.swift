@@ -37,7 +37,7 @@ final class MemoryTransaction: StoreTransaction {
     ) throws {
         if let known = tables.clients[client] {
             guard known.identity == identity else {
-                throw PorticoError(.accessDenied, "The client id belongs to somebody else.")
+                throw PorticoError(.accessDenied, "The client id belongs to another account.")
             }
             guard sequence > known.lastSequence else {
                 throw PorticoError(.recordExists, "The sequence number was used already.", target: "sequence")

@@ -1,7 +1,8 @@
 import AdapterKit
 import RecordStorage
 
-/// Refuses filters that mean nothing, as a database does when it compiles them.
+/// Refuses filters that name an unknown field or compare one with a value of another type, as a database does when it
+/// compiles them.
 public struct FilterCheck {
     private let entity: Entity
     private let declaration: (EntityName) throws -> Entity

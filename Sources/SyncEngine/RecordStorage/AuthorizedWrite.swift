@@ -88,7 +88,7 @@ private struct RecordRulesExecution {
         return try write.transaction.record(id, in: step.collection, visible: nil)
     }
 
-    /// Whether it may be told of the record at all: the rules' refusals speak of what is in it. A record that is to be
+    /// Whether the caller may learn of the record at all: the rules' refusals name what is in it. A record that is to be
     /// created but is there, or is to be changed but is not, is not theirs to speak of either.
     private func isWithinReach(_ step: WriteTransaction.Step, _ current: Record?) throws -> Bool {
         switch (step.change.action, current) {

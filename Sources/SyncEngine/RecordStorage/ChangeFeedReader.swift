@@ -2,10 +2,10 @@ import AdapterKit
 
 /// Reads from the log what has become of an adapter's records, as far as a caller may know.
 ///
-/// A record is told of where the asker sees it, or saw it in some state since the mark: the caller that read page by page may
-/// have been told of each of them.
+/// A record is returned where the caller sees it, or saw it in some state since the mark: a caller that read page by page
+/// may have got each of them.
 struct ChangeFeedReader {
-    /// Log entries that are looked at for one page, whomever they concern.
+    /// Log entries that are looked at for one page, visible to the caller or not.
     private static let scan = 20_000
     /// And read at once.
     private static let batch = 1_000
@@ -117,7 +117,7 @@ struct ChangeFeedReader {
         .fetchAgain, "You see other records than before. Fetch everything again.")
 }
 
-/// Which rows of one entity a caller is told changes of.
+/// The rows of one entity whose changes a caller gets.
 struct ChangeFeedScope {
     let id: CollectionID
     /// Nil: the adapter itself, which sees every row.
@@ -146,7 +146,7 @@ struct ChangeFeedScope {
         }
     }
 
-    /// What of a state's values may be told.
+    /// The values of a state that the caller may see.
     func history(of values: WireDictionary) -> WireDictionary {
         var kept = WireDictionary()
         for field in entity.historyFields { kept[field.text] = values[field.text] ?? .null }

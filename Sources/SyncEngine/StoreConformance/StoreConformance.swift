@@ -13,7 +13,7 @@ public enum StoreConformance {
     public static let cases: [ConformanceCase] =
         recordCases + conditionCases + authorCases + accessCases + deletionCases + queryCases + pagingCases
         + searchCases + logCases
-        + momentCases
+        + snapshotCases
         + pushCases + compactionCases + concurrencyCases + installCases
 
     /// Random filters, orders and pages against an evaluator in memory: `rounds` times, from one seed.

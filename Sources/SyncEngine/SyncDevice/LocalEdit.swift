@@ -69,7 +69,7 @@ public struct PendingEdit: Sendable, Equatable {
     public let edit: LocalEdit
     /// The server's record that the edit was made on, as far as the device knew it.
     public internal(set) var base: RecordCopy?
-    /// What the server is told of the base. It may be older than ``base`` is: what others changed in between must be
+    /// The base that the push names. It may be older than ``base`` is: what others changed in between must be
     /// found as a conflict.
     public internal(set) var baseRev: Int64?
     /// Given when the edit is sent for the first time, and never changed: what makes a repetition harmless.

@@ -146,7 +146,7 @@ extension LocalEdit {
 
 extension PendingEdit {
     /// Whether the edit kept an earlier base than `other` because it met what others had changed. It keeps it for good:
-    /// an edit of one's own in between does not mean that anybody has seen that change.
+    /// an edit of one's own in between does not mean that the user has seen that change.
     fileprivate func stayedBehind(_ other: PendingEdit) -> Bool {
         guard let baseRev, let otherRev = other.baseRev else { return false }
         // A replica that starts over makes both unknown. Their copies still tell which was made on the older record.

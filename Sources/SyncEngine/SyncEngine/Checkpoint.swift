@@ -9,7 +9,7 @@ struct Checkpoint: Sendable, Equatable {
     var epoch: Epoch
     /// The principal's id: no caller goes on from another caller's checkpoint.
     var identity: String
-    /// Everything up to this operation id has been told, of what ``ScopeProgress/walk`` has passed.
+    /// Everything up to this operation id has been sent, of what ``ScopeProgress/walk`` has passed.
     var position: Revision
     /// Whether the device named its collections; otherwise new ones are added as they appear.
     var isNarrowed: Bool

@@ -229,7 +229,7 @@ extension MutationExecution {
     }
 
     /// The stored outcome, but for a record that the caller has lost the sight of. A device that counts anew, restored
-    /// from a backup of its own, is told so instead of being given another mutation's outcome.
+    /// from a backup of its own, gets an error instead of another mutation's outcome.
     func again(_ known: PushOutcome) throws -> MutationOutcome {
         guard known.content[Self.digestKey]?.stringValue == digest else {
             try keepLosing(.rejection)

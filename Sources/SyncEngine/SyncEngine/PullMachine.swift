@@ -5,7 +5,7 @@ import SyncMessages
 /// Answers pulls: what a device lacks, page by page, as a function of its checkpoint and the store in one snapshot.
 ///
 /// A scope that a device does not have yet is walked in the order of its keys, each page at the moment of its request;
-/// changes of rows that the walk has passed are told before it goes on. So what has been sent is always the scope at the
+/// changes of rows that the walk has passed are sent before it goes on. So what has been sent is always the scope at the
 /// page's moment, and a walk needs no snapshot that outlives a request.
 public struct PullMachine: Sendable {
     let catalogue: SyncCatalogue

@@ -70,7 +70,7 @@ struct PullPageBuilder {
 }
 
 extension PullPageBuilder {
-    /// Sends rows of the scopes that the device does not have yet, once it has been told everything else.
+    /// Sends rows of the scopes that the device does not have yet, once everything else has been sent.
     mutating func walk() throws {
         guard isCaughtUp else { return }
         for index in checkpoint.scopes.indices {
@@ -229,7 +229,7 @@ extension PullPageBuilder {
 
 extension PullPageBuilder {
     /// Rows that did not change, but whose groups took the principal in or put it out. A row of a group that did both is
-    /// told again where it is to be seen: a page in between may have taken it away.
+    /// sent again where it is to be seen: a page in between may have taken it away.
     private mutating func regrant(
         _ scope: SyncScope, _ index: Int, _ stretch: Stretch, except changed: Set<RecordID>
     ) throws {

@@ -41,7 +41,7 @@ public struct PushMachine: Sendable {
     /// another identity, and what ``PushExecution/failed(_:)`` understands.
     public func perform(_ plan: PushPlan, in transaction: any StoreTransaction) throws -> PushProgress {
         if let known = try transaction.client(plan.client), known.identity != plan.caller.principal.id {
-            throw PorticoError(.accessDenied, "This client belongs to somebody else.", target: "clientId")
+            throw PorticoError(.accessDenied, "This client belongs to another account.", target: "clientId")
         }
         var outcomes: [MutationOutcome] = []
         outcomes.reserveCapacity(plan.mutations.count)
@@ -83,7 +83,7 @@ public struct PushPlan: Sendable {
 ///         if let conflict = run.pendingConflict { run.decided(await the adapter's answer) }
 ///     }
 ///
-/// What was made stays made, and is told again whenever the push is repeated. Where one mutation cannot be made now, it
+/// What was made stays made, and is reported again whenever the push is repeated. Where one mutation cannot be made now, it
 /// and all behind it are answered `retry`: a later sequence number would overtake it for good.
 public struct PushExecution: Sendable {
     /// How often an adapter is asked about one mutation, whose record changes again each time meanwhile.

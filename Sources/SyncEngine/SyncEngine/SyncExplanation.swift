@@ -2,7 +2,7 @@ import AdapterKit
 import RecordStorage
 
 /// Why a device of a caller has a record, or has it not.
-public struct Explanation: Sendable, Equatable {
+public struct SyncExplanation: Sendable, Equatable {
     /// Whether the device has the record, and why not.
     public enum Verdict: String, Sendable {
         /// The device has it, or gets it with its next pull.
@@ -49,14 +49,14 @@ extension SyncCatalogue {
     /// Throws `request.invalid` for a collection that is not there or an id that cannot be.
     public func explain(
         _ id: String, in name: String, for caller: SyncCaller, at snapshot: any StoreSnapshot
-    ) throws -> Explanation {
+    ) throws -> SyncExplanation {
         guard let collection = self[name], let id = RecordID(id) else {
             throw PorticoError(.requestInvalid, "There is no collection `\(name)`.", target: "record")
         }
         let history = try snapshot.history(of: id, in: collection.id, limit: Self.explainedEntries)
         let record = try snapshot.record(id, in: collection.id, visible: nil)
         let clauses = try record.map { try self.clauses(of: collection, $0, caller, snapshot) } ?? []
-        return Explanation(
+        return SyncExplanation(
             collection: name, id: id.text, verdict: try verdict(collection, record, history, caller, snapshot),
             revision: record?.revision, clauses: clauses, history: history,
             keptCopies: try snapshot.keptCopies(.of(id, in: collection.id), before: nil, limit: Self.explainedEntries))
@@ -65,7 +65,7 @@ extension SyncCatalogue {
     private func verdict(
         _ collection: SyncCollection, _ record: Record?, _ history: [LogEntry], _ caller: SyncCaller,
         _ snapshot: any StoreSnapshot
-    ) throws -> Explanation.Verdict {
+    ) throws -> SyncExplanation.Verdict {
         guard collection.decision(for: caller, effect: .reads) == .allowed else { return .noAccess }
         guard let record else { return history.first?.kind == .remove ? .deleted : .unknown }
         let scope = SyncScope(collection, for: caller)
@@ -75,7 +75,7 @@ extension SyncCatalogue {
 
     private func clauses(
         of collection: SyncCollection, _ record: Record, _ caller: SyncCaller, _ snapshot: any StoreSnapshot
-    ) throws -> [Explanation.Clause] {
+    ) throws -> [SyncExplanation.Clause] {
         let memberships = GroupMemberships(RowHistory(snapshot: snapshot))
         return try collection.entity.rows.read.listed(depth: 0).map { depth, rule in
             let holds = try rule.holds(for: caller.principal, record.fields) { entity, id, members in
@@ -83,7 +83,7 @@ extension SyncCatalogue {
                     caller.principal, in: id, of: CollectionID(collection.id.adapter, entity), members,
                     at: snapshot.position)
             }
-            return Explanation.Clause(depth: depth, text: rule.words, holds: holds)
+            return SyncExplanation.Clause(depth: depth, text: rule.words, holds: holds)
         }
     }
 }

@@ -23,7 +23,7 @@ public struct RowChanges: Sendable {
     /// Whose records have changed.
     public var adapters: Set<AdapterName> { Set(changes.map(\.collection.adapter)) }
 
-    /// Nil where that cannot be told cheaply: too much has changed, or the log does not reach back.
+    /// Nil where that cannot be determined cheaply: too much has changed, or the log does not reach back.
     public init?(since position: Revision, at snapshot: any StoreSnapshot) throws {
         guard position >= snapshot.floor else { return nil }
         let entries = try snapshot.changes(after: position, limit: Self.mostEntries + 1)

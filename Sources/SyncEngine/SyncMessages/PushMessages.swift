@@ -92,7 +92,7 @@ public struct Mutation: SyncMessage {
 public struct PushResponse: SyncMessage {
     /// One for each mutation.
     public var outcomes: [MutationOutcome]
-    /// A checkpoint that contains them. It has no scopes: it is to be told apart from others, not to be gone on from.
+    /// A checkpoint that contains them. It has no scopes: it can be compared with others and not be continued from.
     public var checkpoint: String
     /// The operation id of that checkpoint: a pull that is complete at this one or a later one contains them.
     public var position: Int64

@@ -27,7 +27,7 @@ import ValueTree
 /// the same number, otherwise the string of its digits; an integer beyond 64 bits is an error unless
 /// ``WritingOptions/largeIntegers`` says otherwise.
 public struct BinaryPropertyListFormat: WireFormat {
-    /// Creates a binary property list format.
+    /// Creates the format; it has no state.
     public init() {}
 
     public let name = FormatName.bplist
@@ -333,7 +333,7 @@ struct ScalarTable {
     /// by one.
     private var slots: [UInt32] = []
     private static let few = 24
-    /// Chosen anew for each document, so that nobody can prepare strings that collide.
+    /// Chosen anew for each document, so that an attacker cannot prepare strings that collide.
     private let seed = UInt64.random(in: .min ... .max)
     private var end = 0
     /// The output grew beyond what offsets can name; nothing was remembered any more.

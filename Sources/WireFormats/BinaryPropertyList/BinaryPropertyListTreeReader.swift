@@ -17,7 +17,7 @@ struct BinaryPropertyListTreeReader: ~Copyable {
 
     struct ObjectMarks: OptionSet {
         let rawValue: UInt8
-        /// The container is being read: whoever meets it now is inside of it.
+        /// The container is being read: a reference to it now comes from within it.
         static let isOpen = ObjectMarks(rawValue: 1)
         static let isMet = ObjectMarks(rawValue: 2)
     }

@@ -17,7 +17,7 @@ import ValueTree
 /// A date is tag 1 where it is whole seconds, otherwise tag 0, which is exact; outside of the years that RFC 3339 has,
 /// tag 1 with a double that must be exact. A keyed archiver's uid is an error.
 public struct CBORFormat: WireFormat {
-    /// Creates a cBORFormat.
+    /// Creates the format; it has no state.
     public init() {}
 
     public let name = FormatName.cbor

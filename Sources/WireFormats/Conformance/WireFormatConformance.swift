@@ -16,7 +16,7 @@ public struct WireFormatConformance: Sendable {
     }
 
     public var checks: [ConformanceCheck] {
-        meanings + limits + hostileInput + roundTrips
+        valueChecks + limits + hostileInput + roundTrips
     }
 
     func check(_ name: String, _ body: @escaping @Sendable () throws -> Void) -> ConformanceCheck {

@@ -23,7 +23,7 @@ struct BinaryPropertyListTranscoder {
         var valueOf: [Int: Int] = [:]
     }
 
-    /// After so many bytes were looked at, the caller is told to let go of what is resident.
+    /// After so many bytes were looked at, the caller is asked to release what is resident.
     private static let residentBytes = 32 << 20
     /// What looking at an object may make resident: a page of it, and one of the table.
     private static let objectBytes = 8 << 10

@@ -211,7 +211,7 @@ struct StreamedPieces {
         try writer?.key(key)
     }
 
-    /// Seeded for this process, so that nobody can choose keys that meet.
+    /// Seeded for this process, so that an attacker cannot choose keys that collide.
     static func hash(_ key: String) -> Int {
         var hasher = Hasher()
         var key = key

@@ -15,7 +15,7 @@ public struct ReadingLimits: Sendable, Equatable {
     /// Trees are walked by recursion, which needs the stack: no limit may be set above this one.
     public static let maximumDepth = 4096
 
-    /// Creates a reading limits with these values.
+    /// Creates reading limits with these values.
     public init(
         depth: Int = 512, values: Int = 4_000_000, expandedBytes: Int = 64 << 20,
         duplicateKeys: DuplicateKeyPolicy = .refuse
@@ -84,7 +84,7 @@ public struct WritingOptions: Sendable, Equatable {
     /// What only generic XML looks at.
     public var xml: XMLWritingOptions
 
-    /// Creates a writing options with these values.
+    /// Creates writing options with these values.
     public init(
         nulls: NullPolicy = .error, dateFractions: DateFractionPolicy = .error,
         largeIntegers: LargeIntegerPolicy = .error, layout: Layout = .compact, depth: Int = 512,
@@ -98,4 +98,45 @@ public struct WritingOptions: Sendable, Equatable {
         self.bufferedBytes = bufferedBytes
         self.xml = xml
     }
+}
+
+/// How generic XML is written.
+public struct XMLWritingOptions: Sendable, Equatable {
+    /// Text that XML cannot carry, such as one with U+0000.
+    public enum UnrepresentableText: Sendable, Equatable {
+        /// It is an error.
+        case error
+        /// Its UTF-8 is written as data, and reads back as data. Keys stay an error.
+        case data
+    }
+
+    /// The name of the root element.
+    public var rootName: XMLElementName
+    /// What becomes of a text with characters that XML cannot carry.
+    public var unrepresentableText: UnrepresentableText
+    /// Canonical XML 1.1, comments left out: no XML declaration, no empty-element tags, no indentation.
+    public var isCanonical: Bool
+
+    /// Creates XML writing options with these values.
+    public init(
+        rootName: XMLElementName = .value, unrepresentableText: UnrepresentableText = .error, isCanonical: Bool = false
+    ) {
+        self.rootName = rootName
+        self.unrepresentableText = unrepresentableText
+        self.isCanonical = isCanonical
+    }
+}
+
+/// A name that an element can have: an `NCName`.
+public struct XMLElementName: Sendable, Hashable {
+    public let text: String
+
+    private init(known text: StaticString) {
+        self.text = "\(text)"
+    }
+
+    /// `value`
+    public static let value = XMLElementName(known: "value")
+    /// `item`
+    public static let item = XMLElementName(known: "item")
 }

@@ -111,7 +111,7 @@ extension RouteFormats {
     }
 
     /// Types like `application/vnd.example+json` that a range names and a format's suffix covers. The answer is of the
-    /// general format and says so: nobody has checked that it keeps the named one's rules.
+    /// general format and is labelled so: whether it keeps the named one's rules is not checked.
     ///
     /// Not for XML: a type such as `application/xhtml+xml` is a vocabulary with elements of its own, which generic XML
     /// never is. Browsers name it before `application/xml`.

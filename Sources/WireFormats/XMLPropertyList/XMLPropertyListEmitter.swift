@@ -18,7 +18,7 @@ import ValueTree
 /// uid. A decimal is an integer or a real where one is the same number, otherwise the string of its digits; an integer
 /// beyond 64 bits is an error unless ``WritingOptions/largeIntegers`` says otherwise.
 public struct XMLPropertyListFormat: WireFormat {
-    /// Creates a xMLProperty list format.
+    /// Creates the format; it has no state.
     public init() {}
 
     public let name = FormatName.plist

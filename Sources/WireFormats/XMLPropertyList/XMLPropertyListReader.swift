@@ -1,6 +1,6 @@
 import ValueTree
 
-/// XML events to a tape. Iterative: open containers are the builder's.
+/// Reads an XML property list to a tape. Iterative: open containers are the builder's.
 struct XMLPropertyListReader: ~Copyable {
     var scanner: XMLScanner
     var builder: TapeBuilder

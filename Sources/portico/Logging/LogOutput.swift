@@ -10,7 +10,7 @@ import Synchronization
 /// written at once, with all that came before it. Why: docs/decisions/0083-log-batched-json-lines.md.
 final class LogOutput: Sendable {
     static let delay = DispatchTimeInterval.milliseconds(20)
-    /// Bytes that may wait; beyond them, whoever logs has to write.
+    /// Bytes that may wait; beyond them, the thread that logs has to write.
     static let longestWait = 256 << 10
 
     private struct State {

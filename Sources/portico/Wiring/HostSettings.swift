@@ -84,7 +84,7 @@ struct HostSettings {
         return settings
     }
 
-    /// The admin socket's. What an operator begins is written whether somebody waits for the answer or not, so an answer
+    /// The admin socket's. What an operator begins is written whether the client waits for the answer or not, so an answer
     /// that comes too early would only say what is not true: imports and backups take as long as they take.
     func administrationSettings(_ output: LogOutput) -> ServerSettings {
         var settings = serverSettings(.unixSocket(path: adminSocket), output)
@@ -113,7 +113,7 @@ struct HostSettings {
         host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
     }
 
-    /// Everybody knows the demo's passwords.
+    /// The demo's passwords are public.
     private func refuseDemoBeyondLoopback() throws {
         guard !demoAccounts.isEmpty, host != "localhost", host != "::1", !isLoopbackIPv4 else { return }
         throw CommandError("A configuration with demo accounts listens on the loopback interface only, not at \(host).")

@@ -69,7 +69,7 @@ final class ProcessSignals: Sendable {
     /// To be called before the stop begins.
     func acceptRestart() { state.withLock { $0.isRestartRequested = true } }
 
-    /// From now on a stop drains. Before, it ends the process at once: nobody is served, and the store takes no harm from
+    /// From now on a stop drains. Before, it ends the process at once: no client is served yet, and the store takes no harm from
     /// an end at any moment.
     func beginServing() { state.withLock { $0.isServing = true } }
 
@@ -129,7 +129,7 @@ struct SignalService: Service {
 final class RestartCheck: Sendable {
     /// Seconds after which the check has failed.
     static let deadline = 60
-    /// Bytes of what the check says that are told.
+    /// The most bytes of the check's output that are reported.
     private static let longestProblem = 4 << 10
 
     private struct State {

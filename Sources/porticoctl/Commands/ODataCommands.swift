@@ -82,7 +82,7 @@ struct ODataImport: AsyncParsableCommand {
         commandName: "import",
         abstract: "Loads rows of a service's set from a file (CSV, JSON, plist, XML).",
         discussion: """
-            CSV and lists in JSON are read and sent in parts, so a file may be of any length. What has more than one part is checked as a whole before anything is written; then each part is one transaction. Where one is refused, or Ctrl-C ends the import between two of them, what was loaded before stays and is told.
+            CSV and lists in JSON are read and sent in parts, so a file may be of any length. What has more than one part is checked as a whole before anything is written; then each part is one transaction. Where one is refused, or Ctrl-C ends the import between two of them, what was loaded before stays and is reported.
             """)
 
     @OptionGroup var options: ConnectionOptions

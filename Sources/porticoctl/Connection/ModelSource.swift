@@ -10,7 +10,7 @@ import WireFormats
 enum ModelSource {
     /// A CSDL document.
     case file(String)
-    /// A service by its name, at the gateway that serves it; where it is not for everybody, a person signs in.
+    /// A service by its name, at the gateway that serves it; where it needs a login, a person signs in.
     case served(String, gateway: String, user: String?)
 
     /// Larger documents are not read.
@@ -48,7 +48,7 @@ enum ModelSource {
         do {
             let response = try await HTTPClient.shared.execute(request, timeout: deadline)
             guard response.status != .unauthorized else {
-                throw CommandError("\(address) is for those who sign in: name somebody with --user.", exitStatus: 4)
+                throw CommandError("\(address) is for those who sign in: name an account with --user.", exitStatus: 4)
             }
             guard response.status == .ok else { throw CommandError("\(address) answered \(response.status.code).") }
             return Array(try await response.body.collect(upTo: maximumBytes).readableBytesView)
@@ -71,7 +71,7 @@ enum ModelSource {
 /// Where a gateway's description of itself comes from.
 enum DescriptionSource {
     case file(String)
-    /// The address of a gateway, whose description anybody may read.
+    /// The address of a gateway, whose description every client may read.
     case gateway(String)
 
     /// Larger descriptions are not read.

@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `everybody joins a public room, but whom its owner banned`() async throws {
+    @Test func `every account may join a public room, but one that its owner banned`() async throws {
         let host = try await host()
         let room = try await room(host, isPublic: true)
         try await host.call("joinchatroom", ["room": room], as: .user("Bob"))

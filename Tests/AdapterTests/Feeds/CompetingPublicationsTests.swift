@@ -44,7 +44,9 @@ import Testing
         #expect(try await memory.unrestricted.record("news", in: "feeds")?["content"]["text"] == "slower")
     }
 
-    @Test func `who never gets a turn is told to try again, and nothing of it is there`() async throws {
+    @Test func `a publication that never gets a turn is answered with a retry, and nothing of it is there`()
+        async throws
+    {
         let other = try await adapter(on: memory.unrestricted)
         let records = FaultInjectingRecordStore(memory.unrestricted) { write in
             _ = try await publish("faster \(write)", by: other)
@@ -55,7 +57,7 @@ import Testing
         #expect(try await texts() == (1...5).map { .string("faster \($0)") })
     }
 
-    @Test func `an outage is told as it is`() async throws {
+    @Test func `an outage is reported as it is`() async throws {
         let records = FaultInjectingRecordStore(memory.unrestricted) { _ in
             throw PorticoError(.storeUnavailable, "The store is away.")
         }

@@ -26,7 +26,7 @@ import Testing
         return Set(page.records.map(\.id.text))
     }
 
-    @Test func `somebody without a login reads public feeds`() async throws {
+    @Test func `a caller without a login reads public feeds`() async throws {
         #expect(try await verdict("everybodys", .anonymous) == nil)
         #expect(try await verdict("staffs", .anonymous) == .loginRequired)
         #expect(try await verdict("members", .anonymous) == .loginRequired)
@@ -35,7 +35,7 @@ import Testing
         #expect(try await records(seenBy: .anonymous) == ["everybodys"])
     }
 
-    @Test func `somebody signed in reads all that asks for no role`() async throws {
+    @Test func `a signed-in caller reads all that asks for no role`() async throws {
         #expect(try await verdict("everybodys", .testUser) == nil)
         #expect(try await verdict("staffs", .testUser) == .accessDenied)
         #expect(try await verdict("members", .testUser) == nil)
@@ -61,7 +61,7 @@ import Testing
         #expect(try await host.records.seen(by: .anonymous).count(nil, in: "feeds") == 1)
     }
 
-    @Test func `nobody writes feeds but by publishing`() async throws {
+    @Test func `feeds are written by publishing only`() async throws {
         let boss = host.records.seen(by: .user("kim", roles: ["boss"]))
         let change = try await refusal { try await boss.update("others", ["title": "Mine"], in: "feeds") }
         #expect(change?.code == .accessDenied)

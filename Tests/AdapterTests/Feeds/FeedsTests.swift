@@ -64,7 +64,7 @@ import Testing
         #expect(after?.lastModified == host.clock.now())
     }
 
-    @Test func `the front page lists what everybody may read, and nothing else`() async throws {
+    @Test func `the front page lists what every caller may read, and nothing else`() async throws {
         let host = try await host()
         try await host.call("publish", ["name": "secrets", "content": [:], "title": "Secrets"])
         #expect(

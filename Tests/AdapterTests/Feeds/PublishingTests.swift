@@ -80,7 +80,7 @@ import Testing
         #expect(host.records.position == before)
     }
 
-    @Test func `readers are told of a roll-back as of a publication`() async throws {
+    @Test func `readers are notified of a roll-back as of a publication`() async throws {
         _ = try await publish("one")
         let first = try await host.call("feed", ["name": "news"]).validators
         _ = try await publish("two")

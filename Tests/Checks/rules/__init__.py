@@ -1,8 +1,8 @@
 """One file a rule. Each has `check(repository)`, which yields violations; `ALL` is the catalogue."""
 
 from rules import (
-    boundary, decisions, declared_imports, dependency_table, documentation, forbidden_text, formatting, links,
-    listed_packages, module_dependencies, named_tests, names, strict_targets, traps, walks, words)
+    boundary, decisions, declared_imports, dependency_table, documentation, figure, folders, forbidden_text,
+    formatting, links, listed_packages, module_dependencies, named_tests, names, strict_targets, traps, walks, words)
 
 ALL = {
     "format": formatting,
@@ -11,8 +11,10 @@ ALL = {
     "imports": declared_imports,
     "dependencies": module_dependencies,
     "table": dependency_table,
+    "figure": figure,
     "text": forbidden_text,
     "traps": traps,
+    "folders": folders,
     "names": names,
     "words": words,
     "decisions": decisions,

@@ -53,3 +53,31 @@ class Table(SabotageCase):
         self.fixture.edit("docs/module-dependencies.md", "Shows", "Shows and counts")
         self.assert_refused(
             "docs/module-dependencies.md: [table] differs from modules.json; run `python3 Tests/Checks --write-table`")
+
+
+class Figure(SabotageCase):
+    rule = "figure"
+
+    def figure(self, *lines):
+        self.fixture.write("docs/ARCHITECTURE.md", "\n".join(["# Modules", "```mermaid", "flowchart TB", *lines, "```", ""]))
+
+    def test_a_figure_of_all_modules_and_dependencies_is_accepted(self):
+        self.figure('  subgraph one["a package"]', '    Shell["the shell"]; Core', "  end", "  Shell --> Core")
+        self.assert_accepted()
+        self.figure('  All["Core, Shell"]', "  Core -. not a dependency .-> Shell")
+        self.assert_accepted()
+
+    def test_an_arrow_that_is_no_dependency_and_one_that_is_missing_are_refused(self):
+        self.figure("  Core --> Shell")
+        self.assert_refused(
+            "docs/ARCHITECTURE.md:2: [figure] does not show that Shell depends on Core",
+            "docs/ARCHITECTURE.md:2: [figure] has an arrow from Core to Shell, which is no dependency")
+
+    def test_a_missing_module_and_an_unknown_one_are_refused(self):
+        self.figure("  Shell; Kernel")
+        self.assert_refused(
+            "docs/ARCHITECTURE.md:2: [figure] does not show Core",
+            "docs/ARCHITECTURE.md:2: [figure] shows Kernel, which is no module")
+        self.fixture.edit("Tests/Checks/modules.json", '"purpose": "Counts"', '"figure": false, "purpose": "Counts"')
+        self.figure("  Shell")
+        self.assert_accepted()

@@ -132,6 +132,36 @@ class Words(SabotageCase):
         self.fixture.write("docs/chat.md", "A room has members.\nA room ends.\n")
         self.assert_accepted()
 
+    def test_a_vague_word_in_a_comment_of_a_source_is_refused(self):
+        comment = "struct Lid {\n    /// Closes, whoever asks.\n    /// Nobody is told.\n    case nobody, somebody\n}\n"
+        self.fixture.write("Tests/ShellTests/ScreenTests.swift", comment)
+        self.assert_accepted()
+        self.fixture.write("Sources/Core/Lid.swift", comment)
+        self.assert_refused(
+            "Sources/Core/Lid.swift:2: [words] `whoever` is refused in comments; write: the caller, the client",
+            "Sources/Core/Lid.swift:3: [words] `Nobody` is refused in comments; write: every caller, any client, no caller",
+            "Sources/Core/Lid.swift:3: [words] `told` is refused in comments; write: reported, returned, notified")
+
+
+class Folders(SabotageCase):
+    rule = "folders"
+
+    def test_folders_of_a_target_that_use_each_other_are_refused(self):
+        self.fixture.write("Sources/Core/Reading/Reader.swift", "struct Reader { let writer: Writer }\n")
+        self.fixture.write("Sources/Core/Writing/Writer.swift", "/// Ends a `Reader`.\nstruct Writer {}\n")
+        self.assert_accepted()
+        self.fixture.write("Sources/Core/Writing/Writer.swift", "struct Writer { func read() -> Reader? { nil } }\n")
+        cycle = "within the cycle Reading, Writing of Core"
+        self.assert_refused(
+            f"Sources/Core/Reading/Reader.swift: [folders] uses Writer of Writing, {cycle}",
+            f"Sources/Core/Writing/Writer.swift: [folders] uses Reader of Reading, {cycle}")
+
+    def test_an_exception_without_a_cycle_is_refused(self):
+        self.fixture.edit("Package.swift", "    targets: [\n", "    targets: [\n        .target(name: \"Gateway\"),\n")
+        self.fixture.write("Sources/Gateway/Dispatch/Dispatcher.swift", "struct Dispatcher {}\n")
+        self.assert_refused(
+            "Tests/Checks/rules/folders.py: [folders] AdapterLifecycle, Dispatch of Gateway are no cycle; remove the exception")
+
 
 class Documentation(SabotageCase):
     rule = "documentation"

@@ -17,7 +17,7 @@ struct ChatLife {
         guard let server = ServerAddress(options.server) else { throw Failure("no address") }
         self.options = options
         let folder = URL(fileURLWithPath: options.folder, isDirectory: true).appendingPathComponent("chat")
-        var random = SplitMix(state: options.seed &+ UInt64(options.session))
+        var random = SeededRandom(seed: options.seed &+ UInt64(options.session))
         let transport: any Transport =
             if options.settles {
                 URLSessionTransport()

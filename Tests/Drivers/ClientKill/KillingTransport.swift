@@ -18,7 +18,7 @@ final class KillingTransport: Transport {
     private let left: Mutex<Int>
     private let pause: UInt64
 
-    init(using random: inout SplitMix) {
+    init(using random: inout SeededRandom) {
         point = Point.allCases.randomElement(using: &random) ?? .before
         left = Mutex(Int.random(in: 1...10, using: &random))
         pause = UInt64.random(in: 0...8_000, using: &random)

@@ -14,7 +14,7 @@ struct Life {
         let folder = URL(fileURLWithPath: options.folder, isDirectory: true)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         ledger = try Ledger(folder.appendingPathComponent("ledger"))
-        var random = SplitMix(state: options.seed &+ UInt64(options.session))
+        var random = SeededRandom(seed: options.seed &+ UInt64(options.session))
         let transport: any Transport =
             options.settles ? URLSessionTransport() : KillingTransport(using: &random)
         var limits = SyncLimits()
@@ -43,7 +43,7 @@ struct Life {
     }
 
     func live() async throws {
-        var random = SplitMix(state: options.seed &* 31 &+ UInt64(options.session))
+        var random = SeededRandom(seed: options.seed &* 31 &+ UInt64(options.session))
         await replica.start()
         for number in 0..<12 {
             try await edit("\(options.session).\(number)", &random)
@@ -54,7 +54,7 @@ struct Life {
         await replica.sync(within: .seconds(30))
     }
 
-    private func edit(_ text: String, _ random: inout SplitMix) async throws {
+    private func edit(_ text: String, _ random: inout SeededRandom) async throws {
         let known = ledger.entries.filter { $0.value.certain != "-" }.keys.sorted()
         let kind = Int.random(in: 0..<10, using: &random)
         guard let id = known.randomElement(using: &random), kind > 3 else { return try await create(text) }

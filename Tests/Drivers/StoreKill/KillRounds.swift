@@ -12,7 +12,7 @@ struct KillRounds {
     func run() async throws {
         try FileManager.default.createDirectory(atPath: options.directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: options.directory) }
-        var random = SplitMix(state: options.seed)
+        var random = SeededRandom(seed: options.seed)
         var slowest = Duration.zero
         var acknowledged = 0
         for round in 1...options.rounds {
@@ -45,18 +45,5 @@ struct KillRounds {
     private var ledgerSize: Int {
         let attributes = try? FileManager.default.attributesOfItem(atPath: options.ledgerPath)
         return attributes?[.size] as? Int ?? 0
-    }
-}
-
-/// Numbers that the seed determines (SplitMix64).
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

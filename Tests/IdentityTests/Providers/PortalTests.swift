@@ -50,7 +50,7 @@ import UpstreamStandIn
         }
     }
 
-    @Test func `somebody without any role is refused where one is required`() async throws {
+    @Test func `an account without any role is refused where one is required`() async throws {
         let adjust: (inout PortalSettings) -> Void = {
             $0.roles.defaultRoles = []
             $0.roles.isRequired = true

@@ -14,24 +14,14 @@ final class TestClock: WallClock {
     }
 }
 
-/// The same bytes in every run (SplitMix64).
+/// The same bytes in every run.
 final class SeededRandomness: Randomness {
-    private let state: Mutex<UInt64>
+    private let random: Mutex<SeededRandom>
 
-    init(_ seed: UInt64 = 1) { state = Mutex(seed) }
+    init(_ seed: UInt64 = 1) { random = Mutex(SeededRandom(seed: seed)) }
 
     func bytes(_ count: Int) -> [UInt8] {
-        (0..<count).map { _ in UInt8(truncatingIfNeeded: next() >> 32) }
-    }
-
-    private func next() -> UInt64 {
-        state.withLock { state in
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-            return mixed ^ (mixed >> 31)
-        }
+        random.withLock { random in (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next() >> 32) } }
     }
 }
 

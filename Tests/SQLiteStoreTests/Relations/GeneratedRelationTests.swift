@@ -6,7 +6,7 @@ import Testing
 @Suite struct GeneratedRelationTests {
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func `generated conditions choose the rows that the plainest code chooses`(seed: UInt64) async throws {
-        var generator = ConditionGenerator(random: Sequenced(seed: seed))
+        var generator = ConditionGenerator(random: SeededRandom(seed: seed))
         let books = (1...40).map { generator.book($0) }
         let library = try await Library(books: books)
         for _ in 0..<150 {
@@ -19,7 +19,7 @@ import Testing
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func `pages of generated orders go through every row once, in order`(seed: UInt64) async throws {
-        var generator = ConditionGenerator(random: Sequenced(seed: seed))
+        var generator = ConditionGenerator(random: SeededRandom(seed: seed))
         let books = (1...30).map { generator.book($0) }
         let library = try await Library(books: books)
         for _ in 0..<12 {
@@ -55,20 +55,5 @@ import Testing
     private static func order(_ left: WireValue, _ right: WireValue) -> Int {
         if left.isNull || right.isNull { return (left.isNull ? 0 : 1) - (right.isNull ? 0 : 1) }
         return left.order(right) ?? 0
-    }
-}
-
-/// The same numbers for the same seed (SplitMix64).
-struct Sequenced: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

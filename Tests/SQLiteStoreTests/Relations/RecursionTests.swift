@@ -53,7 +53,7 @@ import Testing
         #expect(try await found(circle, library) == [[7], [8]])
     }
 
-    @Test func `nobody goes on from what they do not see`() async throws {
+    @Test func `a recursion does not continue from rows that the caller does not see`() async throws {
         let reader = Principal(kind: .user, id: "ada", name: "ada")
         let library = try await Library(books: Self.books, for: reader)
         let all = Recursion(from: start(.compare(.equal, Self.id, .value(1))), step: below())

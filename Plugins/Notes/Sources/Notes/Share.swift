@@ -7,7 +7,7 @@ import AdapterKit
 struct Share {
     /// How many accounts may read one note beside its owner.
     static let maximumReaders = 100
-    /// How often the note is read again when somebody changed it in between.
+    /// How often the note is read again when another request changed it in between.
     static let maximumAttempts = 5
 
     static let operation = Operation(
@@ -65,7 +65,7 @@ struct Share {
         return readers
     }
 
-    /// Nil where the note changed since it was read. Writes even where nobody is new: only so the store tells whether
+    /// Nil where the note changed since it was read. Writes even where no name is new: only so the store tells whether
     /// the caller may.
     private func write(_ readers: [WireValue], to note: Record, on records: any RecordStore) async throws -> Record? {
         do {

@@ -26,7 +26,7 @@ struct RowRuleTests {
         #expect(try await idsSeen(by: "bob") == [])
     }
 
-    @Test func `Whoever a note is shared with may read it and not write it`() async throws {
+    @Test func `An account that a note is shared with may read it and not write it`() async throws {
         try await notes.seen(by: "alice").create(["title": "x", "sharedWith": ["bob"]], id: "a", in: "notes")
         let failure = await #expect(throws: PorticoError.self) {
             try await notes.seen(by: "bob").update("a", ["title": "y"], in: "notes")
@@ -34,7 +34,7 @@ struct RowRuleTests {
         #expect(failure?.code == .accessDenied)
     }
 
-    @Test func `Nobody who is not logged in sees a note`() async throws {
+    @Test func `A caller that is not logged in sees no note`() async throws {
         try await notes.seen(by: "alice").create(["title": "x", "sharedWith": ["bob"]], id: "a", in: "notes")
         #expect(try await idsSeen(by: Principal.anonymous.name) == [])
     }

@@ -16,19 +16,19 @@ public struct Entity: Sendable, Equatable {
     /// The `string` fields that full-text search covers; none: no search.
     public let searchFields: [FieldName]
     /// The `string` fields, and lists of strings, that hold SHA-256 digests of attachments in lower-case hexadecimal:
-    /// whoever may read the record may read those bytes.
+    /// a caller that may read the record may read those bytes.
     public let attachments: [FieldName]
-    /// Fields whose values before each change the log keeps, beyond those that row rules look at: what tells to which
-    /// record another belonged.
+    /// Fields whose values before each change the log keeps, beyond those that row rules look at: the references to
+    /// the records that this one belonged to.
     public let historyFields: [FieldName]
     /// The records that this one belongs to: it is deleted with any of them, as by SQL's `ON DELETE CASCADE`, in the same
     /// transaction. An entity that is read by ``RowRule/memberOf(_:through:members:)`` alone needs not name that one.
     public let parents: [ParentReference]
     /// Which rows a principal may read and write.
     public let rows: RowRules
-    /// Who may read at all; nil: whoever the adapter's access lets read.
+    /// Who may read at all; nil: every caller that the adapter's access lets read.
     public let readers: Access?
-    /// Who may write at all; nil: whoever the adapter's access lets write.
+    /// Who may write at all; nil: every caller that the adapter's access lets write.
     public let writers: Access?
     /// How conflicting changes of devices are settled.
     public let conflictPolicy: ConflictPolicy
@@ -79,13 +79,13 @@ public struct ParentReference: Sendable, Hashable {
 }
 
 extension Entity {
-    /// What the record is deleted with: the declared parents, and the groups without which nobody can read it.
+    /// What the record is deleted with: the declared parents, and the groups without which no caller can read it.
     public var owners: Set<ParentReference> { Set(parents).union(rows.read.requiredGroups) }
 
     /// Every reference that decides who may read or change the record, and ``owners``.
     public var references: Set<ParentReference> { owners.union(rows.read.anyGroups).union(rows.write.anyGroups) }
 
-    /// Whether the read rule tells one row from another, so that a record may be private to some callers.
+    /// Whether the read rule depends on the row, so that a record may be private to some callers.
     public var hasPrivateRows: Bool { rows.read.looksAtRows }
 }
 

@@ -5,7 +5,7 @@ public struct RowRules: Sendable, Equatable {
     /// The rows that may be changed: the rule holds before and after the change.
     public let write: RowRule
 
-    /// Creates a row rules with these values.
+    /// Creates row rules with these values.
     public init(read: RowRule, write: RowRule) {
         self.read = read
         self.write = write
@@ -27,11 +27,11 @@ public indirect enum RowRule: Sendable, Equatable {
     case sharedWith(FieldName)
     /// The field equals the principal's attribute of that name; a principal without it sees nothing.
     case attributeEquals(FieldName, attribute: String)
-    /// Everybody but an anonymous caller.
+    /// Every caller but an anonymous one.
     case signedIn
     /// A caller with this role.
     case hasRole(RoleName)
-    /// The field holds one of these values, whoever asks; with the others, for rows that differ in who may see them.
+    /// The field holds one of these values, for every caller; with the others, for rows that differ in who may see them.
     case fieldIsOneOf(FieldName, [WireValue])
     /// `field` holds the id of a record of `entity` whose list field `members` holds the principal's account name.
     case memberOf(EntityName, through: FieldName, members: FieldName)

@@ -49,7 +49,7 @@ public struct TextLimits: Sendable, Equatable {
     /// The maximum length, in Unicode scalars.
     public let maximumLength: Int
 
-    /// Creates a text limits with these values.
+    /// Creates text limits with these values.
     public init(minimumLength: Int = 0, maximumLength: Int = Self.defaultMaximum) {
         self.minimumLength = minimumLength
         self.maximumLength = maximumLength

@@ -1,4 +1,4 @@
-/// A failure with a code of the registry and a message that may be shown to whoever caused it.
+/// A failure with a code of the registry and a message that may be shown to the caller.
 ///
 /// What only operators should read goes into ``logDetail``, which no answer ever contains.
 public struct PorticoError: Error, Sendable {
@@ -13,7 +13,7 @@ public struct PorticoError: Error, Sendable {
     /// Details for operators; only the log has them.
     public let logDetail: String?
 
-    /// Creates a portico error with these values.
+    /// Creates an error with these values.
     public init(
         _ code: ErrorCode, _ message: String, target: String? = nil, retryAfter: Int? = nil, logDetail: String? = nil
     ) {

@@ -7,7 +7,7 @@ public protocol Adapter: Sendable {
     func start(_ context: AdapterContext) async throws
 
     /// Answers a call of a declared operation. Throws ``PorticoError`` for what the caller should learn; any other
-    /// error is logged and told as `server.internal`.
+    /// error is logged and answered as `server.internal`.
     func handle(_ call: Call) async throws -> OperationResult
 
     /// Answers a request below a declared mount. Throws as ``handle(_:)`` does.
@@ -29,7 +29,7 @@ public protocol Adapter: Sendable {
     /// What it adds to services of other adapters.
     var serviceOperations: [any ServiceOperations] { get }
 
-    /// What a person finds on the front page. Shown to everybody, so it names nothing that needs a login to know.
+    /// What a person finds on the front page. Shown to every caller, so it names nothing that needs a login to know.
     func frontPageEntries() async throws -> [FrontPageEntry]
 
     /// Records to show the adapter with, for a store that has none.
@@ -127,7 +127,7 @@ public struct SampleRecords: Sendable {
     /// The fields of each record.
     public let records: [WireDictionary]
 
-    /// Creates a sample records with these values.
+    /// Creates sample records with these values.
     public init(_ entity: EntityName, _ records: [WireDictionary]) {
         self.entity = entity
         self.records = records
@@ -179,7 +179,7 @@ public protocol ScratchFile: AnyObject, Sendable {
 
 /// For hosts that give adapters no files.
 public struct NoScratchStorage: ScratchStorage {
-    /// Creates a no scratch storage.
+    /// Creates the value; it has no state.
     public init() {}
 
     public func create() throws -> any ScratchFile {

@@ -13,7 +13,7 @@
 
 /// What a plugin hands to the host: its adapter's module, as a retained object.
 ///
-/// A class, because whether an object is one of *this* AdapterKit's boxes can be asked at run time, whoever made it.
+/// A class, because whether an object is one of *this* AdapterKit's boxes can be tested at run time, even for one that another library made.
 public final class AdapterModuleBox: Sendable {
     /// The plugin's module.
     public let module: any AdapterModule.Type
@@ -29,7 +29,7 @@ public final class AdapterModuleBox: Sendable {
 
 /// The module in a box that the caller owns: what a plugin's `adapterkit_module` returns.
 ///
-/// Compiled into the plugin, so that the box tells how the plugin was built and not how this library was.
+/// Compiled into the plugin, so that the box states how the plugin was built and not how this library was.
 @_alwaysEmitIntoClient
 public func adapterModuleBox(_ module: any AdapterModule.Type) -> UnsafeMutableRawPointer {
     Unmanaged.passRetained(AdapterModuleBox(module, isDebugBuild: _isDebugAssertConfiguration())).toOpaque()

@@ -5,7 +5,7 @@
 /// a type that cannot hold a script is saved instead of shown. Every answer that holds stored bytes is made with this
 /// type, a range of them and a 304 for them too.
 public struct StoredContent: Sendable, Equatable {
-    /// Of bytes of which nobody said what they are.
+    /// The type of bytes that were stored without one.
     public static let unknownType = "application/octet-stream"
     /// For answers that are no pages.
     public static let securityPolicy = "default-src 'none'; sandbox"

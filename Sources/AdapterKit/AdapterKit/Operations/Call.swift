@@ -8,7 +8,7 @@ public struct Call: Sendable {
     public let caller: Principal
     /// The id of the HTTP request, as it stands in the response and in the log.
     public let requestID: String
-    /// When the caller is told that it took too long. Work that goes on later is lost.
+    /// When the gateway answers that the call took too long. The result of work that ends later is discarded.
     public let deadline: ContinuousClock.Instant
     /// The adapter's records as far as the caller may see and change them.
     public let records: any RecordStore
@@ -74,7 +74,7 @@ public struct Validators: Sendable, Equatable {
     /// The time of the last change, for `Last-Modified`; nil: unknown.
     public let lastModified: WireDate?
 
-    /// Creates a validators with these values.
+    /// Creates validators with these values.
     public init(version: String? = nil, lastModified: WireDate? = nil) {
         self.version = version
         self.lastModified = lastModified

@@ -21,7 +21,7 @@ public struct PushPlatform: ValidatedName {
 public struct PushDevice: Sendable, Hashable {
     /// The push service that reaches the device.
     public let platform: PushPlatform
-    /// What the service knows the device by. Whoever has it can reach the device.
+    /// What the service knows the device by. Anything that has it can notify the device.
     public let token: Secret
 
     /// Creates a push device with these values.
@@ -31,7 +31,7 @@ public struct PushDevice: Sendable, Hashable {
     }
 }
 
-/// What a person is told.
+/// The text and data of one push notification.
 public struct PushNotification: Sendable, Equatable {
     /// The same for every attempt, so that a service can tell a repetition: a UUID.
     public let id: String
@@ -66,7 +66,7 @@ public enum PushDelivery: Sendable, Equatable {
 
 /// Where no push service is configured.
 public struct NoPushSender: PushSender {
-    /// Creates a no push sender.
+    /// Creates the value; it has no state.
     public init() {}
 
     public var platforms: [PushPlatform] { [] }

@@ -15,7 +15,7 @@ public struct ChangeCursor: Sendable, Hashable {
     }
 }
 
-/// A record that was changed since a mark, as far as the asker may know of it: one that it never could see is not told.
+/// A record that was changed since a mark, as far as the caller may see it: a record that it never could see is left out.
 public struct ChangedRecord: Sendable, Equatable {
     /// What became of a record.
     public enum State: Sendable, Equatable {
@@ -49,7 +49,7 @@ public struct ChangedRecord: Sendable, Equatable {
 public struct ChangedRecordPage: Sendable, Equatable {
     /// In the order in which they were first changed.
     public let records: [ChangedRecord]
-    /// To go on from: everything up to here was told.
+    /// Where to continue: every change up to here was returned.
     public let cursor: ChangeCursor
     /// Whether there is nothing more.
     public let isComplete: Bool
@@ -62,7 +62,7 @@ public struct ChangedRecordPage: Sendable, Equatable {
     }
 }
 
-/// An adapter's own records as they come, whichever door they came through: for work that follows a record once it is
+/// An adapter's own records as they are created, through any interface: for work that follows a record once it is
 /// stored, such as telling people's devices of it.
 ///
 /// Safe to use from any task.
@@ -73,7 +73,7 @@ public protocol ChangeFeed: Sendable {
     /// Records of an entity that were created after a position and are still there, in the order of their creation.
     ///
     /// Waits until there is one; may return none with a later position all the same. Going on from the position that came
-    /// with the last ones, nothing is left out and nothing told twice. Throws `sync.fetchAgain` for a position that the
+    /// with the last ones, nothing is left out and nothing is returned twice. Throws `sync.fetchAgain` for a position that the
     /// log does not reach back to, and `CancellationError` where the waiting task is cancelled.
     func created(in entity: EntityName, after position: Revision) async throws -> CreatedRecords
 }
@@ -85,7 +85,7 @@ public struct CreatedRecords: Sendable, Equatable {
     /// To go on from.
     public let position: Revision
 
-    /// Creates a created records with these values.
+    /// Creates created records with these values.
     public init(records: [Record], position: Revision) {
         self.records = records
         self.position = position
@@ -94,7 +94,7 @@ public struct CreatedRecords: Sendable, Equatable {
 
 /// Where nothing ever comes, in tests that need none.
 public struct NoChangeFeed: ChangeFeed {
-    /// Creates a no change feed.
+    /// Creates the value; it has no state.
     public init() {}
 
     public var position: Revision { Revision(0) }

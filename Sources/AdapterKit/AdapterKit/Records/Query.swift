@@ -14,7 +14,7 @@ public struct Query: Sendable, Equatable {
     public var limit: Int
     /// Where the page begins.
     public var start: Start
-    /// Whether the page tells how many records match in all.
+    /// Whether the page has the number of all matching records.
     public var countsAll: Bool
 
     /// Where a page begins.

@@ -1,4 +1,4 @@
-/// A device's change of a record that somebody else had changed meanwhile, for an adapter to settle
+/// A device's change of a record that another device or caller had changed meanwhile, for an adapter to settle
 /// (``ConflictPolicy/adapterDecides``).
 public struct RecordConflict: Sendable, Equatable {
     /// What the device wants.
@@ -17,7 +17,7 @@ public struct RecordConflict: Sendable, Equatable {
     public let change: Change
     /// The record as it is, with every field: what the device may not see is not left out.
     public let current: Record
-    /// The fields that others changed since the state that the device knew; nil: the log no longer tells, or the record
+    /// The fields that others changed since the state that the device knew; nil: the log no longer reaches back to it, or the record
     /// was made anew.
     public let changedSince: Set<FieldName>?
     /// Whose device it is.
@@ -37,7 +37,7 @@ public struct RecordConflict: Sendable, Equatable {
 
 /// What becomes of a conflict.
 public enum ConflictResolution: Sendable, Equatable {
-    /// The record stays as it is; the device is told of a conflict, and what it wrote is kept for operators.
+    /// The record stays as it is; the push reports a conflict to the device, and what it wrote is kept for operators.
     case keep
     /// These fields are changed instead, on the caller's behalf: the row rules and the entity's shapes hold.
     case change(WireDictionary)

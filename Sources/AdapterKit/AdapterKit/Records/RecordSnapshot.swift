@@ -6,7 +6,7 @@ public protocol RecordSnapshot {
     /// The last operation id that is visible.
     var position: Revision { get }
 
-    /// Throws where nobody waits for the read any more: for bodies that do much between two of its other calls, which ask
+    /// Throws where the read was cancelled: for bodies that do much between two of its other calls, which ask
     /// by themselves.
     func checkCancellation() throws
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// An adapter's records, as seen by somebody: itself, or the caller that it serves.
+/// An adapter's records, with the rights of the adapter itself, or of the caller that it serves.
 ///
 /// Values are checked against the entity's declaration before anything is written. Every method throws
 /// ``PorticoError``. Implementations are safe to use from any task.
@@ -74,8 +74,8 @@ extension RecordStore {
 
 /// Where a read puts what it has found, while it goes on.
 public protocol ChunkOutput: Sendable {
-    /// Returns when there is room for the next piece: a read is as fast as whoever takes its pieces. Throws where nobody
-    /// does any more, or the read has taken too long; the read is to end then.
+    /// Returns when there is room for the next piece: a read is as fast as the reader of its pieces. Throws
+    /// where that reader has gone, or the read has taken too long; the read is to end then.
     func send(_ piece: [UInt8]) throws
 }
 
@@ -83,7 +83,7 @@ public protocol ChunkOutput: Sendable {
 public final class BufferedChunks: ChunkOutput, ByteStream {
     private let pieces = Mutex<[[UInt8]]>([])
 
-    /// Creates a buffered chunks.
+    /// Creates an empty buffer.
     public init() {}
 
     public func send(_ piece: [UInt8]) { pieces.withLock { $0.append(piece) } }
@@ -94,7 +94,7 @@ public final class BufferedChunks: ChunkOutput, ByteStream {
 }
 
 extension RecordStore {
-    /// At one moment, and then piece by piece: for stores that cannot go on reading while somebody takes what they found.
+    /// Reads one snapshot whole, then returns it piece by piece: for stores that cannot read while a caller takes pieces.
     public func streamSnapshot(
         within time: Duration, _ body: @escaping @Sendable (any RecordSnapshot, any ChunkOutput) throws -> Void
     ) async throws -> any ByteStream {

@@ -16,7 +16,7 @@ public struct UpstreamOrigin: Sendable, Hashable, CustomStringConvertible {
 /// An address of another system: `http` or `https`, a host, a port, a path with its query.
 ///
 /// Taken apart once, strictly: user names, fragments that would be sent, backslashes and anything that two parsers read
-/// differently are refused at the door, so that the server which was checked is the one that is asked.
+/// differently are refused when they are parsed, so that the server which was checked is the one that is asked.
 public struct UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
     /// The maximum length of an address, in bytes.
     public static let maximumLength = 8192

@@ -6,9 +6,9 @@ public struct UpstreamName: ValidatedName {
 }
 
 /// The way to another system, with its limits: which servers, how long, how much, how often. The host makes it from the
-/// configuration and hands it to whoever may use it.
+/// configuration and gives it to the adapters that may use it.
 ///
-/// Safe to call from any number of tasks. Cookies are nobody's business here: whoever sends some puts them into the
+/// Safe to call from any number of tasks. It keeps no cookies: a caller that sends some puts them into the
 /// request.
 public protocol UpstreamClient: Sendable {
     /// The name of the upstream in the configuration.
@@ -18,7 +18,7 @@ public protocol UpstreamClient: Sendable {
     func send(_ request: UpstreamRequest) async throws(UpstreamFailure) -> UpstreamResponse
 }
 
-/// The systems behind a portal, called in the name of whoever called the adapter: with the cookies and the token against
+/// The systems behind a portal, called in the name of the adapter's caller: with the cookies and the token against
 /// cross-site requests that the portal gave that person at sign-in. The adapter sees neither.
 ///
 /// Safe to call from any number of tasks. Only the servers that the portal's configuration names can be reached.
@@ -39,7 +39,7 @@ public struct UpstreamHeaders: Sendable, ExpressibleByDictionaryLiteral {
     /// The fields in order.
     public private(set) var all: [(name: String, value: String)]
 
-    /// Creates a upstream headers with these values.
+    /// Creates header fields with these values.
     public init(_ all: [(name: String, value: String)] = []) {
         self.all = all
     }
@@ -106,7 +106,7 @@ public struct UpstreamRequest: Sendable {
     /// Shorter than the upstream's own; nil: that one.
     public var deadline: Duration?
 
-    /// Creates a upstream request with these values.
+    /// Creates an upstream request with these values.
     public init(
         _ method: Method, _ address: UpstreamAddress, fields: UpstreamHeaders = UpstreamHeaders(), body: [UInt8] = []
     ) {
@@ -136,7 +136,7 @@ public struct UpstreamResponse: Sendable {
     /// The body after content coding.
     public let body: [UInt8]
 
-    /// Creates a upstream response with these values.
+    /// Creates an upstream response with these values.
     public init(address: UpstreamAddress, status: Int, fields: UpstreamHeaders, body: [UInt8]) {
         self.address = address
         self.status = status
@@ -159,7 +159,7 @@ public struct UpstreamResponse: Sendable {
 public struct FormFields: Sendable, ExpressibleByDictionaryLiteral, CustomStringConvertible, CustomReflectable {
     private let pairs: [(name: String, value: String)]
 
-    /// Creates a form fields with these values.
+    /// Creates form fields with these values.
     public init(_ pairs: [(name: String, value: String)]) {
         self.pairs = pairs
     }
@@ -192,7 +192,7 @@ public struct FormFields: Sendable, ExpressibleByDictionaryLiteral, CustomString
     }
 }
 
-/// Why there is no answer of another system. An answer that tells of an error is an answer.
+/// Why there is no answer of another system. An answer with an error status is an answer.
 public struct UpstreamFailure: Error, Sendable, Equatable {
     /// What kind of failure it is.
     public enum Kind: String, Sendable, CaseIterable {
@@ -200,7 +200,7 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
         case destinationRefused
         /// A redirect leads to a server that may not be called.
         case redirectRefused
-        /// No such name, nobody who listens, no trust in the certificate.
+        /// No such name, no listening server, no trust in the certificate.
         case unreachable
         /// The connection ended before the answer did, or the answer is not HTTP.
         case broken
@@ -223,7 +223,7 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
     /// For operators; it names no secret.
     public let detail: String
 
-    /// Creates a upstream failure with these values.
+    /// Creates an upstream failure with these values.
     public init(_ kind: Kind, of upstream: UpstreamName, detail: String = "") {
         self.kind = kind
         self.upstream = upstream

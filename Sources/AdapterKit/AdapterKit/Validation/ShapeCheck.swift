@@ -70,7 +70,7 @@ extension Shape {
     }
 
     static func examineDecimal(_ value: WireValue, scale: Int?) throws(Violation) {
-        guard let number = value.exactDecimal else { throw Violation("must be a finite number") }
+        guard let number = value.decimalValue else { throw Violation("must be a finite number") }
         try number.validateRepresentable()
         if let scale, -number.exponent > scale { throw Violation("must have at most \(scale) digits after the point") }
     }
@@ -80,17 +80,6 @@ extension WireValue {
     /// The number as a double, where a double carries it exactly.
     var exactDouble: Double? {
         if case .decimal(let number) = self { number.exactDouble } else { doubleValue }
-    }
-
-    /// Any finite number as a decimal; a double as the shortest decimal that reads back as it.
-    var exactDecimal: WireDecimal? {
-        switch self {
-        case .decimal(let number): number
-        case .int64(let number): WireDecimal(number)
-        case .uint64(let number): WireDecimal(number)
-        case .double(let number): number.isFinite ? WireDecimal(number.description) : nil
-        default: nil
-        }
     }
 }
 
@@ -178,7 +167,7 @@ extension Shape {
         switch self {
         case .integer: value.int64Value.map { .int64($0) } ?? value
         case .double: value.exactDouble.map { .double($0 == 0 ? 0 : $0) } ?? value
-        case .decimal: value.exactDecimal.map { .decimal($0) } ?? value
+        case .decimal: value.decimalValue.map { .decimal($0) } ?? value
         case .list(let element): value.arrayValue.map { .array($0.map(element.canonical)) } ?? value
         case .object(let shape): value.dictionaryValue.map { .dictionary(shape.canonical($0)) } ?? value
         default: value

@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a declaration that contradicts itself is told so`() {
+    @Test func `a declaration that contradicts itself is refused with its reason`() {
         func entity(_ fields: [Field], indexes: [Index] = [], rows: RowRules = .everyone) -> Entity {
             Entity("e", summary: "", key: EntityKey("id"), fields: fields, indexes: indexes, rows: rows)
         }

@@ -23,7 +23,7 @@ import Testing
         #expect(filter(.attributeEquals("area", attribute: "district")) == .never)
     }
 
-    @Test func `rows are told apart by their values`() {
+    @Test func `rows are distinguished by their values`() {
         #expect(filter(.fieldIsOneOf("name", ["a", "b"]), .anonymous) == .oneOf("name", ["a", "b"]))
         #expect(filter(.not(.fieldIsOneOf("name", ["a"]))) == .not(.oneOf("name", ["a"])))
         #expect(filter(.not(.signedIn)) == .never)

@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// What every adapter has to keep, tried on one.
+/// Checks an adapter against the rules that every adapter must keep.
 ///
 /// ```swift
 /// @Test func `the adapter conforms`() async {
@@ -64,7 +64,7 @@ public struct AdapterConformance {
     }
 }
 
-/// What people find on the front page leads somewhere and is told in words.
+/// Every entry of the front page has a title, a text and a path that is served.
 enum FrontPageProblems {
     static func all(of host: TestHost) async -> [String] {
         do {

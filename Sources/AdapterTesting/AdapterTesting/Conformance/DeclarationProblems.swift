@@ -98,7 +98,7 @@ struct TypeNames {
     }
 }
 
-/// What is wrong with an entity beyond itself; what it contradicts in itself is told by the store's own rules.
+/// What is wrong with an entity beyond itself; contradictions within it are reported by the store's own rules.
 struct EntityProblems {
     private let entity: Entity
     private let declaration: AdapterDeclaration

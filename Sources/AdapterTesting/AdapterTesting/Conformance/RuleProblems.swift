@@ -32,7 +32,7 @@ struct RuleProblems {
         return problems
     }
 
-    /// Fields that nobody ever gives a value.
+    /// Fields that never get a value.
     private var unruled: [String] {
         declaration.entities.flatMap { entity in
             entity.fields.filter { $0.source == .rules }.map {

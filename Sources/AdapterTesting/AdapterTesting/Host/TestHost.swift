@@ -52,7 +52,7 @@ public struct TestHost: Sendable {
 
     /// Calls an operation with an input that a wire format could have been read into.
     ///
-    /// Throws what a caller would be told, and ``OutputMismatch`` where the answer is not of the declared shape.
+    /// Throws the error that a caller would get, and ``OutputMismatch`` where the answer is not of the declared shape.
     @discardableResult
     public func call(
         _ name: OperationName, _ input: WireDictionary = [:], as caller: Principal = .testUser
@@ -160,7 +160,7 @@ public struct MemoryAccounts: AccountLookup {
 }
 
 /// A portal's systems in a test: what they answer is a function of who calls and what is asked, and every request is
-/// remembered. Throw `PorticoError(.loginRequired, …)` for somebody who is not signed in there.
+/// remembered. Throw `PorticoError(.loginRequired, …)` for a caller that is not signed in there.
 public final class ScriptedPortal: CallerUpstream {
     public struct Asked: Sendable {
         public let caller: Principal
@@ -187,11 +187,11 @@ public final class ScriptedPortal: CallerUpstream {
     }
 }
 
-/// A clock that stands still until it is told otherwise.
+/// A clock that stands still until it is set.
 public final class SettableClock: WallClock {
     private let instant: Mutex<WireDate>
 
-    /// At 2026-01-01T00:00:00Z unless told otherwise.
+    /// Starts at 2026-01-01T00:00:00Z by default.
     public init(_ instant: WireDate = WireDate(secondsSince1970: 1_767_225_600)) {
         self.instant = Mutex(instant)
     }

@@ -209,7 +209,7 @@ struct AsyncJobTable<OperationResult: Sendable> {
         return true
     }
 
-    /// Whoever it is of.
+    /// Of any caller.
     mutating func remove(_ id: String) {
         jobs[id] = nil
         done.removeAll { $0 == id }

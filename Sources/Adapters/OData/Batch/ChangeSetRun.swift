@@ -278,7 +278,7 @@ struct StagedRecords: RecordStore {
         return try await base.apply(changes)
     }
 
-    /// What the change set has made or changed has no revision that anybody could have read.
+    /// What the change set has made or changed has no revision that a client could have read.
     private func unconditional(_ change: RecordChange) async -> RecordChange {
         guard case .revision = change.condition else { return change }
         switch change.action {

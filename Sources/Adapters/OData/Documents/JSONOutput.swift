@@ -235,7 +235,7 @@ struct ValueWriter: Sendable {
         _ value: WireValue, _ name: QualifiedName, _ members: [[String]]?, to output: inout JSONOutput
     ) {
         output.beginObject()
-        self.members(value, name, told: members, to: &output)
+        self.members(value, name, selected: members, to: &output)
         output.endObject()
     }
 
@@ -246,18 +246,18 @@ struct ValueWriter: Sendable {
 
     /// A complex value's members, inside of an object that is open.
     func members(
-        _ value: WireValue, _ name: QualifiedName, told members: [[String]]? = nil, to output: inout JSONOutput
+        _ value: WireValue, _ name: QualifiedName, selected members: [[String]]? = nil, to output: inout JSONOutput
     ) {
         let actual = value["@type"]?.stringValue.flatMap { QualifiedName($0) } ?? name
         if format.metadata != .none, actual != name || format.metadata == .full {
             output.member("@odata.type", "#\(actual)")
         }
         for property in model.structured(actual)?.properties ?? [] {
-            let told = members?.filter { $0.first == property.name }.map { Array($0.dropFirst()) }
-            if let told, told.isEmpty { continue }
+            let selected = members?.filter { $0.first == property.name }.map { Array($0.dropFirst()) }
+            if let selected, selected.isEmpty { continue }
             if isLeftOut(value[property.name] ?? .null, property.type, of: property) { continue }
             output.key(property.name)
-            let inner = told.flatMap { $0.contains([]) ? nil : $0 }
+            let inner = selected.flatMap { $0.contains([]) ? nil : $0 }
             write(
                 value[property.name] ?? (property.type.isCollection ? [] : .null), property.type, members: inner,
                 to: &output)

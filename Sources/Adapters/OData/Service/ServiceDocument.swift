@@ -102,7 +102,7 @@ extension CSDLElement {
 }
 
 extension CSDLElement {
-    /// A document that names a vocabulary, and where that is published: whoever reads a document finds every vocabulary that
+    /// A document that names a vocabulary, and where that is published: a reader of a document finds every vocabulary that
     /// it uses (CSDL 4.01, section 3.3).
     func referring(to vocabulary: String) -> CSDLElement {
         let includes = all("Reference").flatMap { $0.all("Include") }

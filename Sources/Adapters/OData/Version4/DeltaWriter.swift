@@ -149,7 +149,7 @@ struct FlatDelta {
     var output: JSONOutput
     private let writer: ResultWriter
     /// An entity that belongs to several owners is written once.
-    private var told: Set<String> = []
+    private var written: Set<String> = []
 
     init(_ writer: ResultWriter, _ output: JSONOutput) {
         self.writer = writer
@@ -166,7 +166,7 @@ struct FlatDelta {
 
     private mutating func entity(_ row: ResultRow, _ shape: ResultShape, isOfTheSet: Bool = false) {
         guard let path = path(row, shape) else { return }
-        if isOfTheSet || told.insert(path).inserted {
+        if isOfTheSet || written.insert(path).inserted {
             var plain = row
             plain.expanded = []
             let context = isOfTheSet ? nil : shape.table.map { "\($0.source)/$entity" }
@@ -203,7 +203,7 @@ struct FlatDelta {
     }
 
     private mutating func deleted(_ id: RecordID, _ reason: RemovalReason, _ shape: ResultShape) {
-        guard let table = shape.table, let path = path(id, shape), told.insert("-\(path)").inserted else { return }
+        guard let table = shape.table, let path = path(id, shape), written.insert("-\(path)").inserted else { return }
         output.beginObject()
         output.member("@odata.context", "\(writer.root)$metadata#\(table.source)/$deletedEntity")
         output.member("id", writer.root + path)

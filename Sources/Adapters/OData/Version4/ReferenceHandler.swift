@@ -27,7 +27,7 @@ struct ReferenceHandler: Sendable {
         case "DELETE":
             let id = request.target.options.lazy.compactMap(\.idText).first
             guard let id else {
-                throw PorticoError(.requestInvalid, "Which reference goes is told by $id.", target: "$id")
+                throw PorticoError(.requestInvalid, "$id must name the reference to remove.", target: "$id")
             }
             let far = try await handler.links.record(at: id, in: collectionPath.table, changes, target: name)
             handler.links.unlink(known, from: far, by: relation, &changes)

@@ -389,9 +389,9 @@ struct ContextFragment: Sendable {
     func page(_ shape: ResultShape, _ collectionPath: EntityCollectionPath) -> String {
         let base = base(collectionPath.table, collectionPath.type)
         guard shape.table != nil else { return Self.applied(shape, base) }
-        let told = names(options)
+        let named = names(options)
         let made = shape.expansions.filter { $0.set != nil }.map { "\($0.property)()" }
-        return base + Self.listed(told + made.filter { !told.contains($0) })
+        return base + Self.listed(named + made.filter { !named.contains($0) })
     }
 
     func entity(_ entityPath: EntityPath) -> String {

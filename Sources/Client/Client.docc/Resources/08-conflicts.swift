@@ -35,10 +35,10 @@ let state = Task.detached { [replica] in
         for problem in status.problems {
             switch problem.cause {
             case .conflict(.some(let theirs)):
-                print("--- somebody wrote \"\(theirs["title"]?.stringValue ?? "")\" too; yours stays")
+                print("--- another device wrote \"\(theirs["title"]?.stringValue ?? "")\" too; yours stays")
                 try await replica.resolve(problem, with: problem.edit)
             case .conflict(nil):
-                print("--- somebody deleted the note that you changed")
+                print("--- another device deleted the note that you changed")
                 try await replica.resolve(problem, with: nil)
             case .rejected(let code):
                 print("--- the server refused an edit: \(code)")

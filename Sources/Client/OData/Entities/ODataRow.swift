@@ -131,8 +131,8 @@ public struct ODataRowWriter {
     static func all(of structure: some ODataStructure, _ version: ODataVersion) -> WireDictionary {
         var row = ODataRowWriter(version: version)
         structure.write(to: &row)
-        let told = row.properties.entries.filter { !$0.value.isNull } + row.links.entries
-        return WireDictionary(uncheckedUniqueKeys: told)
+        let set = row.properties.entries.filter { !$0.value.isNull } + row.links.entries
+        return WireDictionary(uncheckedUniqueKeys: set)
     }
 
     /// The properties that another state of an entity has otherwise.

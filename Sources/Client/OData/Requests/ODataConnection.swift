@@ -1,7 +1,7 @@
 import ValueTree
 import WireFormats
 
-/// What carries calls to a server in someone's name: a ``Session`` at a gateway, a ``PortalSession`` at an older system.
+/// Sends calls to a server in an account's name: a ``Session`` at a gateway, a ``PortalSession`` at an older system.
 public protocol ODataCarrier: Sendable {
     /// Whatever the answer's status is.
     ///

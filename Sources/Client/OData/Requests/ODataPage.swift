@@ -9,7 +9,7 @@ public struct ODataPage<Entity: ODataEntity>: Sendable, Equatable {
     public let count: Int64?
     /// Where the next page is; nil: this is the last.
     public let nextLink: String?
-    /// Where changes from now on are told, where they are tracked.
+    /// The address that returns the changes from now on, where they are tracked.
     public let deltaLink: String?
 
     init(_ answer: ODataResponse, _ version: ODataVersion) throws {

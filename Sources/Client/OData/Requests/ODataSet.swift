@@ -147,7 +147,7 @@ extension ODataSet {
     /// All entities, and the link that tells what changes from now on.
     ///
     /// - Throws: ``ClientError``: `notSupported` where the server does not track the query, and for one with expansions:
-    ///   what changes in related entities is told by their own sets.
+    ///   changes of related entities are returned by their own sets.
     public func tracked() async throws -> (entities: [Entity], deltaLink: String) {
         guard options.expansions.isEmpty else { throw ClientError.notSupported("changes of a query with expansions") }
         var call = try call()
@@ -196,7 +196,7 @@ extension ODataSet {
         try await ODataResponse(connection.json(createCall(entity)), connection.version).structure()
     }
 
-    /// Changes what the closure changes, and nothing else. Where the entity has an ETag and someone was first, nothing
+    /// Changes what the closure changes, and nothing else. Where the entity has an ETag and has changed since, nothing
     /// is changed and the refusal has status 412.
     ///
     /// - Returns: the entity as it is at the server now.

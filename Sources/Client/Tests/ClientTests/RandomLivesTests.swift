@@ -21,7 +21,7 @@ struct RandomLivesTests {
     }
 
     private func live(_ seed: UInt64) async throws {
-        var random = SeededRandom(state: seed)
+        var random = SeededRandom(seed: seed)
         let gateway = try await MemoryGateway()
         var devices: [Device] = []
         for name in ["alice", "alice", "bob"] { devices.append(try await Device(name, at: gateway)) }
@@ -80,18 +80,5 @@ struct RandomLivesTests {
 
     private func notes(of device: Device) async throws -> [Record] {
         try await device.replica.records(RecordQuery("notes"))
-    }
-}
-
-/// Numbers that the seed determines (SplitMix64).
-private struct SeededRandom: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -86,7 +86,7 @@ public struct QueryPlan: Sendable {
         let left = remaining.map { $0 - count }
         guard left != 0 else { return nil }
         guard let text = PageToken(values: values, remaining: left).text else {
-            throw PorticoError(.serverInternal, "A page's end cannot be told.")
+            throw PorticoError(.serverInternal, "The end of a page cannot be determined.")
         }
         return text
     }

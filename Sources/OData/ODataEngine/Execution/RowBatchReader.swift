@@ -166,8 +166,8 @@ struct ExpansionReader {
         return relation
     }
 
-    /// The values that the first column has, each once; a question by the first of several columns finds what the others
-    /// leave out, which goes to nobody.
+    /// The values that the first column has, each once; a query by the first of several columns finds rows that the
+    /// others leave out, which belong to no row.
     private func batches(of rows: [ResultRow], _ expansion: ExpansionPlan) -> [[WireValue]] {
         // Without columns all there is belongs to the one row.
         guard let first = expansion.near.first else { return rows.isEmpty ? [] : [[]] }

@@ -47,15 +47,15 @@ struct AppliedLevel {
             for item in rows.joined where expansions.made?.contains(item.name) ?? false {
                 for column in item.columns(applier) {
                     list.add(
-                        ResultColumn(column.path, column.meaning.type ?? .string), column.meaning.expression)
+                        ResultColumn(column.path, column.typed.type ?? .string), column.typed.expression)
                 }
                 joined[item.name] = list.position(of: item.presence, .string)
             }
             order += rows.tieBreak
         case .columns(let columns):
             // All columns together order rows that differ.
-            order += columns.filter { $0.meaning.type.map { reader.model.kind(of: $0) != .tree } ?? true }
-                .map { RowOrder($0.meaning.expression) }
+            order += columns.filter { $0.typed.type.map { reader.model.kind(of: $0) != .tree } ?? true }
+                .map { RowOrder($0.typed.expression) }
             // A column may be null in one row and absent in another.
             order += columns.compactMap(\.presence).map { RowOrder($0) }
         }
@@ -63,8 +63,8 @@ struct AppliedLevel {
             let isVisible = selected?.contains(column.path.joined(separator: "/")) ?? true
             let presence = column.presence.map { list.position(of: $0, .string) }
             list.add(
-                ResultColumn(column.path, column.meaning.type ?? .string, isVisible: isVisible, presence: presence),
-                column.meaning.expression)
+                ResultColumn(column.path, column.typed.type ?? .string, isVisible: isVisible, presence: presence),
+                column.typed.expression)
         }
         let nested =
             rows.nested.filter { expansions.made?.contains($0.name) ?? true }.map { $0.plan(&list) }
@@ -196,7 +196,7 @@ extension AppliedRows {
             columns.first { column in
                 let property = column.path.count == 1 ? entity.table.columns[column.path[0]] : nil
                 return property.map { .field(entity.source, $0.field) } == field
-            }?.meaning.expression
+            }?.typed.expression
         }
         guard identified.count == fields.count else {
             throw QueryProblem("The rows no longer have what this is found by.", at: range)

@@ -15,7 +15,7 @@ struct AppliedRows {
 
     struct Column {
         let path: [String]
-        let meaning: TypedExpression
+        let typed: TypedExpression
         /// Whether a row has it; nil: every row does.
         var presence: RowExpression?
     }
@@ -54,11 +54,11 @@ struct AppliedRows {
         switch content {
         case .entities(let entity): scope = ExpressionScope(.entity(entity))
         case .columns(let columns):
-            let names = columns.map { ($0.path.joined(separator: "/"), $0.meaning) }
+            let names = columns.map { ($0.path.joined(separator: "/"), $0.typed) }
             scope = ExpressionScope(.outputs(Dictionary(names, uniquingKeysWith: { first, _ in first })))
         }
         for joined in joined { scope.variables[joined.name] = joined.scope }
-        for column in computed { scope.computed[column.path.joined(separator: "/")] = column.meaning }
+        for column in computed { scope.computed[column.path.joined(separator: "/")] = column.typed }
         scope.these = self
         scope.rollups = belonging?.nodes ?? []
         return scope
@@ -101,7 +101,7 @@ struct AppliedRows {
 extension [AppliedRows.Column] {
     /// All that can be ordered, and whether it is there.
     var tieBreak: [RowOrder] {
-        filter { $0.meaning.type?.hasOrder ?? true }.map { RowOrder($0.meaning.expression) }
+        filter { $0.typed.type?.hasOrder ?? true }.map { RowOrder($0.typed.expression) }
             + compactMap(\.presence).map { RowOrder($0) }
     }
 }
@@ -278,7 +278,7 @@ struct JoinedRows {
         case .columns(let columns):
             .outputs(
                 Dictionary(
-                    columns.map { ($0.path.joined(separator: "/"), $0.meaning) },
+                    columns.map { ($0.path.joined(separator: "/"), $0.typed) },
                     uniquingKeysWith: { first, _ in first }))
         }
     }
@@ -295,7 +295,7 @@ struct JoinedRows {
         switch content {
         case .entity(let entity): applier.properties(of: entity, below: [name])
         case .columns(let columns):
-            columns.map { AppliedRows.Column(path: [name] + $0.path, meaning: $0.meaning) }
+            columns.map { AppliedRows.Column(path: [name] + $0.path, typed: $0.typed) }
         }
     }
 }

@@ -85,7 +85,7 @@ struct ApplyPlanner {
         // Grouped rows are ordered only by their columns.
         let entities = groups == nil ? rows.order.map(\.expression) : []
         let carried = columns.compactMap(\.presence) + entities + more
-        let values = rows.owner + columns.map(\.meaning.expression) + found + carried
+        let values = rows.owner + columns.map(\.typed.expression) + found + carried
         // Without columns, as the last level of a rollup may be, it is one row of nothing.
         let identified = values.isEmpty ? [.aggregate(.count, nil, isDistinct: false)] : values
         let relation = rows.relation(identified, groups: groups)
@@ -97,7 +97,7 @@ struct ApplyPlanner {
         }
         let outputs = columns.enumerated().map { position, column in
             AppliedRows.Column(
-                path: column.path, meaning: TypedExpression(.output(name, owners + position), column.meaning.type),
+                path: column.path, typed: TypedExpression(.output(name, owners + position), column.typed.type),
                 presence: column.presence.flatMap { _ in following(1).first })
         }
         var result = AppliedRows(source: .rows(relation, as: name), content: .columns(outputs))
@@ -127,10 +127,10 @@ struct ApplyPlanner {
         var result = try settled(rows)
         for item in items {
             try checkNew(item, in: result)
-            let meaning = try reader.numbering.naming(item.name) { () throws(QueryProblem) in
+            let typed = try reader.numbering.naming(item.name) { () throws(QueryProblem) in
                 try reader.read(item.expression, on: result.scope)
             }
-            result.computed.append(AppliedRows.Column(path: [item.name], meaning: meaning))
+            result.computed.append(AppliedRows.Column(path: [item.name], typed: typed))
         }
         return result
     }
@@ -253,7 +253,7 @@ extension ApplyPlanner {
             entity.table.columns[property.name].map { column in
                 AppliedRows.Column(
                     path: path + [property.name],
-                    meaning: TypedExpression(.field(entity.source, column.field), property.type))
+                    typed: TypedExpression(.field(entity.source, column.field), property.type))
             }
         }
     }
@@ -269,7 +269,7 @@ extension ApplyPlanner {
         let entities = inOrder ? entities(parts) : []
         let relations = parts.enumerated().map { number, part in
             let own = part.columns
-            let values = columns.map { column in own.first { $0.path == column.path }?.meaning.expression }
+            let values = columns.map { column in own.first { $0.path == column.path }?.typed.expression }
             let identified = part.owner + (values + nested.flatMap(part.near)).map { $0 ?? .value(.null) }
             return part.relation(
                 identified + presences.compactMap { $0.identified(number) } + entities.map { $0[number] })
@@ -279,7 +279,7 @@ extension ApplyPlanner {
         let found = nested.map { $0.found(in: name, from: &next) }
         let outputs = columns.enumerated().map { position, column in
             var output = AppliedRows.Column(
-                path: column.path, meaning: TypedExpression(.output(name, owners + position), column.meaning.type))
+                path: column.path, typed: TypedExpression(.output(name, owners + position), column.typed.type))
             if !presences[position].isEverywhere {
                 output.presence = .output(name, next)
                 next += 1

@@ -5,7 +5,9 @@ import ODataModel
 // Aggregates over rows, and as values within expressions. OData Extension for Data Aggregation 4.0, sections 3.2.1 and 3.5.
 extension ExpressionReader {
     /// Over the rows of a group, which `scope` is one of.
-    func meaning(of aggregate: AggregateExpression, on scope: ExpressionScope) throws(QueryProblem) -> TypedExpression {
+    func typedAggregate(_ aggregate: AggregateExpression, on scope: ExpressionScope) throws(QueryProblem)
+        -> TypedExpression
+    {
         var isCount = false
         if case .path(let path) = aggregate.value.form, case .count? = path.segments.last?.form {
             if path.segments.count == 1 { return TypedExpression(.aggregate(.count, nil, isDistinct: false), .int64) }
@@ -16,10 +18,10 @@ extension ExpressionReader {
         guard let method = aggregate.method else {
             throw QueryProblem("An aggregate needs a method, with `with`.", at: aggregate.range)
         }
-        return try meaning(of: method, value, aggregate.range)
+        return try typedAggregate(method, value, aggregate.range)
     }
 
-    func meaning(of method: WrittenName, _ value: TypedExpression, _ range: SourceRange) throws(QueryProblem)
+    func typedAggregate(_ method: WrittenName, _ value: TypedExpression, _ range: SourceRange) throws(QueryProblem)
         -> TypedExpression
     {
         let type = value.type ?? .decimal
@@ -51,7 +53,7 @@ extension ExpressionReader {
         on scope: ExpressionScope
     ) throws(QueryProblem) -> TypedExpression {
         try checkPlain(aggregate)
-        let value = try meaning(of: aggregate, on: ExpressionScope(.entity(rows.entity), it: scope.it))
+        let value = try typedAggregate(aggregate, on: ExpressionScope(.entity(rows.entity), it: scope.it))
         return TypedExpression(.first(rows.relation(where: condition, columns: [value.expression])), value.type)
     }
 
@@ -59,11 +61,11 @@ extension ExpressionReader {
     func these(_ path: MemberPath, on scope: ExpressionScope) throws(QueryProblem) -> TypedExpression {
         guard let rows = scope.these, path.segments.count == 1,
             case .aggregate(let aggregate)? = path.segments.first?.form
-        else { throw QueryProblem("Of $these only aggregates are told here.", at: path.range, kind: .notSupported) }
+        else { throw QueryProblem("Of $these only aggregates can be used here.", at: path.range, kind: .notSupported) }
         try checkPlain(aggregate)
         numbering.theseReads += 1
         var all = rows.again(self)
-        let value = try meaning(of: aggregate, on: all.scope)
+        let value = try typedAggregate(aggregate, on: all.scope)
         let own = zip(rows.owner, all.owner).map { RowExpression.same($0, $1) }
         if !own.isEmpty { all.condition = both(.all(own), all.condition) }
         all.belonging = nil
@@ -88,7 +90,7 @@ struct SeparateAggregate {
     let isCount: Bool
 
     func column(_ value: RowExpression) -> AppliedRows.Column {
-        AppliedRows.Column(path: [name], meaning: TypedExpression(isCount ? value.orZero : value, type))
+        AppliedRows.Column(path: [name], typed: TypedExpression(isCount ? value.orZero : value, type))
     }
 }
 
@@ -129,11 +131,12 @@ struct SeparateAggregates {
             range: aggregate.range)
         let groups = try grouping.grouped(
             keys + last.properties.filter { !known.contains(Grouping.names($0)) }, [inner])
-        let outputs = groups.owner + groups.columns.prefix(keys.count).map(\.meaning.expression)
-        guard let value = groups.columns.last?.meaning else {
+        let outputs = groups.owner + groups.columns.prefix(keys.count).map(\.typed.expression)
+        guard let value = groups.columns.last?.typed else {
             throw QueryProblem("There is nothing to aggregate.", at: aggregate.range)
         }
-        return made(aggregate, groups, outputs, try reader.meaning(of: method, value, aggregate.range), isCount: false)
+        return made(
+            aggregate, groups, outputs, try reader.typedAggregate(method, value, aggregate.range), isCount: false)
     }
 
     // MARK: Paths
@@ -189,7 +192,7 @@ struct SeparateAggregates {
         var reached = rows
         for join in walk.joins where !rows.joins.contains(join) { reached.joins.append(join) }
         reached.condition = reader.both(reader.both(rows.condition, walk.condition), .not(.isNull(key)))
-        let groups = rows.owner + (try grouping.keys(keys).map(\.meaning.expression))
+        let groups = rows.owner + (try grouping.keys(keys).map(\.typed.expression))
         var distinct = reached.relation(groups + [key, value.expression])
         distinct.isDistinct = true
         let name = reader.numbering.next()
@@ -197,7 +200,7 @@ struct SeparateAggregates {
         let outputs = groups.indices.map { RowExpression.output(name, $0) }
         let output = TypedExpression(.output(name, groups.count + 1), value.type)
         let total = try aggregate.method.map { method throws(QueryProblem) in
-            try reader.meaning(of: method, output, aggregate.range)
+            try reader.typedAggregate(method, output, aggregate.range)
         }
         let sum = TypedExpression(.aggregate(.sum, output.expression, isDistinct: false), .int64)
         return made(aggregate, source, outputs, total ?? sum, isCount: isCount)

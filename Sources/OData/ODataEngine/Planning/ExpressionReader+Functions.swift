@@ -178,16 +178,16 @@ extension ExpressionReader {
     func negated(_ inner: Expression, _ range: SourceRange, on scope: ExpressionScope) throws(QueryProblem)
         -> TypedExpression
     {
-        let meaning = try read(inner, on: scope)
-        guard let type = meaning.type else { return .null }
+        let typed = try read(inner, on: scope)
+        guard let type = typed.type else { return .null }
         guard [.number, .duration].contains(model.family(of: type)) else {
             throw QueryProblem("Only numbers and durations have an opposite.", at: range)
         }
-        if case .number(let digits, let suffix)? = meaning.literal {
+        if case .number(let digits, let suffix)? = typed.literal {
             let turned = digits.hasPrefix("-") ? String(digits.dropFirst()) : "-\(digits)"
             return try natural(.number(turned, suffix: suffix), range)
         }
-        return TypedExpression(.call(.negate, [meaning.expression]), type)
+        return TypedExpression(.call(.negate, [typed.expression]), type)
     }
 }
 

@@ -15,7 +15,7 @@ extension ExpressionReader {
         case .current: break
         }
         if let node = try rollupNode(path, on: scope) { return node }
-        if let function = HierarchyFunction(path, self, on: scope) { return try function.meaning() }
+        if let function = HierarchyFunction(path, self, on: scope) { return try function.typed() }
         if let name = segments.first?.name, name.namespace == nil {
             if let entity = scope.variables[name.name] {
                 return try follow(segments.dropFirst(), from: entity, path.range, on: scope)

@@ -41,12 +41,25 @@ struct ExpressionReader {
 
     /// Throws where it is neither true nor false nor null.
     func condition(_ expression: Expression, on scope: ExpressionScope) throws(QueryProblem) -> RowExpression {
-        let meaning = try read(expression, on: scope)
-        guard let type = meaning.type else { return meaning.expression }
+        let typed = try read(expression, on: scope)
+        guard let type = typed.type else { return typed.expression }
         guard model.family(of: type) == .boolean else {
             throw QueryProblem("A condition is expected, this is of the type \(type).", at: expression.range)
         }
-        return meaning.expression
+        return typed.expression
+    }
+
+    /// The criteria of `$orderby`. Throws where the values of one have no order.
+    func order(_ items: [OrderItem], on scope: ExpressionScope) throws(QueryProblem) -> [RowOrder] {
+        var order: [RowOrder] = []
+        for item in items {
+            let typed = try read(item.expression, on: scope)
+            if let type = typed.type, model.kind(of: type) == .tree {
+                throw QueryProblem("Values of the type \(type) have no order.", at: item.expression.range)
+            }
+            order.append(RowOrder(typed.expression, descending: item.descending))
+        }
+        return order
     }
 
     private func choice(_ branches: [Expression.Branch], on scope: ExpressionScope) throws(QueryProblem)
@@ -224,8 +237,8 @@ extension ExpressionReader {
         var values: [WireValue] = []
         var others: [RowExpression] = []
         for item in items {
-            let meaning = try read(item, on: scope)
-            let (own, other) = try pair(left, meaning, item.range)
+            let typed = try read(item, on: scope)
+            let (own, other) = try pair(left, typed, item.range)
             if case .value(let value) = other, own == left.expression, !value.isNull {
                 values.append(value)
             } else {
@@ -242,25 +255,25 @@ extension ExpressionReader {
         _ inner: Expression?, _ written: WrittenType, _ range: SourceRange, on scope: ExpressionScope
     ) throws(QueryProblem) -> TypedExpression {
         guard let inner else { throw QueryProblem("An entity is no value.", at: range, kind: .notSupported) }
-        let meaning = try read(inner, on: scope)
+        let typed = try read(inner, on: scope)
         let type = try self.type(written)
-        guard let from = meaning.type else { return TypedExpression(.value(.null), type) }
+        guard let from = typed.type else { return TypedExpression(.value(.null), type) }
         let (old, new) = (model.family(of: from), model.family(of: type))
         if old == new {
-            return TypedExpression(number(meaning.expression, as: type, old), type)
+            return TypedExpression(number(typed.expression, as: type, old), type)
         }
         switch new {
         case .string:
-            return TypedExpression(.call(.toText, [meaning.expression]), type)
+            return TypedExpression(.call(.toText, [typed.expression]), type)
         case .number where old == .string || old == .boolean:
-            return TypedExpression(number(meaning.expression, as: type, .number), type)
+            return TypedExpression(number(typed.expression, as: type, .number), type)
         case .dateTimeOffset where old == .string || old == .date:
-            return TypedExpression(.call(.toDate, [meaning.expression]), type)
-        case .date where old == .dateTimeOffset: return TypedExpression(.call(.dayOf, [meaning.expression]), type)
-        case .timeOfDay where old == .dateTimeOffset: return TypedExpression(.call(.timeOf, [meaning.expression]), type)
-        case .enumeration where old == .number: return TypedExpression(.call(.toInteger, [meaning.expression]), type)
+            return TypedExpression(.call(.toDate, [typed.expression]), type)
+        case .date where old == .dateTimeOffset: return TypedExpression(.call(.dayOf, [typed.expression]), type)
+        case .timeOfDay where old == .dateTimeOffset: return TypedExpression(.call(.timeOf, [typed.expression]), type)
+        case .enumeration where old == .number: return TypedExpression(.call(.toInteger, [typed.expression]), type)
         case .number:
-            if case .enumeration = old { return TypedExpression(number(meaning.expression, as: type, .number), type) }
+            if case .enumeration = old { return TypedExpression(number(typed.expression, as: type, .number), type) }
         default: break
         }
         // What cannot be cast is null.
@@ -286,12 +299,12 @@ extension ExpressionReader {
             }
             return TypedExpression(isOf(name, entity), .boolean)
         }
-        let meaning = try read(inner, on: scope)
-        guard let own = meaning.type else { return TypedExpression(.value(false), .boolean) }
+        let typed = try read(inner, on: scope)
+        guard let own = typed.type else { return TypedExpression(.value(false), .boolean) }
         guard model.family(of: own) == model.family(of: type), own.type == type.type || isNarrower(type, own) else {
             return TypedExpression(.value(false), .boolean)
         }
-        return TypedExpression(.not(.isNull(meaning.expression)), .boolean)
+        return TypedExpression(.not(.isNull(typed.expression)), .boolean)
     }
 
     private func isNarrower(_ type: TypeReference, _ own: TypeReference) -> Bool {
@@ -358,14 +371,14 @@ extension ExpressionReader {
     }
 
     /// The literal as a value of that type, as records hold it.
-    func fitted(_ meaning: TypedExpression, to type: TypeReference, _ range: SourceRange) throws(QueryProblem)
+    func fitted(_ typed: TypedExpression, to type: TypeReference, _ range: SourceRange) throws(QueryProblem)
         -> RowExpression
     {
-        guard let literal = meaning.literal, !meaning.isNull, let own = meaning.type else { return meaning.expression }
+        guard let literal = typed.literal, !typed.isNull, let own = typed.type else { return typed.expression }
         let (from, to) = (model.family(of: own), model.family(of: type))
         if case .number(let digits, _) = literal, to == .number {
             if model.kind(of: type) == .double { return .value(StoredValueCodec.value(text: digits, .double) ?? .null) }
-            return meaning.expression
+            return typed.expression
         }
         if from == .dateTimeOffset, to == .date, let day = literal.version2Meaning(for: .date) {
             return try natural(day, range).expression
@@ -374,7 +387,7 @@ extension ExpressionReader {
         if from == .date, to == .dateTimeOffset, case .date(let day) = literal {
             return .value(StoredValueCodec.value(text: "\(day)T00:00:00Z", .dateTimeOffset) ?? .null)
         }
-        return meaning.expression
+        return typed.expression
     }
 
     /// Version 4.01 lets enumerations and durations be written as plain strings.

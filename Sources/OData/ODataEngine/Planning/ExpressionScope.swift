@@ -72,9 +72,9 @@ final class SourceNumbering {
         -> TypedExpression
     {
         let before = parts
-        let meaning = try read()
+        let typed = try read()
         partsOfNames[name] = max(parts - before, partsOfNames[name] ?? 1)
-        return meaning
+        return typed
     }
 
     func next() -> SourceName {

@@ -28,10 +28,10 @@ struct Grouping {
             } else {
                 own.append(
                     AppliedRows.Column(
-                        path: [aggregate.name ?? ""], meaning: try reader.meaning(of: aggregate, on: rows.scope)))
+                        path: [aggregate.name ?? ""], typed: try reader.typedAggregate(aggregate, on: rows.scope)))
             }
         }
-        let groups = rows.owner + keys.map(\.meaning.expression)
+        let groups = rows.owner + keys.map(\.typed.expression)
         let needsGroups = !groups.isEmpty || own.isEmpty
         let grouped = applier.nested(made(keys + own), groups: needsGroups ? groups : nil)
         let whole = apart.isEmpty ? grouped : beside(grouped, apart, in: names)
@@ -43,13 +43,13 @@ struct Grouping {
     private func ofEveryOwner(_ grouped: AppliedRows, counts: Set<String>) -> AppliedRows {
         guard let owners = grouped.belonging?.owners else { return grouped }
         let (owner, group, width) = (reader.numbering.next(), reader.numbering.next(), grouped.owner.count)
-        let relation = grouped.relation(grouped.owner + grouped.columns.map(\.meaning.expression))
+        let relation = grouped.relation(grouped.owner + grouped.columns.map(\.typed.expression))
         let same = (0..<width).map { RowExpression.same(.output(owner, $0), .output(group, $0)) }
         let columns = grouped.columns.enumerated().map { position, column in
             let value = RowExpression.output(group, width + position)
             let isCount = counts.contains(column.path.joined(separator: "/"))
             return AppliedRows.Column(
-                path: column.path, meaning: TypedExpression(isCount ? value.orZero : value, column.meaning.type))
+                path: column.path, typed: TypedExpression(isCount ? value.orZero : value, column.typed.type))
         }
         var result = AppliedRows(
             source: .rows(owners, as: owner),
@@ -61,8 +61,8 @@ struct Grouping {
     func keys(_ properties: [MemberPath]) throws(QueryProblem) -> [AppliedRows.Column] {
         var columns: [AppliedRows.Column] = []
         for path in properties {
-            let meaning = try reader.read(Expression(.path(path), path.range), on: rows.scope)
-            columns.append(AppliedRows.Column(path: Self.names(path), meaning: meaning))
+            let typed = try reader.read(Expression(.path(path), path.range), on: rows.scope)
+            columns.append(AppliedRows.Column(path: Self.names(path), typed: typed))
         }
         return columns
     }
@@ -80,7 +80,7 @@ struct Grouping {
     /// Each group with what was aggregated apart for the same group, in the order in which all was asked for.
     private func beside(_ grouped: AppliedRows, _ apart: [SeparateAggregate], in order: [[String]]) -> AppliedRows {
         var result = grouped
-        let keys = grouped.owner + grouped.columns.prefix(order.count).map(\.meaning.expression)
+        let keys = grouped.owner + grouped.columns.prefix(order.count).map(\.typed.expression)
         var columns = grouped.columns
         for aggregate in apart {
             let name = reader.numbering.next()
@@ -227,11 +227,11 @@ struct GroupsAsOwners {
         let keys = try Grouping(applier: applier, rows: rows).keys(properties)
         let other = rows.again(applier.reader)
         let owners = try Grouping(applier: applier, rows: other).keys(properties)
-        var groups = other.relation(other.owner + owners.map(\.meaning.expression))
+        var groups = other.relation(other.owner + owners.map(\.typed.expression))
         groups.isDistinct = true
         var owned = rows
         owned.belonging = AppliedRows.Belonging(
-            values: rows.owner + keys.map(\.meaning.expression), owners: groups, nodes: rows.belonging?.nodes ?? [])
+            values: rows.owner + keys.map(\.typed.expression), owners: groups, nodes: rows.belonging?.nodes ?? [])
         let made = applier.flattened(try applier.settled(try applier.apply(then, to: owned)))
         return identified(made, keys, around: rows.belonging)
     }
@@ -242,7 +242,7 @@ struct GroupsAsOwners {
     ) -> AppliedRows {
         guard case .columns(let columns) = made.content else { return made }
         let own = zip(keys, made.owner.suffix(keys.count)).map { key, value in
-            AppliedRows.Column(path: key.path, meaning: TypedExpression(value, key.meaning.type))
+            AppliedRows.Column(path: key.path, typed: TypedExpression(value, key.typed.type))
         }
         var result = made
         result.content = .columns(own + columns.filter { column in !own.contains { $0.path == column.path } })

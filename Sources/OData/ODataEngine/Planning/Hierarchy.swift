@@ -81,8 +81,8 @@ extension Hierarchy {
         case up, down
     }
 
-    /// What is directly above or below the nodes whose keys `source` has in its first column. `more`: what is told of each
-    /// besides its key.
+    /// What is directly above or below the nodes whose keys `source` has in its first column. `more`: further columns
+    /// of each besides its key.
     func step(
         _ direction: Direction, from source: RelationSource, _ name: SourceName, at range: SourceRange,
         _ more: (EntitySource) throws(QueryProblem) -> [RowExpression]
@@ -215,7 +215,7 @@ struct HierarchyFunction {
         (range, self.reader, self.scope) = (path.range, reader, scope)
     }
 
-    func meaning() throws(QueryProblem) -> TypedExpression {
+    func typed() throws(QueryProblem) -> TypedExpression {
         guard case .path(let set) = try given("HierarchyNodes").form else {
             throw QueryProblem("The nodes of a hierarchy are a set behind $root.", at: range)
         }

@@ -70,10 +70,10 @@ struct JoinTransformation {
         }
         let flat = inner.flattened(part)
         let columns = flat.columns
-        let relation = flat.relation(flat.owner + [.value(.int64(1))] + columns.map(\.meaning.expression))
+        let relation = flat.relation(flat.owner + [.value(.int64(1))] + columns.map(\.typed.expression))
         let outputs = columns.enumerated().map { position, column in
             AppliedRows.Column(
-                path: column.path, meaning: TypedExpression(.output(source, width + 1 + position), column.meaning.type))
+                path: column.path, typed: TypedExpression(.output(source, width + 1 + position), column.typed.type))
         }
         result.joins.append(Join(kind, .rows(relation, as: source), on: isOwned))
         result.joined.append(

@@ -60,14 +60,7 @@ struct LevelBuilder {
 
     /// The order that was asked for, made total by the key, which goes in the last criterion's direction.
     func order() throws(QueryProblem) -> [RowOrder] {
-        var order: [RowOrder] = []
-        for item in options.order {
-            let meaning = try reader.read(item.expression, on: scope)
-            if let type = meaning.type, reader.model.kind(of: type) == .tree {
-                throw QueryProblem("Values of the type \(type) have no order.", at: item.expression.range)
-            }
-            order.append(RowOrder(meaning.expression, descending: item.descending))
-        }
+        let order = try reader.order(options.order, on: scope)
         let key = RowExpression.field(entity.source, entity.table.keyField)
         if order.contains(where: { $0.expression == key }) { return order }
         return order + [RowOrder(key, descending: order.last?.isDescending ?? false)]
@@ -112,8 +105,8 @@ struct LevelBuilder {
                 add(property, column)
             }
         }
-        for (name, meaning) in scope.computed.sorted(by: { $0.key < $1.key }) where selection?.contains(name) ?? true {
-            list.add(ResultColumn([name], meaning.type ?? .string), meaning.expression)
+        for (name, typed) in scope.computed.sorted(by: { $0.key < $1.key }) where selection?.contains(name) ?? true {
+            list.add(ResultColumn([name], typed.type ?? .string), typed.expression)
         }
     }
 

@@ -86,7 +86,7 @@ struct RecursiveRollup {
         if names.suffix(identifier.count) == identifier[...], leads(above) {
             return applier.properties(of: node, below: above)
         }
-        return [AppliedRows.Column(path: names, meaning: try hierarchy.identifier(of: node))]
+        return [AppliedRows.Column(path: names, typed: try hierarchy.identifier(of: node))]
     }
 
     /// Whether the navigation properties lead from the rows' set to the hierarchy's.

@@ -31,7 +31,7 @@ extension AppliedRows {
 
 extension AppliedRows.Column {
     func moved(from old: SourceName, to new: SourceName) -> Self {
-        Self(path: path, meaning: meaning.moved(from: old, to: new), presence: presence?.moved(from: old, to: new))
+        Self(path: path, typed: typed.moved(from: old, to: new), presence: presence?.moved(from: old, to: new))
     }
 }
 

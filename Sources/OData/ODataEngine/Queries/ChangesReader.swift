@@ -123,7 +123,7 @@ public indirect enum ResultChange: Sendable {
 }
 
 public enum RemovalReason: String, Sendable {
-    /// Nobody has it any more.
+    /// The record does not exist any more.
     case deleted
     /// It is no longer among those that were asked for, or the reader sees it no more.
     case changed

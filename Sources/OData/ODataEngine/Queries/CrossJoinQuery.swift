@@ -96,14 +96,7 @@ private struct CrossJoinBuilder {
 
     func plan(pageSize: Int) throws(QueryProblem) -> CrossJoinPlan {
         var relation = try joined()
-        var order: [RowOrder] = []
-        for item in options.order {
-            let meaning = try reader.read(item.expression, on: scope)
-            if let type = meaning.type, reader.model.kind(of: type) == .tree {
-                throw QueryProblem("Values of the type \(type) have no order.", at: item.expression.range)
-            }
-            order.append(RowOrder(meaning.expression, descending: item.descending))
-        }
+        let order = try reader.order(options.order, on: scope)
         relation.order = order + entities.map { RowOrder(.field($0.source, $0.table.keyField)) }
         var count: Relation?
         if options.count {
@@ -223,7 +216,7 @@ public struct CrossJoinPlan: Sendable {
         guard left != 0, let last = run.last else { return nil }
         let values = Array(last.values.suffix(relation.order.count))
         guard let text = PageToken(values: values, remaining: left).text else {
-            throw PorticoError(.serverInternal, "A page's end cannot be told.")
+            throw PorticoError(.serverInternal, "The end of a page cannot be determined.")
         }
         return text
     }

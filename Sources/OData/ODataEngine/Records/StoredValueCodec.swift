@@ -96,19 +96,6 @@ extension StoredValueCodec {
     }
 }
 
-extension WireValue {
-    /// A number as a decimal; nil for what is none.
-    public var decimalValue: WireDecimal? {
-        switch self {
-        case .int64(let number): WireDecimal(number)
-        case .uint64(let number): WireDecimal(number)
-        case .decimal(let number): number
-        case .double(let number): number.isFinite ? WireDecimal(number.description) : nil
-        default: nil
-        }
-    }
-}
-
 /// The shapes of records' fields, by the types of the properties that they hold.
 ///
 /// | OData | as a record's value |

@@ -49,7 +49,7 @@ public struct ContextFragment: Sendable, Hashable {
         }
     }
 
-    /// One item of what is selected: a path, and what is told of what it leads to. Annotations and stars have no path.
+    /// One item of what is selected: a path, and what is selected of its target. Annotations and stars have no path.
     public struct Item: Sendable, Hashable {
         public let path: [Step]
         public let selection: [Item]?

@@ -9,7 +9,7 @@ public enum Version2Namespace {
 
 extension EntityDataModel {
     /// The model as an EDMX document of version 1.0, which is what version 2's `$metadata` is: from a model of any
-    /// version. What version 2 has no word for is told by the nearest it has (``Version2Shape``) or left out: singletons,
+    /// version. What version 2 has no word for is written as the nearest it has (``Version2Shape``) or left out: singletons,
     /// operations bound to entities, overloads but the first, streams of a property.
     public var version2Document: [UInt8] {
         let associations = Version2Associations(self)

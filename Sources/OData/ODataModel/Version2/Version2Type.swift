@@ -60,7 +60,7 @@ public enum Version2Shape: Sendable, Hashable {
 }
 
 extension EntityDataModel {
-    /// Enumerations are told by their members' names.
+    /// Enumerations are written as their members' names.
     public func version2Shape(of type: TypeReference) -> Version2Shape {
         guard !type.isCollection else { return .document }
         switch type.type {
@@ -74,7 +74,7 @@ extension EntityDataModel {
     }
 }
 
-/// `Edm.Time` of version 2 is a time of day told as the time since midnight: `PT13H20M05S` ([MS-ODATA], section 2.2.2).
+/// `Edm.Time` of version 2 is a time of day written as the time since midnight: `PT13H20M05S` ([MS-ODATA], section 2.2.2).
 public enum Version2Time {
     /// `hh:mm:ss[.f]` as `PThhHmmMss[.f]S`, with two digits each, as SAP's services write it. Nil for what is no time.
     public static func text(timeOfDay text: some StringProtocol) -> String? {

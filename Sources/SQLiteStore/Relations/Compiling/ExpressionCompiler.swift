@@ -102,7 +102,7 @@ struct ExpressionCompiler {
 }
 
 // Conditions. Where null counts as false, as it does in WHERE and below AND and OR there, comparisons stay as an index
-// can use them; elsewhere they are told apart.
+// can use them; elsewhere they are distinguished.
 extension ExpressionCompiler {
     /// Throws `request.invalid` where it is no condition.
     func condition(_ expression: RowExpression) throws(PorticoError) -> SQLFragment {

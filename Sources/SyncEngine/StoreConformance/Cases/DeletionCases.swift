@@ -30,7 +30,7 @@ extension StoreConformance {
             try await store.own.delete("2", in: "marks")
             try expectEqual(try await store.own.count(nil, in: "marks"), 0, "marks")
         },
-        ConformanceCase("the id of a deleted private record is taken, but for whoever deleted it") { store in
+        ConformanceCase("the id of a deleted private record is taken, but for the caller that deleted it") { store in
             try await store.fillGroup()
             try await store.own.delete("x", in: "items")
             try await store.seen(by: "ann").delete("g", in: "groups")
@@ -58,7 +58,7 @@ extension StoreConformance {
                 try expectEqual(posts, 0, "the posts that \(name) sees")
             }
         },
-        ConformanceCase("nobody creates a record to which records refer already") { store in
+        ConformanceCase("no caller creates a record to which records refer already") { store in
             try await store.own.create(["id": "x", "name": "a", "group": "g"], in: "items")
             try await store.own.create(["id": "a", "group": "h", "text": "t"], in: "posts")
             for id in ["g", "h"] as [RecordID] { try await store.expectTaken(id, for: "bob", "the group \(id)") }

@@ -3,7 +3,7 @@ import RecordStorage
 
 extension StoreConformance {
     static let pushCases = [
-        ConformanceCase("an outcome is stored with its effect and told again") { store in
+        ConformanceCase("an outcome is stored with its effect and returned again") { store in
             let content: WireDictionary = ["outcome": "applied", "nested": [1, .null, .data([0])]]
             try await store.transact(weight: 1) { transaction in
                 _ = try transaction.apply(creating("x"))

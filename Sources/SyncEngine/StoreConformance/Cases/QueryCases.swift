@@ -156,7 +156,8 @@ extension StoreConformance {
             try expectEqual(try await page(2).total, 3, "the total")
             try expectEqual(try await page(9), RecordPage(records: [], next: nil, total: 3), "past the end")
             try expectEqual(try await page(0, limit: 0).records, [], "no rows")
-            try expectEqual(try await store.own.query(Query(), in: "items").total, nil, "a total nobody asked for")
+            try expectEqual(
+                try await store.own.query(Query(), in: "items").total, nil, "a total that was not asked for")
         },
         ConformanceCase("a page ends where its bytes do, after the first record at least, and goes on") { store in
             for (id, size) in [("a", 100), ("b", 100), ("c", 2_000), ("d", 100)] {

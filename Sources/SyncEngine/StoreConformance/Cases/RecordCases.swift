@@ -134,7 +134,7 @@ extension StoreConformance {
 
 extension StoreConformance {
     static let accessCases = [
-        ConformanceCase("whoever may not see a row finds nothing of it") { store in
+        ConformanceCase("a caller that may not see a row finds nothing of it") { store in
             try await store.seen(by: "ann").create(["id": "x", "name": "a"], in: "items")
             let bob = store.seen(by: "bob")
             try expectEqual(try await bob.record("x", in: "items"), nil, "the record")
@@ -156,7 +156,7 @@ extension StoreConformance {
             let auditor = store.seen(by: "eve", roles: ["auditor"])
             try expect(try await auditor.record("x", in: "items") != nil, "the role sees it")
         },
-        ConformanceCase("whoever sees a row that is not theirs to write is access.denied") { store in
+        ConformanceCase("a caller that may read a row and not write it gets access.denied") { store in
             try await store.seen(by: "ann").create(["id": "x", "name": "a", "tags": ["bob"]], in: "items")
             let bob = store.seen(by: "bob")
             try await expectError(.accessDenied, "an update") { try await bob.update("x", ["rank": 1], in: "items") }

@@ -2,8 +2,8 @@ import AdapterKit
 import RecordStorage
 
 extension StoreConformance {
-    static let momentCases = [
-        ConformanceCase("what is read at one moment belongs together, whoever writes meanwhile") { store in
+    static let snapshotCases = [
+        ConformanceCase("a snapshot is consistent while other callers write") { store in
             try await withThrowingTaskGroup { group in
                 group.addTask { for _ in 0..<100 { try await store.own.create(["name": "a"], in: "items") } }
                 group.addTask {
@@ -157,7 +157,7 @@ extension StoreConformance {
             }
             try expectEqual(made, 1, "changes made")
         },
-        ConformanceCase("whoever knows a position can read what it contains") { store in
+        ConformanceCase("a caller that knows a position can read what it contains") { store in
             try await withThrowingTaskGroup { group in
                 group.addTask { _ = try await writeMany(as: 0, to: store) }
                 group.addTask {

@@ -56,7 +56,7 @@ import WireFormats
         try expectRefused(whole)
     }
 
-    @Test func `the last of equal keys is kept, and told`() throws {
+    @Test func `the last of equal keys is kept, and reported`() throws {
         var output: [UInt8] = []
         let document = Array("{\"a\":1,\"b\":{\"c\":1,\"c\":2},\"a\":3}".utf8)
         let report = try convert(document, to: JSONFormat()) { output += $0 }

@@ -91,7 +91,7 @@ private let feed = RouteFormats([plist, BinaryPropertyListFormat(), JSONFormat()
         "application/json;q=-1", "application/json;q=", "application/json application/xml", "application/json;q=.5",
         "application/", "a/b;c=\"", "application/json;q=0,5,",
     ])
-    func `a malformed field is told apart from a missing one`(field: String) {
+    func `a malformed field is distinguished from a missing one`(field: String) {
         #expect(throws: NegotiationFailure.malformedField("Accept")) { try resource.answer(accept: field) }
     }
 
@@ -141,7 +141,7 @@ private let feed = RouteFormats([plist, BinaryPropertyListFormat(), JSONFormat()
     }
 
     @Test(arguments: ["application/x-plist", "application/plist", "application/x-apple-plist"])
-    func `a shared type is told by its first bytes`(type: String) throws {
+    func `a shared type is recognised by its first bytes`(type: String) throws {
         #expect(try resource.body(contentType: type, bytes: binary).format.name == .bplist)
         #expect(try resource.body(contentType: type, bytes: Array("<?xml".utf8)).format.name == .plist)
     }
@@ -162,7 +162,7 @@ private let feed = RouteFormats([plist, BinaryPropertyListFormat(), JSONFormat()
     }
 
     @Test(arguments: ["", "json", "application/json; charset", "application/json, text/xml"])
-    func `a malformed type is told apart`(type: String) {
+    func `a malformed type is distinguished`(type: String) {
         #expect(throws: NegotiationFailure.malformedField("Content-Type")) {
             try resource.body(contentType: type, bytes: [])
         }

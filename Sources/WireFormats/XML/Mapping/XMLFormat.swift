@@ -31,7 +31,7 @@ public struct XMLFormat: WireFormat {
     /// How the root element of a document without types is read.
     public let untypedRoot: UntypedRoot
 
-    /// Creates a xMLFormat with these values.
+    /// Creates an XML format with these values.
     public init(untypedRoot: UntypedRoot = .content) {
         self.untypedRoot = untypedRoot
     }
@@ -82,51 +82,12 @@ public struct XMLFormat: WireFormat {
     }
 }
 
-/// How generic XML is written.
-public struct XMLWritingOptions: Sendable, Equatable {
-    /// Text that XML cannot carry, such as one with U+0000.
-    public enum UnrepresentableText: Sendable, Equatable {
-        /// It is an error.
-        case error
-        /// Its UTF-8 is written as data, and reads back as data. Keys stay an error.
-        case data
-    }
-
-    /// The name of the root element.
-    public var rootName: XMLElementName
-    /// What becomes of a text with characters that XML cannot carry.
-    public var unrepresentableText: UnrepresentableText
-    /// Canonical XML 1.1, comments left out: no XML declaration, no empty-element tags, no indentation.
-    public var isCanonical: Bool
-
-    /// Creates a xMLWriting options with these values.
-    public init(
-        rootName: XMLElementName = .value, unrepresentableText: UnrepresentableText = .error, isCanonical: Bool = false
-    ) {
-        self.rootName = rootName
-        self.unrepresentableText = unrepresentableText
-        self.isCanonical = isCanonical
-    }
-}
-
-/// A name that an element can have: an `NCName`.
-public struct XMLElementName: Sendable, Hashable {
-    public let text: String
-
-    /// Creates a xMLElement name with these values.
+extension XMLElementName {
+    /// Nil where the text is not an `NCName` (Namespaces in XML 1.0).
     public init?(_ text: String) {
         guard XMLCharacters.isNCName(Array(text.utf8).span) else { return nil }
         self.text = text
     }
-
-    private init(known text: StaticString) {
-        self.text = "\(text)"
-    }
-
-    /// `value`
-    public static let value = XMLElementName(known: "value")
-    /// `item`
-    public static let item = XMLElementName(known: "item")
 }
 
 /// The values of the `type` attribute.

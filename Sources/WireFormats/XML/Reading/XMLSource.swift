@@ -9,7 +9,7 @@ public struct XMLSource: Sendable {
     /// Where the document begins, after a byte order mark.
     public let start: Int
 
-    /// Creates a xMLSource with these values.
+    /// Creates an XML source with these values.
     public init(_ input: [UInt8], charset: String? = nil) throws(WireFormatError) {
         let named = try charset.map { name throws(WireFormatError) in try XMLEncoding.named(name, at: 0) }
         switch XMLEncoding.Mark(input.span) {

@@ -109,7 +109,7 @@ struct ShapedXMLReader: ~Copyable {
     }
 }
 
-/// From element to element, and what is told of those that the shape does not have.
+/// From element to element, and the errors for those that the shape does not have.
 extension ShapedXMLReader {
     /// The local name of the next element inside of the current one; nil at its end. An element in another namespace is
     /// reported and skipped.

@@ -364,12 +364,12 @@ struct AtomValues: Sendable {
     ) {
         let actual = value["@type"]?.stringValue.flatMap { QualifiedName($0) } ?? name
         for property in model.structured(actual)?.properties ?? [] {
-            let told = members?.filter { $0.first == property.name }.map { Array($0.dropFirst()) }
-            if let told, told.isEmpty { continue }
+            let selected = members?.filter { $0.first == property.name }.map { Array($0.dropFirst()) }
+            if let selected, selected.isEmpty { continue }
             let shape = model.version2Shape(of: property.type)
             write(
                 value[property.name] ?? .null, AtomElement(property.name, shape), shape, property.type,
-                told.flatMap { $0.contains([]) ? nil : $0 }, to: &output)
+                selected.flatMap { $0.contains([]) ? nil : $0 }, to: &output)
         }
     }
 }

@@ -316,10 +316,10 @@ struct Version2JSONValues: Sendable {
         output.member("type", actual.description)
         output.endObject()
         for property in model.structured(actual)?.properties ?? [] {
-            let told = members?.filter { $0.first == property.name }.map { Array($0.dropFirst()) }
-            if told?.isEmpty == true { continue }
+            let selected = members?.filter { $0.first == property.name }.map { Array($0.dropFirst()) }
+            if selected?.isEmpty == true { continue }
             output.key(property.name)
-            let inner = told.flatMap { $0.contains([]) ? nil : $0 }
+            let inner = selected.flatMap { $0.contains([]) ? nil : $0 }
             write(value[property.name] ?? .null, property.type, members: inner, to: &output)
         }
         output.endObject()

@@ -10,7 +10,7 @@ import Testing
         SyncCaller(Principal(kind: .user, id: "1", name: name, roles: roles, attributes: attributes))
     }
 
-    @Test func `whoever has the same name, roles, facts and reach sees the same`() {
+    @Test func `callers of the same name, roles, facts and reach see the same`() {
         let ann = caller("ann", roles: ["auditor"], ["region": "north"])
         #expect(ann.seesTheSame(as: caller("ann", roles: ["auditor"], ["region": "north"])))
         #expect(!ann.seesTheSame(as: caller("ann", ["region": "north"])))

@@ -24,7 +24,7 @@ import Testing
         } catch { return (error as? PorticoError)?.code }
     }
 
-    @Test func `a record is told as it is to its reader, and never where they could not see it`() async throws {
+    @Test func `a change is returned to readers of the record, and never where they could not see it`() async throws {
         let world = try await SyncWorld()
         let own = world.seen(by: ann)
         for id in ["kept", "lost", "gone", "secret", "won"] {
@@ -46,7 +46,7 @@ import Testing
             ])
     }
 
-    @Test func `what came and went is told, because a reader of pages may have seen it`() async throws {
+    @Test func `what came and went is returned, because a reader of pages may have seen it`() async throws {
         let world = try await SyncWorld()
         let own = world.seen(by: ann)
         let (hers, his) = (try await mark(world, ann, ["notes"]), try await mark(world, ben, ["notes"]))

@@ -17,7 +17,7 @@ import Testing
         return interest.isConcerned(by: try #require(news))
     }
 
-    @Test func `a row concerns those who see it, who saw it before, and nobody else`() async throws {
+    @Test func `a row concerns those who see it, those who saw it before, and no other caller`() async throws {
         let world = try await SyncWorld()
         let mine = world.seen(by: ann)
         for (user, expected) in [("ann", true), ("ben", true), ("eve", false)] {
@@ -32,7 +32,8 @@ import Testing
         #expect(try await concerned(world, "eve") { try await mine.delete("eve", in: "notes") })
     }
 
-    @Test func `other collections concern nobody, and groups everybody who follows what they open`() async throws {
+    @Test func `other collections concern no caller, and groups every caller that follows what they open`() async throws
+    {
         let world = try await SyncWorld()
         let change = { _ = try await world.own.create(["members": ["ann"]], in: "rooms") }
         #expect(!(try await concerned(world, in: ["notes"], "ben", by: { try await change() })))
@@ -43,7 +44,9 @@ import Testing
             })
     }
 
-    @Test func `a deletion concerns whoever saw the row, where the rule looks at no field of it`() async throws {
+    @Test func `a deletion concerns every caller that saw the row, where the rule looks at no field of it`()
+        async throws
+    {
         let open: [Entity] = [
             Entity("open", summary: "Everybody's.", key: EntityKey("id"), fields: [Field("id", .string)]),
             Entity(
@@ -66,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `too many changes concern everybody`() async throws {
+    @Test func `too many changes concern every caller`() async throws {
         let world = try await SyncWorld()
         for _ in 0...RowChanges.mostEntries { try await world.own.create(["title": "t"], in: "notes") }
         let news = try await world.store.withReadSnapshot { try RowChanges(since: Revision(0), at: $0) }

@@ -9,7 +9,7 @@ import Testing
     /// Groups, shares, regions and roles change while devices pull pages of any size, are cut off, and start over.
     @Test(arguments: 0..<UInt64(60))
     func `whatever happens in between, a completed pull is what its user may see`(seed: UInt64) async throws {
-        var random = Seeded(seed)
+        var random = SeededRandom(seed: seed)
         var limits = PullLimits()
         limits.scan = random.number(2...30)
         limits.pageBytes = random.number(1...600)
@@ -37,8 +37,8 @@ import Testing
 
     /// Streams of live sync are answered together: the caller that asks after whom must not change what anybody is told.
     @Test(arguments: 0..<UInt64(20))
-    func `a snapshot that remembers tells everybody what the store does`(seed: UInt64) async throws {
-        var random = Seeded(seed)
+    func `a snapshot that caches returns to every caller what the store does`(seed: UInt64) async throws {
+        var random = SeededRandom(seed: seed)
         var limits = PullLimits()
         limits.scan = random.number(2...30)
         limits.pageBytes = random.number(1...600)
@@ -78,7 +78,7 @@ import Testing
 private struct Changes {
     let world: SyncWorld
 
-    func make(_ random: inout Seeded) async throws {
+    func make(_ random: inout SeededRandom) async throws {
         let rooms = ["r1", "r2", "r3"]
         let people = ["ann", "ben", "cid"]
         switch random.number(0...9) {
@@ -115,19 +115,7 @@ private struct Changes {
     }
 }
 
-/// SplitMix64.
-struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+extension SeededRandom {
     mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
     mutating func chance(_ share: Double) -> Bool { Double.random(in: 0..<1, using: &self) < share }
     mutating func one(_ texts: [String]) -> String { texts[number(0...texts.count - 1)] }

@@ -72,7 +72,7 @@ import Testing
         #expect(outcomes[0].rev == log.last?.position.number)
     }
 
-    @Test func `tell nobody of a record that is not theirs to see`() async throws {
+    @Test func `refusals name no record that the caller may not see`() async throws {
         let world = try await RuledWorld()
         let mine = world.seen(by: world.ann)
         _ = try await mine.apply([

@@ -1,0 +1,43 @@
+/// A subtree of paths that an adapter answers itself, request by request: for contracts whose URLs are a language of
+/// their own, which no table of routes could hold.
+///
+/// The gateway does before what it does for every request (limits, credentials, CSRF, rates, the reach of API keys) and
+/// after (request ids, CORS, logs, compression). Who may do what is the adapter's to decide from the request's caller.
+public struct HTTPMount: Sendable, Equatable {
+    /// The mount's name; requests carry it.
+    public let name: OperationName
+    /// One sentence for descriptions.
+    public let summary: String
+    /// The root, without a slash at its end: `/odata/v4/admissions`. All paths below it belong to the mount.
+    public let path: PathTemplate
+    /// Methods other than `HEAD` and `OPTIONS`, which the gateway answers from the others.
+    public let methods: [String]
+    /// Last segments for which even a `POST` reads: `$query`.
+    public let readingPosts: [String]
+    /// Whether a signed-in caller's writes need the token of `X-CSRF-Token: Fetch` however the caller signed in, as the
+    /// contract of SAP's gateways has it; otherwise only those with a session cookie do.
+    public let requiresToken: Bool
+    /// What answers are mostly made of, for descriptions.
+    public let mediaType: String
+    /// Whom the adapter lets in, for descriptions; nil: it differs from request to request.
+    public let access: Access?
+    /// The largest body that is taken, in bytes; nil: the gateway's.
+    public let bodyLimit: Int?
+
+    /// Creates an HTTP mount with these values.
+    public init(
+        _ name: OperationName, summary: String, path: PathTemplate, methods: [String], readingPosts: [String] = [],
+        requiresToken: Bool = false, mediaType: String = "application/json", access: Access? = nil,
+        bodyLimit: Int? = nil
+    ) {
+        self.name = name
+        self.summary = summary
+        self.path = path
+        self.methods = methods
+        self.readingPosts = readingPosts
+        self.requiresToken = requiresToken
+        self.mediaType = mediaType
+        self.access = access
+        self.bodyLimit = bodyLimit
+    }
+}

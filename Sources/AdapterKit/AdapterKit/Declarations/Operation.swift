@@ -1,0 +1,81 @@
+/// Something an adapter can be asked to do.
+///
+/// It is reached by its bindings; one without any has the path `/api/v1/{adapter}/operations/{name}`.
+public struct Operation: Sendable, Equatable {
+    /// The operation's name within its adapter.
+    public let name: OperationName
+    /// One sentence that says what the operation does.
+    public let summary: String
+    /// Whether the operation changes anything.
+    public let effect: Effect
+    /// Whether doing it twice is the same as once, so that a call may be repeated after a failure.
+    public let isIdempotent: Bool
+    /// The members of the input.
+    public let input: ObjectShape
+    /// The shape of the value that the operation returns.
+    public let output: Shape
+    /// The media type of a document that is answered instead of a value of `output`; nil: a value.
+    public let documentType: String?
+    /// Who decides whether a caller may call.
+    public let authorization: OperationAuthorization
+    /// In addition to the adapter's access; nil: that alone.
+    public let access: Access?
+    /// How long it may take; nil: the gateway's request deadline.
+    public let deadline: Duration?
+    /// How long a result may be cached.
+    public let caching: CacheLifetime
+    /// Whom the operation is for.
+    public let audience: Audience
+    /// The HTTP methods and paths that reach the operation.
+    public let bindings: [HTTPBinding]
+
+    /// Creates an operation with these values.
+    public init(
+        _ name: OperationName, summary: String, effect: Effect, isIdempotent: Bool? = nil,
+        input: ObjectShape? = nil, output: Shape, documentType: String? = nil,
+        authorization: OperationAuthorization = .byAccess,
+        access: Access? = nil, deadline: Duration? = nil,
+        caching: CacheLifetime = .noStore, audience: Audience = .callers, bindings: [HTTPBinding] = []
+    ) {
+        self.name = name
+        self.summary = summary
+        self.effect = effect
+        self.isIdempotent = isIdempotent ?? (effect == .reads)
+        self.input = input ?? ObjectShape("\(name.text)Input", members: [])
+        self.output = output
+        self.documentType = documentType
+        self.authorization = authorization
+        self.access = access
+        self.deadline = deadline
+        self.caching = caching
+        self.audience = audience
+        self.bindings = bindings
+    }
+}
+
+/// Who decides whether a caller may make a call.
+public enum OperationAuthorization: Sendable, Equatable {
+    /// The adapter's access, and the operation's own where it has one, before the operation is asked.
+    case byAccess
+    /// The operation, by what it is asked for: every caller gets as far as the adapter, which throws `auth.required` or
+    /// `access.denied` (``Access/admit(_:effect:)``). Its decision depends on whether the caller is anonymous and on the
+    /// roles alone, so that an answer may be kept for callers of the same roles.
+    case byOperation
+}
+
+/// How long an answer stays true.
+public enum CacheLifetime: Sendable, Equatable {
+    /// Not at all: every call is made.
+    case noStore
+    /// Until any record of this adapter changes, for every caller that may call at all: the answer depends on the input
+    /// and the adapter's records alone.
+    case untilRecordsChange
+}
+
+/// Who an operation is for.
+public enum Audience: Sendable, Equatable {
+    /// Every caller that the access lets in, over the gateway.
+    case callers
+    /// Operators, over the admin socket only.
+    case operators
+}

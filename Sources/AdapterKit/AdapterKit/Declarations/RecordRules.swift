@@ -1,0 +1,87 @@
+/// What an adapter holds its records to beyond what their declarations can say: values that it alone understands,
+/// references to other records, what goes with a record that goes.
+///
+/// Called within the transaction of every change that is made on a caller's behalf, through any interface: the generic
+/// resource, a batch, a device's push, the adapter's own operations and mounts. What an adapter writes on its own
+/// authority (``AdapterContext/records``) is its own business, as it is with row rules.
+///
+/// Both methods run while no other transaction writes, and may run more than once: they wait for nothing, keep nothing and change
+/// nothing by themselves. What they throw refuses the whole transaction; a ``PorticoError`` is returned to the caller.
+public protocol RecordRules: Sendable {
+    /// The change as it is to be made, and others that must be made before it.
+    ///
+    /// `record` is the one that is changed, as it is; nil where one is created. The caller may see and change it. The
+    /// change keeps its entity, its kind and its record; fields that the rules give (``FieldSource/rules``) are not in it.
+    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordRuleContext) throws -> PreparedChange
+
+    /// Called when all changes of the transaction are made, for each record that was created or changed and is there.
+    func verify(_ record: Record, of entity: EntityName, in writing: RecordRuleContext) throws
+}
+
+/// A change, ready to be made.
+public struct PreparedChange: Sendable, Equatable {
+    /// Made first, on the adapter's own authority and without asking the rules about them.
+    public let first: [RecordChange]
+    /// The change itself.
+    public let change: RecordChange
+
+    /// Creates a prepared change with these values.
+    public init(_ change: RecordChange, after first: [RecordChange] = []) {
+        self.first = first
+        self.change = change
+    }
+}
+
+/// The transaction that rules are asked in. Valid only within their call.
+public struct RecordRuleContext {
+    /// All of the adapter's records, without row rules, as the transaction has left them so far.
+    public let snapshot: any RecordSnapshot
+    /// On whose behalf the change is made.
+    public let caller: Principal
+    /// The instant of the whole transaction.
+    public let now: WireDate
+
+    /// Creates a record rule context with these values.
+    public init(snapshot: any RecordSnapshot, caller: Principal, now: WireDate) {
+        self.snapshot = snapshot
+        self.caller = caller
+        self.now = now
+    }
+}
+
+extension RecordChange {
+    /// The record that it changes; nil where the server chooses the id of a new one.
+    public var recordID: RecordID? {
+        switch action {
+        case .create(let id, _): id
+        case .update(let id, _), .replace(let id, _, _), .delete(let id): id
+        }
+    }
+
+    /// What it says of fields; none for a deletion.
+    public var fields: WireDictionary {
+        switch action {
+        case .create(_, let fields), .update(_, let fields), .replace(_, let fields, _): fields
+        case .delete: [:]
+        }
+    }
+
+    /// The same change with other fields.
+    public func setting(_ fields: WireDictionary) -> RecordChange {
+        switch action {
+        case .create(let id, _): RecordChange(entity, .create(id, fields), if: condition)
+        case .update(let id, _): RecordChange(entity, .update(id, fields), if: condition)
+        case .replace(let id, _, let orCreate):
+            RecordChange(entity, .replace(id, fields, orCreate: orCreate), if: condition)
+        case .delete: self
+        }
+    }
+
+    /// Without what a caller sends for fields that the adapter's rules give.
+    public func withoutRuled(_ entity: Entity) -> RecordChange {
+        let ruled = entity.fields.filter { $0.source == .rules }.map(\.name.text)
+        guard ruled.contains(where: { fields[$0] != nil }) else { return self }
+        return setting(
+            WireDictionary(uncheckedUniqueKeys: fields.filter { !ruled.contains($0.key) }.map { $0 }))
+    }
+}

@@ -1,0 +1,77 @@
+/// Who is asking.
+public struct Principal: Sendable, Hashable {
+    /// What kind of caller it is.
+    public enum Kind: Sendable, Hashable {
+        /// A caller without credentials.
+        case anonymous
+        /// A person with an account.
+        case user
+        /// A program with an API key.
+        case program
+        /// An operator at the admin socket.
+        case `operator`
+        /// The host or an adapter, on its own behalf.
+        case system
+    }
+
+    /// What kind of caller it is.
+    public let kind: Kind
+    /// Stays the same when the account is renamed.
+    public let id: String
+    /// The account's name, by which records name their owners.
+    public let name: String
+    /// The name to show to people.
+    public let displayName: String
+    /// The roles of the account.
+    public let roles: Set<RoleName>
+    /// Facts about the account that row rules compare with, such as `region`.
+    public let attributes: [String: String]
+
+    /// Creates a principal with these values.
+    public init(
+        kind: Kind, id: String, name: String, displayName: String? = nil, roles: Set<RoleName> = [],
+        attributes: [String: String] = [:]
+    ) {
+        self.kind = kind
+        self.id = id
+        self.name = name
+        self.displayName = displayName ?? name
+        self.roles = roles
+        self.attributes = attributes
+    }
+
+    /// No account can have an empty name, so a row rule never matches it.
+    public static let anonymous = Principal(kind: .anonymous, id: "", name: "")
+
+    /// The host or an adapter itself.
+    public static let system = Principal(kind: .system, id: "system", name: "system")
+
+    /// Whether the caller has no credentials.
+    public var isAnonymous: Bool { kind == .anonymous }
+}
+
+/// Whose share of what is scarce a piece of work uses: a signed-in caller by its name, an anonymous one by its network
+/// address, the gateway itself.
+///
+/// The gateway binds ``current`` around every request, so that it reaches whatever limits work by caller (the store's
+/// long reads, requests that are answered later) through every adapter and plugin. It authorizes nothing.
+public struct CallerIdentity: Sendable, Hashable {
+    private enum Kind: Hashable {
+        case system, account, address
+    }
+
+    private let kind: Kind
+    private let name: String
+
+    /// Work of the gateway's own, such as upkeep.
+    public static let system = CallerIdentity(kind: .system, name: "")
+
+    /// A signed-in caller, by the account's name.
+    public static func account(_ name: String) -> CallerIdentity { CallerIdentity(kind: .account, name: name) }
+
+    /// `network`: an address, or the network that counts as one.
+    public static func address(_ network: String) -> CallerIdentity { CallerIdentity(kind: .address, name: network) }
+
+    /// Of the task at hand, and of the tasks that it starts.
+    @TaskLocal public static var current = CallerIdentity.system
+}
