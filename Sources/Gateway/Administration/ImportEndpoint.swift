@@ -87,18 +87,23 @@ struct OperatorRoutes: Sendable {
 /// The rows of a file that an operator loads, each with words for its place in the file.
 struct ImportedRows: Sendable {
     struct Row: Sendable {
-        /// `line 17` in a CSV file, `row 17` elsewhere, counted from 1.
-        let location: String
+        /// The line in a CSV file, the row elsewhere; counted from 1.
+        let number: Int
         let value: WireValue
     }
 
     let rows: [Row]
+    private let unit: String
+
+    /// Where the row is in the file: `line 17`.
+    private func location(of row: Row) -> String { "\(unit) \(row.number)" }
 
     /// CSV by its media type; everything else through the wire formats: an array of dictionaries, or a dictionary whose
     /// one member is such an array. Where they are a part of a file, `first` is the place of the first of them: its line
     /// in a CSV file, its row elsewhere.
     init(_ bytes: [UInt8], contentType: String?, first: Int? = nil, bodies: BodyReader) throws(PorticoError) {
         if contentType?.lowercased().hasPrefix("text/csv") == true {
+            unit = "line"
             rows = try Self.csv(bytes, first)
             return
         }
@@ -109,25 +114,32 @@ struct ImportedRows: Sendable {
         else {
             throw PorticoError(.requestInvalid, "The file is not a list of records.")
         }
-        rows = items.enumerated().map { Row(location: "row \($0 + (first ?? 1))", value: $1) }
+        unit = "row"
+        rows = items.enumerated().map { Row(number: $0 + (first ?? 1), value: $1) }
     }
 
     private static func csv(_ bytes: [UInt8], _ first: Int?) throws(PorticoError) -> [Row] {
         let lines = try CSVReader.read(bytes, firstLine: first)
         guard let header = lines.first else { throw PorticoError(.requestMalformed, "The file has no header line.") }
+        let isUnique = WireDictionary(uniqueKeys: header.fields.map { .init(key: $0, value: .null) }) != nil
         var rows: [Row] = []
+        rows.reserveCapacity(lines.count)
         for line in lines.dropFirst() {
             guard line.fields.count == header.fields.count else {
                 throw PorticoError(
                     .requestInvalid,
                     "Line \(line.line) has \(line.fields.count) fields, the header has \(header.fields.count).")
             }
-            let entries = zip(header.fields, line.fields).filter { !$0.1.isEmpty }
-                .map { WireDictionary.Entry(key: $0.0, value: .string($0.1)) }
-            guard let members = WireDictionary(uniqueKeys: entries) else {
-                throw PorticoError(.requestMalformed, "The header names a field twice.")
+            var entries: [WireDictionary.Entry] = []
+            entries.reserveCapacity(line.fields.count)
+            for (position, field) in line.fields.enumerated() where !field.isEmpty {
+                entries.append(WireDictionary.Entry(key: header.fields[position], value: .string(field)))
             }
-            rows.append(Row(location: "line \(line.line)", value: .dictionary(members)))
+            guard
+                let members = isUnique
+                    ? WireDictionary(uncheckedUniqueKeys: entries) : WireDictionary(uniqueKeys: entries)
+            else { throw PorticoError(.requestMalformed, "The header names a field twice.") }
+            rows.append(Row(number: line.line, value: .dictionary(members)))
         }
         return rows
     }
@@ -157,7 +169,7 @@ extension ImportedRows {
             do {
                 try shape.check(value, at: "")
             } catch {
-                throw PorticoError(.requestInvalid, "\(row.location): \(error.message)", target: error.target)
+                throw PorticoError(.requestInvalid, "\(location(of: row)): \(error.message)", target: error.target)
             }
             values.append(value)
         }
@@ -171,7 +183,7 @@ extension ImportedRows {
         else { return error }
         let rest = target[target.index(after: end)...].drop { $0 == "." }
         return PorticoError(
-            error.code, "\(rows[number].location): \(error.message)", target: rest.isEmpty ? nil : String(rest),
+            error.code, "\(location(of: rows[number])): \(error.message)", target: rest.isEmpty ? nil : String(rest),
             logDetail: error.logDetail)
     }
 }

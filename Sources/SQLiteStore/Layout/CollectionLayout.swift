@@ -25,6 +25,8 @@ final class CollectionLayout: Sendable {
     let scopeFields: [FieldName]
     /// The columns as rows are read by them: copying a whole ``Column`` costs more than reading its value.
     let cells: [(name: String, kind: ColumnKind)]
+    /// What is known of the table's rows; the only thing here that changes.
+    let estimates = TableEstimates()
     /// Where the fields are, by name.
     private let positions: [FieldName: Int]
 

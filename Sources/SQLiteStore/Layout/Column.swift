@@ -27,15 +27,27 @@ final class Column: Sendable {
 
     /// The values of ``names`` for a canonical value.
     func stored(_ value: WireValue) throws -> [SQLValue] {
-        if value.isNull { return names.map { _ in .null } }
+        var values: [SQLValue] = []
+        try store(value, in: &values)
+        return values
+    }
+
+    /// Appends the values of ``names`` for a canonical value.
+    func store(_ value: WireValue, in values: inout [SQLValue]) throws {
+        if value.isNull {
+            values.append(.null)
+            if kind == .scalar(.decimal) { values.append(.null) }
+            return
+        }
         switch kind {
         case .scalar(.decimal):
             guard let number = value.decimalValue else { throw mismatch }
-            return [.text(number.description), .blob(DecimalSortKey.bytes(of: number))]
+            values.append(.text(number.description))
+            values.append(.blob(DecimalSortKey.bytes(of: number)))
         case .scalar(let scalar):
             guard let stored = scalar.comparable(value) else { throw mismatch }
-            return [stored]
-        case .list, .encoded: return [.blob(try EncodedValue.encode(value))]
+            values.append(stored)
+        case .list, .encoded: values.append(.blob(try EncodedValue.encode(value)))
         }
     }
 

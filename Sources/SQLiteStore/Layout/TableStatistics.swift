@@ -61,6 +61,7 @@ final class TableStatistics: Sendable {
                 "SELECT count(*) FROM (SELECT 1 FROM \(layout.table) LIMIT \(Self.smallestTable))"
             ) { Int($0.integer(0)) }
             found[layout.id] = Growth(layout: layout, known: rows ?? 0)
+            layout.estimates.set(rows: Double(rows ?? 0), indexes: [:])
         }
         tables.withLock { $0.growth.merge(found) { $1 } }
         let large = found.values.filter { $0.known >= Self.smallestTable }.map(\.layout)
@@ -78,11 +79,28 @@ final class TableStatistics: Sendable {
             throw error
         }
         for layout in large {
-            let rows = try database.row(
-                "SELECT max(CAST(stat AS INTEGER)) FROM sqlite_stat1 WHERE tbl = ?", [.text(layout.names.main)]
-            ) { Int($0.integer(0)) }
-            tables.withLock { $0.growth[layout.id]?.known = rows ?? Self.smallestTable }
+            let rows = try readEstimates(of: layout, on: database)
+            tables.withLock { $0.growth[layout.id]?.known = rows }
         }
+    }
+
+    /// The table's rows.
+    private func readEstimates(of layout: CollectionLayout, on database: Database) throws -> Int {
+        var rows: Double?
+        var indexes: [[FieldName]: [Double]] = [:]
+        let found = try database.rows(
+            SQLFragment("SELECT idx, stat FROM sqlite_stat1 WHERE tbl = ?", [.text(layout.names.main)])
+        ) { ($0.text(0), $0.text(1).split(separator: " ").compactMap { Double($0) }) }
+        for (name, numbers) in found {
+            guard let all = numbers.first else { continue }
+            rows = max(rows ?? 0, all)
+            if let index = layout.entity.indexes.first(where: { layout.names.index($0) == name }) {
+                indexes[index.fields] = Array(numbers.dropFirst())
+            }
+        }
+        let known = rows ?? Double(Self.smallestTable)
+        layout.estimates.set(rows: known, indexes: indexes)
+        return Int(exactly: known.rounded()) ?? Self.smallestTable
     }
 }
 

@@ -91,6 +91,12 @@ extension Database {
         while try execution.step() {}
     }
 
+    /// The same of a statement that the caller keeps.
+    func run(_ statement: Statement, _ values: [SQLValue]) throws {
+        let execution = try Execution(statement, values)
+        while try execution.step() {}
+    }
+
     /// What `read` makes of each row.
     func rows<Element>(
         _ fragment: SQLFragment, _ read: (RowReader) throws -> Element

@@ -5,12 +5,17 @@ import Synchronization
 
 /// The log's rows. An entry of kind `remove` is the record's tombstone; there is no other.
 enum OperationLog {
+    /// An entry's statement; what ``append(_:at:_:in:on:by:)`` runs.
+    static let insertion = """
+        INSERT INTO portico_log (position, collection, record, kind, previous, before, changed, time)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        """
     private static let put: Int64 = 0
     private static let remove: Int64 = 1
 
     static func append(
         _ effect: RecordStepWriter.Effect, at position: Int64, _ time: WireDate, in layout: CollectionLayout,
-        on database: Database
+        on database: Database, by statement: Statement? = nil
     ) throws {
         var scope = WireDictionary()
         if let before = effect.before {
@@ -18,10 +23,7 @@ enum OperationLog {
         }
         let previous: SQLValue = scope.isEmpty ? .null : .blob(try EncodedValue.encode(.dictionary(scope)))
         try database.run(
-            """
-            INSERT INTO portico_log (position, collection, record, kind, previous, before, changed, time)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            """,
+            try statement ?? database.cachedStatement(sql: insertion),
             [
                 .integer(position), .integer(layout.number), .text(effect.id.text),
                 .integer(effect.after == nil ? remove : put), previous,

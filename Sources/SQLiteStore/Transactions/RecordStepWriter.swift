@@ -13,6 +13,7 @@ struct RecordStepWriter {
     let authorship: Authorship
     /// What the record gets.
     let revision: Revision
+    let statements: InsertionStatements
 
     /// What became of a record.
     struct Effect {
@@ -42,14 +43,26 @@ struct RecordStepWriter {
         if draft.id == nil { draft = draft.assigning(try freshID(), by: layout.rules) }
         guard let id = draft.id else { throw Self.noKey }
         try checkAbsent()
-        if try isStored(id) || isReserved(id) {
-            if case .absent = step.change.condition { throw Self.unmet }
-            throw PorticoError(.recordExists, "There is a record `\(id)` already.", target: layout.key.field.name.text)
-        }
+        if try isReserved(id) { throw taken(id) }
         let record = Record(id: id, revision: revision, fields: draft.fields)
-        let row = try StoredRowWriter(layout: layout, database: database).insert(record)
+        let row = try insert(record)
         try checkResult(row)
         return Effect(layout: layout, id: id, before: nil, after: record)
+    }
+
+    /// Whether the key is taken is asked where the insertion is refused: of thousands of new records none may be.
+    private func insert(_ record: Record) throws -> Int64 {
+        do {
+            return try StoredRowWriter(layout: layout, database: database).insert(
+                record, by: try statements.insertion(into: layout))
+        } catch let error as PorticoError where error.code == .recordExists {
+            throw try isStored(record.id) ? taken(record.id) : error
+        }
+    }
+
+    private func taken(_ id: RecordID) -> PorticoError {
+        if case .absent = step.change.condition { return Self.unmet }
+        return PorticoError(.recordExists, "There is a record `\(id)` already.", target: layout.key.field.name.text)
     }
 
     private func replace(_ id: RecordID, _ fields: WireDictionary, orCreate: Bool) throws -> Effect {
@@ -142,6 +155,32 @@ extension RecordStepWriter {
     private static let noKey = PorticoError(.serverInternal, "There is no key left for a new record.")
 }
 
+/// The statements that a commit runs for every new record. Finding a prepared statement by its text costs about as much
+/// as running it. For one commit: the schema does not change within it.
+final class InsertionStatements {
+    private let database: Database
+    private var latest: (layout: CollectionLayout, statement: Statement)?
+    private var log: Statement?
+
+    init(_ database: Database) {
+        self.database = database
+    }
+
+    func insertion(into layout: CollectionLayout) throws -> Statement {
+        if let latest, latest.layout === layout { return latest.statement }
+        let statement = try database.cachedStatement(sql: layout.insertion)
+        latest = (layout, statement)
+        return statement
+    }
+
+    func logEntry() throws -> Statement {
+        if let log { return log }
+        let statement = try database.cachedStatement(sql: OperationLog.insertion)
+        log = statement
+        return statement
+    }
+}
+
 /// The changes of one commit, numbered one after the other.
 final class CommitChanges {
     let database: Database
@@ -155,6 +194,7 @@ final class CommitChanges {
     private(set) var touched: [AdapterName: Int64] = [:]
     /// Records that came.
     private(set) var created: [CollectionID: Int] = [:]
+    private let statements: InsertionStatements
 
     init(
         database: Database, catalogue: LayoutCatalogue, revision: Int64, ids: any RecordIDSource, now: WireDate
@@ -164,6 +204,7 @@ final class CommitChanges {
         self.revision = revision
         self.ids = ids
         self.now = now
+        statements = InsertionStatements(database)
     }
 
     /// All of the transaction's changes or none.
@@ -205,7 +246,7 @@ final class CommitChanges {
         let next = Revision(revision + 1)
         let change = RecordStepWriter(
             step: step, layout: layout, database: database, catalogue: catalogue, ids: ids,
-            authorship: Authorship(author: author, time: now, position: next), revision: next)
+            authorship: Authorship(author: author, time: now, position: next), revision: next, statements: statements)
         let effects = try change.perform()
         try note(effects)
         return effects.last?.after
@@ -216,7 +257,8 @@ final class CommitChanges {
             revision += 1
             touched[effect.layout.id.adapter] = revision
             if effect.before == nil { created[effect.layout.id, default: 0] += 1 }
-            try OperationLog.append(effect, at: revision, now, in: effect.layout, on: database)
+            try OperationLog.append(
+                effect, at: revision, now, in: effect.layout, on: database, by: try statements.logEntry())
         }
     }
 

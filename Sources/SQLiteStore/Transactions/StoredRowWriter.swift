@@ -8,8 +8,13 @@ struct StoredRowWriter {
 
     /// The new row's number.
     func insert(_ record: Record) throws -> Int64 {
+        try insert(record, by: try database.cachedStatement(sql: layout.insertion))
+    }
+
+    /// The same by the layout's insertion, prepared.
+    func insert(_ record: Record, by statement: Statement) throws -> Int64 {
         let values = try stored(record)
-        try runTellingDuplicates(layout.insertion, values)
+        try tellingDuplicates { try database.run(statement, values) }
         let row = database.lastInsertedRowID
         try addElements(of: record, row)
         if layout.hasSearch { try SearchWriter(layout, database).add(record, row) }
@@ -18,7 +23,7 @@ struct StoredRowWriter {
 
     func update(_ found: StoredRow, to record: Record) throws {
         let values = try stored(record)
-        try runTellingDuplicates(layout.replacement, values + [.integer(found.row)])
+        try tellingDuplicates { try database.run(layout.replacement, values + [.integer(found.row)]) }
         try removeElements(of: found)
         try addElements(of: record, found.row)
         if layout.hasSearch { try SearchWriter(layout, database).replace(found, with: record) }
@@ -32,14 +37,23 @@ struct StoredRowWriter {
 
     /// As ``CollectionLayout/insertion`` wants them.
     private func stored(_ record: Record) throws -> [SQLValue] {
-        var values: [SQLValue] = [.integer(record.revision.number)]
-        for column in layout.columns { values += try column.stored(record[column.field.name]) }
+        var values: [SQLValue] = []
+        values.reserveCapacity(2 * layout.columns.count + 1)
+        values.append(.integer(record.revision.number))
+        for (position, column) in layout.columns.enumerated() {
+            // A draft has its fields in declared order.
+            let entries = record.fields.entries
+            let isInPlace =
+                entries.indices.contains(position)
+                && entries[position].key.hasSameBytes(as: layout.cells[position].name)
+            try column.store(isInPlace ? entries[position].value : record[column.field.name], in: &values)
+        }
         return values
     }
 
-    private func runTellingDuplicates(_ sql: String, _ values: [SQLValue]) throws {
+    private func tellingDuplicates(_ body: () throws -> Void) throws {
         do {
-            try database.run(sql, values)
+            try body()
         } catch let failure as SQLiteFailure where failure.isDuplicate {
             throw PorticoError(
                 .recordExists, "Another record has the same value where each must be unique.",

@@ -59,7 +59,7 @@ public struct AdapterRecords: RecordStore {
     }
 
     public func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
-        let steps = try changes.map { try scope(of: $0.entity).step($0) }
+        let steps = try steps(of: changes)
         if let attachments { try await attachments.check(changes, of: declaration) }
         guard let principal, declaration.rules != nil else {
             return try await store.write(WriteTransaction(steps, author: (principal ?? .system).name))
@@ -89,8 +89,22 @@ public struct AdapterRecords: RecordStore {
         }
     }
 
-    private func scope(of entity: EntityName) throws(PorticoError) -> EntityScope {
-        try EntityScope(entity, of: declaration, for: principal)
+    private func steps(of changes: [RecordChange]) throws(PorticoError) -> [WriteTransaction.Step] {
+        var steps: [WriteTransaction.Step] = []
+        steps.reserveCapacity(changes.count)
+        // Thousands of changes in a row are of one entity, and finding it costs more than the step.
+        var latest: (name: EntityName, scope: EntityScope)?
+        for change in changes {
+            let scope: EntityScope
+            if let latest, latest.name == change.entity {
+                scope = latest.scope
+            } else {
+                scope = try EntityScope(change.entity, of: declaration, for: principal)
+                latest = (change.entity, scope)
+            }
+            steps.append(try scope.step(change))
+        }
+        return steps
     }
 
     private func readable(_ entity: EntityName) throws(PorticoError) -> EntityScope {

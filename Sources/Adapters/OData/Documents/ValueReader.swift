@@ -101,6 +101,8 @@ struct ValueReader: Sendable {
             if let text = json.stringValue {
                 return ["INF", "-INF", "NaN"].contains(text) ? StoredValueCodec.value(text: text, type) : nil
             }
+            // Its shortest text reads back as it. Zero goes the long way: as a decimal it has no sign.
+            if type == .double, case .double(let number) = json, number.isFinite, number != 0 { return json }
             guard let exact = json.decimalValue else { return nil }
             // A single is rounded by its type; a double that would lose digits of the number is none.
             guard type == .single else { return exact.exactDouble.map(WireValue.double) }

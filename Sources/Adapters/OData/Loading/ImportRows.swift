@@ -51,15 +51,7 @@ struct ImportRows: Sendable {
             throw PorticoError(.requestLimitExceeded, "An import has at most \(most) rows.", target: "rows")
         }
         let mode = call["mode"].stringValue.flatMap(Mode.init(rawValue:)) ?? .append
-        var changes: [RecordChange] = []
-        let reading = RowReading(service: service, table: table, now: now)
-        for (position, row) in rows.enumerated() {
-            do {
-                changes.append(try reading.creation(of: row))
-            } catch let error as PorticoError {
-                throw Self.refusal(error, position)
-            }
-        }
+        let changes = try await changes(of: rows, by: RowReading(service: service, table: table, now: now))
         if mode == .check { return Self.outcome(created: 0, deleted: 0) }
         let (removals, removed) = try await mode == .replace ? remove(table) : ([], 0)
         do {
@@ -68,6 +60,31 @@ struct ImportRows: Sendable {
             throw try await taken(error, changes, isReplacing: mode == .replace)
         }
         return Self.outcome(created: rows.count, deleted: removed)
+    }
+
+    /// Rows that one task reads: enough for the task to cost little.
+    private static let rowsOfTask = 1_250
+
+    /// The rows' creations, in order. Throws for the first row that is refused.
+    private func changes(of rows: [WireValue], by reading: RowReading) async throws -> [RecordChange] {
+        typealias Part = (first: Int, result: Result<[RecordChange], PorticoError>)
+        let parts = await withTaskGroup(of: Part.self) { group in
+            for first in stride(from: 0, to: rows.count, by: Self.rowsOfTask) {
+                group.addTask {
+                    var (own, changes) = (reading, [RecordChange]())
+                    for position in first..<min(first + Self.rowsOfTask, rows.count) {
+                        do throws(PorticoError) {
+                            changes.append(try own.creation(of: rows[position]))
+                        } catch {
+                            return (first, .failure(Self.refusal(error, position)))
+                        }
+                    }
+                    return (first, .success(changes))
+                }
+            }
+            return await group.reduce(into: [Part]()) { $0.append($1) }
+        }
+        return try parts.sorted { $0.first < $1.first }.flatMap { try $0.result.get() }
     }
 
     private static func outcome(created: Int, deleted: Int) -> OperationResult {
@@ -108,15 +125,24 @@ struct ImportRows: Sendable {
 }
 
 /// Converts a file's row to a record.
-private struct RowReading {
+private struct RowReading: Sendable {
+    /// Where a property's value is kept.
+    private struct Location {
+        let name: String
+        let type: TypeReference
+        let field: String
+    }
+
     private let service: ServiceConfiguration
     private let table: RecordTable
     private let row: ImportedRow
     private let server: ServerValues
     private let form: StoredValueCodec
     private let needsKeyField: Bool
-    /// By name, where each property is kept: asked for every value of every row. Nil where the server gives values too.
-    private let places: [String: (type: TypeReference, field: FieldName)]?
+    /// By name. Nil where the server gives values too.
+    private let locations: [String: Location]?
+    /// Those of the row before, by position: rows of a file have the same names in the same order.
+    private var latest: [Location] = []
     private let reader: ValueReader
 
     init(service: ServiceConfiguration, table: RecordTable, now: WireDate) {
@@ -128,16 +154,18 @@ private struct RowReading {
         needsKeyField = table.columns.values.allSatisfy { $0.field != table.keyField }
         reader = ValueReader(model: service.model)
         let isPlain = table.discriminator == nil && !table.type.isOpen && server.givesNothing(table.type)
-        places =
+        locations =
             isPlain
             ? Dictionary(
                 table.type.properties.compactMap { property in
-                    table.columns[property.name].map { (property.name, (property.type, $0.field)) }
+                    table.columns[property.name].map {
+                        (property.name, Location(name: property.name, type: property.type, field: $0.field.text))
+                    }
                 }, uniquingKeysWith: { $1 }) : nil
     }
 
     /// Throws `request.invalid` for a value that is none of its property's, with the property as the target.
-    func creation(of given: WireValue) throws -> RecordChange {
+    mutating func creation(of given: WireValue) throws(PorticoError) -> RecordChange {
         let payload: EntityPayload
         do {
             if let fields = try plainFields(given) { return try creation(fields) }
@@ -159,16 +187,27 @@ private struct RowReading {
     }
 
     /// The row's fields where it has values of declared properties only; nil for any other.
-    private func plainFields(_ given: WireValue) throws(PorticoError) -> WireDictionary? {
-        guard let places, case .dictionary(let members) = given else { return nil }
+    private mutating func plainFields(_ given: WireValue) throws(PorticoError) -> WireDictionary? {
+        guard case .dictionary(let members) = given, locations != nil else { return nil }
         var entries: [WireDictionary.Entry] = []
         entries.reserveCapacity(members.count + 1)
-        for member in members {
-            guard let entityPath = places[member.key] else { return nil }
-            let value = try reader.value(row.value(member.value, entityPath.type), entityPath.type, at: member.key)
-            entries.append(WireDictionary.Entry(key: entityPath.field.text, value: value))
+        for (position, member) in members.enumerated() {
+            guard let location = location(of: member.key, at: position) else { return nil }
+            let value = try reader.value(row.value(member.value, location.type), location.type, at: member.key)
+            entries.append(WireDictionary.Entry(key: location.field, value: value))
         }
         return WireDictionary(uncheckedUniqueKeys: entries)
+    }
+
+    private mutating func location(of name: String, at position: Int) -> Location? {
+        if position < latest.count, latest[position].name.hasSameBytes(as: name) { return latest[position] }
+        guard let found = locations?[name] else { return nil }
+        if position < latest.count {
+            latest[position] = found
+        } else if position == latest.count {
+            latest.append(found)
+        }
+        return found
     }
 
     private func creation(_ given: WireDictionary) throws(PorticoError) -> RecordChange {

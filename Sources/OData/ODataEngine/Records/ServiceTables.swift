@@ -325,9 +325,22 @@ extension RecordTable {
 
     /// The same of a record's or an entity's fields.
     public func recordID(fields: WireDictionary, form: StoredValueCodec) -> RecordID? {
-        var values: [String: WireValue] = [:]
-        for name in keyNames { values[name] = columns[name].flatMap { fields[$0.field.text] } }
-        return recordID(key: values, form: form)
+        switch key {
+        case .fixed(let text): return RecordID(text)
+        case .property(let name):
+            return columns[name].flatMap { fields[$0.field.text] }.flatMap { RecordID(key: $0) }
+        case .joined(let names):
+            // Not through a dictionary of the key's values: an import makes one id for each row.
+            var id = ""
+            for (position, name) in names.enumerated() {
+                guard let column = columns[name], let value = fields[column.field.text],
+                    let text = form.text(of: value, type: column.type)
+                else { return nil }
+                if position > 0 { id += "," }
+                id += Self.escaped(text)
+            }
+            return RecordID(id)
+        }
     }
 
     /// The key properties' fields in the record with this id, as far as the id contains them, also of a deleted record.

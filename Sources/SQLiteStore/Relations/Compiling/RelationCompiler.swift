@@ -25,7 +25,8 @@ struct RelationCompiler {
         _ relation: Relation, _ catalogue: LayoutCatalogue, _ visible: VisibleRows
     ) throws(PorticoError) -> Compiled {
         try RelationLimits.standard.check(relation)
-        return try RelationCompiler(catalogue: catalogue, visible: visible).compile(relation, isWhole: true)
+        let planned = SemijoinPlanner(catalogue: catalogue, adapter: visible.adapter).planned(relation)
+        return try RelationCompiler(catalogue: catalogue, visible: visible).compile(planned, isWhole: true)
     }
 
     /// `isWhole`: its rows go to the caller, not into another relation. `kinds`: what its columns are to be.
