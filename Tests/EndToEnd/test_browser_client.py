@@ -208,6 +208,28 @@ class Replica(BrowserTest):
         self.all_sent()
         self.assertEqual(self.on_server(note), "observed")
 
+    def test_a_record_made_without_a_network_has_its_key_and_no_field_that_its_collection_lacks(self):
+        self.replica()
+        self.live()
+        self.page.has_network(False)
+        made = self.page.run("await replica.create('notes', { title: 'made', text: '' })")
+        own = self.page.run("await replica.create('notes', { id: crypto.randomUUID(), title: 'own', text: '' })")
+        self.assertEqual(
+            self.page.run(f"(await replica.record('notes', '{made}')).fields"), {"id": made, "title": "made", "text": ""})
+        shown = "(await replica.records('notes')).filter((one) => one.isPending).map((one) => [one.id, one.fields.id])"
+        self.assertEqual(sorted(self.page.run(shown)), sorted([[made, made], [own, own]]))
+        for call, code in (
+                ("create('notes', { titel: 'misspelt' })", "client.unknownField"),
+                (f"update('notes', '{made}', {{ titel: 'misspelt' }})", "client.unknownField"),
+                (f"update('notes', '{made}', {{ id: 'another' }})", "client.keyDiffers"),
+                ("create('notes', { id: 'one' }, 'another')", "client.keyDiffers")):
+            with self.subTest(call):
+                self.assertEqual(self.page.run(f"await replica.{call}.then(() => null, (error) => error.code)"), code)
+        self.page.has_network(True)
+        self.all_sent()
+        self.assertEqual((self.on_server(made), self.on_server(own)), ("made", "own"))
+        self.assertEqual(self.page.run("await replica.problems()"), [])
+
     def test_edits_made_without_a_network_are_sent_when_it_is_back(self):
         self.replica()
         self.live()

@@ -182,6 +182,14 @@ class Live(GatewayTest):
         empty = self.gateway.get(f"/sync/v1/live?wait=0&checkpoint={self.alice.checkpoint}", user="alice")
         self.assertEqual(self.expect(empty, 200).json()["operations"], [])
 
+    def test_a_longer_wait_than_the_longest_is_the_longest(self):
+        gateway = Gateway("--set", "sync.live.longestPoll=100ms", "--set", "sync.live.heartbeat=1h")
+        self.addCleanup(gateway.remove)
+        device = Device(gateway, "alice", collections=["notes"])
+        device.pull()
+        empty = gateway.get(f"/sync/v1/live?wait=1000000000000&checkpoint={device.checkpoint}", user="alice")
+        self.assertEqual(self.expect(empty, 200).json()["operations"], [])
+
     def test_signing_out_ends_the_stream(self):
         token = self.gateway.login("admin").json()["accessToken"]
         stream = self.open(token=token, query="?collections=notes")

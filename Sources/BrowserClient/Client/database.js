@@ -4,7 +4,8 @@
 //   edits         number             what was done here and has no outcome yet, in its order
 //   acknowledged  number             what the server made, and no complete pull contains yet
 //   setAside      number             what the server did not make: conflicts and rejections, until the app resolves them
-//   state         "device"           client id, checkpoint, position, last sequence, what each scope comes to
+//   state         "device"           client id, checkpoint, position, last sequence, what each scope comes to,
+//                                  known: the collections' keys and fields, as the last pull described them
 
 import { PorticoError } from "./errors.js";
 

@@ -2,6 +2,8 @@
 // An edit is {number, collection, id, operation, fields, base, baseRev, sequence}; a record {id, rev, fields}.
 // Of one record only one edit is under way at a time, because the next one's base is what becomes of the first.
 
+import { PorticoError } from "./errors.js";
+
 /** A base that the server finds to be none of its revisions: the change would meet something unknown. */
 export const unknownBase = 0;
 
@@ -26,6 +28,31 @@ export function settled(row, acknowledged) {
 export function overlay(row, acknowledged, edits) {
   const record = edits.reduce((before, edit) => applied(edit, before), settled(row, acknowledged));
   return record && { ...record, isPending: edits.length > 0 };
+}
+
+/** The record with its key among its fields, as the server's have it: one that was made here may lack it. */
+export function keyed(record, description) {
+  if (!record || !description || idIn(record.fields, description) !== null) return record;
+  const { [description.key]: _, ...fields } = record.fields;
+  const isNumber = description.fields[description.key] === "integer";
+  return { ...record, fields: { [description.key]: isNumber ? Number(record.id) : record.id, ...fields } };
+}
+
+/** The id that the key field names, or null. */
+export function idIn(fields, description) {
+  const value = fields?.[description?.key];
+  return value === undefined || value === null ? null : `${value}`;
+}
+
+/** Throws where the server would refuse the edit, as far as its description of the collection tells. */
+export function check({ id, fields }, description) {
+  if (!description || !fields) return;
+  const unknown = Object.keys(fields).find((name) => !Object.hasOwn(description.fields, name));
+  if (unknown !== undefined) throw new PorticoError("client.unknownField", `There is no field ${unknown}.`);
+  const named = idIn(fields, description);
+  if (named !== null && named !== id) {
+    throw new PorticoError("client.keyDiffers", `The field ${description.key} is not the record's id.`);
+  }
 }
 
 /** An edit of `record`, the server's; behind `earlier`, the last edit of the same record that still waits. */

@@ -1,6 +1,6 @@
 // The edits that have no outcome yet, in the database: added by any page, sent by the one that syncs.
 
-import { acknowledge, applied, batch, draft, mutation, overlay, settled } from "./edits.js";
+import { acknowledge, applied, batch, check, draft, mutation, overlay, settled } from "./edits.js";
 import { answer, everything, transact } from "./database.js";
 import { PorticoError } from "./errors.js";
 
@@ -24,6 +24,7 @@ export class Outbox {
       if (change.operation !== "create" && !shown) {
         throw new PorticoError("record.notFound", "There is no such record.");
       }
+      check(change, described(await answer(stores.state.get("device")), change.collection));
       return answer(stores.edits.add(draft(change, settled(row, acknowledged), edits.at(-1))));
     });
   }
@@ -77,6 +78,7 @@ export class Outbox {
       stores.setAside.delete(number);
       if (!change) return;
       const wanted = { ...change, collection: problem.collection, id: problem.id };
+      check(wanted, described(await answer(stores.state.get("device")), problem.collection));
       const { row, acknowledged, edits } = await around(stores, wanted);
       const record = onServer(problem, settled(row, acknowledged));
       stores.edits.add(draft(wanted, record, edits.at(-1)));
@@ -107,6 +109,9 @@ export class Outbox {
     });
   }
 }
+
+/** What the server said of the collection in the last pull: `{key, fields}`; undefined: nothing. */
+export const described = (device, collection) => device.known?.collections[collection];
 
 /** The row of a record, and what lies over it. */
 export async function around(stores, { collection, id }) {

@@ -15,6 +15,7 @@ export class Pull {
     this.database = database;
     this.from = device.checkpoint;
     this.history = device.history;
+    this.known = device.known;
     this.startsOver = device.checkpoint === null;
     if (this.startsOver) Object.keys(device.scopes).forEach((scope) => this.clear(scope));
   }
@@ -58,6 +59,15 @@ export class Pull {
     for (const scope of [...Object.keys(device.scopes), ...this.touched]) if (!named.has(scope)) this.clear(scope);
   }
 
+  /** What is known of the collections after this pull. */
+  describe(known, description, scopes) {
+    // A live stream does not describe; where it resets a scope, the declaration may be another one.
+    if (!description) return this.cleared.size > 0 ? undefined : known;
+    if (description === this.known?.description) return this.known;
+    const described = scopes.filter(({ key }) => key).map(({ scope, key, fields }) => [scope, { key, fields }]);
+    return { description, collections: Object.fromEntries(described) };
+  }
+
   async write(rows, device) {
     const stored = Object.entries(device.scopes).filter(([scope]) => !this.cleared.has(scope));
     const summaries = Object.fromEntries(stored.map(([scope, summary]) => [scope, new Summary(summary)]));
@@ -73,9 +83,10 @@ export class Pull {
     return summaries;
   }
 
-  async settle(stores, device, { checkpoint, position, scopes }, summaries) {
+  async settle(stores, device, { checkpoint, position, scopes, description }, summaries) {
     const stored = scopes.map(({ scope }) => [scope, (summaries[scope] ?? new Summary()).stored]);
-    stores.state.put({ ...device, checkpoint, position, scopes: Object.fromEntries(stored) }, "device");
+    const known = this.describe(device.known, description, scopes);
+    stores.state.put({ ...device, checkpoint, position, known, scopes: Object.fromEntries(stored) }, "device");
     for (const known of await answer(stores.acknowledged.getAll())) {
       if (this.startsOver || known.rev <= position) stores.acknowledged.delete(known.number);
     }

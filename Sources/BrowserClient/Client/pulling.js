@@ -39,7 +39,8 @@ export class Pulling {
 
   async finish(pull, ask, signal) {
     for (let attempts = 0; attempts <= refetches;) {
-      const body = { ...ask, collections: this.collections, limit: operationsOfPage };
+      const describe = pull.known?.description ?? "none";
+      const body = { ...ask, collections: this.collections, limit: operationsOfPage, describe };
       const page = (await this.requests.json("POST", "/sync/v1/pull", { body, signal })).value;
       const wrong = await this.receive(pull, page);
       if (wrong?.length === 0) return;

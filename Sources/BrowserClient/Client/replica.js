@@ -1,8 +1,8 @@
 // What an app works with: a user's records in this browser, there with and without a network.
 
 import { answer, deleteDatabase, everything, openDatabase, transact, within } from "./database.js";
-import { overlay } from "./edits.js";
-import { Outbox, around } from "./outbox.js";
+import { idIn, keyed, overlay } from "./edits.js";
+import { Outbox, around, described } from "./outbox.js";
 import { PorticoError } from "./errors.js";
 import { Synchronizer } from "./synchronizer.js";
 
@@ -37,12 +37,14 @@ export class Replica extends EventTarget {
 
   /** Every record of a collection, what was done here laid over it: `{id, rev, fields, isPending}`. */
   records(collection) {
-    return transact(this.database, ["rows", "edits", "acknowledged"], "readonly", async (stores) => {
-      const [rows, edits, acknowledged] = await Promise.all([
+    return transact(this.database, ["rows", "edits", "acknowledged", "state"], "readonly", async (stores) => {
+      const [device, rows, edits, acknowledged] = await Promise.all([
+        answer(stores.state.get("device")),
         answer(stores.rows.getAll(within(collection))), answer(stores.edits.index("record").getAll(within(collection))),
         answer(stores.acknowledged.index("record").getAll(within(collection))),
       ]);
-      return overlaid(rows, acknowledged, edits);
+      const description = described(device, collection);
+      return overlaid(rows, acknowledged, edits).map((record) => keyed(record, description));
     });
   }
 
@@ -50,7 +52,8 @@ export class Replica extends EventTarget {
   record(collection, id) {
     return transact(this.database, everything, "readonly", async (stores) => {
       const { row, acknowledged, edits } = await around(stores, { collection, id });
-      return overlay(row, acknowledged, edits);
+      const device = await answer(stores.state.get("device"));
+      return keyed(overlay(row, acknowledged, edits), described(device, collection));
     });
   }
 
@@ -74,8 +77,12 @@ export class Replica extends EventTarget {
     return () => this.removeEventListener("change", heard);
   }
 
-  /** The edit is durable when these return, and sent as soon as that is possible. */
-  async create(collection, fields, id = crypto.randomUUID()) {
+  /**
+   * The edit is durable when these return, and sent as soon as that is possible. The id: where none is given, the key
+   * field's, else a new one. @returns {Promise<string>} it
+   */
+  async create(collection, fields, id) {
+    id ??= idIn(fields, described(await this.outbox.device(), collection)) ?? crypto.randomUUID();
     await this.edit({ operation: "create", collection, id, fields });
     return id;
   }

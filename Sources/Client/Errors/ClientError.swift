@@ -25,9 +25,14 @@ public enum ClientError: Error, Sendable, Equatable {
     case recordExists
     /// A record is to be changed that there is not.
     case recordNotFound
-    /// A record is to be created in a collection that is none of ``ReplicaSettings/collections``: the replica would never
-    /// have the record from the server.
+    /// A record is to be created in a collection that is none of ``ReplicaSettings/collections`` or, where those are not
+    /// named, none that the account could read when the replica last synced: the replica would never have the record from
+    /// the server.
     case unknownCollection(String)
+    /// An edit names a field that the collection did not have when the replica last synced.
+    case unknownField(String, collection: String)
+    /// A record's key field, of that name, is to have another value than the record's id.
+    case keyDiffers(String, collection: String)
     /// As many edits wait for the server as may wait at once (``SyncLimits/waitingEdits``).
     case outboxFull
     /// The replica was closed.
@@ -101,8 +106,11 @@ extension ClientError {
 }
 
 extension ClientError {
-    init(_ error: EditError) {
+    init(_ error: EditError, _ collection: String) {
         switch error {
+        case .unknownCollection: self = .unknownCollection(collection)
+        case .unknownField(let name): self = .unknownField(name, collection: collection)
+        case .keyDiffers(let name): self = .keyDiffers(name, collection: collection)
         case .recordExists: self = .recordExists
         case .recordNotFound: self = .recordNotFound
         case .outboxFull: self = .outboxFull

@@ -103,20 +103,27 @@ extension Replica {
 extension Replica {
     /// Makes a new record.
     ///
-    /// - Parameter id: nil: a new one, if the entity leaves it to its clients.
+    /// The record has its key among its fields from the start, so that ``Record/decoded(as:)`` reads it as it reads the
+    /// server's. What the replica knows of the collection (its key, its fields) is from its last sync; before the first one
+    /// it knows nothing, adds no key and refuses no field. What the server fills in is there after the next sync.
+    ///
+    /// - Parameter id: nil: that of the key field where `fields` have one, else a new one, if the entity leaves it to its
+    ///   clients.
     /// - Returns: the id.
-    /// - Throws: ``ClientError``: `unknownCollection`, `recordExists`, `outboxFull`, `storage`, `closed`. Whether the server takes it shows later.
+    /// - Throws: ``ClientError``: `unknownCollection`, `unknownField`, `keyDiffers`, `recordExists`, `outboxFull`, `storage`,
+    ///   `closed`. Whether the server takes it shows later.
     @discardableResult
     public func create(in collection: String, _ fields: WireDictionary, id: String? = nil) async throws -> String {
         if let collections, !collections.contains(collection) { throw ClientError.unknownCollection(collection) }
-        let id = id ?? makeID()
+        let given = if let id { id } else { await runner.id(in: fields, of: collection) }
+        let id = given ?? makeID()
         _ = try await runner.edit(LocalEdit(RecordKey(collection, id), .create(fields)))
         return id
     }
 
     /// Sets these fields of a record and leaves the others.
     ///
-    /// - Throws: ``ClientError``: `recordNotFound`, `outboxFull`, `storage`, `closed`.
+    /// - Throws: ``ClientError``: `recordNotFound`, `unknownField`, `keyDiffers`, `outboxFull`, `storage`, `closed`.
     public func update(_ id: String, in collection: String, _ fields: WireDictionary) async throws {
         _ = try await runner.edit(LocalEdit(RecordKey(collection, id), .update(fields)))
     }

@@ -1,6 +1,7 @@
 import ReplicaStorage
 import SyncDevice
 import SyncMessages
+import ValueTree
 
 /// Executes a device's machine: makes durable what is to be durable, sends what is to be sent, and tells the app. It
 /// decides nothing by itself.
@@ -60,8 +61,16 @@ actor SyncRunner {
         return device.state.outbox.pending.last?.number ?? 0
     }
 
+    /// The id that the fields of a new record give it; nil where they give none.
+    func id(in fields: WireDictionary, of collection: String) -> String? {
+        device.state.known?[collection]?.id(in: fields)
+    }
+
     func resolve(_ number: Int64, with edit: LocalEdit?) throws {
-        try step(edit.map { [$0.key] } ?? []) { $0.resolve(number, with: edit) }
+        try step(edit.map { [$0.key] } ?? []) { device throws(EditError) in
+            if let edit { try device.check(edit) }
+            return device.resolve(number, with: edit)
+        }
     }
 
     func pulled(_ number: RequestNumber, _ reply: PullReply) throws {
@@ -91,7 +100,7 @@ actor SyncRunner {
         do {
             // What could not be read may be the reason of a refusal.
             if let failure = database.takeFailure() { throw failure }
-            if let refusal { throw ClientError(refusal) }
+            if let refusal { throw ClientError(refusal, touched.first?.collection ?? "") }
             let after = alsoAfter ? touched.union(device.state.outbox.touchedKeys) : touched
             try persist(actions, after)
         } catch let error as ClientError {
@@ -257,7 +266,7 @@ extension SyncRunner {
     func replaceClientID() throws {
         let old = device.state
         let state = DeviceState(
-            clientID: makeClientID(), outbox: old.outbox, rows: old.rows, checkpoint: old.checkpoint)
+            clientID: makeClientID(), outbox: old.outbox, rows: old.rows, checkpoint: old.checkpoint, known: old.known)
         try storing { try database.save(state) }
         hasNewClientID = true
         restart(state)

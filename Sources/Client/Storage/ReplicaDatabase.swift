@@ -258,7 +258,8 @@ extension ReplicaDatabase {
         }
         var state = DeviceState(
             clientID: clientID, outbox: try Outbox(from: outbox), rows: rows,
-            checkpoint: value["checkpoint"]?.stringValue)
+            checkpoint: value["checkpoint"]?.stringValue,
+            known: try value["known"].map { try KnownCollections(from: $0) })
         let entries = try Data.fetchCursor(database, sql: "SELECT entry FROM journal ORDER BY number")
         while let entry = try entries.next() {
             state.apply(try JournalEntry(from: try coding.value(entry, as: "journal")))
@@ -270,6 +271,7 @@ extension ReplicaDatabase {
     func writeSnapshot(_ state: DeviceState, _ database: Database) throws {
         var members: WireDictionary = ["clientID": .string(state.clientID), "outbox": state.outbox.wireValue]
         if let checkpoint = state.checkpoint { members["checkpoint"] = .string(checkpoint) }
+        if let known = state.known { members["known"] = known.wireValue }
         try database.execute(
             sql: "INSERT OR REPLACE INTO device VALUES ('state', ?)",
             arguments: [try coding.blob(.dictionary(members), as: "state")])

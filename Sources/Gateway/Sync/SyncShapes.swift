@@ -16,6 +16,9 @@ enum SyncShapes {
             Member("collections", .list(of: .string), summary: "Narrows to these."),
             Member("limit", .integer, summary: "Operations in one page at most."),
             Member("refetch", .list(of: .string), summary: "Scopes to be sent again from the beginning."),
+            Member(
+                "describe", .string,
+                summary: "The description that the device has, or another text: asks for keys and fields."),
         ])
 
     static let page = ObjectShape(
@@ -52,7 +55,10 @@ enum SyncShapes {
                                 Member("scope", .string, isRequired: true),
                                 Member("count", .integer, isRequired: true),
                                 Member("checksum", .string, isRequired: true),
+                                Member("key", .string, summary: "The field that holds the id."),
+                                Member("fields", record, summary: "The type of each field, by its name."),
                             ]))), isRequired: true),
+            Member("description", .string, summary: "Names the keys and fields of all scopes together."),
         ])
 
     static let push = ObjectShape(

@@ -29,8 +29,22 @@ public struct Device: Sendable {
         let exists = state[edit.key] != nil
         if edit.operation == .create, exists { throw .recordExists }
         if edit.operation != .create, !exists { throw .recordNotFound }
+        try check(edit)
         note(.edited(state.outbox.draft(edit, on: state.rows[edit.key])))
         return stepped { $0.startPush() }
+    }
+
+    /// Finds what the server would refuse of an edit, as far as the device knows the collections. A device that is
+    /// narrowed to some knows no others, and takes what it is told of them.
+    public func check(_ edit: LocalEdit) throws(EditError) {
+        guard let known = state.known, let fields = edit.fields else { return }
+        guard let description = known[edit.key.collection] else {
+            if limits.collections == nil { throw .unknownCollection }
+            return
+        }
+        for name in fields.keys where description.fields[name] == nil { throw .unknownField(name) }
+        guard let id = description.id(in: fields), id != edit.key.id else { return }
+        throw .keyDiffers(description.key)
     }
 
     /// Brings the device up to date: to be called at the start, when the network is back, on a live event, now and then.
@@ -163,7 +177,7 @@ extension Device {
         if let request = pull.request { return ask(request) }
         guard pull.isWanted else { return }
         pull.isWanted = false
-        ask(pull.replica.begin(from: state.checkpoint, over: state.rows))
+        ask(pull.replica.begin(from: state.checkpoint, over: state.rows, knowing: state.known?.description))
     }
 
     /// The checkpoint is worth nothing any more. The rows stay in sight until there are others.

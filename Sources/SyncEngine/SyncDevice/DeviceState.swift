@@ -12,6 +12,8 @@ public struct DeviceState: Sendable, Equatable {
     public private(set) var rows = ReplicaRows()
     /// The last one applied; nil: the next pull starts from nothing.
     public private(set) var checkpoint: String?
+    /// What the server said of its collections with that checkpoint; nil: nothing.
+    public private(set) var known: KnownCollections?
 
     /// A replica that has nothing yet.
     public init(clientID: String) {
@@ -19,11 +21,14 @@ public struct DeviceState: Sendable, Equatable {
     }
 
     /// From a snapshot: to be followed by the entries after it.
-    public init(clientID: String, outbox: Outbox, rows: ReplicaRows, checkpoint: String?) {
+    public init(
+        clientID: String, outbox: Outbox, rows: ReplicaRows, checkpoint: String?, known: KnownCollections? = nil
+    ) {
         self.clientID = clientID
         self.outbox = outbox
         self.rows = rows
         self.checkpoint = checkpoint
+        self.known = known
     }
 
     /// Takes one step of the journal.
@@ -43,6 +48,7 @@ public struct DeviceState: Sendable, Equatable {
     private mutating func apply(_ pulled: JournalEntry.Pulled) {
         rows.apply(pulled.rows)
         checkpoint = pulled.completion.checkpoint
+        if pulled.completion.description != known?.description { known = KnownCollections(pulled.completion) }
         outbox.forgetAcknowledged(through: pulled.completion.position)
         if pulled.startsOver { outbox.rebase(onto: rows) }
     }
@@ -51,14 +57,58 @@ public struct DeviceState: Sendable, Equatable {
         rows.forgetStored()
     }
 
-    /// The record as the app is to see it: the server's, with what was done here since laid over it.
-    public subscript(key: RecordKey) -> RecordCopy? { outbox.overlay(key, over: rows[key]) }
+    /// The record as the app is to see it: the server's, with what was done here since laid over it. A record that was
+    /// made here has its key among its fields, as the server's have.
+    public subscript(key: RecordKey) -> RecordCopy? {
+        guard var record = outbox.overlay(key, over: rows[key]) else { return nil }
+        guard let description = known?[key.collection], description.id(in: record.fields) == nil else { return record }
+        var fields: WireDictionary = [description.key: description.keyValue(of: key.id)]
+        for field in record.fields.entries where field.key != description.key { fields[field.key] = field.value }
+        record.fields = fields
+        return record
+    }
 
     /// All records of a collection as the app is to see them, in the order of their ids.
     public func records(of collection: String) -> [RecordCopy] {
         let touched = outbox.touchedKeys.filter { $0.collection == collection }
         let untouched = rows.records(of: collection).filter { !touched.contains(RecordKey(collection, $0.id)) }
         return (untouched + touched.compactMap { self[$0] }).sorted { $0.id < $1.id }
+    }
+}
+
+/// What the server said of the collections that the account may read.
+public struct KnownCollections: Sendable, Equatable {
+    /// Names all of it together, for the server.
+    public let description: String
+    private let collections: [String: CollectionDescription]
+
+    /// Nil where the server said nothing.
+    init?(_ completion: PullCompletion) {
+        guard let description = completion.description else { return nil }
+        self.description = description
+        collections = Dictionary(
+            completion.scopes.compactMap { scope in scope.description.map { (scope.scope, $0) } },
+            uniquingKeysWith: { $1 })
+    }
+
+    /// Nil where the account has no such collection.
+    public subscript(collection: String) -> CollectionDescription? { collections[collection] }
+
+    /// As a value tree, for a snapshot.
+    public var wireValue: WireValue {
+        var members: WireDictionary = [:]
+        for (name, known) in collections.sorted(by: { $0.key < $1.key }) { members[name] = known.wireValue }
+        return ["description": .string(description), "collections": .dictionary(members)]
+    }
+
+    /// Reads what ``wireValue`` wrote.
+    public init(from value: WireValue) throws(MessageError) {
+        description = try value.text("description")
+        var found: [String: CollectionDescription] = [:]
+        for entry in try value.optionalFields("collections")?.entries ?? [] {
+            found[entry.key] = try CollectionDescription(from: entry.value)
+        }
+        collections = found
     }
 }
 

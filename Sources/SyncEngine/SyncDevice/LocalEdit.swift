@@ -59,6 +59,12 @@ public enum EditError: Error, Sendable, Equatable {
     case recordNotFound
     /// ``DeviceLimits/pendingEdits`` are waiting already.
     case outboxFull
+    /// The account has no such collection, as of the last pull.
+    case unknownCollection
+    /// The collection has no field of that name, as of the last pull.
+    case unknownField(String)
+    /// The key field, of that name, has another value than the record's id.
+    case keyDiffers(String)
 }
 
 /// An edit that waits for its outcome.

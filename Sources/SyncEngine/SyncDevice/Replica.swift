@@ -17,13 +17,17 @@ struct Replica: Sendable {
     private var staged = StagedRows()
     private var startsOver = false
     private var refetches = 0
+    private var description: String?
 
     init(limits: DeviceLimits) {
         self.limits = limits
     }
 
     /// From the checkpoint; from nothing where it is nil.
-    mutating func begin(from checkpoint: String?, over rows: ReplicaRows) -> PullRequest {
+    mutating func begin(
+        from checkpoint: String?, over rows: ReplicaRows, knowing description: String?
+    ) -> PullRequest {
+        self.description = description
         staged = StagedRows()
         refetches = 0
         startsOver = checkpoint == nil
@@ -67,7 +71,8 @@ struct Replica: Sendable {
 
     private func request(_ checkpoint: String?, refetch: [String] = []) -> PullRequest {
         PullRequest(
-            checkpoint: checkpoint, collections: limits.collections, limit: limits.pageOperations, refetch: refetch)
+            checkpoint: checkpoint, collections: limits.collections, limit: limits.pageOperations, refetch: refetch,
+            describe: description ?? "none")
     }
 }
 

@@ -31,6 +31,7 @@ public struct PullMachine: Sendable {
             start.checkpoint, scopes: start.scopes, snapshot: snapshot, limits: limits,
             room: limits.operations(asked: request.limit))
         run.reset = start.reset
+        run.describe = request.describe
         try run.catchUp()
         try run.walk()
         return run.page(tokens)

@@ -16,6 +16,8 @@ struct PullPageBuilder {
     var bytes: Int
     var operations: [RecordOperation] = []
     var reset: [String] = []
+    /// Of the descriptions that the device has; nil: it wants none.
+    var describe: String?
 
     init(
         _ checkpoint: Checkpoint, scopes: [String: SyncScope], snapshot: any StoreSnapshot, limits: PullLimits,
@@ -56,16 +58,34 @@ struct PullPageBuilder {
     func page(_ tokens: CheckpointTokens) -> PullPage {
         let token = tokens.token(of: checkpoint)
         let isComplete = isCaughtUp && checkpoint.scopes.allSatisfy { $0.walk == .done }
-        let summaries = checkpoint.scopes.map {
-            ScopeSummary(scope: $0.name, count: $0.checksum.count, checksum: $0.checksum.text)
-        }
         return PullPage(
-            reset: reset, operations: operations,
-            ending: isComplete
-                ? .complete(
-                    PullCompletion(
-                        checkpoint: token, position: checkpoint.position.number, scopes: summaries))
-                : .next(token))
+            reset: reset, operations: operations, ending: isComplete ? .complete(completion(token)) : .next(token))
+    }
+
+    private func completion(_ token: String) -> PullCompletion {
+        let description = describe.map { _ in self.description }
+        let tells = description != describe
+        let summaries = checkpoint.scopes.map {
+            ScopeSummary(
+                scope: $0.name, count: $0.checksum.count, checksum: $0.checksum.text,
+                description: tells ? scopes[$0.name]?.description : nil)
+        }
+        return PullCompletion(
+            checkpoint: token, position: checkpoint.position.number, scopes: summaries, description: description)
+    }
+
+    /// Of all scopes' descriptions together.
+    private var description: String {
+        var digest = StableHash()
+        for state in checkpoint.scopes {
+            guard let description = scopes[state.name]?.description else { continue }
+            for text in [state.name, description.key, "\(description.fields.count)"] { digest.add(text) }
+            for field in description.fields.sorted(by: { $0.key < $1.key }) {
+                digest.add(field.key)
+                digest.add(field.value)
+            }
+        }
+        return String(digest.value, radix: 16)
     }
 }
 

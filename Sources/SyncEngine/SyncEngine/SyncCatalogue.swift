@@ -1,5 +1,6 @@
 import AdapterKit
 import RecordStorage
+import SyncMessages
 
 /// Every collection that devices can sync, by the name that messages give it.
 public struct SyncCatalogue: Sendable {
@@ -109,6 +110,14 @@ struct SyncScope: Sendable {
 
     var name: String { collection.name }
 
+    /// Nil where the principal may not read the collection at all.
+    var description: CollectionDescription? {
+        guard visible != .never else { return nil }
+        let fields = collection.entity.fields.map { ($0.name.text, $0.shape.typeName) }
+        return CollectionDescription(
+            key: collection.entity.key.field.text, fields: Dictionary(fields, uniquingKeysWith: { $1 }))
+    }
+
     /// Whether the principal may see a row in that state, with the groups as they were at that position.
     func holds(_ state: RowState?, at position: Revision, in memberships: GroupMemberships) throws -> Bool {
         guard let state, visible != .never else { return false }
@@ -116,6 +125,24 @@ struct SyncScope: Sendable {
         return try collection.entity.rows.read.holds(for: principal, state.values) { entity, id, members in
             try memberships.contains(
                 principal, in: id, of: CollectionID(collection.id.adapter, entity), members, at: position)
+        }
+    }
+}
+
+extension Shape {
+    /// As `docs/protocol/sync.md` lists them.
+    fileprivate var typeName: String {
+        switch self {
+        case .any: "any"
+        case .bool: "boolean"
+        case .integer: "integer"
+        case .double: "double"
+        case .decimal: "decimal"
+        case .string, .choice: "string"
+        case .date: "date"
+        case .data: "data"
+        case .list: "list"
+        case .object: "object"
         }
     }
 }

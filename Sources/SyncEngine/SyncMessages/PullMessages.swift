@@ -10,14 +10,19 @@ public struct PullRequest: SyncMessage {
     public var limit: Int?
     /// Scopes to be sent again from their first record on, because their checksums disagree.
     public var refetch: [String]
+    /// Asks for the collections' descriptions: ``PullCompletion/description`` of the ones that the device has, or any
+    /// other text where it has none; nil: they are not wanted.
+    public var describe: String?
 
     public init(
-        checkpoint: String? = nil, collections: [String]? = nil, limit: Int? = nil, refetch: [String] = []
+        checkpoint: String? = nil, collections: [String]? = nil, limit: Int? = nil, refetch: [String] = [],
+        describe: String? = nil
     ) {
         self.checkpoint = checkpoint
         self.collections = collections
         self.limit = limit
         self.refetch = refetch
+        self.describe = describe
     }
 
     public init(from value: WireValue) throws(MessageError) {
@@ -25,6 +30,7 @@ public struct PullRequest: SyncMessage {
         limit = try value.optionalInteger("limit").map(Int.init(clamping:))
         collections = try value.optionalTexts("collections")
         refetch = try value.optionalTexts("refetch") ?? []
+        describe = try value.optionalText("describe")
     }
 
     public var wireValue: WireValue {
@@ -34,6 +40,7 @@ public struct PullRequest: SyncMessage {
                 ("collections", collections.map { .array($0.map(WireValue.string)) }),
                 ("limit", limit.map { .int64(Int64($0)) }),
                 ("refetch", refetch.isEmpty ? nil : .array(refetch.map(WireValue.string))),
+                ("describe", describe.map(WireValue.string)),
             ]))
     }
 }
@@ -160,24 +167,30 @@ public struct PullCompletion: SyncMessage {
     public var position: Int64
     /// Every scope that the device has.
     public var scopes: [ScopeSummary]
+    /// Names all descriptions of these scopes together: equal ones are the same. The scopes have theirs where it differs
+    /// from ``PullRequest/describe``. Nil where they were not asked for, or the server has none to give.
+    public var description: String?
 
-    public init(checkpoint: String, position: Int64 = 0, scopes: [ScopeSummary]) {
+    public init(checkpoint: String, position: Int64 = 0, scopes: [ScopeSummary], description: String? = nil) {
         self.checkpoint = checkpoint
         self.position = position
         self.scopes = scopes
+        self.description = description
     }
 
     public init(from value: WireValue) throws(MessageError) {
         checkpoint = try value.text("checkpoint")
         position = try value.optionalInteger("position") ?? 0
         scopes = try value.list("scopes", ScopeSummary.init(from:))
+        description = try value.optionalText("description")
     }
 
     public var wireValue: WireValue {
-        [
-            "checkpoint": .string(checkpoint), "position": .int64(position),
-            "scopes": .array(scopes.map(\.wireValue)),
-        ]
+        .dictionary(
+            WireDictionary(present: [
+                ("checkpoint", .string(checkpoint)), ("position", .int64(position)),
+                ("scopes", .array(scopes.map(\.wireValue))), ("description", description.map(WireValue.string)),
+            ]))
     }
 }
 
@@ -189,20 +202,69 @@ public struct ScopeSummary: SyncMessage {
     public var count: Int
     /// ``ScopeChecksum/text`` of the scope.
     public var checksum: String
+    /// What the collection's records look like; nil where it was not asked for or is known.
+    public var description: CollectionDescription?
 
-    public init(scope: String, count: Int, checksum: String) {
+    public init(scope: String, count: Int, checksum: String, description: CollectionDescription? = nil) {
         self.scope = scope
         self.count = count
         self.checksum = checksum
+        self.description = description
     }
 
     public init(from value: WireValue) throws(MessageError) {
         scope = try value.text("scope")
         count = Int(clamping: try value.integer("count"))
         checksum = try value.text("checksum")
+        if value.member("key") != nil { description = try CollectionDescription(from: value) }
     }
 
     public var wireValue: WireValue {
-        ["scope": .string(scope), "count": .int64(Int64(count)), "checksum": .string(checksum)]
+        var members: WireDictionary = [
+            "scope": .string(scope), "count": .int64(Int64(count)), "checksum": .string(checksum),
+        ]
+        for member in description?.wireValue.dictionaryValue?.entries ?? [] { members[member.key] = member.value }
+        return .dictionary(members)
+    }
+}
+
+/// What a device has to know of a collection to make records of it without a network.
+public struct CollectionDescription: SyncMessage {
+    /// The field that holds the record's id.
+    public var key: String
+    /// The type of each field by the field's name, the key's too: `integer`, `string` and so on, as the protocol lists
+    /// them. A type that is not known is passed over.
+    public var fields: [String: String]
+
+    public init(key: String, fields: [String: String]) {
+        self.key = key
+        self.fields = fields
+    }
+
+    public init(from value: WireValue) throws(MessageError) {
+        key = try value.text("key")
+        fields = [:]
+        for field in try value.optionalFields("fields")?.entries ?? [] {
+            guard let type = field.value.stringValue else { throw MessageError("fields", expected: "names of types") }
+            fields[field.key] = type
+        }
+    }
+
+    public var wireValue: WireValue {
+        var types: WireDictionary = [:]
+        for (name, type) in fields.sorted(by: { $0.key < $1.key }) { types[name] = .string(type) }
+        return ["key": .string(key), "fields": .dictionary(types)]
+    }
+
+    /// The key field's value of a record.
+    public func keyValue(of id: String) -> WireValue {
+        guard fields[key] == "integer", let number = Int64(id) else { return .string(id) }
+        return .int64(number)
+    }
+
+    /// The id that the key field names; nil where it has no value that is one.
+    public func id(in fields: WireDictionary) -> String? {
+        guard let value = fields[key] else { return nil }
+        return value.stringValue ?? value.int64Value.map { String($0) }
     }
 }

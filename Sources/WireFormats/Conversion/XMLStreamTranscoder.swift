@@ -46,7 +46,7 @@ struct XMLStreamTranscoder {
         switch try items.next() {
         case .element: try takeElement()
         case .endTag(let length):
-            try items.takeEndTag(length, of: envelope.names[envelope.depth - 1])
+            try items.takeEndTag(length, of: envelope.name)
             try closeElement()
         case .text: throw items.pieces.failure(.refused, "text beside of elements in one that is too long to be held")
         case .endOfInput: throw items.pieces.malformed("an element is not closed")
@@ -58,7 +58,8 @@ struct XMLStreamTranscoder {
         let (envelope, limits) = (envelope, items.pieces.limits)
         let whole = try items.pieces.read(length) { piece throws(WireFormatError) in try envelope.read(piece, limits) }
         let piece = items.pieces.window.peek(length)
-        let (key, value) = whole.innermost(memberLevels)
+        items.pieces.count(whole)
+        let (key, value) = whole.innermost(envelope.memberLevels)
         try write(key, whole.part(value)) { error in
             let error = WireFormatError(error.kind, error.message, token: error.token.map { $0 + value })
             return TokenLocation.place(error, in: whole, limits) { limits throws(WireFormatError) in
@@ -67,9 +68,6 @@ struct XMLStreamTranscoder {
         }
         items.pieces.window.advance(length)
     }
-
-    /// How many containers are around a member of the innermost open element.
-    private var memberLevels: Int { envelope.isTyped ? envelope.depth : envelope.depth + 1 }
 
     /// Whether the element at hand begins with text: then it is held as a whole.
     private mutating func isText() throws -> Bool {
@@ -87,12 +85,15 @@ extension XMLStreamTranscoder {
         let tag = try items.startTag()
         let (outer, limits, name) = (envelope, items.pieces.limits, items.elementName())
         let empty: Tape
-        do throws(WireFormatError) {
-            empty = try outer.readEmpty(tag, name, limits)
-            try envelope.open(tag)
-        } catch { throw items.pieces.placed(error) }
-        let (key, value) = empty.innermost(envelope.isTyped ? outer.depth : outer.depth + 1)
+        do throws(WireFormatError) { empty = try outer.readEmpty(tag, name, limits) } catch {
+            throw items.pieces.placed(error)
+        }
+        items.pieces.count(empty)
+        let (key, value) = empty.innermost(outer.memberLevels)
         let token = empty.tokens[value]
+        do throws(WireFormatError) { try envelope.open(tag, isArray: token.kind == .array) } catch {
+            throw items.pieces.placed(error)
+        }
         guard !envelope.isTyped || token.isContainer else {
             throw items.pieces.malformed("an element where only text may be")
         }
@@ -129,7 +130,6 @@ extension XMLStreamTranscoder {
     private mutating func write(
         _ key: String?, _ tape: Tape, place: (WireFormatError) -> WireFormatError.Position?
     ) throws {
-        items.pieces.countDuplicates(of: tape)
         guard !levels.isEmpty else {
             if let key { try items.pieces.key(key) }
             return try items.pieces.write(tape, place: place)
@@ -417,50 +417,80 @@ struct XMLItems {
     }
 }
 
-/// The open elements around a piece of a long XML document: a small document is made of them and the piece, so that the
-/// ordinary reader gives the piece its namespaces and its types.
+/// The open elements around a piece of a long XML document: a small document is made of the innermost one and the piece, so
+/// that the ordinary reader gives the piece its namespaces and its types.
+///
+/// Of the elements further out the piece needs the namespaces alone, and of those the ones whose prefixes it has. So what is
+/// read around a piece grows with the piece, and neither with the nesting nor with what the start tags hold.
 struct XMLEnvelope {
+    /// Bytes of a namespace's name that is in force in an element whose content comes in pieces: each piece may repeat it.
+    static let longestNamespace = 1 << 10
+
     private let format: XMLFormat
-    private(set) var names: [[UInt8]] = []
-    private var starts: [UInt8] = []
-    private var lengths: [Int] = []
+    private var levels: [Level] = []
+    /// By prefix, empty for the default namespace: the declarations in force, as they stand in the document, the innermost
+    /// last.
+    private var declarations: [ArraySlice<UInt8>: [[UInt8]]] = [:]
     /// The document says its types.
     let isTyped: Bool
+
+    private struct Level {
+        let name: [UInt8]
+        /// Of the namespaces that its start tag declares.
+        let prefixes: [ArraySlice<UInt8>]
+        let isArray: Bool
+    }
 
     init(_ format: XMLFormat, isTyped: Bool) {
         (self.format, self.isTyped) = (format, isTyped)
     }
 
-    var depth: Int { names.count }
+    var depth: Int { levels.count }
+    /// The name of the innermost open element; empty where none is open.
+    var name: [UInt8] { levels.last?.name ?? [] }
+    /// How many containers are around a member of the innermost open element, in the tape of a piece.
+    var memberLevels: Int { min(depth, 1) + (isTyped ? 0 : 1) }
 
     /// The start tag of an element whose content comes in pieces. What it holds beside of namespaces belongs to typed
     /// documents only: attributes were written when the element was opened.
-    mutating func open(_ tag: [UInt8]) throws(WireFormatError) {
-        var scanner = XMLScanner(insideOf: XMLName())
-        let text = starts + tag
+    mutating func open(_ tag: [UInt8], isArray: Bool) throws(WireFormatError) {
+        let start = startTag(around: tag)
+        let text = start + tag
+        var scanner = XMLScanner(maximumDepth: 3)
         while scanner.position < text.count { _ = try scanner.next(text.span) }
-        let name = Array(text[scanner.name.range])
-        lengths.append(starts.count)
-        names.append(name)
-        starts += isTyped ? tag : Self.bare(name, scanner.declarations, text)
-    }
-
-    private static func bare(_ name: [UInt8], _ declarations: [XMLAttribute], _ text: [UInt8]) -> [UInt8] {
-        let words = declarations.map { text[$0.name.range.lowerBound...$0.value.range.upperBound] }
-        return [UInt8(ascii: "<")] + name + words.flatMap { [0x20] + $0 } + [UInt8(ascii: ">")]
+        var prefixes: [ArraySlice<UInt8>] = []
+        for declaration in scanner.declarations where declaration.name.offset >= start.count {
+            guard declaration.value.range.count <= Self.longestNamespace else {
+                throw WireFormatError(
+                    .limitExceeded, "a namespace of more than \(Self.longestNamespace) bytes, in a long element")
+            }
+            let prefix = declaration.name.prefixLength > 0 ? text[declaration.name.localRange] : []
+            prefixes.append(prefix)
+            // With its quotes.
+            declarations[prefix, default: []].append(
+                Array(text[declaration.name.range.lowerBound...declaration.value.range.upperBound]))
+        }
+        levels.append(Level(name: Array(text[scanner.name.range]), prefixes: prefixes, isArray: isArray))
     }
 
     mutating func close() {
-        names.removeLast()
-        starts.removeLast(starts.count - lengths.removeLast())
+        for prefix in levels.removeLast().prefixes {
+            declarations[prefix]?.removeLast()
+            if declarations[prefix]?.isEmpty ?? false { declarations[prefix] = nil }
+        }
     }
 
-    /// The tape of the document around a piece. Positions in errors are those in the piece.
+    /// The tape of the document around a piece. Positions in errors are those in the
+    /// piece.
     func read(_ piece: [UInt8], _ limits: ReadingLimits) throws(WireFormatError) -> Tape {
-        let ends = names.reversed().flatMap { Array("</".utf8) + $0 + [UInt8(ascii: ">")] }
-        do throws(WireFormatError) { return try format.readTape(starts + piece + ends, limits: limits) } catch {
+        var limits = limits
+        // The elements further out are not there.
+        limits.depth -= max(0, depth - 1)
+        let start = startTag(around: piece)
+        let end = levels.isEmpty ? [] : Array("</".utf8) + name + [UInt8(ascii: ">")]
+        do throws(WireFormatError) { return try format.readTape(start + piece + end, limits: limits) } catch {
             guard let position = error.position else { throw error }
-            let offset = min(max(position.offset - starts.count, 0), piece.count)
+            let offset = min(max(position.offset - start.count, 0), piece.count)
             throw WireFormatError(error.kind, error.message, at: .init(offset: offset, in: piece), token: error.token)
         }
     }
@@ -468,6 +498,41 @@ struct XMLEnvelope {
     /// An element without its content.
     func readEmpty(_ tag: [UInt8], _ name: [UInt8], _ limits: ReadingLimits) throws(WireFormatError) -> Tape {
         try read(tag + Array("</".utf8) + name + [UInt8(ascii: ">")], limits)
+    }
+
+    /// The innermost open element, with the namespaces that may be named in the piece; none where no element is open.
+    func startTag(around piece: [UInt8]) -> [UInt8] {
+        guard let level = levels.last else { return [] }
+        var tag = [UInt8(ascii: "<")] + level.name
+        if !declarations.isEmpty {
+            var prefixes: Set<ArraySlice<UInt8>> = [[]]
+            Self.addPrefixes(in: level.name, to: &prefixes)
+            Self.addPrefixes(in: piece, to: &prefixes)
+            for prefix in prefixes {
+                if let declaration = declarations[prefix]?.last { tag += [UInt8(ascii: " ")] + declaration }
+            }
+        }
+        if isTyped { tag += typeAttribute(level) }
+        return tag + [UInt8(ascii: ">")]
+    }
+
+    /// Under a prefix of its own: those of the document may stand for other namespaces by now.
+    private func typeAttribute(_ level: Level) -> [UInt8] {
+        var prefix = "portico-piece"
+        while declarations[ArraySlice(prefix.utf8)] != nil { prefix += "_" }
+        let type = level.isArray ? "array" : "dictionary"
+        return Array(" xmlns:\(prefix)='\(XMLFormat.valueNamespace)' \(prefix):type='\(type)'".utf8)
+    }
+
+    /// What stands before each colon, as far as it may be a part of a name: the prefixes of names and, in texts, others.
+    private static func addPrefixes(in bytes: [UInt8], to prefixes: inout Set<ArraySlice<UInt8>>) {
+        var start = bytes.startIndex
+        for index in bytes.indices {
+            let byte = bytes[index]
+            guard byte < 0x80, !XMLCharacters.isASCIINameByte(byte) else { continue }
+            if byte == UInt8(ascii: ":"), index > start { prefixes.insert(bytes[start..<index]) }
+            start = index + 1
+        }
     }
 }
 

@@ -19,6 +19,7 @@ final class MemoryGateway: Transport {
 
     private struct State {
         var isOnline = true
+        var describes = true
         var isSignedOut = false
         var faults: [@Sendable (TransportRequest) -> Fault?] = []
         var asked: [String] = []
@@ -42,6 +43,12 @@ final class MemoryGateway: Transport {
     var isOnline: Bool {
         get { state.withLock { $0.isOnline } }
         set { state.withLock { $0.isOnline = newValue } }
+    }
+
+    /// False: as a server that does not know `describe`.
+    var describes: Bool {
+        get { state.withLock { $0.describes } }
+        set { state.withLock { $0.describes = newValue } }
     }
 
     func signEverybodyOut() { state.withLock { $0.isSignedOut = true } }
@@ -97,9 +104,13 @@ extension MemoryGateway {
 
     private func pull(_ request: PullRequest, _ user: Principal) async throws -> TransportResponse {
         let pulls = pulls
+        var request = request
+        if !describes { request.describe = nil }
         do {
             return try .value(
-                try await store.withReadSnapshot { try pulls.page(request, for: SyncCaller(user), at: $0) }.wireValue)
+                try await store.withReadSnapshot { [request] in
+                    try pulls.page(request, for: SyncCaller(user), at: $0)
+                }.wireValue)
         } catch let error as PorticoError where error.code == .fetchAgain {
             return try .refused(410, "sync.fetchAgain")
         }

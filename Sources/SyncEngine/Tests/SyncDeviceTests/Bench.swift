@@ -76,14 +76,19 @@ struct Bench {
     }
 
     /// The end of a pull after which there are these notes and no others.
-    static func complete(_ notes: [String: Int64], put: [String: Int64] = [:]) -> PullPage {
+    static func complete(
+        _ notes: [String: Int64], put: [String: Int64] = [:], describing known: CollectionDescription? = nil
+    ) -> PullPage {
         var checksum = ScopeChecksum()
         for (id, rev) in notes { checksum.add(collection: "notes", id: id, rev: rev) }
         let position = notes.values.max() ?? 0
-        let summary = ScopeSummary(scope: "notes", count: checksum.count, checksum: checksum.text)
+        let summary = ScopeSummary(
+            scope: "notes", count: checksum.count, checksum: checksum.text, description: known)
         return PullPage(
             operations: put.map { Self.put($0.key, $0.value) },
             ending: .complete(
-                PullCompletion(checkpoint: "at-\(position)", position: position, scopes: [summary])))
+                PullCompletion(
+                    checkpoint: "at-\(position)", position: position, scopes: [summary],
+                    description: known.map { "\($0.key) \($0.fields.count)" })))
     }
 }

@@ -85,6 +85,76 @@ private func failure(_ document: String, _ from: FormatName, _ to: FormatName?, 
         #expect(String(decoding: pieces, as: UTF8.self) == String(decoding: whole, as: UTF8.self))
     }
 
+    @Test
+    func `namespaces of any level are those of the whole document in pieces`() throws {
+        var documents = ForeignXML()
+        for _ in 0..<400 {
+            let document = documents.next()
+            let whole = try convert(Array(document.utf8), .xml, .json, inPieces: false)
+            let pieces = try convert(Array(document.utf8), .xml, .json, inPieces: true, of: 120)
+            #expect(String(decoding: pieces, as: UTF8.self) == String(decoding: whole, as: UTF8.self), "\(document)")
+        }
+    }
+
+    @Test
+    func `types are found under whatever prefix, in pieces too`() throws {
+        let document = """
+            <d xmlns:v="urn:portico:value" v:type="dictionary"><a xmlns:portico-piece="urn:portico:value" \
+            xmlns:v="urn:else" portico-piece:type="array"><item portico-piece:type="int">1</item>\
+            <item portico-piece:type="int">2</item></a><b v:type="int">3</b></d>
+            """
+        let pieces = try convert(Array(document.utf8), .xml, .json, inPieces: true, of: 150)
+        #expect(String(decoding: pieces, as: UTF8.self) == #"{"a":[1,2],"b":3}"#)
+    }
+
+    @Test(arguments: [false, true])
+    func `work grows with the length of a document, not with its nesting`(isTyped: Bool) throws {
+        let (head, type) =
+            isTyped ? ("xmlns:v='urn:portico:value' v:type='dictionary'", "v:type='dictionary'") : ("", "")
+        let namespaces = (0..<20).map { "xmlns:p\($0)='urn:example:namespace:\($0)'" }.joined(separator: " ")
+        let work = try [1, 2, 4, 8].map { size in
+            var document = "<r \(head) \(namespaces)>"
+            for level in 0..<60 * size { document += "<level\(level) \(type)>" }
+            for item in 0..<400 * size { document += "<item\(item)>\(item)</item\(item)>" }
+            for level in (0..<60 * size).reversed() { document += "</level\(level)>" }
+            document += "</r>"
+            var rest = Array(document.utf8)[...]
+            let conversion = Conversion(
+                from: try format(.xml), to: try format(.json), maximumDepth: 600, heldBytes: 40, pieceBytes: 1_200)
+            let report = try conversion.run(
+                input: {
+                    defer { rest = rest.dropFirst(1_000) }
+                    return Array(rest.prefix(1_000))
+                }, output: { _ in })
+            return report.parsedBytes
+        }
+        for (half, whole) in zip(work, work.dropFirst()) { #expect(whole < half * 5 / 2, "\(work)") }
+    }
+
+    @Test
+    func `a namespace that every piece would repeat is refused where it is long`() throws {
+        let long = String(repeating: "n", count: 1 << 10)
+        let document = "<r xmlns:p='\(long)\(long)'><a>some text</a><b>more text</b></r>"
+        var rest = Array(document.utf8)[...]
+        let conversion = Conversion(from: try format(.xml), heldBytes: 40, pieceBytes: 4_096)
+        #expect(failure(document, .xml, .json, inPieces: false) == nil)
+        _ = try conversion.run(
+            input: {
+                defer { rest = [] }
+                return Array(rest)
+            }, output: { _ in })
+        let longer = "<r xmlns:p='\(long)\(long)'>\(String(repeating: "<a>some text</a>", count: 400))</r>"
+        rest = Array(longer.utf8)[...]
+        let error = #expect(throws: WireFormatError.self) {
+            try conversion.run(
+                input: {
+                    defer { rest = [] }
+                    return Array(rest)
+                }, output: { _ in })
+        }
+        #expect(error?.kind == .limitExceeded)
+    }
+
     @Test(arguments: [
         "<r><a>1</a><b>2</b><a>3</a><c>some more text</c></r>", "<r><a>1</a> text <b>2</b><c>some more text</c></r>",
         "<r><a><b>1</b><b>some text and more</b></a><a>2</a></r>",
@@ -156,5 +226,33 @@ private func failure(_ document: String, _ from: FormatName, _ to: FormatName?, 
             #expect(error.kind == .notRepresentable)
             #expect(error.position?.line == line && error.position?.column == column, "\(inPieces): \(error)")
         }
+    }
+}
+
+/// Foreign documents whose elements declare, shadow and undo namespaces at every level. No element stands apart from another
+/// of its name.
+private struct ForeignXML {
+    private var random = SystemRandomNumberGenerator()
+    private var names = 0
+
+    mutating func next() -> String { element(depth: Int.random(in: 2...12, using: &random), scope: []) }
+
+    private mutating func element(depth: Int, scope: Set<String>) -> String {
+        var (scope, tag) = (scope, "")
+        for prefix in ["", "p", "q", "ä"] where Int.random(in: 0..<3, using: &random) == 0 {
+            let namespace =
+                prefix.isEmpty && Bool.random(using: &random) ? "" : "urn:\(Int.random(in: 0..<4, using: &random))"
+            tag += prefix.isEmpty ? " xmlns='\(namespace)'" : " xmlns:\(prefix)=\"\(namespace)\""
+            if !prefix.isEmpty { scope.insert(prefix) }
+        }
+        if let prefix = scope.randomElement(using: &random) { tag += " \(prefix):b='1'" }
+        names += 1
+        let prefix = Bool.random(using: &random) ? scope.randomElement(using: &random) : nil
+        let name = (prefix.map { $0 + ":" } ?? "") + "e\(names)"
+        guard depth > 0 else { return "<\(name)\(tag)>at 12:\(names)</\(name)>" }
+        let children = (0..<Int.random(in: 1...3, using: &random)).map { _ in
+            element(depth: depth - Int.random(in: 1...2, using: &random), scope: scope)
+        }
+        return "<\(name)\(tag)>\(children.joined())</\(name)>"
     }
 }
