@@ -51,6 +51,7 @@ bench: need-formats need-servers build .build/bench-venv/done ## the gateway, th
 	@swift build -c release --product store-speed -j $(JOBS)
 	@swift build -c release --package-path Benchmarks/Formats -j $(JOBS)
 	@swift build -c release --package-path Benchmarks/Replica -j $(JOBS)
+	@swift build -c release --package-path Benchmarks/NIOPeers -j $(JOBS)
 	@Benchmarks/run
 
 instructions: need-build need-test ## instructions a byte of the wire formats, held against the recorded ones

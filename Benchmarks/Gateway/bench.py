@@ -15,7 +15,7 @@ import odata_versions
 import report
 from answers import ask, headers_of, prepared
 from calls import CALLS, NOTE
-from fastapi_server import FastAPIPeer
+from fastapi_server import Content, FastAPIPeer
 from load import CONNECTIONS, burst
 from nginx import Nginx
 from portico import Portico
@@ -49,8 +49,8 @@ def main():
             forgetful = servers.enter_context(
                 Portico(Path(folder, "forgetful"), Path(folder, "data-of-forgetful"), "--set", "http.limits.answerCache=0B"))
             nginx = servers.enter_context(Nginx(folder, answers))
-            peer = servers.enter_context(FastAPIPeer(folder, feed))
-            peers = {nginx: None, peer: peer.token}
+            peer = servers.enter_context(FastAPIPeer(folder, Content.of(gateway, token, feed, [{**NOTE, "owner": "alice"}])))
+            peers = {nginx: None, peer: peer.tokens["alice"]}
             keeping, asking = {gateway: token, **peers}, {forgetful: forgetful.log_in(), **peers}
             results = [
                 _measure(call, len(answers[call].body), keeping if call.is_kept else asking, arguments) for call in CALLS]

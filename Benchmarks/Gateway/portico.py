@@ -19,25 +19,35 @@ class Portico(Server):
     def __init__(self, folder, data, *settings):
         super().__init__(folder)
         self.data, self.settings = data, settings
+        self.configuration = REPOSITORY / "Config/demo.yaml"
 
     def command(self):
         program = BUILD / "portico"
-        configuration = REPOSITORY / "Config/demo.yaml"
-        return [program, "serve", "--config", configuration, "--data", self.data, "--set", "http.port=0", *self.settings]
+        return [
+            program, "serve", "--config", self.configuration, "--data", self.data, "--set", "http.port=0", *self.settings]
 
     @property
     def base(self):
-        found = re.search(r"listening on (http://\S+)", self.said())
+        found = re.search(r"listening on (https?://\S+)", self.said())
         return found and found.group(1)
 
-    def log_in(self):
+    def log_in(self, account="alice"):
         """A bearer token of one of the demo's accounts."""
-        return self.json("/auth/login", {"username": "alice", "password": "portico-demo"})["accessToken"]
+        return self.json("/auth/login", {"username": account, "password": "portico-demo"})["accessToken"]
+
+    def records(self, path, token):
+        """All records of an entity."""
+        found, page = [], {"next": None}
+        while "next" in page:
+            page = self.json(f"{path}?limit=500" + (f"&cursor={page['next']}" if page["next"] else ""), token=token)
+            found += page["items"]
+        return found
 
     def json(self, path, body=None, token=None):
         headers = {"Accept": "application/json", "Content-Type": "application/json"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(urllib.request.Request(self.base + path, data, headers), timeout=30) as answer:
+        request = urllib.request.Request(self.base + path, data, headers)
+        with urllib.request.urlopen(request, timeout=30, context=self.trust) as answer:
             return json.load(answer)

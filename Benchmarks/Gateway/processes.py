@@ -20,6 +20,7 @@ class Server:
         self.folder = Path(folder, self.name)
         self.folder.mkdir(parents=True)
         self.environment = {}
+        self.trust = None  # the TLS context that knows its certificate, where it has one
 
     def __enter__(self):
         self.output = open(self.folder / "output.log", "wb")
@@ -67,9 +68,13 @@ class Server:
 
     def is_ready(self):
         try:
-            return bool(self.base) and urllib.request.urlopen(self.base + "/health/live", timeout=1).status == 200
+            return bool(self.base) and self._is_alive()
         except (urllib.error.URLError, OSError):
             return False
+
+    def _is_alive(self):
+        with urllib.request.urlopen(self.base + "/health/live", timeout=1, context=self.trust) as answer:
+            return answer.status == 200
 
     def said(self):
         return (self.folder / "output.log").read_text(errors="replace")

@@ -1,8 +1,10 @@
 """The section on the gateway in RESULTS.md."""
 
 _INTRODUCTION = """\
-## The gateway
+## The gateway, one request repeated
 
+What an app does that polls: each call by itself, the same bytes on every connection, over HTTP/1.1 in clear. The requests
+just sent are in every cache of the gateway and of the processor; the section above has the traffic of many users.
 Each server on one core, wrk with {connections} connections on the other, access logs on for all, best of {rounds}
 rounds of {seconds} s that take turns. nginx answers the gateway's own bytes out of memory and checks no login; FastAPI
 (uvicorn, uvloop, httptools, orjson, SQLite) does the same work, one process. The gateway keeps answers until a record

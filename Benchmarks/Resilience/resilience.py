@@ -3,7 +3,7 @@
     python3 -B Benchmarks/Resilience/resilience.py [idle] [slow] [overload] [--program .build/release/portico]
 
 Prints one line a figure with its goal. `slow` needs slowhttptest (Debian), `overload` a C compiler; the number of
-descriptors bounds `idle`. The gateway has one core, whatever asks it the other.
+descriptors bounds `idle`, which needs `Benchmarks/NIOPeers`. The gateway has one core, whatever asks it the other.
 """
 
 import argparse
@@ -19,10 +19,15 @@ import threading
 import time
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(FOLDER.parent / "Gateway"))
+sys.path[:0] = [str(FOLDER.parent / "Gateway"), str(FOLDER.parent / "Mix")]
 
+import mix  # noqa: E402
+from certificate import Certificate  # noqa: E402
+from closed_loop import ClosedLoop  # noqa: E402
+from nginx import free_port  # noqa: E402
 from portico import REPOSITORY, Portico  # noqa: E402
-from processes import LOAD_CORE  # noqa: E402
+from processes import LOAD_CORE, Server  # noqa: E402
+from servers import NIOPeer, recorded  # noqa: E402
 
 # Connections of the open loop at most, and the seconds that it waits for what is due at its end.
 CAP, PATIENCE = 4000, 5
@@ -53,23 +58,39 @@ def report(name, value, goal, reached):
 
 
 def idle(folder, count=10_000):
-    """Memory of connections that asked once and stay."""
-    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    count = min(count, soft - 200)
-    with Gateway(folder) as gateway:
-        before = gateway.resident_megabytes()
-        connections = []
-        for _ in range(count):
-            connection = socket.create_connection(("127.0.0.1", gateway.port))
-            connection.sendall(GET)
-            connections.append(connection)
-        for connection in connections:
-            connection.recv(4096)
-        time.sleep(1)
-        each = (gateway.resident_megabytes() - before) * 1024 / count
-        for connection in connections:
-            connection.close()
-    report(f"{count} idle connections, KiB each", f"{each:.1f}", "20", each <= 20)
+    """Memory of connections that asked once and stay, in clear and with TLS; beside it that of SwiftNIO alone."""
+    count = min(count, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 200)
+    certificate, loop = Certificate(folder), ClosedLoop(folder)
+    files = [f"http.tls.certificate={certificate.certificate}", f"http.tls.key={certificate.key}"]
+    for name, protocol, goal in (("in clear", "http1", 20), ("HTTP/1.1 with TLS", "https1", None), ("HTTP/2", "http2", None)):
+        place = pathlib.Path(folder, protocol)
+        place.mkdir()
+        # They are made one after the other, and the first ones wait for the last.
+        gateway = Gateway(place, "http.deadlines.head=15m", *(files if goal is None else []))
+        gateway.trust = None if goal else certificate.trust
+        requests = [mix.Request("GET", "/health/live", {})]
+        with gateway:
+            answers = recorded(gateway, requests)
+            each = kibibytes_each(loop, gateway, protocol, requests, answers, count)
+        version = "http2" if protocol == "http2" else "http1"
+        with NIOPeer(place, requests, answers, version, None if goal else certificate) as peer:
+            least = kibibytes_each(loop, peer, protocol, requests, answers, count)
+        print(f"{count} idle connections, {name}, KiB each: {each:.1f}, SwiftNIO alone {least:.1f}" + (
+            f" (goal: {goal}) {'reached' if each <= goal else 'MISSED'}" if goal else ""), flush=True)
+
+
+def kibibytes_each(loop, server, protocol, requests, answers, count):
+    file = server.folder / "requests"
+    mix.write_file(file, requests, answers, is_numbered=True)
+    loop.run(server, protocol, file, 64, 1)
+    before = server.resident_megabytes()
+    after = loop.held(server, protocol, file, count, 0, lambda: settled(server))
+    return (after - before) * 1024 / count
+
+
+def settled(server):
+    time.sleep(1)
+    return server.resident_megabytes()
 
 
 class Honest(threading.Thread):
@@ -164,6 +185,36 @@ class Generator:
         return self.ask(request, 0, seconds, 8)["accepted"]["count"] / seconds
 
 
+class RefusingNginx(Server):
+    """Answers each request with 503 and closes: what a refusal costs at least, the kernel's part included."""
+
+    name = "nginx"
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.port = free_port()
+        self.base = f"http://127.0.0.1:{self.port}"
+        (self.folder / "nginx.conf").write_text(
+            f"daemon off; user root; worker_processes 1; pid {self.folder}/nginx.pid; error_log {self.folder}/error.log;\n"
+            "events { worker_connections 8192; }\n"
+            f"http {{ access_log off; client_body_temp_path {self.folder}/body; server {{ listen 127.0.0.1:{self.port}; "
+            "location /health { return 200; } location / { return 503; } } }\n")
+
+    def command(self):
+        return ["nginx", "-c", self.folder / "nginx.conf", "-p", self.folder]
+
+
+def cost_of_refusal(folder, seconds=3):
+    """Microseconds of nginx's processor time for a new connection that is answered 503."""
+    with RefusingNginx(folder) as nginx:
+        generator, request = Generator(folder, nginx.port), GET.replace(b"/health/live", b"/batch").replace(
+            b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+        generator.ask(request, 0, 1, 64)
+        before = nginx.processor_seconds()
+        refused = generator.ask(request, 0, seconds, 64)["refused"]["count"]
+        return (nginx.processor_seconds() - before) / refused * 1e6
+
+
 def overload(folder, seconds=10):
     """An open loop at twice and five times of what it can do."""
     for way, ends in (("connections that are kept", False), ("a connection for each", True)):
@@ -172,14 +223,30 @@ def overload(folder, seconds=10):
         with Gateway(place, "http.limits.inFlight=16", "http.limits.inFlightPerCaller=16") as gateway:
             generator, request = Generator(place, gateway.port), batch(ends)
             generator.capacity(request, 2)
-            before = gateway.resident_megabytes()
+            before, spent = gateway.resident_megabytes(), gateway.processor_seconds()
             peak = generator.capacity(request, seconds)
-            print(f"{way}: capacity {peak:.0f} a second, {before:.0f} MiB")
+            each = (gateway.processor_seconds() - spent) / (peak * seconds)
+            print(f"{way}: capacity {peak:.0f} a second, {each * 1e6:.0f} us of processor time each, {before:.0f} MiB")
             for times in (2, 5):
-                load(f"{way}, {times}x", generator.ask(request, times * peak, seconds, CAP), peak, seconds)
+                spent = gateway.processor_seconds()
+                seen = generator.ask(request, times * peak, seconds, CAP)
+                spent = gateway.processor_seconds() - spent
+                load(f"{way}, {times}x", seen, peak, seconds)
+                refusals(f"{way}, {times}x", seen, spent, each)
             recovery(way, generator, request, peak)
             grown = gateway.most_megabytes() - before
             report(f"{way}, memory beyond that, MiB", f"{grown:.0f}", "100", grown < 100)
+    least = cost_of_refusal(folder)
+    # 80 % of the peak and 420 % refused fit in the core where a refusal costs at most 1/21 of a call.
+    print(f"a new connection refused by nginx: {least:.0f} us, {least / each / 1e6:.1%} of a call; 80 % at 5x leaves 4.8 %")
+
+
+def refusals(name, seen, spent, each):
+    """What is left of the processor's time when the accepted calls have cost what they cost at the peak."""
+    count = seen["refused"]["count"]
+    left = spent - each * seen["accepted"]["count"]
+    if count:
+        print(f"{name}: {spent:.1f} s of processor time, {left / spent:.0%} of it for refusals, {left / count * 1e6:.0f} us each")
 
 
 def load(name, seen, peak, seconds):
