@@ -288,7 +288,7 @@ public struct SQLiteStoreSettings: Sendable {
     /// The file's largest size, in pages of 4 KiB; nil: what the disk holds. Beyond it writes throw `store.full`.
     public let maximumPages: Int?
     public let integrity: IntegrityCheck
-    /// The marker that tells which store was here; nil: beside the database file.
+    /// The marker that names the store that was here; nil: beside the database file.
     public var markerPath: String?
     /// What else the data directory holds that a store was used with, such as attachments: beside it no empty store is
     /// made without ``acceptsFiles``. Nil: nothing.

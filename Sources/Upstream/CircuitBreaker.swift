@@ -11,7 +11,7 @@ struct CircuitBreaker: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     enum Outcome: Sendable {
-        /// It answered, whatever it said about the request.
+        /// It answered, with any status.
         case answered
         case failed
         /// The call was cancelled, so nothing was learnt.

@@ -1,6 +1,6 @@
 import AdapterKit
 
-/// The entity, and the part of it that the contract tells.
+/// The entity, and the fields of it that the contract returns.
 enum Employees {
     static let id: FieldName = "id"
     static let firstName: FieldName = "firstName"

@@ -147,19 +147,19 @@ public enum ODataModule: AdapterModule {
             ConfigurationOption(
                 "services.*.sapName", .string,
                 summary:
-                    "The name on SAP's paths, `/sap/opu/odata/sap/NAME`; the model's namespace where nothing is said."),
+                    "The name on SAP's paths, `/sap/opu/odata/sap/NAME`; the model's namespace by default."),
             ConfigurationOption(
                 "services.*.access", .access, summary: "Who may call; without it, what adapters.odata.access says."),
             ConfigurationOption(
                 "services.*.pageSize", .integer(IntegerRange(1...10_000)),
-                summary: "Entities of one answer; the next ones are linked. 100 where nothing is said."),
+                summary: "Entities of one answer; the next ones are linked. 100 by default."),
             ConfigurationOption(
                 "services.*.seed", .string,
                 summary: "A JSON document with rows for sets by name, loaded when the service has none."),
             ConfigurationOption(
                 "services.*.samples", .integer(IntegerRange(0...1_000_000)),
                 summary:
-                    "Generated students of the demonstration's model, the rest in proportion; 100000 where nothing is said."
+                    "Generated students of the demonstration's model, the rest in proportion; 100000 by default."
             ),
             ConfigurationOption(
                 "services.*.search", .list(of: .string), summary: "Properties that $search looks at: `Products/Name`."),
@@ -177,7 +177,7 @@ public enum ODataModule: AdapterModule {
                 summary: "Properties that hold the simple name of their entity's type: `Products/Kind`."),
             ConfigurationOption(
                 "services.*.conflicts", .choice(["merge", "reject", "lastWriterWins"]),
-                summary: "How changes that did not know of each other are settled; merge where nothing is said."),
+                summary: "How changes that did not know of each other are settled; merge by default."),
         ] + ServiceLimits.options
 
     public static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {

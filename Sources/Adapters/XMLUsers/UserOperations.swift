@@ -61,7 +61,7 @@ enum Users {
     static let shoeSize: FieldName = "ShoeSize"
 
     static let all = [userID, userName, shoeSize]
-    /// What version 2 tells in its list.
+    /// The fields of version 2's list.
     static let listed = [userID, userName]
 
     static let entity = Entity(

@@ -50,7 +50,7 @@ export class Outbox {
   async settle(outcomes, history) {
     return transact(this.database, everything, "readwrite", async (stores) => {
       const device = await answer(stores.state.get("device"));
-      // An answer from a history that is gone tells nothing; the same mutations go out again.
+      // An answer from a history that is gone is ignored; the same mutations go out again.
       if (device.history !== history) return [];
       const ended = [];
       const waiting = new Map((await answer(stores.edits.getAll())).map((edit) => [edit.sequence, edit]));

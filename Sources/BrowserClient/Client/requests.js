@@ -2,7 +2,7 @@
 
 import { cancelled, errorFrom, offline, PorticoError, timedOut } from "./errors.js";
 
-/** Milliseconds that a call may take where nothing else is said. */
+/** Milliseconds that a call may take by default. */
 export const usualDeadline = 30_000;
 
 export class Requests {

@@ -49,7 +49,7 @@ public struct ChatRoom: Sendable, Equatable, Identifiable {
     public let name: String
     /// Who made it, and may moderate it.
     public let owner: String
-    /// Account names; nil where only ``ChatClient/members(of:)`` tells them.
+    /// Account names; nil where only ``ChatClient/members(of:)`` returns them.
     public let members: [String]?
     /// Whether everyone may join.
     public let isPublic: Bool

@@ -7,7 +7,7 @@ public enum ClientError: Error, Sendable, Equatable {
     /// The sign-in has ended: expired, revoked, or its password changed. What is on the device stays; ask the person to
     /// sign in again.
     case signInEnded
-    /// The server said no. Its code decides what to do.
+    /// The server refused the call. The code decides what to do.
     case refused(Refusal)
     /// No connection. Trying again later may help; whether the server acted on the call is unknown.
     case unreachable(String)
@@ -49,9 +49,9 @@ public struct Refusal: Sendable, Equatable {
     public let message: String
     /// Names the call in the server's log.
     public let requestID: String?
-    /// How long to wait before the next try, where the server said so.
+    /// How long to wait before the next try, where the server named it.
     public let retryAfter: Duration?
-    /// What the refusal is about, such as the property at fault, where the server said so.
+    /// What the refusal is about, such as the property at fault, where the server named it.
     public let target: String?
     /// Further reasons, where there are several.
     public let details: [Detail]

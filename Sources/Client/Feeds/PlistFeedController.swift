@@ -100,7 +100,7 @@ public final class PlistFeedController {
 }
 
 extension PlistFeedController {
-    /// The delegate's form: asks ``PlistFeedDelegate/shouldDownloadRemoteData(_:)``, downloads, and tells the delegate
+    /// The delegate's form: asks ``PlistFeedDelegate/shouldDownloadRemoteData(_:)``, downloads, and notifies the delegate
     /// what came of it. Does nothing while a download is under way.
     public func update() async {
         guard download == nil else { return }
@@ -113,7 +113,7 @@ extension PlistFeedController {
     /// download that is under way where there is one.
     ///
     /// - Returns: the document, and whether it is another than before.
-    /// - Throws: ``PlistFeedError``; `CancellationError` after ``cancel()``, of which no event tells.
+    /// - Throws: ``PlistFeedError``; `CancellationError` after ``cancel()``, for which there is no event.
     @discardableResult
     public func refresh() async throws -> PlistFeedOutcome {
         if let download { return try await download.value }

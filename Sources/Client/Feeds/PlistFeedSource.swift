@@ -13,7 +13,7 @@ public protocol PlistFeedSource: Sendable {
     func answer(headers: [Header]) async throws -> TransportResponse
 }
 
-/// What the server said of a version of the document (RFC 9110, section 8.8), to be asked with the next time.
+/// The validators of a version of the document (RFC 9110, section 8.8), sent with the next request.
 public struct PlistFeedValidators: Sendable, Equatable {
     /// The `ETag` of the last response.
     public var etag: String?

@@ -3,7 +3,7 @@ import SyncDevice
 import SyncMessages
 import ValueTree
 
-/// Executes a device's machine: makes durable what is to be durable, sends what is to be sent, and tells the app. It
+/// Executes a device's machine: makes durable what is to be durable, sends what is to be sent, and notifies the app. It
 /// decides nothing by itself.
 ///
 /// Each step is done before the next one begins: the actor runs on a thread of its own and waits there for the disk. Where

@@ -7,7 +7,7 @@
     public struct CredentialKeychain: CredentialStorage {
         private let service: String
 
-        /// - Parameter service: tells sign-ins apart, such as the app's name and the server's.
+        /// - Parameter service: distinguishes sign-ins, such as the app's name and the server's.
         public init(service: String) {
             self.service = service
         }

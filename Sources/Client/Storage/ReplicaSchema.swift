@@ -11,7 +11,7 @@ import GRDB
 ///     incoming  what a pull that is not complete has staged (``PullStaging``); there while a long pull is under way, and
 ///               after one that was cut off
 ///
-/// `records` and `beneath` have no row ids: one tree less to write. SQLite tells no one of changes in such tables, so
+/// `records` and `beneath` have no row ids: one tree less to write. SQLite reports no changes of such tables, so
 /// anyone who writes says what changed.
 enum ReplicaSchema {
     /// `PRAGMA user_version` of the files that this code writes.

@@ -59,7 +59,7 @@ struct FeedReader: Sendable {
 }
 
 extension FeedReader {
-    /// Nothing for what was removed since, or belongs to no group: a later entry tells what became of it.
+    /// Nothing for what was removed since, or belongs to no group: a later entry has what became of it.
     private func change(
         _ entry: LogEntry, _ source: LiveFeed.Source, at snapshot: any StoreSnapshot
     ) throws -> [FeedChanges] {
@@ -163,7 +163,7 @@ struct FeedPage: Sendable {
     let isComplete: Bool
 }
 
-/// The position of an event as its id tells it: the store's epoch, a dot, the operation id.
+/// The position of an event, as in its id: the store's epoch, a dot, the operation id.
 struct FeedPosition {
     static func text(_ position: Revision, in epoch: Epoch) -> String { "\(epoch).\(position)" }
 

@@ -207,7 +207,7 @@ final class FeedSink: Sendable {
         write { _ in [event] }
     }
 
-    /// Ends a silence and tells how far the log has been read.
+    /// Ends a silence and sends how far the log has been read.
     func beat(_ position: Revision, _ comment: ByteBuffer) {
         write { state in
             if position > state.position ?? Revision(0) { state.position = position }

@@ -10,7 +10,7 @@ public final class Readiness: Sendable {
     private let adapters: [ServedAdapter]
     private let store: @Sendable () -> String?
 
-    /// `store` tells in a word why the store cannot be written; nil: it can.
+    /// `store` is one word for why the store cannot be written; nil: it can.
     public init(adapters: [ServedAdapter], store: @escaping @Sendable () -> String?) {
         self.adapters = adapters
         self.store = store

@@ -16,7 +16,7 @@ public struct Administration: Sendable {
         try await keys.rotate(by: actor, trustingOld: trustingOld)
     }
 
-    /// Reads the whole audit log and tells whether it is as it was written. `anchor` is a head that an earlier
+    /// Reads the whole audit log and returns whether it is as it was written. `anchor` is a head that an earlier
     /// verification gave and that was kept elsewhere.
     public func verifyAudit(anchor: AuditHead? = nil) async throws -> AuditVerdict {
         try await AuditVerification(records: context.records, anchor: anchor).run()
@@ -155,7 +155,7 @@ extension Administration {
         guard count == 1 else { throw PorticoError(.recordNotFound, "There is no such session.") }
     }
 
-    /// Ends every sign-in of the account; tells how many there were.
+    /// Ends every sign-in of the account; returns how many there were.
     @discardableResult
     public func revokeSessions(of id: AccountID, by actor: Principal) async throws -> Int {
         defer { context.cache.revoke(id) }

@@ -21,7 +21,7 @@ public enum AuditFault: String, Sendable, CaseIterable {
     case otherHistory
     /// The log begins at a place that no entry vouches for.
     case baseAltered
-    /// The given head is older than the entries that are left, so nothing can be said about it.
+    /// The given head is older than the entries that are left, so it cannot be verified.
     case headRemoved
 }
 
@@ -88,7 +88,7 @@ struct AuditVerification {
 }
 
 extension AuditEntry {
-    /// Whether it tells of the cut that left off at `base`.
+    /// Whether it records the cut that left off at `base`.
     fileprivate func vouches(for base: AuditHead) -> Bool {
         kind == AuditEvent.Kind.auditCut.rawValue && detail == base.text
     }

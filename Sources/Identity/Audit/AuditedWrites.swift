@@ -39,7 +39,7 @@ struct AuditedWrites: Sendable {
     }
 
     /// Throws what the plan throws. A condition that does not hold makes a new plan on what is true by then; a plan that
-    /// goes on losing throws what the store said.
+    /// goes on losing throws the store's error.
     func write<Result: Sendable>(
         author: String, _ plan: @Sendable @escaping () async throws -> AuditedChange<Result>
     ) async throws -> Result {

@@ -110,7 +110,7 @@ struct ExternalIdentity: Sendable, Equatable {
     let name: String
     let displayName: String?
     let roles: Set<RoleName>
-    /// When it said so. What is older than what is known changes nothing.
+    /// When it reported so. What is older than what is known changes nothing.
     let asOf: WireDate
 }
 
@@ -131,7 +131,7 @@ extension ExternalIdentity {
 struct IdentityLink: Sendable {
     let id: RecordID
     let account: AccountID
-    /// When the provider last said what the account's roles are.
+    /// When the provider last reported the account's roles.
     let asOf: WireDate
     let revision: Revision
 

@@ -141,7 +141,7 @@ struct PortalSignIn: Sendable {
     private var jar = CookieJar()
     private var hops = 0
     private var stage = Stage.page
-    /// What the cookie said before the password was posted.
+    /// The cookie's value before the password was posted.
     private var valuesBefore: [Secret] = []
 
     init(_ settings: PortalSettings, _ username: String, _ password: Secret) {

@@ -3,7 +3,7 @@ import DurableFiles
 import Foundation
 import RecordStorage
 
-/// A small file beside a store that tells which store was here, so that another one, an empty one or an older one is not
+/// A small file beside a store that names the store that was here, so that another one, an empty one or an older one is not
 /// taken for it.
 struct StoreMarker {
     enum Use: String {

@@ -121,7 +121,7 @@ private struct PolygonEdge {
         zip(line, line.dropFirst()).map { PolygonEdge(a: $0, b: $1) }
     }
 
-    /// On which side a place is: the sign tells.
+    /// On which side a point is, by its sign.
     private func side(_ place: GeographyPoint) -> Double {
         (b.longitude - a.longitude) * (place.latitude - a.latitude)
             - (b.latitude - a.latitude) * (place.longitude - a.longitude)

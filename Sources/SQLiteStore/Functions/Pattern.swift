@@ -68,7 +68,7 @@ extension Pattern {
         return false
     }
 
-    /// Adds a state and those that are reached from it without a character; tells whether one of them is the end.
+    /// Adds a state and those that are reached from it without a character; returns whether one of them is the end.
     private func add(_ first: Int, to states: inout States, _ text: [Unicode.Scalar], _ position: Int) -> Bool {
         var open = [first]
         while let state = open.popLast() {

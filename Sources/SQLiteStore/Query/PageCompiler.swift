@@ -22,7 +22,7 @@ struct PageCompiler {
         }
     }
 
-    /// One row more than the page has, which tells whether there is a next one.
+    /// One row more than the page has, which shows whether there is a next page.
     func page() throws(PorticoError) -> SQLFragment {
         var statement = SQLFragment(layout.selection)
         let conditions = [condition, try KeysetCompiler(order: order).condition(after: query.start)].compactMap { $0 }
@@ -145,7 +145,7 @@ extension OrderColumn {
         }
     }
 
-    /// What every later row fulfils, said once more so that an index on the first criterion is used.
+    /// What every later row fulfils, repeated so that an index on the first criterion is used.
     fileprivate func lowerBound(_ value: SQLValue) -> SQLFragment? {
         guard value != .null else { return nil }
         if !isDescending { return SQLFragment("\(column.comparisonName) >= ?", [value]) }

@@ -91,7 +91,7 @@ enum HostSchema {
 
 /// Brings the host's own tables from one version to the next. New stores go the same way, so there is one definition.
 enum HostUpgrade {
-    /// Version 2: what replicas need. The log tells revisions, fields and instants, and finds a record's entries; its
+    /// Version 2: what replicas need. The log has revisions, fields and instants, and finds a record's entries; its
     /// beginning can be removed; pushes are remembered.
     static let toVersion2 = [
         "ALTER TABLE portico_log ADD COLUMN before INTEGER",
@@ -123,7 +123,7 @@ enum HostUpgrade {
     ]
 
     /// Version 3: ids of deleted records stay theirs, and what belonged to a deleted record goes. The deletions that the
-    /// log still tells of are made up for; who made them it does not say.
+    /// log still has are made up for; their authors are unknown.
     static let toVersion3 = [
         """
         CREATE TABLE portico_retired (

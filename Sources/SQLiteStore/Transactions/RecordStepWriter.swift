@@ -23,7 +23,7 @@ struct RecordStepWriter {
         let after: Record?
     }
 
-    /// In the order in which the log tells them. The last one is the step's own; a deletion's are preceded by those of
+    /// In the order of the log. The last one is the step's own; a deletion's are preceded by those of
     /// the records that go with it.
     func perform() throws -> [Effect] {
         switch step.change.action {

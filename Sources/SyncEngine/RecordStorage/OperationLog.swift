@@ -22,7 +22,7 @@ public struct LogEntry: Sendable, Equatable {
     public let time: WireDate
     /// The record's revision before the change; nil where it was not there.
     public let previousRevision: Revision?
-    /// The values, before the change, of the fields that row rules look at: what tells a scope that a row left it.
+    /// The values, before the change, of the fields that row rules look at: by which a scope finds that a row left it.
     /// Empty where the record was not there, and where a migration changed it.
     public let previousScopeValues: WireDictionary
     /// The fields whose values the change changed, in declared order; nil: any, because the record came or went.

@@ -27,7 +27,7 @@ package struct RowHistory {
         package let until: Revision
     }
 
-    /// The row now, and its stretches since `position`, the newest first: the last one tells how it was there. `known` is
+    /// The row now, and its stretches since `position`, the newest first: the last one is how it was there. `known` is
     /// the row now, where it has been read already; within it, nil stands for a row that is not there.
     package func trace(
         _ id: RecordID, in collection: CollectionID, since position: Revision, known: Record?? = nil

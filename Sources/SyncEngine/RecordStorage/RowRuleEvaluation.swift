@@ -2,7 +2,7 @@ import AdapterKit
 
 extension RowRule {
     /// What ``filter(for:)`` says of a row, decided in memory, for rows as they were: the store knows only those that
-    /// are. `isMember` tells whether the principal is in the list field of that record.
+    /// are. `isMember` returns whether the principal is in the list field of that record.
     package func holds(
         for principal: Principal, _ values: WireDictionary,
         isMember: (EntityName, RecordID, FieldName) throws -> Bool

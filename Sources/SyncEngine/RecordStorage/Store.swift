@@ -51,7 +51,7 @@ public protocol Store: Sendable {
     /// Log entries after a position, oldest first, at most `limit`. Throws `sync.fetchAgain` for one below the floor.
     func changes(after position: Revision, limit: Int) async throws -> [LogEntry]
 
-    /// Removes the log's beginning, or with `dryRun` only tells what would go. The floor rises first, in a transaction of
+    /// Removes the log's beginning, or with `dryRun` only returns what would go. The floor rises first, in a transaction of
     /// its own; what is below goes bit by bit, so that writers do not wait for it.
     func compact(_ bound: CompactionBound, dryRun: Bool) async throws -> Compaction
 
@@ -126,7 +126,7 @@ public protocol RecordIDSource: Sendable {
     func next() -> RecordID
 }
 
-/// Random UUIDs (RFC 9562, version 4), in lower case. Version 7 was rejected: it tells when a record was made.
+/// Random UUIDs (RFC 9562, version 4), in lower case. Version 7 was rejected: it reveals when a record was made.
 public struct RandomRecordIDs: RecordIDSource {
     /// Uses the system's random numbers.
     public init() {}

@@ -51,7 +51,7 @@ public struct StoreMaintenance: Sendable {
     private let windows: RetentionWindows
     private let clock: any WallClock
 
-    /// `clock` tells which instants the windows end at.
+    /// `clock` is the time at which the windows end.
     public init(
         store: any BackupStore, attachments: AttachmentMaintenance, windows: RetentionWindows, clock: any WallClock
     ) {
@@ -126,7 +126,7 @@ public struct AttachmentMaintenance: Sendable {
     private let references: AttachmentReferences
     private let clock: any WallClock
 
-    /// `clock` tells which instants the windows end at.
+    /// `clock` is the time at which the windows end.
     public init(
         _ attachments: any AttachmentStore, store: any Store, collections: [CollectionDeclaration], window: Double,
         clock: any WallClock

@@ -61,7 +61,7 @@ enum Samples {
 
     /// What only a group's members see.
     static let posts = Entity(
-        "posts", summary: "What is said in a group.", key: EntityKey("id"),
+        "posts", summary: "Posts of a group.", key: EntityKey("id"),
         fields: [
             Field("id", .string(maximumLength: 64), isRequired: true), Field("group", .string(maximumLength: 64)),
             Field("text", .string), Field("owner", .string, source: .creator),

@@ -166,7 +166,7 @@ public struct RecordChanges: Sendable {
     /// Whether no record changes.
     public var isEmpty: Bool { count == 0 }
 
-    /// Nil: nothing is said of it.
+    /// Nil: unknown.
     public subscript(key: RecordKey) -> RecordCopy?? {
         guard let place = place(of: key) else { return others.isEmpty ? nil : others[key] }
         return .some(ascending[place].copy)

@@ -4,7 +4,7 @@ import RecordStorage
 /// Who may name an attachment in a record: the caller that uploaded those bytes, and the caller that can read a record that names it.
 ///
 /// A digest is no secret and no proof of anything. Without a right a digest is refused in the same words whether or not
-/// the bytes are here, so that it tells no caller what others have.
+/// the bytes are here, so that it reveals to no caller what others have.
 public struct AttachmentRights: Sendable {
     private let catalogue: SyncCatalogue
     private let attachments: any AttachmentStore

@@ -4,7 +4,7 @@ import SyncMessages
 
 /// How far a device is: what a token says to us and no other caller.
 ///
-/// It carries each scope's count and checksum, so that keeping them costs a pull no more than the changes it tells of.
+/// It carries each scope's count and checksum, so that keeping them costs a pull no more than the changes it sends.
 struct Checkpoint: Sendable, Equatable {
     var epoch: Epoch
     /// The principal's id: no caller goes on from another caller's checkpoint.

@@ -282,7 +282,7 @@ struct FieldMerge {
         self.snapshot = snapshot
     }
 
-    /// Where no field was changed to different values on both sides. False where the log no longer tells.
+    /// Where no field was changed to different values on both sides. False where the log no longer reaches back to it.
     func isPossible(
         _ fields: WireDictionary, _ current: Record, _ target: MutationTarget, base: Revision?
     ) throws -> Bool {

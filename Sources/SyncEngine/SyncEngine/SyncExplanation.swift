@@ -13,7 +13,7 @@ public struct SyncExplanation: Sendable, Equatable {
         case hidden
         /// The record was deleted.
         case deleted
-        /// The store never had it, or so long ago that the log no longer tells.
+        /// The store never had it, or so long ago that the log no longer reaches back to it.
         case unknown
     }
 

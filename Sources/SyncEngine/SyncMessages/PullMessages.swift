@@ -76,7 +76,7 @@ public struct PullPage: SyncMessage {
         if case .complete = ending { true } else { false }
     }
 
-    /// Whether it tells anything, or says that more follows.
+    /// Whether it has operations or resets, or more pages follow.
     public var hasChanges: Bool { !operations.isEmpty || !reset.isEmpty || !isComplete }
 
     public init(reset: [String] = [], operations: [RecordOperation], ending: Ending) {

@@ -236,7 +236,7 @@ struct StreamedPieces {
         window.advance(length)
     }
 
-    /// Writes a tape; `place` tells where in the next bytes an error is.
+    /// Writes a tape; `place` returns where in the next bytes an error is.
     func write(_ tape: Tape, place: (WireFormatError) -> WireFormatError.Position?) throws {
         do throws(WireFormatError) { try writer?.write(tape) } catch {
             throw WireFormatError(error.kind, error.message, at: window.place(place(error)))

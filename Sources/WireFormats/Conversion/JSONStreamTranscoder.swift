@@ -100,7 +100,7 @@ struct JSONExtent: NestedExtent {
         }
     }
 
-    /// Takes one byte; tells whether the value ends with it.
+    /// Takes one byte; returns whether the value ends with it.
     @inline(__always)
     private mutating func step(_ byte: UInt8) -> Bool {
         if isInString {

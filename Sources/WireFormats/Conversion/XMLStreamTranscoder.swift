@@ -218,7 +218,7 @@ struct XMLExtent: NestedExtent {
         }
     }
 
-    /// Takes one byte; tells whether the item ends with it.
+    /// Takes one byte; returns whether the item ends with it.
     @inline(__always)
     private mutating func step(_ byte: UInt8) -> Bool {
         switch state {

@@ -22,7 +22,7 @@ public struct WireFormatError: Error, Sendable, Equatable {
     public let message: String
     /// Where reading failed; nil when writing.
     public let position: Position?
-    /// Which token of a tape could not be written; its document tells where that is.
+    /// Which token of a tape could not be written; its document has the position.
     let token: Int?
 
     /// Creates a wire format error with these values.

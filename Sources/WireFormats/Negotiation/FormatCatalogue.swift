@@ -28,7 +28,7 @@ public struct FormatCatalogue: Sendable {
     }
 
     /// Every format that reads a media type, the one that prefers it first. `application/x-plist` has two; the body
-    /// tells which (``format(reading:body:)``).
+    /// decides which (``format(reading:body:)``).
     public func formats(reading type: MediaType) -> [any WireFormat] {
         let exact = formats.filter { format in format.mediaTypesRead.contains { $0.hasSameEssence(as: type) } }
         if !exact.isEmpty { return exact }

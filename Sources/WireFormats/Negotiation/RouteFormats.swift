@@ -160,7 +160,7 @@ extension RouteFormats {
         return Body(format: format, charset: type.charset)
     }
 
-    /// Whether the type alone tells the format of a body, whatever its first bytes are.
+    /// Whether the type alone determines the format of a body, whatever its first bytes are.
     public func isUnambiguous(_ type: MediaType) -> Bool {
         FormatCatalogue(formats).formats(reading: type).count <= 1
     }

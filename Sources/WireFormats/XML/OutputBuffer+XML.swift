@@ -54,7 +54,7 @@ extension OutputBuffer {
         return position
     }
 
-    /// Stores a word and keeps its first bytes up to one that may have to be escaped; tells how many.
+    /// Stores a word and keeps its first bytes up to one that may have to be escaped; returns how many.
     @inline(__always)
     private mutating func takeWord(_ word: UInt64, of count: Int) -> Int {
         UnsafeMutableRawPointer(base + used).storeBytes(of: word, as: UInt64.self)

@@ -101,7 +101,7 @@ struct MappedInput {
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         guard unlink(path) == 0 else { throw Self.failure() }
         var (chunk, count) = (Data(first), 0)
-        // One byte more than is allowed tells that there are too many.
+        // One byte more than is allowed shows that there are too many.
         while !chunk.isEmpty, count <= most {
             try file.write(contentsOf: chunk)
             count += chunk.count

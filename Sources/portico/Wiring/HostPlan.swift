@@ -206,7 +206,7 @@ extension ConfigurationOption {
         }
     }
 
-    /// Puts the default where nothing is said; below a `*`, for each name that is there.
+    /// Puts the default where nothing is configured; below a `*`, for each name that is there.
     func addDefault(to options: inout WireDictionary) {
         guard let defaultValue else { return }
         Self.add(defaultValue, at: path.split(separator: ".").map(String.init)[...], to: &options)

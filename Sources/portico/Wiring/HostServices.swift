@@ -72,7 +72,7 @@ struct StoreWatch: Sendable {
     }
 }
 
-/// Looks from time to time whether the store can be written, so that readiness tells; logs when that changes.
+/// Looks from time to time whether the store can be written, so that readiness reports it; logs when that changes.
 struct StoreWatchService: Service {
     let watch: StoreWatch
     let interval: Duration

@@ -5,7 +5,7 @@ import Glibc
 /// How many processors this process may run on: those of the machine, less those that its affinity (taskset, a
 /// container's cpuset) leaves to others. Foundation counts the machine's.
 enum Processors {
-    /// The kernel tells them as a mask in hexadecimal digits (proc(5)); where there is no such file, the machine's.
+    /// The kernel writes them as a mask in hexadecimal digits (proc(5)); where there is no such file, the machine's.
     static var allowed: Int {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed:") } ?? ""

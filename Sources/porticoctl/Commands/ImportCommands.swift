@@ -39,7 +39,7 @@ struct ImportedFile: ParsableArguments {
         case replace
     }
 
-    @Argument(help: "The file; its ending tells the format.") var file: String
+    @Argument(help: "The file; its extension decides the format.") var file: String
     @Option(help: "append to what is there, or replace it.") var mode: Mode = .append
 
     func load(into adapter: String, _ options: ConnectionOptions) async throws {

@@ -20,7 +20,7 @@ struct Sync: AsyncParsableCommand {
 
     struct Changes: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Lists changes of records, the last ones where nothing else is said.")
+            abstract: "Lists changes of records, the last ones by default.")
 
         @OptionGroup var options: ConnectionOptions
         @Option(help: "Only what came after this position.") var after: Int64?

@@ -178,7 +178,7 @@ struct OperationProblems {
         let hasBody = ![.get, .delete].contains(binding.method)
         let lost = operation.input.members.filter { !hasBody && $0.isRequired && !elsewhere.contains($0.name) }
         let optional = binding.path.parameters.filter { operation.input.member($0.text)?.isRequired == false }
-        return lost.map { "\($0.name) is required and cannot be said" }
+        return lost.map { "\($0.name) is required and cannot be given" }
             + optional.map { "\($0) is in the path, so it is required" }
             + (operation.effect == .writes && binding.method == .get ? ["it writes, so GET is not for it"] : [])
     }

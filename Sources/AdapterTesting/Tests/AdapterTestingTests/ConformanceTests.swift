@@ -62,7 +62,7 @@ import Testing
             (.strangeMembers, "takes goods.title for a list of names"),
             (.datedText, "the server gives `title` a value of another shape"),
             (.parameterOutside, "number is not in its input"),
-            (.requiredNowhere, "id is required and cannot be said"),
+            (.requiredNowhere, "id is required and cannot be given"),
             (.writesByGet, "it writes, so GET is not for it"),
             (.keepsWrites, "it writes, so its answers cannot be kept"),
             (.operatorsByPath, "it is for operators"),

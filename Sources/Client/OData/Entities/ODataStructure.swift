@@ -28,7 +28,7 @@ public protocol ODataFields: Sendable {
     init(_ path: ODataPath)
 }
 
-/// What a server tells of an entity beside its properties.
+/// What a server sends of an entity beside its properties.
 public struct ODataControl: Sendable, Equatable {
     /// Of the state that was read: an update or a deletion with it fails where the entity has changed since.
     public var etag: String?

@@ -127,7 +127,7 @@ extension ODataSet {
 
 /// What happened to a query's entities since its delta link was given.
 public struct ODataChanges<Entity: ODataEntity>: Sendable, Equatable {
-    /// New ones, and those that changed: with the properties that the server tells of.
+    /// New ones, and those that changed: with the properties that the server sends.
     public var changed: [Entity] = []
     /// Those that are gone, perhaps also such as never were in the result.
     public var removed: [ODataRemoval] = []
@@ -144,7 +144,7 @@ public struct ODataRemoval: Sendable, Equatable {
 }
 
 extension ODataSet {
-    /// All entities, and the link that tells what changes from now on.
+    /// All entities, and the link to the changes from now on.
     ///
     /// - Throws: ``ClientError``: `notSupported` where the server does not track the query, and for one with expansions:
     ///   changes of related entities are returned by their own sets.

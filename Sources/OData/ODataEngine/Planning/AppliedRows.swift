@@ -330,7 +330,7 @@ struct NestedRows {
         return result
     }
 
-    /// Where the rows have become those of a nested relation, which tells what it is found by from that column on.
+    /// The same where the rows are those of a nested relation: they are found by its columns from `next` on.
     func found(in name: SourceName, from next: inout Int) -> Self {
         var result = self
         result.near = near.indices.map { .output(name, next + $0) }

@@ -425,7 +425,7 @@ extension Parser {
         return items
     }
 
-    /// `1*DIGIT`, or as many as are said.
+    /// `1*DIGIT`, or as many digits as are asked for.
     @discardableResult
     mutating func digits(_ count: ClosedRange<Int> = 1...Int.max) throws(Mismatch) -> String {
         let start = at

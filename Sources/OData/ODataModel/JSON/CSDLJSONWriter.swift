@@ -140,7 +140,7 @@ enum JSONSchemaWriter {
     }
 
     /// Attributes as members with a dollar sign: flags and numbers as such; a false flag is left out, but for
-    /// `Unicode`, which is true where it is not said.
+    /// `Unicode`, which is true by default.
     static func copy(_ names: [String], _ element: CSDLElement, to members: inout WireDictionary) {
         for name in names {
             guard let text = element[name] else { continue }

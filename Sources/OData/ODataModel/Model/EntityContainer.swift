@@ -109,7 +109,7 @@ public struct OperationImport: Sendable, Equatable {
 }
 
 /// What a model says that a set or singleton does not take of requests, property by property (the Capabilities
-/// vocabulary). Properties are named by their paths: `Address/City`. Where nothing is said, everything is taken.
+/// vocabulary). Properties are named by their paths: `Address/City`. By default everything is allowed.
 public struct SetRestrictions: Sendable, Equatable {
     /// What a new entity cannot be given.
     public let nonInsertable: Set<String>

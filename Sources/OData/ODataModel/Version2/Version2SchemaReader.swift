@@ -162,7 +162,7 @@ struct SchemaUpgrade {
         return upgraded
     }
 
-    /// Properties that hold a unit of measure; SAP tells them from currencies by their semantics.
+    /// Properties that hold a unit of measure; SAP distinguishes them from currencies by their semantics.
     private static func units(_ type: CSDLElement) -> Set<String> {
         let units = type.all("Property").filter { SAPAttributes($0)["semantics"] == "unit-of-measure" }
         return Set(units.compactMap { $0["Name"] })

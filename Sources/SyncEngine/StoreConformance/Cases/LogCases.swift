@@ -13,7 +13,7 @@ extension StoreConformance {
             try expect(log.allSatisfy { $0.collection == Samples.itemsID && $0.id == "x" }, "the record")
             try expectEqual(log.last?.position, store.position, "the last position")
         },
-        ConformanceCase("an entry tells what row rules saw before the change") { store in
+        ConformanceCase("an entry has what row rules saw before the change") { store in
             try await store.seen(by: "ann").create(["id": "x", "name": "a", "tags": ["t"], "group": "g"], in: "items")
             try await store.seen(by: "ann").update("x", ["tags": ["u"]], in: "items")
             try await store.seen(by: "ann").delete("x", in: "items")
@@ -50,7 +50,7 @@ extension StoreConformance {
 
 extension StoreConformance {
     static let compactionCases = [
-        ConformanceCase("an entry tells the revision before and the fields that changed") { store in
+        ConformanceCase("an entry has the revision before and the fields that changed") { store in
             let created = try await store.own.create(["id": "x", "name": "a", "rank": 1], in: "items")
             let updated = try await store.own.update("x", ["rank": 2, "name": "a", "note": "n"], in: "items")
             try await store.own.delete("x", in: "items")

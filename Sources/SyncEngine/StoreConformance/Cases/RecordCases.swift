@@ -178,7 +178,7 @@ extension StoreConformance {
             }
             try expectEqual(try await store.own.record("g", in: "groups")?["members"], ["ann"], "the members")
         },
-        ConformanceCase("a filter over related records tells nothing of those one may not see") { store in
+        ConformanceCase("a filter over related records reveals nothing of those that the caller may not see") { store in
             try await store.own.create(["id": "g", "members": ["zoe"], "secret": "s3"], in: "groups")
             let ann = store.seen(by: "ann")
             try await ann.create(["name": "a", "group": "g"], in: "items")

@@ -182,7 +182,7 @@ extension XMLScanner {
             && text[target.offset + 2] | 0x20 == UInt8(ascii: "l")
     }
 
-    /// Moves to the next `end`, checking the characters; tells whether there was a carriage return.
+    /// Moves to the next `end`, checking the characters; returns whether there was a carriage return.
     private mutating func skip(
         until end: StaticString, _ unclosed: String, _ text: Span<UInt8>
     ) throws(WireFormatError) -> Bool {
@@ -199,7 +199,7 @@ extension XMLScanner {
 }
 
 extension XMLScanner {
-    /// Takes a start tag or an empty-element tag; tells whether it was the latter.
+    /// Takes a start tag or an empty-element tag; returns whether it was the latter.
     @inline(__always)
     mutating func readStartTag(_ text: Span<UInt8>) throws(WireFormatError) -> Bool {
         guard open.count < maximumDepth else { throw exceeded("depth", maximumDepth, text) }
@@ -582,7 +582,7 @@ extension XMLScanner {
         return .text
     }
 
-    /// The rest of character data that is not plain ASCII all through; tells whether it needs resolving.
+    /// The rest of character data that is not plain ASCII all through; returns whether it needs resolving.
     @inline(never)
     private mutating func readSpecialText(_ text: Span<UInt8>) throws(WireFormatError) -> Bool {
         var needsResolving = false
