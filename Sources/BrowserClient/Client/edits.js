@@ -45,10 +45,13 @@ export function idIn(fields, description) {
 }
 
 /** Throws where the server would refuse the edit, as far as its description of the collection tells. */
-export function check({ id, fields }, description) {
+export function check({ operation, id, fields }, description) {
   if (!description || !fields) return;
   const unknown = Object.keys(fields).find((name) => !Object.hasOwn(description.fields, name));
   if (unknown !== undefined) throw new PorticoError("client.unknownField", `There is no field ${unknown}.`);
+  if (operation === "create" && description.fields[description.key] === "integer" && !/^-?\d+$/.test(id)) {
+    throw new PorticoError("client.idNotANumber", "The collection's ids are numbers.");
+  }
   const named = idIn(fields, description);
   if (named !== null && named !== id) {
     throw new PorticoError("client.keyDiffers", `The field ${description.key} is not the record's id.`);

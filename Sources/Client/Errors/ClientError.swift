@@ -33,6 +33,8 @@ public enum ClientError: Error, Sendable, Equatable {
     case unknownField(String, collection: String)
     /// A record's key field, of that name, is to have another value than the record's id.
     case keyDiffers(String, collection: String)
+    /// A record is to be created in a collection whose ids are 64-bit integers, without an id that is one.
+    case idNotANumber(collection: String)
     /// As many edits wait for the server as may wait at once (``SyncLimits/waitingEdits``).
     case outboxFull
     /// The replica was closed.
@@ -111,6 +113,7 @@ extension ClientError {
         case .unknownCollection: self = .unknownCollection(collection)
         case .unknownField(let name): self = .unknownField(name, collection: collection)
         case .keyDiffers(let name): self = .keyDiffers(name, collection: collection)
+        case .idNotANumber: self = .idNotANumber(collection: collection)
         case .recordExists: self = .recordExists
         case .recordNotFound: self = .recordNotFound
         case .outboxFull: self = .outboxFull

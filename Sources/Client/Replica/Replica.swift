@@ -110,8 +110,8 @@ extension Replica {
     /// - Parameter id: nil: that of the key field where `fields` have one, else a new one, if the entity leaves it to its
     ///   clients.
     /// - Returns: the id.
-    /// - Throws: ``ClientError``: `unknownCollection`, `unknownField`, `keyDiffers`, `recordExists`, `outboxFull`, `storage`,
-    ///   `closed`. Whether the server takes it shows later.
+    /// - Throws: ``ClientError``: `unknownCollection`, `unknownField`, `keyDiffers`, `idNotANumber`, `recordExists`,
+    ///   `outboxFull`, `storage`, `closed`. Whether the server takes it shows later.
     @discardableResult
     public func create(in collection: String, _ fields: WireDictionary, id: String? = nil) async throws -> String {
         if let collections, !collections.contains(collection) { throw ClientError.unknownCollection(collection) }

@@ -43,6 +43,8 @@ public struct Device: Sendable {
             return
         }
         for name in fields.keys where description.fields[name] == nil { throw .unknownField(name) }
+        let needsNumber = edit.operation == .create && description.fields[description.key] == "integer"
+        if needsNumber, Int64(edit.key.id) == nil { throw .idNotANumber }
         guard let id = description.id(in: fields), id != edit.key.id else { return }
         throw .keyDiffers(description.key)
     }

@@ -65,6 +65,8 @@ public enum EditError: Error, Sendable, Equatable {
     case unknownField(String)
     /// The key field, of that name, has another value than the record's id.
     case keyDiffers(String)
+    /// The collection's ids are 64-bit integers, and the new record's is none.
+    case idNotANumber
 }
 
 /// An edit that waits for its outcome.

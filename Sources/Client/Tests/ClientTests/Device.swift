@@ -48,7 +48,7 @@ final class Device {
     }
 
     @discardableResult
-    func sync() async -> SyncStatus { await replica.sync(within: .seconds(60)) }
+    func sync() async -> SyncStatus { await replica.sync(within: .seconds(600)) }
 
     @discardableResult
     func note(_ title: String, sharedWith names: WireValue = []) async throws -> String {

@@ -70,6 +70,21 @@ struct OfflineRecordTests {
         #expect(try await decoded(id) == Note(id: id, title: "milk"))
     }
 
+    @Test("is refused in a problem's resolution as it is in an edit, and the problem stays")
+    func resolution() async throws {
+        gateway.isOnline = true
+        let bob = try await Device("bob", at: gateway)
+        let note = try await alice.replica.create(in: "notes", ["title": "alice's", "sharedWith": ["bob"]])
+        await alice.sync()
+        await bob.sync()
+        try await bob.replica.update(note, in: "notes", ["title": "bob's"])
+        let problem = try #require(await bob.sync().problems.first)
+        await #expect(throws: ClientError.unknownField("titel", collection: "notes")) {
+            try await bob.replica.resolve(problem, with: .update(["titel": "misspelt"]))
+        }
+        #expect(bob.replica.status.problems == [problem])
+    }
+
     @Test("belongs to a collection that the account has, also where none were named")
     func unknownCollection() async throws {
         await #expect(throws: ClientError.unknownCollection("note")) {

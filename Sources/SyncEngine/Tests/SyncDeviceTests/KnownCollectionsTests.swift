@@ -40,6 +40,7 @@ struct KnownCollectionsTests {
         for (edit, error) in [
             (LocalEdit(RecordKey("notes", "7"), .create(["b": 1])), EditError.unknownField("b")),
             (LocalEdit(RecordKey("notes", "7"), .create(["number": 8])), .keyDiffers("number")),
+            (LocalEdit(RecordKey("notes", "x"), .create([:])), .idNotANumber),
             (LocalEdit(RecordKey("others", "7"), .create([:])), .unknownCollection),
         ] {
             #expect(throws: error) { try bench.edit(edit.action, edit.key) }
