@@ -35,7 +35,7 @@ public struct Device: Sendable {
     }
 
     /// Finds what the server would refuse of an edit, as far as the device knows the collections. A device that is
-    /// narrowed to some knows no others, and takes what it is told of them.
+    /// narrowed to some knows no others, and accepts any edit of them.
     public func check(_ edit: LocalEdit) throws(EditError) {
         guard let known = state.known, let fields = edit.fields else { return }
         guard let description = known[edit.key.collection] else {
