@@ -17,7 +17,7 @@ final class PartReader {
     }
 
     /// Records of a part at most, and bytes after which it ends.
-    static let records = 5_000
+    static let records = 10_000
     static let bytes = 1 << 20
     /// A record beyond it ends the reading: a quote that is not closed would take the whole file for one.
     static let largestRecord = 64 << 20
