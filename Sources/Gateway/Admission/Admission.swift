@@ -7,7 +7,7 @@ import Synchronization
 /// Rate limits and fair shares: how many requests each address and caller may make a minute, and how much concurrent
 /// work each caller and adapter may have.
 final class Admission: Sendable {
-    /// Callers that are told apart at once.
+    /// Callers that are counted separately at once.
     static let capacity = 100_000
 
     private let callers: RateCounter?
@@ -119,7 +119,7 @@ struct RateTable {
     private let spacing: Int64
     private var wholeAt: [String: Int64] = [:]
 
-    /// `capacity`: so many callers are told apart. Those beyond share one allowance until others have theirs back.
+    /// `capacity`: so many callers are counted separately. Those beyond share one allowance until others have theirs back.
     init(limit: Int, capacity: Int) {
         self.limit = limit
         self.capacity = capacity

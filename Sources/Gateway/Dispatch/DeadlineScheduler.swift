@@ -20,7 +20,7 @@ final class DeadlineScheduler: Sendable {
     var count: Int { state.withLock { $0.underWay.count } }
 
     /// The result of `body`, or `late` once the deadline has passed. The work is cancelled then, and when the caller is.
-    /// `began` gets the work for whoever may cancel it too.
+    /// `began` gets the work, so that its receiver can cancel it too.
     func run<Success: Sendable>(
         until deadline: ContinuousClock.Instant, late: PorticoError,
         began: (any CancellableWork) -> Void = { _ in }, _ body: @escaping @Sendable () async throws -> Success

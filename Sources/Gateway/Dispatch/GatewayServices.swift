@@ -15,7 +15,7 @@ struct GatewayServices: Sendable {
     let calls: CallDispatcher
     let admission: Admission
     let clock: any WallClock
-    /// Nil at the admin listener, where nobody writes an adapter's records as a caller.
+    /// Nil at the admin listener, which writes no records on a caller's behalf.
     let rights: AttachmentRights?
 
     init(store: any Store, limits: GatewayLimits, clock: any WallClock, rights: AttachmentRights? = nil) {

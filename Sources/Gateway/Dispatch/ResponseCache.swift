@@ -25,7 +25,7 @@ final class ResponseCache: Sendable {
         let target: String
         let body: [UInt8]
 
-        /// To the same request from callers of these roles; nil: from anybody who gets there.
+        /// To the same request from callers of these roles; nil: from every caller that is admitted.
         init(
             _ endpoint: String, _ request: GatewayRequest, roles: Set<RoleName>?, reader: Principal? = nil,
             body: [UInt8]

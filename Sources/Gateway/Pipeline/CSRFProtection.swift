@@ -9,8 +9,8 @@ import Identity
 /// own word that the request is same-origin (`Sec-Fetch-Site`).
 ///
 /// Where a contract says so (``HTTPMount/requiresToken``), writes with any other credential need it too: browsers keep
-/// passwords of Basic as they keep cookies, and SAP's clients fetch the token whatever they sign in with. Whoever is not
-/// signed in has nothing that could be abused.
+/// passwords of Basic as they keep cookies, and SAP's clients fetch the token whatever they sign in with. An anonymous
+/// caller has no rights that could be abused.
 struct CSRFProtection: Sendable {
     let identity: Identity?
 

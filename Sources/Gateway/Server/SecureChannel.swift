@@ -66,7 +66,7 @@ struct SecureChannel: ServerChildChannel {
     private func secondVersion(
         _ channel: any Channel, _ permit: ConnectionPermits.Permit
     ) -> EventLoopFuture<Negotiated> {
-        // There is no stream yet that could be told anything.
+        // There is no stream yet that could carry a refusal.
         if case .rejected = permit { channel.close(promise: nil) }
         return channel.eventLoop.makeCompletedFuture { .http2(try http2.setup(channel: channel)) }
     }
@@ -103,7 +103,7 @@ final class HandshakeDeadline: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // Those who will be told of a stop are not there yet.
+        // The handlers that handle a stop are not there yet.
         if event is ChannelShouldQuiesceEvent {
             isStopping = true
             return startTimer(context, RequestValidationHandler.grace)

@@ -12,8 +12,6 @@ _COMMENT = re.compile(r"^[ \t]*//.*$", re.MULTILINE)
 _QUOTED = re.compile(r"`[^`\n]*`")
 _ABOUT_CHAT = re.compile(r"chat|twaddle|member|retention", re.IGNORECASE)
 _DOCUMENTS = (".md", "Makefile")
-# Their comments are renewed with the gateway's request path.
-_PENDING = tuple(f"Sources/Gateway/{folder}/" for folder in ("Admission", "Dispatch", "Pipeline", "Server"))
 
 
 class _Words:
@@ -38,7 +36,7 @@ def check(repository):
     for path in repository.files:
         if path.endswith(_DOCUMENTS):
             yield from _in_document(path, repository.text(path) or "")
-        elif path.endswith(".swift") and _is_shipped(path) and not path.startswith(_PENDING):
+        elif path.endswith(".swift") and _is_shipped(path):
             yield from _in_comments(path, repository.text(path) or "")
 
 

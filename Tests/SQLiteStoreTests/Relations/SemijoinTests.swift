@@ -21,7 +21,7 @@ import Testing
         let authors: [Author]
         let books: [Book]
 
-        init(authors: Int64, books: Int64, _ random: inout Sequenced) {
+        init(authors: Int64, books: Int64, _ random: inout SeededRandom) {
             self.authors = (1...authors).map { Author(id: $0, name: "n\($0 % 7)") }
             self.books = (1...books).map { number in
                 Book(
@@ -59,10 +59,10 @@ import Testing
 
     private struct Generator {
         let data: Data
-        var random: Sequenced
+        var random: SeededRandom
         private var lastSource = 1
 
-        init(data: Data, random: Sequenced) {
+        init(data: Data, random: SeededRandom) {
             self.data = data
             self.random = random
         }
@@ -140,7 +140,7 @@ import Testing
     func `generated conditions on related records choose the rows that the plainest code chooses`(
         seed: UInt64
     ) async throws {
-        var random = Sequenced(seed: seed)
+        var random = SeededRandom(seed: seed)
         // With statistics and without.
         let data = Data(authors: 40, books: seed.isMultiple(of: 2) ? 60 : 1_200, &random)
         let library = try await data.library()
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test func `related records are searched once for many rows, and for each of few rows`() async throws {
-        var random = Sequenced(seed: 1)
+        var random = SeededRandom(seed: 1)
         let library = try await Data(authors: 1_200, books: 2_400, &random).library()
         let related = RowExpression.compare(.equal, .field(2, "id"), .field(1, "author"))
         let named = RowExpression.exists(
@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test func `large groups are read through the table, and by an index that has all of them`() async throws {
-        var random = Sequenced(seed: 2)
+        var random = SeededRandom(seed: 2)
         let library = try await Data(authors: 20, books: 2_400, &random).library()
         let plan = { (operand: RowExpression?) async throws -> String in
             try await library.store.plan(

@@ -60,7 +60,7 @@ struct WriteProgress {
 
     mutating func wrote(_ bytes: Int) { written += bytes }
 
-    /// `waiting`: bytes that have not left yet. A span that began with nothing waiting is nobody's fault.
+    /// `waiting`: bytes that have not left yet. A span that began with nothing waiting is not the peer's fault.
     mutating func look(waiting: Int, atLeast least: Int) -> Finding {
         let left = written - waiting
         let progress = left - leftBefore

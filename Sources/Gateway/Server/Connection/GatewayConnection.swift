@@ -86,7 +86,7 @@ final class GatewayConnection: Sendable {
                 try incomplete.check(inner.peer)
             }
             let late = PorticoError(.deadlineExceeded, "The request took too long.")
-            // A stream's channel carries one request: where it has gone nobody waits.
+            // A stream's channel carries one request: where it has gone no client waits.
             let cancelWithStream = { [carriesStreams] (work: any CancellableWork) in
                 if carriesStreams { channel.closeFuture.whenComplete { _ in work.cancel() } }
             }

@@ -111,13 +111,13 @@ struct GatewayListener<Child: ServerChildChannel> {
 /// Connections that are accepted and have no task yet.
 ///
 /// A stop waits until there are none: what NIO has accepted and not handed on when the listening channel closes is
-/// closed unanswered, or, handed on to nobody, ends the process.
+/// closed unanswered, or, handed on to no task, ends the process.
 final class PendingConnections: Sendable {
     private struct State {
         var arriving: Set<ObjectIdentifier> = []
         var onEmpty: (@Sendable () -> Void)?
 
-        /// What to do now that nobody is on the way any more.
+        /// What to do once no connection is pending.
         mutating func take() -> (@Sendable () -> Void)? {
             guard arriving.isEmpty else { return nil }
             defer { onEmpty = nil }

@@ -7,7 +7,7 @@ import Synchronization
 /// The body of one request on a connection: collected at most once, and never beyond its limit.
 ///
 /// It remembers whether the body was read to its end. Where it was not, the connection cannot carry another request
-/// unless what is left is small: reading on to the end of a refused body would let anybody keep the server busy.
+/// unless what is left is small: reading on to the end of a refused body would let any client keep the server busy.
 final class InboundBody: Sendable {
     /// What is read and thrown away to keep a connection.
     static let discardable = 256 << 10
@@ -65,7 +65,7 @@ final class InboundBody: Sendable {
         } catch {
             state.withLock { $0 = .stopped }
             // Whatever else fails in reading is the connection's or the caller's: it broke off, or its stream was reset.
-            // After a deadline nobody sees this: its own error is the answer.
+            // After a deadline this is not sent: its own error is the answer.
             throw error is PorticoError ? error : PorticoError.brokenOff
         }
         state.withLock { $0 = .complete }
@@ -120,7 +120,7 @@ private final class BodyPieces: @unchecked Sendable {
 /// `http.limits.readRate`: how fast a body has to come at least. A little every now and then keeps a connection from
 /// being idle, and would hold its request's place until the deadline.
 struct UploadRate: Sendable {
-    /// So long nothing is asked of anybody.
+    /// No rate is required of a client for so long.
     static let idleTimeout = Duration.seconds(5)
 
     /// Bytes a second.

@@ -19,7 +19,7 @@ final class BufferedRequestHandler: ChannelDuplexHandler, RemovableChannelHandle
     static let longestBody = 16 << 10
 
     private let connection: GatewayConnection
-    /// Keeps the order of responses. What is written past it is told to it.
+    /// Keeps the order of responses. It is notified of what is written past it.
     private let validation: RequestValidationHandler
     private var idleTimeout: IdleTimeout
     private var held: PartialRequest?
@@ -103,7 +103,7 @@ final class BufferedRequestHandler: ChannelDuplexHandler, RemovableChannelHandle
 
     func channelReadComplete(context: ChannelHandlerContext) { endReading(context) }
 
-    /// Nobody behind the decoder heard of this reading but this handler.
+    /// The reading brought something to this handler only, not to the handlers behind it.
     func readingEnded() {
         if let context { endReading(context) }
     }
@@ -373,7 +373,7 @@ extension HTTPResponseHead {
     }
 }
 
-/// The work on an answer, as its connection knows it: cancelled when nobody waits for it any more.
+/// The work on an answer, as its connection knows it: cancelled when no client waits for it any more.
 struct ResponseWork {
     /// How long work goes on for a peer that sends nothing more. Most often it has gone, which looks the same as a
     /// connection of which it closed its half.

@@ -22,12 +22,12 @@ final class LoadSheddingHandler: ChannelInboundHandler, RemovableChannelHandler 
 
     private let connection: GatewayConnection
     private let idleTimeout: IdleTimeout
-    /// Makes what is behind. Called once, unless nobody is let in.
+    /// Makes what is behind. Called once, unless the connection is refused.
     private let open: () -> Void
     private let onEnd: () -> Void
     private var state = State.waiting
 
-    /// `onEnd`: nobody was let in, and the connection has ended.
+    /// `onEnd`: the connection was refused and has ended.
     init(
         connection: GatewayConnection, idleTimeout: IdleTimeout, open: @escaping () -> Void,
         onEnd: @escaping () -> Void

@@ -95,7 +95,7 @@ final class CachedRequestHead {
     var length: Int { bytes.readableBytes }
 
     /// Whether `arrived` is this head and the whole of its body, and nothing else. Behind one proxy the credentials in it
-    /// may be somebody else's, so how long this takes does not tell where the first difference is.
+    /// may be another account's, so the time that this takes does not depend on where the first difference is.
     func isWhole(_ arrived: ByteBuffer) -> Bool {
         guard arrived.readableBytes == length + bodyLength else { return false }
         return bytes.withUnsafeReadableBytes { known in

@@ -104,7 +104,7 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
         guard !framing.readingEnded(bytes), let context, order.isReadingOn else { return }
         framing.bodyEnded()
         act(order.refused(.chunksTooLarge), context)
-        // Whoever reads the body learns that it broke.
+        // The reader of the body gets the failure.
         context.fireErrorCaught(HTTPParserError.invalidChunkSize)
     }
 
@@ -125,7 +125,7 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
         guard !order.isComplete else { return }
         let isOtherMethod = known == .invalidMethod && startsWithMethod
         act(order.refused(isOtherMethod ? .methodUnknown : PorticoError(known)), context)
-        // Whoever reads the broken body learns that it broke.
+        // The reader of the broken body gets the failure.
         context.fireErrorCaught(error)
     }
 
@@ -138,7 +138,7 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
             && HTTPRequest.Method(rawValue: String(decoding: method, as: UTF8.self)) != nil
     }
 
-    /// A stop fails nobody: whatever is asked is answered, with the word that the connection ends; only one on which
+    /// A stop fails no request: each is answered, with `Connection: close`; only one on which
     /// nothing was asked for a while is closed. The layers behind, which would close at once, do not hear of it.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard event is ChannelShouldQuiesceEvent else { return context.fireUserInboundEventTriggered(event) }
@@ -175,7 +175,7 @@ final class RequestValidationHandler: ChannelDuplexHandler, RemovableChannelHand
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // Whoever answers a broken request too is not told: a failure would close the connection at once.
+        // A second response to a broken request is dropped without a failure, which would close the connection at once.
         guard !order.isShut else {
             promise?.succeed()
             return
@@ -279,7 +279,7 @@ extension PorticoError {
         case .headerOverflow: self.init(.requestHeadersTooLarge, "The header fields are too large or too many.")
         case .invalidEOFState: self.init(.requestMalformed, "The request ends before it is complete.")
         case .invalidMethod: self.init(.requestMalformed, "The method is unknown.")
-        // Also said of a line that ends otherwise than it should, so it cannot be told that it is the version's fault.
+        // Also said of a line that ends otherwise than it should, so the version is not necessarily the cause.
         case .invalidVersion: self.init(.requestMalformed, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
         case .unexpectedContentLength, .invalidContentLength:
             self.init(.requestMalformed, "The body's length is not well-formed, or given more than once.")

@@ -138,7 +138,7 @@ private enum AnnouncedSetting: UInt16 {
 /// How many frames a peer may send that ask for nothing: window updates, settings, pings, resets, unknown frames.
 ///
 /// Each costs one; ``burst`` are there at first and at most. Time gives some back, and so does work: a request of the
-/// peer, and bytes that it is sent, since whoever downloads opens windows. NIOHTTP2 counts some of these frames too and
+/// peer, and bytes that it is sent, since a client that downloads opens windows. NIOHTTP2 counts some of these frames too and
 /// more strictly, but neither window updates nor what it does not know.
 struct PeerFrameBudget {
     static let burst = 1_000

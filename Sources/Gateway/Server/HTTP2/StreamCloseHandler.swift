@@ -96,7 +96,7 @@ final class StreamDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     private let limit: TimeAmount
     private var timer: Scheduled<Void>?
     private var isAnswered = false
-    /// Of the stream's connection; nil once it was told of the end.
+    /// Of the stream's connection; nil once it was notified of the end.
     private var connection: StreamlessDeadline?
 
     init(_ limit: Duration) {
@@ -162,7 +162,7 @@ extension HTTP2Frame.FramePayload {
 /// Closes a connection of HTTP/2 on which no request was under way for too long, whatever else its peer sends: frames
 /// that ask for nothing keep silence away, and would keep a place for ever.
 ///
-/// It is told of streams by ``StreamDeadline``, which each of them has. One look for each span.
+/// The ``StreamDeadline`` of each stream reports to it. It checks once for each span.
 ///
 /// A peer that closes its side gets the answers to what it has asked, and then the connection closes.
 final class StreamlessDeadline: ChannelInboundHandler, RemovableChannelHandler {

@@ -1,9 +1,9 @@
 import Glibc
 import NIOCore
 
-/// A socket that listens, and that outlives whoever accepts from it.
+/// A socket that listens, and that outlives the process that accepts from it.
 ///
-/// Connections that arrive while nobody accepts wait in it. So a restart fails nobody: systemd keeps the socket and
+/// Connections that arrive while no process accepts wait in it. So a restart fails no connection: systemd keeps the socket and
 /// passes it on (`LISTEN_FDS`, sd_listen_fds(3)), or the gateway passes it on to its own successor.
 public struct ListeningSocket: Sendable {
     /// Where systemd's first socket is.
@@ -11,7 +11,7 @@ public struct ListeningSocket: Sendable {
     /// Connections that wait to be accepted; the kernel's own limit (`net.core.somaxconn`) may be lower.
     private static let backlog: Int32 = 4_096
     /// Bytes of a connection that the kernel holds and has not sent yet. Without this bound it takes some megabytes for
-    /// each peer that reads slowly, and copying them holds up everybody else on the event loop (tcp(7)).
+    /// each peer that reads slowly, and copying them delays every other connection of the event loop (tcp(7)).
     private static let unsentBytes: Int32 = 128 << 10
 
     let descriptor: Int32
@@ -57,12 +57,12 @@ public struct ListeningSocket: Sendable {
             descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, &bytes, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// To be called once somebody else has listened on it, with a queue of his own length.
+    /// To be called once another process has listened on it, with a queue length of its own.
     func lengthenQueue() throws {
         guard listen(descriptor, Self.backlog) == 0 else { throw IOError(errnoCode: errno, reason: "listen") }
     }
 
-    /// A second hold on the socket, for whoever closes what it accepts from.
+    /// A second hold on the socket, for an owner that closes what it accepts from.
     func duplicate() throws -> Int32 {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw IOError(errnoCode: errno, reason: "fcntl") }
@@ -74,7 +74,7 @@ public struct ListeningSocket: Sendable {
         return ListeningFailure(error, at: .tcp(host: host, port: port)) ?? error as any Error
     }
 
-    /// Lets go of it: where nobody else holds it, whoever comes is refused and does not wait for nothing.
+    /// Releases the socket: where no other process holds it, new connections are refused instead of waiting.
     public func release() { close(descriptor) }
 
     /// Replaces this process by the same program, which finds the socket where systemd would have put it. Returns only
