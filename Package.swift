@@ -111,8 +111,10 @@ let package = Package(
         module(
             "Upstream",
             [
-                adapterKit, "IPAddresses",
+                adapterKit, wireFormats, "IPAddresses", "CZlib",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -230,7 +232,12 @@ let package = Package(
                 "XMLSchema", "CLibXML2", adapterKit, wireFormats,
                 .product(name: "WireFormatTesting", package: "WireFormats"),
             ]),
-        tests("UpstreamTests", ["Upstream", "IPAddresses", "UpstreamStandIn", adapterKit]),
+        tests(
+            "UpstreamTests",
+            [
+                "Upstream", "IPAddresses", "UpstreamStandIn", "CZlib", adapterKit,
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
         tests("PushTests", ["Push", adapterKit]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
         tests("ClientGenerationTests", ["ClientGeneration", adapterKit, odata("ODataModel")]),

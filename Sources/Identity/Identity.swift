@@ -392,8 +392,20 @@ extension IdentityCollections {
 }
 
 extension Identity {
-    /// What an adapter calls the systems behind a portal with; nil for a provider that is none.
-    public func callerUpstream(_ name: ProviderName) -> (any CallerUpstream)? {
-        portalCalls(name).map { PortalUpstream(calls: $0) }
+    /// `transport` in the names of those who are signed in at the portal; nil for a provider that is none.
+    public func upstream(_ transport: any Upstream, behind portal: ProviderName) -> (any Upstream)? {
+        portalCalls(portal).map { PortalUpstream(calls: $0, transport: transport) }
+    }
+
+    /// A token that says who the caller is, for another system's token endpoint (RFC 8693, `subject_token`): signed like
+    /// an access token, valid for a minute, of no use here.
+    ///
+    /// Throws `auth.required` for who is no account that may sign in.
+    public func subjectToken(about principal: Principal, audience: String) async throws -> Secret {
+        guard let id = AccountID(principal.id), let account = try await context.accounts.account(id),
+            account.state == .active
+        else { throw PorticoError(.loginRequired, "This needs a new login.") }
+        let tokens = AccessTokens(settings: context.configuration.tokens, randomness: context.randomness)
+        return try await tokens.issueSubject(account, audience: audience, with: keys.signing(), at: context.clock.now())
     }
 }

@@ -8,12 +8,12 @@ import WireFormats
 public struct APNsProvider: PushProvider {
     public let platform: PushPlatform = "apns"
     private let settings: APNsSettings
-    private let client: any UpstreamClient
+    private let client: any Upstream
     private let token: ProviderToken
     private let clock: any WallClock
 
     /// `client` speaks HTTP/2 to the settings' address. Throws where the key is none of P-256 in PEM.
-    public init(_ settings: APNsSettings, client: any UpstreamClient, clock: any WallClock) throws {
+    public init(_ settings: APNsSettings, client: any Upstream, clock: any WallClock) throws {
         self.settings = settings
         self.client = client
         self.clock = clock

@@ -11,9 +11,9 @@ public struct WebhookProvider: PushProvider {
     public let platform: PushPlatform = "webhook"
     private let address: UpstreamAddress
     private let secret: Secret
-    private let client: any UpstreamClient
+    private let client: any Upstream
 
-    public init(_ address: UpstreamAddress, secret: Secret, client: any UpstreamClient) {
+    public init(_ address: UpstreamAddress, secret: Secret, client: any Upstream) {
         self.address = address
         self.secret = secret
         self.client = client

@@ -1,5 +1,4 @@
 import AdapterKit
-import Synchronization
 
 /// One call from its first try to its end: tries and redirects. A state machine; ``HTTPUpstream`` carries out what it
 /// says.
@@ -27,22 +26,29 @@ struct CallPlan: Sendable {
         self.settings = settings
     }
 
-    mutating func next(after outcome: Outcome) -> Action {
+    /// `jitter`: from 0 up to 1, drawn anew for each call of this function.
+    mutating func next(after outcome: Outcome, _ budget: inout RetryBudget, jitter: Double) -> Action {
         switch outcome {
         case .answered(let response):
-            if Self.overloads.contains(response.status), request.isIdempotent, let pause = tryAgain() { return pause }
+            if Self.overloads.contains(response.status), canRepeat,
+                let pause = tryAgain(&budget, jitter, after: Self.askedPause(response))
+            {
+                return pause
+            }
             guard request.redirects == .followed, let target = response.redirect else { return .deliver(response) }
             return follow(to: target, status: response.status)
         case .failed(let failure, let wasSent):
-            guard Self.passing.contains(failure.kind), request.isIdempotent || !wasSent, let pause = tryAgain() else {
-                return .fail(failure)
-            }
+            guard Self.passing.contains(failure.kind), canRepeat || (!wasSent && request.streamedBody == nil),
+                let pause = tryAgain(&budget, jitter, after: .zero)
+            else { return .fail(failure) }
             return pause
         }
     }
 
     /// Statuses by which a gateway says that it may work the next time.
     private static let overloads: Set<Int> = [502, 503, 504]
+    /// Whether a status says that the server itself cannot answer.
+    static func isOverload(_ status: Int) -> Bool { overloads.contains(status) }
     private static let passing: Set<UpstreamFailure.Kind> = [.unreachable, .broken]
 
     /// What an outcome says about the server itself: one that answers, and be it with a refusal, is there.
@@ -58,21 +64,37 @@ struct CallPlan: Sendable {
         }
     }
 
-    private mutating func tryAgain() -> Action? {
-        guard tries < settings.limits.tries else { return nil }
+    /// A body that was read once is gone.
+    private var canRepeat: Bool { request.isIdempotent && request.streamedBody == nil }
+
+    /// "Full jitter": drawn from zero up to a bound that doubles.
+    private mutating func tryAgain(_ budget: inout RetryBudget, _ jitter: Double, after asked: Duration) -> Action? {
+        guard tries < settings.limits.tries, budget.takeRetry() else { return nil }
         tries += 1
-        return .pause(settings.limits.pause * (1 << min(tries - 2, 16)))
+        let bound = settings.limits.pause * (1 << min(tries - 2, 16))
+        return .pause(max(asked, bound * min(max(jitter, 0), 1)))
+    }
+
+    /// `Retry-After` in seconds (RFC 9110, section 10.2.3); a date is ignored.
+    private static func askedPause(_ response: UpstreamResponse) -> Duration {
+        guard let text = response.fields["Retry-After"], text.utf8.count <= 6, let seconds = Int(text), seconds > 0
+        else { return .zero }
+        return .seconds(seconds)
     }
 
     private mutating func follow(to target: UpstreamAddress, status: Int) -> Action {
         redirects += 1
+        let isPostAgain = request.streamedBody != nil && !(status == 303 || (request.method == .post && status <= 302))
+        guard !isPostAgain else { return refuse("a streamed body cannot be sent again") }
         guard redirects <= settings.limits.redirects else { return refuse("more redirects than are allowed") }
         guard settings.origins.contains(target.origin) else { return refuse("\(target.origin) is not configured") }
         guard target.origin.isSecure || !request.address.origin.isSecure else { return refuse("from https to http") }
         if status == 303 || (request.method == .post && status <= 302) { becomeGet() }
         if target.origin != request.address.origin {
-            guard request.body.isEmpty else { return refuse("a body is not sent to another server") }
-            for name in Self.credentials { request.fields[name] = nil }
+            guard request.body.isEmpty, request.streamedBody == nil else {
+                return refuse("a body is not sent to another server")
+            }
+            for name in Self.credentials + request.secretFields { request.fields[name] = nil }
         }
         request.address = target
         return .send(request)
@@ -84,6 +106,7 @@ struct CallPlan: Sendable {
         request.method = .get
         request.isIdempotent = true
         request.body = []
+        request.streamedBody = nil
         for name in ["Content-Type", "Content-Length", "Content-Encoding"] { request.fields[name] = nil }
     }
 
@@ -91,27 +114,5 @@ struct CallPlan: Sendable {
 
     private func refuse(_ detail: String) -> Action {
         .fail(UpstreamFailure(.redirectRefused, of: settings.name, detail: detail))
-    }
-}
-
-/// How many calls are under way.
-final class CallCount: Sendable {
-    private let limit: Int
-    private let count = Mutex(0)
-
-    init(limit: Int) {
-        self.limit = limit
-    }
-
-    func enter() -> Bool {
-        count.withLock { count in
-            guard count < limit else { return false }
-            count += 1
-            return true
-        }
-    }
-
-    func leave() {
-        count.withLock { $0 -= 1 }
     }
 }

@@ -46,6 +46,9 @@ struct CircuitBreaker: Sendable {
         rest = limits.rest
     }
 
+    var isClosed: Bool { if case .closed = state { true } else { false } }
+    var isHalfOpen: Bool { if case .halfOpen = state { true } else { false } }
+
     /// Nil where the server rests.
     mutating func enter(now: Instant) -> Permit? {
         switch state {
@@ -89,8 +92,27 @@ struct CircuitBreaker: Sendable {
     }
 }
 
-/// A ``CircuitBreaker`` for each server, and the log's word when one opens or closes.
+/// A ``CircuitBreaker`` for each server, and the log's line when one opens or closes.
 final class CircuitBreakers: Sendable {
+    /// One request's way through, to be ended with its outcome. Without one it is ``CircuitBreaker/Outcome/unknown``.
+    final class Passage: Sendable {
+        private let report: Mutex<(@Sendable (CircuitBreaker.Outcome) -> Void)?>
+
+        init(_ report: (@Sendable (CircuitBreaker.Outcome) -> Void)?) {
+            self.report = Mutex(report)
+        }
+
+        deinit { leave(.unknown) }
+
+        func leave(_ outcome: CircuitBreaker.Outcome) {
+            let report = report.withLock { report in
+                defer { report = nil }
+                return report
+            }
+            report?(outcome)
+        }
+    }
+
     private let settings: UpstreamSettings
     private let log: Log
     /// Never more than there are configured servers: no other is asked.
@@ -101,43 +123,42 @@ final class CircuitBreakers: Sendable {
         self.log = log
     }
 
-    /// What `body` returns. `circuitOutcome` says what that means for the server; an error means what `failed` says of it. Throws
-    /// ``UpstreamFailure/Kind/resting`` without having asked where the server rests.
-    func through<Result>(
-        _ origin: UpstreamOrigin, circuitOutcome: (Result) -> CircuitBreaker.Outcome,
-        failed: (any Error) -> CircuitBreaker.Outcome, _ body: () async throws -> Result
-    ) async throws -> Result {
-        guard settings.origins.contains(origin) else { return try await body() }
-        let permit = try enter(origin)
-        do {
-            let result = try await body()
-            leave(origin, permit, circuitOutcome(result))
-            return result
-        } catch {
-            leave(origin, permit, failed(error))
-            throw error
-        }
+    /// Servers whose breaker is not closed, and until when.
+    var open: [(origin: UpstreamOrigin, isHalfOpen: Bool)] {
+        breakers.withLock { breakers in
+            breakers.compactMap { origin, breaker in breaker.isClosed ? nil : (origin, breaker.isHalfOpen) }
+        }.sorted { $0.origin.description < $1.origin.description }
     }
 
-    private func enter(_ origin: UpstreamOrigin) throws -> CircuitBreaker.Permit {
+    /// Throws ``UpstreamFailure/Kind/circuitOpen`` where the server is not asked at the moment.
+    func enter(_ origin: UpstreamOrigin) throws(UpstreamFailure) -> Passage {
+        guard settings.origins.contains(origin) else { return Passage(nil) }
         let limits = settings.limits
         let permit = breakers.withLock { $0[origin, default: CircuitBreaker(limits)].enter(now: .now) }
-        guard let permit else { throw UpstreamFailure(.circuitOpen, of: settings.name, detail: "\(origin) rests") }
-        return permit
+        guard let permit else {
+            throw UpstreamFailure(.circuitOpen, of: settings.name, detail: "the circuit breaker of \(origin) is open")
+        }
+        return Passage { [self] in leave(origin, permit, $0) }
     }
 
     private func leave(_ origin: UpstreamOrigin, _ permit: CircuitBreaker.Permit, _ outcome: CircuitBreaker.Outcome) {
-        switch breakers.withLock({ $0[origin]?.leave(permit, outcome, now: .now) }) {
+        let event = breakers.withLock { breakers -> CircuitBreaker.Event? in
+            let wasClosed = breakers[origin]?.isClosed ?? true
+            let event = breakers[origin]?.leave(permit, outcome, now: .now)
+            // One that opens again after a try has been reported.
+            return wasClosed || event == .closed ? event : nil
+        }
+        switch event {
         case .opened(let rest):
             log.warning(
-                "upstream rests",
+                "circuit breaker opened",
                 [
                     "upstream": .text(settings.name.text), "server": .text(origin.description),
                     "rest": .text("\(rest)"),
                 ])
         case .closed:
             log.info(
-                "upstream answers again",
+                "circuit breaker closed",
                 ["upstream": .text(settings.name.text), "server": .text(origin.description)])
         case nil: break
         }

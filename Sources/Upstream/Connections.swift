@@ -25,14 +25,25 @@ final class Connections: Sendable {
         for client in table.withLock({ $0.removeAll() }) { client.shutdown { _ in } }
     }
 
-    func with<Result: Sendable>(
-        _ host: String, at address: IPAddress, _ body: (HTTPClient) async throws -> Result
-    ) async throws -> Result {
+    /// The pool of an address, in use until the lease ends.
+    func lease(_ host: String, at address: IPAddress) -> Lease {
         let key = ServerTable<HTTPClient>.Key(host: host, address: address)
         let (client, closing) = table.withLock { $0.take(key) { make(host, address) } }
-        defer { table.withLock { $0.release(key) } }
-        for unused in closing { try? await unused.shutdown() }
-        return try await body(client)
+        for unused in closing { unused.shutdown { _ in } }
+        return Lease(client: client) { [self] in table.withLock { $0.release(key) } }
+    }
+
+    /// The use of a pool by one exchange. It ends with the last reference.
+    final class Lease: Sendable {
+        let client: HTTPClient
+        private let release: @Sendable () -> Void
+
+        init(client: HTTPClient, release: @escaping @Sendable () -> Void) {
+            self.client = client
+            self.release = release
+        }
+
+        deinit { release() }
     }
 
     /// After the last call.
@@ -50,7 +61,7 @@ final class Connections: Sendable {
         }
         configuration.http1_1ConnectionDebugInitializer = check
         configuration.http2ConnectionDebugInitializer = check
-        configuration.httpVersion = settings.speaksHTTP2 ? .automatic : .http1Only
+        configuration.httpVersion = .automatic
         configuration.redirectConfiguration = .disallow
         configuration.timeout.connect = TimeAmount(settings.limits.connect)
         configuration.connectionPool.idleTimeout = TimeAmount(settings.limits.idle)
@@ -71,6 +82,10 @@ final class Connections: Sendable {
             .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
         ]
         tls.additionalTrustRoots = settings.trustedCertificates.map { .file($0) }
+        if let certificate = settings.clientCertificate {
+            tls.certificateChain = certificate.chain
+            tls.privateKey = certificate.key
+        }
         return tls
     }
 

@@ -21,10 +21,24 @@ final class Destinations: Sendable {
 
     /// The addresses to try, in their order; never empty.
     func addresses(of origin: UpstreamOrigin) async throws -> [IPAddress] {
+        try check(origin)
+        return try allowed(try await resolved(origin.host), of: origin)
+    }
+
+    /// The same where no resolver has to be asked; nil otherwise.
+    func knownAddresses(of origin: UpstreamOrigin) throws -> [IPAddress]? {
+        try check(origin)
+        if let address = IPAddress(origin.host) { return try allowed([address], of: origin) }
+        return try names.withLock { $0.addresses(of: origin.host, now: .now) }.map { try allowed($0, of: origin) }
+    }
+
+    private func check(_ origin: UpstreamOrigin) throws {
         guard settings.origins.contains(origin) else {
             throw UpstreamFailure(.destinationRefused, of: settings.name, detail: "\(origin) is not configured")
         }
-        let found = try await resolved(origin.host)
+    }
+
+    private func allowed(_ found: [IPAddress], of origin: UpstreamOrigin) throws -> [IPAddress] {
         guard !found.isEmpty else {
             throw UpstreamFailure(.unreachable, of: settings.name, detail: "\(origin.host) has no address")
         }
@@ -40,7 +54,6 @@ final class Destinations: Sendable {
     private func resolved(_ host: String) async throws -> [IPAddress] {
         if let address = IPAddress(host) { return [address] }
         let now = ContinuousClock.now
-        if let known = names.withLock({ $0.addresses(of: host, now: now) }) { return known }
         let found = try await resolver.addresses(of: host)
         names.withLock { $0.note(host, found, until: now + settings.limits.names) }
         return found

@@ -6,47 +6,71 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import Synchronization
 
-/// Calls one other system over HTTP, within its limits.
+/// Calls one other system over HTTP, within its limits and without credentials of its own.
 ///
 /// Every hop of every call is checked anew: the server against the configured ones, the address that its name leads to
 /// against the networks. Nothing is followed, retried or kept beyond what ``UpstreamSettings`` says.
-public final class HTTPUpstream: UpstreamClient {
+public final class HTTPUpstream: Upstream {
     public let settings: UpstreamSettings
     private let destinations: Destinations
     private let connections: Connections
-    private let calls: CallCount
+    private let permits: CallPermits
     private let circuits: CircuitBreakers
+    private let budget: Mutex<RetryBudget>
+    private let figures = Mutex(UpstreamFigures())
+    private let random: @Sendable () -> UInt64
     private let log: Log
 
-    public init(_ settings: UpstreamSettings, resolver: any NameResolver = SystemNameResolver(), log: Log) {
+    public init(
+        _ settings: UpstreamSettings, resolver: any NameResolver = SystemNameResolver(),
+        random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }, log: Log
+    ) {
         self.settings = settings
         destinations = Destinations(settings, resolver: resolver)
         connections = Connections(settings)
-        calls = CallCount(limit: settings.limits.calls)
+        permits = CallPermits(settings)
         circuits = CircuitBreakers(settings, log: log)
+        budget = Mutex(RetryBudget(percent: settings.limits.retries))
+        self.random = random
         self.log = log
     }
 
     public var name: UpstreamName { settings.name }
+    public var url: UpstreamAddress { settings.url }
+    public var actsForCallers: Bool { false }
 
-    public func send(_ request: UpstreamRequest) async throws(UpstreamFailure) -> UpstreamResponse {
-        guard calls.enter() else { throw UpstreamFailure(.overloaded, of: name) }
-        defer { calls.leave() }
-        let deadline = min(request.deadline ?? settings.limits.deadline, settings.limits.deadline)
-        let end = ContinuousClock.now + deadline
-        do {
-            return try await within(deadline) { try await self.carryOut(request, until: end) }
-        } catch {
-            let failure = failure(error)
-            log.warning(
-                "upstream call failed",
-                [
-                    "upstream": .text(name.text), "kind": .text(failure.kind.rawValue),
-                    "address": .text(request.address.logged), "detail": .text(failure.detail),
-                ])
-            throw failure
+    public func stream(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure)
+        -> UpstreamStream
+    {
+        let stream = try await counted(request) {
+            guard case .stream(let stream, _) = try await self.perform(request, collects: false) else {
+                throw UpstreamFailure(.broken, of: self.name)
+            }
+            return (stream, stream.status)
         }
+        return stream
+    }
+
+    public func send(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure)
+        -> UpstreamResponse
+    {
+        try await counted(request) {
+            guard case .whole(let response) = try await self.perform(request, collects: true) else {
+                throw UpstreamFailure(.broken, of: self.name)
+            }
+            return (response, response.status)
+        }
+    }
+
+    /// How the upstream is at the moment. `credentials` is filled in by who adds them.
+    public var status: UpstreamStatus {
+        let counts = permits.counts
+        return UpstreamStatus(
+            name: name, url: url, credentials: settings.clientCertificate == nil ? "none" : "certificate",
+            active: counts.active, waiting: counts.waiting,
+            openCircuits: circuits.open.map(\.origin.description), figures: figures.withLock { $0 })
     }
 
     /// After the last call. Must be called before the last reference goes.
@@ -56,15 +80,139 @@ public final class HTTPUpstream: UpstreamClient {
 }
 
 extension HTTPUpstream {
-    /// The work, or its end when the time is over, whichever comes first.
-    private func within<Result: Sendable>(
-        _ deadline: Duration, _ work: @escaping @Sendable () async throws -> Result
-    ) async throws -> Result {
-        try await withThrowingTaskGroup(of: Result.self) { group in
-            group.addTask(operation: work)
+    private enum Answer: Sendable {
+        case stream(UpstreamStream, AnswerBody)
+        case whole(UpstreamResponse)
+
+        /// Without a body, for the plan.
+        var head: UpstreamResponse {
+            switch self {
+            case .stream(let stream, _):
+                UpstreamResponse(address: stream.address, status: stream.status, fields: stream.fields, body: [])
+            case .whole(let response): response
+            }
+        }
+
+        func drain() async {
+            if case .stream(_, let body) = self { await body.drain() }
+        }
+    }
+
+    private enum Outcome: Sendable {
+        case answered(Answer)
+        case failed(UpstreamFailure, wasSent: Bool)
+
+        var planned: CallPlan.Outcome {
+            switch self {
+            case .answered(let answer): .answered(answer.head)
+            case .failed(let failure, let wasSent): .failed(failure, wasSent: wasSent)
+            }
+        }
+    }
+
+    private func counted<Result: Sendable>(
+        _ request: UpstreamRequest, _ call: @Sendable () async throws -> (Result, status: Int)
+    ) async throws(UpstreamFailure) -> Result {
+        let start = ContinuousClock.now
+        do {
+            let (result, status) = try await call()
+            figures.withLock { $0.note("\(status / 100)xx", after: start.duration(to: .now)) }
+            return result
+        } catch {
+            let failure = failure(error)
+            figures.withLock { figures in
+                figures.note(failure.kind.rawValue, after: start.duration(to: .now))
+                if failure.kind != .cancelled { figures.lastFailure = failure }
+            }
+            // Open circuits and full queues have a line of their own or a figure; one line a call would be a flood.
+            if ![.circuitOpen, .overloaded, .cancelled].contains(failure.kind) {
+                log.warning(
+                    "upstream call failed",
+                    [
+                        "upstream": .text(name.text), "kind": .text(failure.kind.rawValue),
+                        "address": .text(request.address.logged), "detail": .text(failure.detail),
+                    ])
+            }
+            throw failure
+        }
+    }
+
+    /// The request's own deadline or the upstream's, and never later than the caller's.
+    private func end(of request: UpstreamRequest) -> ContinuousClock.Instant {
+        let limits = settings.limits
+        let own = min(request.deadline ?? limits.deadline, max(limits.deadline, limits.longDeadline))
+        let end = ContinuousClock.now + max(own, .zero)
+        return CallContext.current.map { min(end, $0.deadline) } ?? end
+    }
+
+    private func perform(_ request: UpstreamRequest, collects: Bool) async throws -> Answer {
+        let end = end(of: request)
+        guard ContinuousClock.now < end else { throw late(end) }
+        let permit = try await permits.enter(until: end)
+        budget.withLock { $0.noteCall() }
+        var plan = CallPlan(completed(request), settings)
+        while true {
+            let outcome = try await outcome(of: plan.request, collects, until: end, permit)
+            let jitter = Double(random() >> 11) / Double(1 << 53)
+            let action = budget.withLock { plan.next(after: outcome.planned, &$0, jitter: jitter) }
+            switch (action, outcome) {
+            case (.send, .answered(let answer)): await answer.drain()
+            case (.pause(let pause), _):
+                guard ContinuousClock.now + pause < end else { return try Self.result(outcome) }
+                if case .answered(let answer) = outcome { await answer.drain() }
+                figures.withLock { $0.retries += 1 }
+                try await Task.sleep(for: pause)
+            case (.fail(let failure), _): throw failure
+            case (.deliver, _), (.send, .failed): return try Self.result(outcome)
+            }
+        }
+    }
+
+    private static func result(_ outcome: Outcome) throws -> Answer {
+        switch outcome {
+        case .answered(let answer): return answer
+        case .failed(let failure, _): throw failure
+        }
+    }
+
+    private func outcome(
+        of request: UpstreamRequest, _ collects: Bool, until end: ContinuousClock.Instant, _ permit: CallPermit
+    ) async throws -> Outcome {
+        let circuit = try circuits.enter(request.address.origin)
+        do {
+            var refused = UpstreamFailure(.unreachable, of: name)
+            for address in try await addresses(of: request.address.origin, until: end) {
+                do {
+                    let answer = try await exchange(request, at: address, until: end, circuit, permit)
+                    guard collects, case .stream(let stream, _) = answer else { return .answered(answer) }
+                    return .answered(.whole(try await stream.collected()))
+                } catch  where Self.isBeforeSending(error) {
+                    refused = failure(error)
+                }
+            }
+            circuit.leave(.failed)
+            return .failed(refused, wasSent: false)
+        } catch {
+            // Who gave up says nothing about the server; the deadline does.
+            let failure = ContinuousClock.now >= end ? late(end) : failure(error)
+            circuit.leave(CallPlan.circuitOutcome(.failed(failure, wasSent: true)))
+            try Task.checkCancellation()
+            return .failed(failure, wasSent: true)
+        }
+    }
+
+    private func late(_ end: ContinuousClock.Instant) -> UpstreamFailure {
+        UpstreamFailure(.timedOut, of: name, detail: "the deadline passed")
+    }
+
+    /// The addresses to try, or the end of the wait for a name server.
+    private func addresses(of origin: UpstreamOrigin, until end: ContinuousClock.Instant) async throws -> [IPAddress] {
+        if let known = try destinations.knownAddresses(of: origin) { return known }
+        return try await withThrowingTaskGroup(of: [IPAddress].self) { group in
+            group.addTask { try await self.destinations.addresses(of: origin) }
             group.addTask {
-                try await Task.sleep(for: deadline)
-                throw UpstreamFailure(.timedOut, of: self.name, detail: "after \(deadline)")
+                try await Task.sleep(until: end, clock: .continuous)
+                throw self.late(end)
             }
             defer { group.cancelAll() }
             guard let first = try await group.next() else { throw CancellationError() }
@@ -72,79 +220,108 @@ extension HTTPUpstream {
         }
     }
 
-    private func carryOut(_ request: UpstreamRequest, until end: ContinuousClock.Instant) async throws
-        -> UpstreamResponse
-    {
-        var plan = CallPlan(request, settings)
-        // Who gave up says nothing about the server; the deadline does.
-        let failed = { (_: any Error) in ContinuousClock.now >= end ? CircuitBreaker.Outcome.failed : .unknown }
-        while true {
-            let asked = plan.request
-            let outcome = try await circuits.through(
-                asked.address.origin, circuitOutcome: CallPlan.circuitOutcome, failed: failed
-            ) {
-                try await self.outcome(of: asked)
-            }
-            switch plan.next(after: outcome) {
-            case .send: continue
-            case .pause(let pause): try await Task.sleep(for: pause)
-            case .deliver(let response): return response
-            case .fail(let failure): throw failure
-            }
+    /// What every request says beside what it was given.
+    private func completed(_ request: UpstreamRequest) -> UpstreamRequest {
+        var request = request
+        if request.fields["Accept-Encoding"] == nil { request.fields["Accept-Encoding"] = "gzip, deflate" }
+        let context = CallContext.current
+        request.fields["traceparent"] = TraceParent(continuing: context?.traceParent, random: random).text
+        if let state = context?.traceState, context?.traceParent.flatMap({ TraceParent($0) }) != nil,
+            state.utf8.count <= 512, state.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
+        {
+            request.fields["tracestate"] = state
         }
+        return request
     }
+}
 
-    private func outcome(of request: UpstreamRequest) async throws -> CallPlan.Outcome {
-        var refused = UpstreamFailure(.unreachable, of: name)
+extension HTTPUpstream {
+    private func exchange(
+        _ request: UpstreamRequest, at address: IPAddress, until end: ContinuousClock.Instant,
+        _ circuit: CircuitBreakers.Passage, _ permit: CallPermit
+    ) async throws -> Answer {
+        let lease = connections.lease(request.address.origin.host, at: address)
+        let late = UpstreamFailure(.timedOut, of: name, detail: "the other side was silent for too long")
+        let exchange = ResponseExchange(late: late, source: request.streamedBody)
+        exchange.begin(try message(request), with: lease.client)
         do {
-            for address in try await destinations.addresses(of: request.address.origin) {
-                do {
-                    return .answered(try await exchange(request, at: address))
-                } catch  where Self.isBeforeSending(error) {
-                    refused = failure(error)
-                }
-            }
-            return .failed(refused, wasSent: false)
+            let head = try await exchange.head(
+                until: min(end, .now + settings.limits.connect + settings.limits.firstByte))
+            return try answer(
+                to: request, head, exchange, CallAttempt(circuit, permit, lease, outcome: Self.outcome(head)), end)
         } catch {
-            try Task.checkCancellation()
-            return .failed(failure(error), wasSent: true)
+            exchange.fail(error)
+            throw error
         }
     }
 
-    private func exchange(_ request: UpstreamRequest, at address: IPAddress) async throws -> UpstreamResponse {
-        var message = HTTPClientRequest(url: request.address.description)
-        message.method = HTTPMethod(rawValue: request.method.rawValue)
-        message.headers = HTTPHeaders(request.fields.all.map { ($0.name, $0.value) })
-        if !request.body.isEmpty { message.body = .bytes(request.body) }
-        let deadline = NIODeadline.now() + TimeAmount(settings.limits.deadline)
-        return try await connections.with(request.address.origin.host, at: address) { [message] client in
-            let response = try await client.execute(message, deadline: deadline)
-            let fields = try head(response.headers)
-            return UpstreamResponse(
-                address: request.address, status: Int(response.status.code), fields: fields,
-                body: try await body(of: response))
+    private static func outcome(_ head: HTTPResponseHead) -> CircuitBreaker.Outcome {
+        CallPlan.isOverload(Int(head.status.code)) ? .failed : .answered
+    }
+
+    private func message(_ request: UpstreamRequest) throws -> HTTPClient.Request {
+        var body: HTTPClient.Body?
+        if let source = request.streamedBody {
+            body = .stream { writer in Self.write(source, to: writer) }
+        } else if !request.body.isEmpty {
+            body = .bytes(request.body)
+        }
+        return try HTTPClient.Request(
+            url: request.address.description, method: HTTPMethod(rawValue: request.method.rawValue),
+            headers: HTTPHeaders(request.fields.all.map { ($0.name, $0.value) }), body: body)
+    }
+
+    /// The next piece is asked for when this one has been taken. The exchange cancels the source at its end, which ends
+    /// this too.
+    private static func write(_ source: any ByteStream, to writer: HTTPClient.Body.StreamWriter)
+        -> EventLoopFuture<Void>
+    {
+        MultiThreadedEventLoopGroup.singleton.any().makeFutureWithTask {
+            while let piece = try await source.next() {
+                try await writer.write(.byteBuffer(ByteBuffer(bytes: piece))).get()
+            }
         }
     }
 
-    private func head(_ headers: HTTPHeaders) throws -> UpstreamHeaders {
+    private func answer(
+        to request: UpstreamRequest, _ head: HTTPResponseHead, _ exchange: ResponseExchange, _ attempt: CallAttempt,
+        _ end: ContinuousClock.Instant
+    ) throws -> Answer {
+        var fields = try fields(head.headers)
+        let hasBody = request.method != .head && head.status != .notModified && head.status != .noContent
+        let coding = hasBody ? fields["Content-Encoding"] : nil
+        let decoder: ContentDecoder
+        do throws(ContentDecoder.Failure) { decoder = try ContentDecoder(coding) } catch { throw failure(error) }
+        if !decoder.isIdentity {
+            fields["Content-Encoding"] = nil
+            fields["Content-Length"] = nil
+        }
+        var characters: CharacterSetDecoder?
+        if request.convertsToUTF8, let name = fields["Content-Type"].flatMap(CharacterSetDecoder.name(inContentType:)) {
+            guard let known = CharacterSetDecoder(name) else {
+                throw UpstreamFailure(.broken, of: self.name, detail: "an unknown character set")
+            }
+            characters = known
+        }
+        let answer = settings.limits.answer
+        let limits = AnswerBody.Limits(
+            upstream: name, bytes: min(request.answerLimit ?? answer, answer), silence: settings.limits.firstByte,
+            end: end)
+        let body = AnswerBody(exchange, attempt, limits, decoder: decoder, characters: characters) { [self] in
+            ContinuousClock.now >= end && !($0 is CancellationError) && !($0 is UpstreamFailure)
+                ? late(end) : failure($0)
+        }
+        let stream = UpstreamStream(
+            address: request.address, status: Int(head.status.code), fields: fields, body: body)
+        return .stream(stream, body)
+    }
+
+    private func fields(_ headers: HTTPHeaders) throws -> UpstreamHeaders {
         let bytes = headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count }
         guard bytes <= settings.limits.head else {
             throw UpstreamFailure(.answerTooLarge, of: name, detail: "\(bytes) bytes of header fields")
         }
         return UpstreamHeaders(headers.map { (name: $0.name, value: $0.value) })
-    }
-
-    /// Leaves off at the first byte too many; that ends the connection.
-    private func body(of response: HTTPClientResponse) async throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        for try await chunk in response.body {
-            guard bytes.count + chunk.readableBytes <= settings.limits.answer else {
-                throw UpstreamFailure(
-                    .answerTooLarge, of: name, detail: "more than \(settings.limits.answer) bytes of body")
-            }
-            bytes.append(contentsOf: chunk.readableBytesView)
-        }
-        return bytes
     }
 }
 
@@ -152,6 +329,14 @@ extension HTTPUpstream {
     /// Converts errors of the HTTP libraries to ``UpstreamFailure``.
     func failure(_ error: any Error) -> UpstreamFailure {
         if let known = error as? UpstreamFailure { return known }
+        if let coding = error as? ContentDecoder.Failure {
+            let detail =
+                switch coding {
+                case .unknownCoding: "an unknown content coding"
+                case .malformed: "the body is not of its content coding"
+                }
+            return UpstreamFailure(.broken, of: name, detail: detail)
+        }
         return UpstreamFailure(kind(of: error), of: name, detail: "\(error)")
     }
 

@@ -1,46 +1,68 @@
 import AdapterKit
 import IPAddresses
+import NIOSSL
 
 /// One other system: where it is, and how far calls of it may go.
 public struct UpstreamSettings: Sendable {
     public var name: UpstreamName
+    /// Where it is. The path ends in a slash.
+    public var url: UpstreamAddress
     /// The servers that may be asked. Nothing else is, whatever a redirect or a document says.
     public var origins: Set<UpstreamOrigin>
     /// Networks that are not public and may be reached all the same: a company's own.
     public var privateNetworks: [AddressRange] = []
     /// Files of further certificates (PEM) that are trusted beside the system's.
     public var trustedCertificates: [String] = []
-    /// HTTP/2 where the server agrees to it (ALPN); otherwise HTTP/1.1 alone.
-    public var speaksHTTP2 = false
+    /// What the gateway shows to the server in the TLS handshake; nil: nothing.
+    public var clientCertificate: ClientCertificate?
     public var limits = UpstreamLimits()
-
-    public init(name: UpstreamName, origins: Set<UpstreamOrigin>) {
+    /// May ask the server of `url` alone.
+    public init(name: UpstreamName, url: UpstreamAddress) {
         self.name = name
-        self.origins = origins
+        self.url = url
+        origins = [url.origin]
+    }
+}
+
+/// A client certificate with its key (RFC 8446, section 4.4.2).
+public struct ClientCertificate: Sendable {
+    let chain: [NIOSSLCertificateSource]
+    let key: NIOSSLPrivateKeySource
+
+    /// `file`: the certificate, then the intermediate ones, in PEM; `key`: in PEM. Throws where one cannot be read.
+    public init(file: String, key: Secret) throws {
+        chain = try NIOSSLCertificate.fromPEMFile(file).map { .certificate($0) }
+        self.key = .privateKey(try NIOSSLPrivateKey(bytes: Array(key.reveal().utf8), format: .pem))
     }
 }
 
 /// What calls of one upstream may take.
 public struct UpstreamLimits: Sendable, Equatable {
-    /// The whole call: names, connections, redirects and tries.
+    /// The whole call: the queue, names, connections, redirects, tries and the reading of the body.
     public var deadline = Duration.seconds(10)
+    /// What a request that no caller waits for, such as a refresh, may ask for instead.
+    public var longDeadline = Duration.seconds(900)
     /// A connection with its handshake.
     public var connect = Duration.seconds(3)
+    /// The head of an answer once there is a connection, and each further piece of its body.
+    public var firstByte = Duration.seconds(10)
     /// How long a connection is kept without use.
     public var idle = Duration.seconds(60)
-    /// Bytes of an answer's body.
-    public var answer = 4 << 20
+    /// Bytes of an answer's body after decompression.
+    public var answer = 16 << 20
     /// Bytes of an answer's header fields.
     public var head = 64 << 10
-    /// Connections to one server at once; more calls wait, within their deadline.
+    /// Calls under way at once, which is also how many connections to one server there are.
     public var connections = 16
-    /// Calls under way at once; more are refused.
-    public var calls = 256
+    /// Calls that wait for their turn; more are refused.
+    public var queue = 64
     /// How many redirects are followed.
     public var redirects = 5
     /// How often an idempotent call is tried, the first time included.
     public var tries = 3
-    /// Before the second try; it doubles.
+    /// How many of all calls may be tries again, in percent, beyond a burst of ten.
+    public var retries = 20
+    /// The longest pause before the second try; it doubles. The pause itself is drawn from zero up to it.
     public var pause = Duration.milliseconds(100)
     /// After so many failures in a row a server is not asked for a while.
     public var failures = 5

@@ -19,18 +19,18 @@ DATA = "{http://schemas.microsoft.com/ado/2007/08/dataservices}"
 
 CONFIGURATION = """
 store: {{ path: portico.sqlite, sampleData: true }}
+upstreams:
+  corp: {{ url: {portal}, networks: [127.0.0.0/8], deadline: 2s, limits: {{ tries: 1 }} }}
 identity:
   session: {{ lifetime: {lifetime}, cookie: {{ name: MYSAPSSO2 }} }}
   providers:
     corp:
       kind: portal
+      upstream: corp
       page: {portal}/irj/portal
       form: {portal}/irj/login
       userAgent: "Mozilla/4.0 (compatible; MSIE 7.0)"
-      networks: [127.0.0.0/8]
       roles: [member]
-      deadline: 2s
-      limits: {{ tries: 1 }}
 adapters:
   odata:
     services:

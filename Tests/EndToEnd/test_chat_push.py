@@ -78,21 +78,22 @@ class Pushes(GatewayTest):
         demo = pathlib.Path(__file__).resolve().parents[2] / "Config/demo.yaml"
         (cls.folder / "odata").symlink_to(demo.parent / "odata")
         config.write_text(demo.read_text() + f"""
+upstreams:
+  apple: {{ url: "https://localhost:{cls.apple.port}", certificates: [{pem}], networks: [127.0.0.0/8, "::1/128"] }}
+  hook: {{ url: http://127.0.0.1:{cls.webhook.port}, networks: [127.0.0.0/8] }}
 push:
   log: true
   limits: {{ pause: 20ms }}
   apns:
-    server: https://localhost:{cls.apple.port}
+    upstream: apple
     topic: {TOPIC}
     team: {TEAM}
     keyID: {KEY}
     key: {{ file: {cls.folder / "apns.p8"} }}
-    certificates: [{pem}]
-    networks: [127.0.0.0/8, "::1/128"]
   webhook:
-    address: http://127.0.0.1:{cls.webhook.port}/pushes
+    upstream: hook
+    path: pushes
     secret: {{ env: WEBHOOK_SECRET }}
-    networks: [127.0.0.0/8]
 """)
         cls.gateway = Gateway(config=str(config), environment={"WEBHOOK_SECRET": "a secret"})
         cls.addClassCleanup(cls.apple.close)

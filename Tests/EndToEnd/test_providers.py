@@ -12,25 +12,28 @@ from harness import JSON, Gateway
 from provider_stand_in import PASSWORD, Portal, Provider
 
 CONFIGURATION = """
+upstreams:
+  corp: {{ url: {portal}, networks: [127.0.0.0/8] }}
+  idp: {{ url: {provider}, networks: [127.0.0.0/8] }}
 identity:
   demoAccounts:
     - {{ name: alice, password: portico-demo, roles: [member] }}
   providers:
     corp:
       kind: portal
+      upstream: corp
       page: {portal}/irj/portal
-      form: {portal}/irj/login
+      form: irj/login
       userAgent: "Mozilla/4.0 (compatible; MSIE 7.0)"
-      networks: [127.0.0.0/8]
       roles: [member]
     idp:
       kind: oidc
+      upstream: idp
       issuer: {provider}
       clientID: portico
       clientSecret: {{ env: CLIENT_SECRET }}
       callback: http://gateway.test/auth/oidc/idp/callback
       audience: https://gateway.test
-      networks: [127.0.0.0/8]
       groups: {{ staff: [member] }}
 """
 

@@ -62,7 +62,7 @@ class Configuration(unittest.TestCase):
             self.assertNotIn("ConfigurationProblem", done.stderr)
 
     def test_no_duration_is_zero(self):
-        for key in ["store.probe", "http.deadlines.head", "http.deadlines.request", "identity.providers.a.deadline"]:
+        for key in ["store.probe", "http.deadlines.head", "http.deadlines.request", "upstreams.a.deadline"]:
             self.refused("", key, "above zero", arguments=["--set", f"{key}=0s"])
 
     def test_overrides_are_checked_and_named_by_their_source(self):
@@ -102,7 +102,7 @@ class Configuration(unittest.TestCase):
             self.refused(f"identity:\n  session:\n    cookie:\n      name: {name}\n", "portico.yaml:4:13:", "cookie")
         self.refused("identity:\n  login:\n    queueTimeout: 16s\n", "portico.yaml:3:19:", "half of http.deadlines.request")
         self.refused(
-            "identity: {providers: {a: {kind: portal, certificates: [/none.pem]}}}\n", "portico.yaml:1:", "/none.pem", "no such file")
+            "upstreams: {a: {url: 'https://a.example', certificates: [/none.pem]}}\n", "portico.yaml:1:", "/none.pem", "no such file")
         for key in ["search", "unique", "discriminators"]:
             for name in ["Products", "Products/", "Nothing/Name", "Products/Nothing", "Products/Name/More", "/"]:
                 done = self.refused(self.service(f"{key}: [{name}]"), "portico.yaml:5:", "no property", repr(name)[1:-1])
@@ -121,7 +121,44 @@ class Configuration(unittest.TestCase):
 
     def test_an_option_that_an_adapter_does_not_have_is_refused(self):
         for name in ["employees", "users", "chat", "odata", "odata-reference"]:
-            self.refused(f"adapters:\n  {name}:\n    portal: a\n", "portico.yaml:3:5:", f"no key adapters.{name}.portal")
+            self.refused(f"adapters:\n  {name}:\n    portals: a\n", "portico.yaml:3:5:", f"no key adapters.{name}.portals")
+
+    def test_a_key_of_an_earlier_version_is_refused_with_what_takes_its_place(self):
+        for text, place, key in [
+                ("identity:\n  providers:\n    a:\n      networks: [10.0.0.0/8]\n", "portico.yaml:4:", "identity.providers.a.networks"),
+                ("identity:\n  providers:\n    a:\n      limits: {tries: 1}\n", "portico.yaml:4:", "identity.providers.a.limits.tries"),
+                ("push:\n  apns:\n    server: https://a.example\n", "portico.yaml:3:", "push.apns.server"),
+                ("push:\n  webhook:\n    address: https://a.example\n", "portico.yaml:3:", "push.webhook.address"),
+                ("adapters:\n  chat:\n    portal: a\n", "portico.yaml:3:", "adapters.chat.portal")]:
+            self.refused(text, place, f"The key {key} has gone", "upstream: NAME")
+
+    def test_an_upstream_that_cannot_work_is_refused_with_its_place(self):
+        pem = self.folder / "key.pem"
+        pem.write_text("no key\n")
+        for line, place, word in [
+                ("url: ftp://a.example", "portico.yaml:3:10:", "http or https"),
+                ("url: https://u:p@a.example", "portico.yaml:3:10:", "without user"),
+                ("url: https://a.example/?a=b", "portico.yaml:3:10:", "query"),
+                ("deadline: 1s", "portico.yaml:3:", "upstreams.a.url"),
+                ("url: https://a.example\n    networks: [10.1.0.0/33]", "portico.yaml:4:15:", "networks such as"),
+                ("url: https://a.example\n    limits: {conections: 1}", "portico.yaml:4:", "connections"),
+                ("url: https://a.example\n    credentials: {kind: basic, username: u}", "portico.yaml:", "credentials.password"),
+                ("url: https://a.example\n    credentials: {kind: basic, token: {env: HOME}}", "portico.yaml:4:", "no key token"),
+                ("url: https://a.example\n    credentials: {kind: password}", "portico.yaml:4:25:", "one of none, basic"),
+                ("url: https://a.example\n    credentials: {kind: portal, provider: corp}", "portico.yaml:4:43:", "no portal"),
+                ("url: https://a.example\n    credentials: {kind: oauth2, tokenURL: 'http://a.example/t', clientID: a, clientSecret: {env: HOME}}",
+                 "portico.yaml:4:", "over https"),
+                (f"url: https://a.example\n    credentials: {{kind: jwtBearer, tokenURL: 'https://a.example/t', issuer: a, key: {{file: {pem}}}}}",
+                 "portico.yaml:4:", "no key of P-256"),
+                ("url: https://a.example\n    credentials: {kind: bearer, token: plain}", "portico.yaml:4:", "{env: NAME}")]:
+            self.refused(f"upstreams:\n  a:\n    {line}\n", place, word)
+        for text, place in [
+                ("identity:\n  providers:\n    a:\n      kind: portal\n      upstream: b\n", "portico.yaml:5:17:"),
+                ("push:\n  webhook:\n    upstream: b\n", "portico.yaml:3:15:")]:
+            self.refused(text, place, "There is no upstream b.")
+        done = self.run_with(
+            "upstreams:\n  a:\n    url: https://a.example/services\n    credentials: {kind: bearer, token: {env: HOME}}\n")
+        self.assertEqual(done.returncode, 0, done)
 
     def test_a_mapping_without_what_it_needs_is_refused_with_its_place(self):
         for text, word in [

@@ -27,6 +27,10 @@ public final class StandIn: Sendable {
         case trickle
         /// Nothing, and the connection stays.
         case silence
+        /// A head, and nothing after it.
+        case headOnly
+        /// These bytes, as they are, in pieces; then the connection ends.
+        case bytes(Int = 200, [(String, String)] = [], [[UInt8]])
         /// The connection ends without an answer.
         case hangUp
     }

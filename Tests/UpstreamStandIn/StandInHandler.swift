@@ -49,6 +49,13 @@ final class StandInHandler: ChannelInboundHandler {
             channel.write(HTTPServerResponsePart.head(head(200, [:])), promise: nil)
             pour(1, into: channel, every: .milliseconds(20))
         case .silence: break
+        case .headOnly: channel.writeAndFlush(HTTPServerResponsePart.head(head(200, [:])), promise: nil)
+        case .bytes(let status, let fields, let pieces):
+            channel.write(HTTPServerResponsePart.head(head(status, HTTPHeaders(fields))), promise: nil)
+            for piece in pieces {
+                channel.writeAndFlush(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: piece))), promise: nil)
+            }
+            channel.writeAndFlush(HTTPServerResponsePart.end(nil), promise: nil)
         case .hangUp: channel.close(promise: nil)
         }
     }

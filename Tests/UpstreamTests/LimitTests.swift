@@ -26,13 +26,16 @@ import UpstreamStandIn
         #expect(answer.kind == .timedOut)
     }
 
-    @Test func `a request may be more impatient than its upstream, not more patient`() async throws {
+    @Test func `a request may be more impatient than its upstream, and more patient up to the long deadline`()
+        async throws
+    {
         let impatient = try await answer(.silence, requestDeadline: .milliseconds(50)) {
             $0.limits.deadline = .seconds(3600)
         }
         #expect(impatient.kind == .timedOut)
         let patient = try await answer(.silence, requestDeadline: .seconds(3600)) {
-            $0.limits.deadline = .milliseconds(50)
+            $0.limits.deadline = .milliseconds(10)
+            $0.limits.longDeadline = .milliseconds(50)
         }
         #expect(patient.kind == .timedOut)
     }
@@ -45,18 +48,52 @@ import UpstreamStandIn
         #expect(answer.kind == .timedOut)
     }
 
-    @Test func `a call too many is refused at once`() async throws {
+    @Test func `the caller's deadline holds, however patient the upstream is`() async throws {
         let server = try await StandIn { _ in .silence }
         var settings = UpstreamSettings.loopback([server.address])
-        settings.limits.calls = 1
-        let request = UpstreamRequest(.get, try address(server.address))
+        settings.limits.deadline = .seconds(3600)
+        settings.limits.firstByte = .seconds(3600)
+        var request = UpstreamRequest(.get, try address(server.address))
+        request.deadline = .seconds(600)
+        let context = CallContext(deadline: .now + .milliseconds(50), requestID: "1")
+        let answer = await CallContext.$current.withValue(context) { [settings, request] in
+            await ask(settings, request)
+        }
+        #expect(answer.kind == .timedOut)
+        await server.stop()
+    }
+
+    @Test func `a server that is silent for too long ends the call before its deadline`() async throws {
+        for answer in [StandIn.Answer.silence, .headOnly] {
+            let slow = try await self.answer(answer) {
+                $0.limits.deadline = .seconds(3600)
+                $0.limits.connect = .milliseconds(20)
+                $0.limits.firstByte = .milliseconds(50)
+                $0.limits.tries = 1
+            }
+            #expect(slow.kind == .timedOut)
+        }
+    }
+
+    @Test func `calls beyond the limit wait for their turn, and beyond the queue they are refused`() async throws {
+        let server = try await StandIn { $0.path == "/slow" ? .silence : .plain(200) }
+        var settings = UpstreamSettings.loopback([server.address])
+        settings.limits.connections = 1
+        settings.limits.queue = 1
+        let slow = UpstreamRequest(.get, try address(server.address + "/slow"))
+        let quick = UpstreamRequest(.get, try address(server.address + "/quick"))
         let upstream = HTTPUpstream(settings, log: .discarding)
-        let first = Task { try await upstream.send(request) }
+        let first = Task { try await upstream.send(slow) }
         while server.requests.isEmpty { await Task.yield() }
-        await #expect(throws: UpstreamFailure(.overloaded, of: "erp")) { try await upstream.send(request) }
+        let second = Task { try await upstream.send(quick) }
+        while upstream.status.waiting == 0 { await Task.yield() }
+        let refused = await #expect(throws: UpstreamFailure.self) { try await upstream.send(quick) }
+        #expect(refused?.kind == .overloaded)
         first.cancel()
         let failure = await #expect(throws: UpstreamFailure.self) { try await first.value }
         #expect(failure?.kind == .cancelled)
+        #expect(try await second.value.status == 200)
+        while upstream.status.active > 0 { await Task.yield() }
         await upstream.stop()
         await server.stop()
     }
@@ -64,7 +101,7 @@ import UpstreamStandIn
     @Test func `what a caller learns names the system, not where it is`() {
         for kind in UpstreamFailure.Kind.allCases {
             let error = UpstreamFailure(kind, of: "erp", detail: "10.0.0.1").asError
-            #expect(error.message.contains("erp") || kind == .cancelled)
+            #expect(error.message.contains("erp") || [.cancelled, .signInRequired].contains(kind))
             #expect(!error.message.contains("10.0.0.1"))
         }
         #expect(UpstreamFailure(.timedOut, of: "erp").asError.code == .upstreamTimeout)

@@ -33,13 +33,13 @@ public final class ServedAdapter: Sendable {
     /// One attempt, for ``AdapterSupervisor``.
     public func start(
         in store: any Store, accounts: any AccountLookup, clock: any WallClock, live: any LiveSignals,
-        push: any PushSender, portal: (any CallerUpstream)?, serviceOperations: [any ServiceOperations],
+        push: any PushSender, upstreams: AdapterUpstreams, serviceOperations: [any ServiceOperations],
         scratch: any ScratchStorage
     ) async throws {
         try await adapter.start(
             AdapterContext(
                 records: ownRecords(in: store), accounts: accounts, log: log, clock: clock, live: live, push: push,
-                callerUpstream: portal, serviceOperations: serviceOperations,
+                upstream: upstreams.own, upstreams: upstreams.all, serviceOperations: serviceOperations,
                 changeFeed: StoreChanges(store: store, adapter: declaration.name), scratch: scratch))
     }
 
@@ -48,6 +48,18 @@ public final class ServedAdapter: Sendable {
         AdapterRecords(
             store: store, declaration: declaration, principal: caller.principal,
             attachments: rights?.authorization(of: caller.syncing))
+    }
+}
+
+/// The systems that an adapter's configuration names.
+public struct AdapterUpstreams: Sendable {
+    /// The one of `adapters.{name}.upstream`.
+    public var own: (any Upstream)?
+    public var all: [UpstreamName: any Upstream]
+
+    public init(own: (any Upstream)? = nil, all: [UpstreamName: any Upstream] = [:]) {
+        self.own = own
+        self.all = all
     }
 }
 

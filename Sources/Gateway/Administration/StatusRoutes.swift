@@ -10,6 +10,7 @@ struct StatusRoutes: Sendable {
     let version: String
     let readiness: Readiness
     let started: WireDate
+    let upstreams: any UpstreamDirectory
     /// Whether a backup takes the store's place at the next start.
     let isRestorePending: @Sendable () -> Bool
 
@@ -42,6 +43,9 @@ struct StatusRoutes: Sendable {
             "uptimeSeconds": .int64(Int64(now.secondsSinceReferenceDate - started.secondsSinceReferenceDate)),
             "adapters": .int64(Int64(adapters.count)),
             "failedAdapters": .array(readiness.failedAdapters.map { .string($0.text) }),
+            "upstreams": .int64(Int64(upstreams.reports.count)),
+            "openUpstreams": .array(
+                upstreams.reports.filter { !$0.openCircuits.isEmpty }.map { .string($0.name.text) }),
             "store": [
                 "epoch": .string(services.store.epoch.text), "position": .int64(services.store.position.number),
                 "problem": readiness.storeProblem.map { .string($0) } ?? .null,

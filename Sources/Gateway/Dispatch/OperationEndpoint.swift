@@ -143,13 +143,15 @@ struct CallDispatcher: Sendable {
             guard operation.deadline != nil else { return try await adapter.handle(call) }
             let late = PorticoError(
                 .deadlineExceeded, "\(served.declaration.title) did not answer in time.", target: operation.name.text)
-            return try await deadlines.run(until: call.deadline, late: late) { try await adapter.handle(call) }
-        } catch let error as PorticoError {
-            throw error
+            var context = CallContext.current
+            context?.deadline = call.deadline
+            return try await CallContext.$current.withValue(context) {
+                try await deadlines.run(until: call.deadline, late: late) { try await adapter.handle(call) }
+            }
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            throw PorticoError(.serverInternal, "Something went wrong on the server.", logDetail: "\(error)")
+            throw PorticoError(unexpected: error)
         }
     }
 

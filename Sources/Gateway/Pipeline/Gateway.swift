@@ -99,7 +99,9 @@ public final class Gateway: Sendable {
             defer { services.admission.leave(slot) }
             let authenticated = AuthenticatedRequest(request: request, caller: caller, parameters: parameters)
             let answer = try await CallerIdentity.$current.withValue(Admission.identity(caller, request)) {
-                try await endpoint.respond(to: authenticated)
+                try await CallContext.$current.withValue(CallContext(request)) {
+                    try await endpoint.respond(to: authenticated)
+                }
             }
             response = try services.encoder.revalidated(answer, for: request)
         } catch {
@@ -196,11 +198,21 @@ extension PorticoError {
     init(unexpected error: any Error) {
         if let known = error as? PorticoError {
             self = known
+        } else if let failure = error as? UpstreamFailure {
+            self = failure.asError
         } else if error is CancellationError {
             self.init(.deadlineExceeded, "The request took too long.")
         } else {
             self.init(.serverInternal, "Something went wrong on the server.", logDetail: "\(error)")
         }
+    }
+}
+
+extension CallContext {
+    init(_ request: GatewayRequest) {
+        self.init(
+            deadline: request.deadline, requestID: request.id, traceParent: request.headers[.traceParent],
+            traceState: request.headers[.traceState])
     }
 }
 
@@ -218,6 +230,8 @@ extension GatewayResponse {
 
 extension HTTPField.Name {
     static let xRequestID = HTTPField.Name("X-Request-ID")!
+    static let traceParent = HTTPField.Name("traceparent")!
+    static let traceState = HTTPField.Name("tracestate")!
 }
 
 extension Gateway {

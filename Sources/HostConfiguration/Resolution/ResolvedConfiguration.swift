@@ -10,6 +10,8 @@ public struct ResolvedConfiguration: Sendable {
     }
 
     private let settings: [String: Setting]
+    /// Paths at which a mapping without keys stands.
+    private let emptyMappings: Set<[String]>
     /// What was left aside though it looks as if it were meant.
     public let warnings: [ConfigurationError]
 
@@ -29,11 +31,14 @@ public struct ResolvedConfiguration: Sendable {
                 "This looks like a variable that Kubernetes sets for a service; it is left aside.", at: .environment($0)
             )
         }
-        return .success(ResolvedConfiguration(settings: resolver.settings, warnings: warnings))
+        return .success(
+            ResolvedConfiguration(
+                settings: resolver.settings, emptyMappings: resolver.emptyMappings, warnings: warnings))
     }
 
-    init(settings: [String: Setting], warnings: [ConfigurationError]) {
+    init(settings: [String: Setting], emptyMappings: Set<[String]> = [], warnings: [ConfigurationError]) {
         self.settings = settings
+        self.emptyMappings = emptyMappings
         self.warnings = warnings
     }
 
@@ -43,6 +48,18 @@ public struct ResolvedConfiguration: Sendable {
 
     public func location(of path: String) -> ConfigurationLocation? {
         settings[path]?.location
+    }
+
+    /// Of the first setting below a path; nil where all are defaults.
+    public func location(below path: String) -> ConfigurationLocation? {
+        settings(below: path).lazy.compactMap { location(of: "\(path).\($0.path.joined(separator: "."))") }.first
+    }
+
+    /// What follows a path where a mapping without keys stands: something that has a name and all defaults.
+    public func emptyMappings(below path: String) -> [[String]] {
+        let names = path.split(separator: ".").map(String.init)
+        return emptyMappings.filter { $0.count > names.count && $0.starts(with: names) }
+            .map { Array($0.dropFirst(names.count)) }.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
     /// All settings below a path, with what follows it.
@@ -69,6 +86,7 @@ struct Resolver {
     let reference: ConfigurationReference
     let reader: ValueReader
     var settings: [String: ResolvedConfiguration.Setting] = [:]
+    var emptyMappings: Set<[String]> = []
     var errors: [ConfigurationError] = []
 
     mutating func addDefaults() {
@@ -106,8 +124,9 @@ struct Resolver {
 
     private mutating func addMembers(of node: ConfigurationNode, at path: [String]) {
         switch node.content {
-        case .null: break
+        case .null: emptyMappings.insert(path)
         case .mapping(let entries):
+            if entries.isEmpty { emptyMappings.insert(path) }
             for entry in entries {
                 let below = path + [entry.key]
                 guard reference.key(for: below) != nil || reference.hasKeys(below: below) else {

@@ -158,6 +158,10 @@ extension ValueReader {
 
 extension ConfigurationError {
     init(unknown names: [String], in reference: ConfigurationReference, at location: ConfigurationLocation) {
+        if let instead = reference.instead(of: names) {
+            self.init("The key \(names.joined(separator: ".")) has gone: \(instead).", at: location)
+            return
+        }
         let hint = reference.suggestion(for: names).map { " Did you mean \($0)?" } ?? ""
         self.init("There is no key \(names.joined(separator: ".")).\(hint)", at: location)
     }

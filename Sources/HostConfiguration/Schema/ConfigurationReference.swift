@@ -1,9 +1,18 @@
 /// Every key there is. What is not here is an error, with the most similar key as a suggestion.
 public struct ConfigurationReference: Sendable {
     public let keys: [ConfigurationKey]
+    /// Keys of earlier versions. A configuration that has one is refused, with what takes its place.
+    public let removed: [RemovedKey]
 
-    public init(_ keys: [ConfigurationKey]) {
+    public init(_ keys: [ConfigurationKey], removed: [RemovedKey] = []) {
         self.keys = keys
+        self.removed = removed
+    }
+
+    /// What takes the place of a removed key.
+    func instead(of names: [String]) -> String? {
+        removed.first { $0.path.count == names.count && zip($0.path, names).allSatisfy { $0 == "*" || $0 == $1 } }?
+            .instead
     }
 
     func key(for names: [String]) -> ConfigurationKey? {
@@ -38,6 +47,19 @@ public struct ConfigurationReference: Sendable {
             }
         }
         return row[right.count]
+    }
+}
+
+/// A key that an earlier version had.
+public struct RemovedKey: Sendable, Equatable {
+    /// Names joined by dots; `*` stands for any one name.
+    public let path: [String]
+    /// What to write instead, as the end of a sentence.
+    public let instead: String
+
+    public init(_ path: String, instead: String) {
+        self.path = path.split(separator: ".").map(String.init)
+        self.instead = instead
     }
 }
 

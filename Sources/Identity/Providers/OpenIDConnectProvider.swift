@@ -11,7 +11,7 @@ package struct OpenIDConnectProvider: SignInProvider {
     let exchange: CodeExchange
     let accounts: ExternalAccounts
 
-    init(_ settings: OpenIDConnectSettings, _ upstream: any UpstreamClient, _ context: IdentityContext) {
+    init(_ settings: OpenIDConnectSettings, _ upstream: any Upstream, _ context: IdentityContext) {
         self.settings = settings
         self.context = context
         documents = ProviderDocuments(settings, upstream, clock: context.clock)
@@ -145,7 +145,7 @@ public struct OpenIDConnectSettings: Sendable {
 /// A code for the ID token that it stands for (RFC 6749, section 4.1.3, with PKCE, RFC 7636).
 struct CodeExchange: Sendable {
     let settings: OpenIDConnectSettings
-    let upstream: any UpstreamClient
+    let upstream: any Upstream
 
     /// Nil where the provider refuses the code. Throws where it says neither yes nor no.
     func identityToken(for code: Secret, verifier: Secret, at configuration: ProviderConfiguration) async throws

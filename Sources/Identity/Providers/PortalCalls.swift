@@ -7,8 +7,20 @@ import AdapterKit
 public struct PortalCalls: Sendable {
     let provider: PortalProvider
 
-    /// Throws `auth.required` where the account has no sign-in there, or none that could be renewed.
+    /// Through the portal's own upstream. Throws `auth.required` where the account has no sign-in there, or none that
+    /// could be renewed.
     public func send(_ request: UpstreamRequest, as principal: Principal) async throws -> UpstreamResponse {
+        try await call(
+            request, as: principal, through: provider.upstream, head: { $0 },
+            send: { try await provider.answer(to: $0) })
+    }
+
+    /// `send` makes the call itself, through `upstream`, which is asked for tokens too; `head` is what decides about an
+    /// answer.
+    func call<Answer: Sendable>(
+        _ request: UpstreamRequest, as principal: Principal, through upstream: any Upstream,
+        head: (Answer) -> UpstreamResponse, send: (UpstreamRequest) async throws -> Answer
+    ) async throws -> Answer {
         guard let account = AccountID(principal.id), var kept = provider.signIns.kept(for: account) else {
             throw Self.signInNeeded
         }
@@ -16,41 +28,50 @@ public struct PortalCalls: Sendable {
         var step = call.begin(hasToken: kept.pair.token != nil)
         while true {
             switch step {
-            case .send: step = call.next(after: try await send(request, account, &kept.pair))
-            case .fetchToken: step = call.fetched(try await fetchToken(for: request, account, &kept.pair))
+            case .send:
+                let answer = try await send(dressed(request, kept.pair))
+                note(head(answer), account, &kept.pair)
+                step = call.next(after: head(answer))
+                if case .deliver = step { return answer }
+            case .fetchToken: step = call.fetched(try await fetchToken(for: request, account, &kept.pair, upstream))
             case .renew:
                 kept.pair = try await renew(account, kept)
                 step = call.renewed(hasToken: kept.pair.token != nil)
-            case .deliver(let response): return response
-            case .signedOut: throw Self.signInNeeded
+            case .deliver, .signedOut: throw Self.signInNeeded
             }
         }
     }
 
-    private func send(_ request: UpstreamRequest, _ account: AccountID, _ pair: inout PortalCredentials) async throws
-        -> UpstreamResponse
-    {
-        let now = provider.context.clock.now()
+    /// With the account's cookies and token.
+    private func dressed(_ request: UpstreamRequest, _ pair: PortalCredentials) -> UpstreamRequest {
         var request = request
         request.redirects = .returned
         request.fields["User-Agent"] = provider.settings.userAgent
-        request.fields["Cookie"] = pair.cookies.field(for: request.address, now: now)
+        request.fields["Cookie"] = pair.cookies.field(for: request.address, now: provider.context.clock.now())
         if request.fields["X-CSRF-Token"] == nil { request.fields["X-CSRF-Token"] = pair.token?.reveal() }
-        let response = try await provider.answer(to: request)
+        return request
+    }
+
+    private func note(_ response: UpstreamResponse, _ account: AccountID, _ pair: inout PortalCredentials) {
+        let now = provider.context.clock.now()
         pair.cookies.note(response, now: now)
         // Noted in what is kept by then: calls side by side must not undo each other's cookies.
         provider.signIns.update(account, generation: pair.generation) { $0.cookies.note(response, now: now) }
-        return response
     }
 
-    private func fetchToken(for request: UpstreamRequest, _ account: AccountID, _ pair: inout PortalCredentials)
-        async throws
-        -> UpstreamResponse
-    {
+    private func fetchToken(
+        for request: UpstreamRequest, _ account: AccountID, _ pair: inout PortalCredentials, _ upstream: any Upstream
+    ) async throws -> UpstreamResponse {
         pair.token = nil
         let page = provider.settings.tokenPage ?? request.address
-        let asking = UpstreamRequest(.get, page, fields: ["X-CSRF-Token": "Fetch"])
-        let response = try await send(asking, account, &pair)
+        let asking = dressed(UpstreamRequest(.get, page, fields: ["X-CSRF-Token": "Fetch"]), pair)
+        let response: UpstreamResponse
+        do throws(UpstreamFailure) {
+            response = try await upstream.send(asking)
+        } catch {
+            throw error.asError
+        }
+        note(response, account, &pair)
         if let token = response.fields["X-CSRF-Token"], response.isSuccess, token.utf8.count <= 4096 {
             pair.token = Secret(token)
         }
@@ -86,7 +107,8 @@ struct PortalCall: Sendable {
         case fetchToken
         case send
         case renew
-        case deliver(UpstreamResponse)
+        /// The answer is the caller's.
+        case deliver
         /// The person has to sign in again.
         case signedOut
     }
@@ -113,7 +135,7 @@ struct PortalCall: Sendable {
         if response.status == 403, response.fields["X-CSRF-Token"]?.lowercased() == "required", !hasFetched {
             return fetch()
         }
-        return .deliver(response)
+        return .deliver
     }
 
     /// What came with the token decides only whether the cookies still hold.
@@ -145,16 +167,53 @@ struct PortalCall: Sendable {
     }
 }
 
-/// A portal as adapters see it.
-struct PortalUpstream: CallerUpstream {
+/// A system behind a portal, called in the names of those who are signed in there.
+struct PortalUpstream: Upstream {
     let calls: PortalCalls
+    /// Without credentials of its own.
+    let transport: any Upstream
 
-    var name: UpstreamName { UpstreamName(unchecked: calls.provider.name.text) }
+    var name: UpstreamName { transport.name }
+    var url: UpstreamAddress { transport.url }
+    var actsForCallers: Bool { true }
 
-    func send(_ request: UpstreamRequest, for call: Call) async throws -> UpstreamResponse {
-        var request = request
-        let left = ContinuousClock.now.duration(to: call.deadline)
-        request.deadline = min(request.deadline ?? left, left)
-        return try await calls.send(request, as: call.caller)
+    func stream(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure) -> UpstreamStream {
+        try await call(request, caller, head: Self.head) { try await transport.stream($0) }
+    }
+
+    func send(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure) -> UpstreamResponse {
+        try await call(request, caller, head: { $0 }, send: { try await transport.send($0) })
+    }
+
+    private func call<Answer: Sendable>(
+        _ request: UpstreamRequest, _ caller: Principal?, head: (Answer) -> UpstreamResponse,
+        send: (UpstreamRequest) async throws -> Answer
+    ) async throws(UpstreamFailure) -> Answer {
+        guard let caller else { throw UpstreamFailure(.signInRequired, of: name, detail: "the call has no caller") }
+        do {
+            return try await calls.call(request, as: caller, through: transport, head: head, send: send)
+        } catch let failure as UpstreamFailure {
+            throw failure
+        } catch let error as PorticoError {
+            throw UpstreamFailure(Self.kind(error.code), of: name, detail: error.logDetail ?? error.message)
+        } catch is CancellationError {
+            throw UpstreamFailure(.cancelled, of: name)
+        } catch {
+            throw UpstreamFailure(.broken, of: name, detail: "\(error)")
+        }
+    }
+
+    /// Of an error in renewing the sign-in.
+    private static func kind(_ code: ErrorCode) -> UpstreamFailure.Kind {
+        switch code {
+        case .loginRequired: .signInRequired
+        case .upstreamTimeout: .timedOut
+        case .overloaded: .overloaded
+        default: .broken
+        }
+    }
+
+    private static func head(_ stream: UpstreamStream) -> UpstreamResponse {
+        UpstreamResponse(address: stream.address, status: stream.status, fields: stream.fields, body: [])
     }
 }

@@ -5,13 +5,13 @@ import AdapterKit
 package struct PortalProvider: SignInProvider {
     package var name: ProviderName { settings.name }
     let settings: PortalSettings
-    let upstream: any UpstreamClient
+    let upstream: any Upstream
     let context: IdentityContext
     let accounts: ExternalAccounts
     let signIns: PortalSignIns
     private let turns: FairScheduler
 
-    init(_ settings: PortalSettings, _ upstream: any UpstreamClient, _ context: IdentityContext) {
+    init(_ settings: PortalSettings, _ upstream: any Upstream, _ context: IdentityContext) {
         self.settings = settings
         self.upstream = upstream
         self.context = context

@@ -7,13 +7,13 @@ import Synchronization
 /// again, one caller does that, and the others go on with what is known: a slow provider delays no other sign-in.
 final class ProviderDocuments: Sendable {
     private let settings: OpenIDConnectSettings
-    private let upstream: any UpstreamClient
+    private let upstream: any Upstream
     private let clock: any WallClock
     private let knowledge: Mutex<ProviderKnowledge>
     private let turn = AsyncMutex(limit: 1000)
     private let isRefreshing = Mutex(false)
 
-    init(_ settings: OpenIDConnectSettings, _ upstream: any UpstreamClient, clock: any WallClock) {
+    init(_ settings: OpenIDConnectSettings, _ upstream: any Upstream, clock: any WallClock) {
         self.settings = settings
         self.upstream = upstream
         self.clock = clock

@@ -2,8 +2,8 @@ import AdapterKit
 
 /// A configured way to sign in beside the local accounts, and the system behind it.
 public enum ProviderSetup: Sendable {
-    case portal(PortalSettings, any UpstreamClient)
-    case openIDConnect(OpenIDConnectSettings, any UpstreamClient)
+    case portal(PortalSettings, any Upstream)
+    case openIDConnect(OpenIDConnectSettings, any Upstream)
 
     public var name: ProviderName {
         switch self {

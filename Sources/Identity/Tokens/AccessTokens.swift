@@ -20,6 +20,21 @@ struct AccessTokens: Sendable {
         return Secret(try await key.algorithm.sign(claims, header: header))
     }
 
+    /// About an account, for another system. Its type and its audience keep it from being taken for an access token.
+    func issueSubject(_ account: Account, audience: String, with key: KeyRing.Member, at now: WireDate) async throws
+        -> Secret
+    {
+        let issued = Int(now.secondsSince1970)
+        let claims = AccessTokenClaims(
+            iss: settings.issuer, aud: Audience(audience), sub: account.id.text, sid: "",
+            jti: Base64URL.encode(randomness.bytes(16)), iat: issued, nbf: issued, exp: issued + 60,
+            roles: account.roles.map(\.text).sorted())
+        var header = JWTHeader()
+        header.typ = "JWT"
+        header.kid = key.key.id.text
+        return Secret(try await key.algorithm.sign(claims, header: header))
+    }
+
     func verify(_ token: Secret, keys: KeyRing, now: WireDate) async throws(TokenRefusal) -> AccessTokenClaims {
         let inspector = AccessTokenInspector(issuer: settings.issuer, audience: settings.audience)
         let (claims, key) = try inspector.inspect(token.reveal(), keys: keys, now: now)

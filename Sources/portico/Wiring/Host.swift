@@ -4,6 +4,7 @@ import Foundation
 import Gateway
 import Identity
 import Logging
+import Push
 import RecordStorage
 import SQLiteStore
 import ServiceLifecycle
@@ -23,8 +24,7 @@ struct Host {
     let readiness: Readiness
     let supervisor: AdapterSupervisor
     let watch: StoreWatch
-    private let upstreams: [HTTPUpstream]
-    private let push: PushWiring
+    private let upstreams: HostUpstreams
     private let scratch: ScratchDirectory
 
     init(_ plan: HostPlan, acceptsStore: Bool, logger: Logger) async throws {
@@ -46,11 +46,15 @@ struct Host {
                 "Stored values that some wire format cannot carry were replaced.",
                 ["collection": "\(collection)", "records": "\(records)"])
         }
-        push = try PushWiring(settings.push, logger: logger)
-        upstreams = settings.providers.map { HTTPUpstream($0.upstream, log: Log(logger, label: "upstream")) }
+        let transports = HostUpstreams.Transports(settings.upstreams, log: Log(logger, label: "upstream"))
         identity = try await Identity(
             store: store, configuration: settings.identity, clock: SystemClock(),
-            providers: zip(settings.providers, upstreams).map { $0.setup($1) }, log: Log(logger, label: "identity"))
+            providers: try settings.providers.map { $0.setup(try transports.transport($0.upstream)) },
+            log: Log(logger, label: "identity"))
+        let upstreams = try HostUpstreams(
+            transports, settings.upstreams, identity: identity, log: Log(logger, label: "upstream"))
+        self.upstreams = upstreams
+        let push = try PushServices(settings.push, upstreams.all, logger: logger)
         adapters = plan.adapters.map { ServedAdapter($0, limits: settings.adapters, logger: logger) }
         scratch = try ScratchDirectory(settings.dataDirectory.appending(path: ScratchDirectory.folderName))
         let attachments = try AttachmentFiles(
@@ -76,14 +80,21 @@ struct Host {
             clock: SystemClock(), log: log)
         administration = try Gateway(
             administrationOf: adapters, store: store, identity: identity, sync: sync, upkeep: upkeep,
-            settings: settings.gateway,
+            upstreams: upstreams, settings: settings.gateway,
             readiness: readiness, clock: SystemClock(), log: log, isRestorePending: { restore.isPrepared })
         try await DemoAccounts(settings.demoAccounts).create(in: identity, log: log)
         let start = AdapterStart(
-            store: store, identity: identity, feeds: feeds, push: push.sender,
+            store: store, identity: identity, feeds: feeds, push: push,
             serviceOperations: adapters.flatMap(\.adapter.serviceOperations),
-            portals: Dictionary(
-                plan.adapters.map { ($0.declaration.name, $0.portal) }, uniquingKeysWith: { first, _ in first }),
+            upstreams: Dictionary(
+                plan.adapters.map { planned in
+                    (
+                        planned.declaration.name,
+                        AdapterUpstreams(
+                            own: planned.upstream.flatMap { upstreams.all[$0] },
+                            all: upstreams.all.filter { planned.upstreams.contains($0.key) })
+                    )
+                }, uniquingKeysWith: { first, _ in first }),
             samples: SampleLoading(isWanted: settings.loadsSampleData), scratch: scratch)
         supervisor = AdapterSupervisor(adapters, limits: settings.adapters, clock: SystemClock()) {
             try await start.run($0)
@@ -108,7 +119,7 @@ struct Host {
     /// After the last request.
     func stop() async {
         await supervisor.stop()
-        for upstream in upstreams + push.upstreams { await upstream.stop() }
+        await upstreams.stop()
         await store.close()
     }
 }
@@ -139,7 +150,7 @@ struct AdapterStart: Sendable {
     let feeds: FeedServices
     let push: any PushSender
     let serviceOperations: [any ServiceOperations]
-    let portals: [AdapterName: ProviderName?]
+    let upstreams: [AdapterName: AdapterUpstreams]
     let samples: SampleLoading
     let scratch: ScratchDirectory
 
@@ -148,7 +159,7 @@ struct AdapterStart: Sendable {
         try await samples.load(served, in: store)
         try await served.start(
             in: store, accounts: identity.accounts, clock: SystemClock(), live: feeds.signals(of: name), push: push,
-            portal: (portals[name] ?? nil).flatMap { identity.callerUpstream($0) },
+            upstreams: upstreams[name] ?? AdapterUpstreams(),
             serviceOperations: serviceOperations, scratch: scratch)
     }
 }

@@ -19,8 +19,10 @@ struct HostPlan {
         let declaration: AdapterDeclaration
         /// As configured; nil: the declaration's.
         let access: Access?
-        /// The portal that it calls in its callers' names.
-        let portal: ProviderName?
+        /// The systems that its options name.
+        let upstreams: Set<UpstreamName>
+        /// The one of its option `upstream`.
+        let upstream: UpstreamName?
     }
 
     let settings: HostSettings
@@ -49,20 +51,23 @@ struct HostPlan {
                 "plugin \($0.path): it was built for debugging and is slow; build it with -c release"
             }
         try SettingChecks(resolved).check()
-        settings = try HostSettings(resolved, data: data)
-        adapters = try modules.compactMap { try Self.plan($0, resolved, directory: directory) }
+        let settings = try HostSettings(resolved, directory: directory, data: data)
+        self.settings = settings
+        adapters = try modules.compactMap { try Self.plan($0, resolved, settings.upstreams, directory: directory) }
     }
 
     private static func plan(
-        _ module: any AdapterModule.Type, _ resolved: ResolvedConfiguration, directory: String
+        _ module: any AdapterModule.Type, _ resolved: ResolvedConfiguration,
+        _ upstreams: [UpstreamName: UpstreamPlan], directory: String
     ) throws -> PlannedAdapter? {
         let path = "adapters.\(module.name)"
         guard resolved["\(path).enabled"]?.flag ?? true else { return nil }
         let configuration = AdapterConfiguration(options(of: module, resolved), directory: directory)
+        let named = try Self.upstreams(of: module, resolved, upstreams)
         do {
             return PlannedAdapter(
                 adapter: try module.make(configuration), declaration: try module.declare(configuration),
-                access: resolved["\(path).access"]?.access, portal: try portal("\(path).portal", resolved))
+                access: resolved["\(path).access"]?.access, upstreams: Set(named.values), upstream: named["upstream"])
         } catch let problem as ConfigurationProblem {
             let name = "\(path).\(problem.path)"
             throw ConfigurationErrors([
@@ -76,16 +81,27 @@ struct HostPlan {
         }
     }
 
-    private static func portal(_ key: String, _ resolved: ResolvedConfiguration) throws -> ProviderName? {
-        guard let text = resolved[key]?.text else { return nil }
-        guard let name = ProviderName(text), resolved["identity.providers.\(name).kind"]?.text == "portal" else {
-            throw ConfigurationErrors([
-                ConfigurationError(
-                    "identity.providers has no portal of this name.",
-                    at: resolved.location(of: key) ?? .commandLine(key))
-            ])
+    /// The upstreams that a module's options name, by their paths. A name that is not declared is an error.
+    private static func upstreams(
+        of module: any AdapterModule.Type, _ resolved: ResolvedConfiguration, _ declared: [UpstreamName: UpstreamPlan]
+    ) throws -> [String: UpstreamName] {
+        let options = module.options.filter { $0.valueKind == .upstream }.map { $0.path.split(separator: ".") }
+        var named: [String: UpstreamName] = [:]
+        for (names, value) in resolved.settings(below: "adapters.\(module.name)")
+        where options.contains(where: { $0.count == names.count && zip($0, names).allSatisfy { $0 == "*" || $0 == $1 } }
+        ) {
+            let key = names.joined(separator: ".")
+            guard let text = value.text, let name = UpstreamName(text), declared[name] != nil else {
+                let path = "adapters.\(module.name).\(key)"
+                throw ConfigurationErrors([
+                    ConfigurationError(
+                        "There is no upstream \(value.text ?? "").",
+                        at: resolved.location(of: path) ?? .commandLine(path))
+                ])
+            }
+            named[key] = name
         }
-        return name
+        return named
     }
 
     /// The adapter's own options as nested dictionaries.
@@ -94,8 +110,12 @@ struct HostPlan {
     ) -> WireDictionary {
         var options = WireDictionary()
         let path = "adapters.\(module.name)"
-        for (names, value) in resolved.settings(below: path) where names != ["enabled"] && names != ["portal"] {
+        for (names, value) in resolved.settings(below: path) where names != ["enabled"] {
             options.set(value.wireValue, at: names[...])
+        }
+        // Something that has nothing but its name has all defaults.
+        for names in resolved.emptyMappings(below: path) where !options.hasValue(at: names[...]) {
+            options.set([:], at: names[...])
         }
         for option in module.options { option.addDefault(to: &options) }
         return options
@@ -103,6 +123,11 @@ struct HostPlan {
 }
 
 extension WireDictionary {
+    fileprivate func hasValue(at path: ArraySlice<String>) -> Bool {
+        guard let name = path.first, let value = self[name] else { return false }
+        return path.count == 1 || value.dictionaryValue?.hasValue(at: path.dropFirst()) ?? true
+    }
+
     fileprivate mutating func set(_ value: WireValue, at path: ArraySlice<String>) {
         guard let name = path.first else { return }
         guard path.count > 1 else {
@@ -176,6 +201,9 @@ extension ConfigurationOption {
         switch valueKind {
         case .access: .access
         case .secret: .secret(allowsPlain: false)
+        case .duration: .duration
+        case .size: .size
+        case .upstream: .text
         case .textLists: .list(of: .oneOrMore(.text))
         case .value(let shape): Self.kind(of: shape)
         }
@@ -192,7 +220,28 @@ extension ConfigurationOption {
     }
 
     /// The default as one would write it; nil where there is none, or none that fits on a line.
-    var defaultText: String? { defaultValue.flatMap(Self.text) }
+    var defaultText: String? {
+        switch valueKind {
+        case .duration: defaultValue?.doubleValue.flatMap(Self.durationText)
+        case .size: defaultValue?.int64Value.map(Self.sizeText)
+        default: defaultValue.flatMap(Self.text)
+        }
+    }
+
+    /// In the largest unit in which it is a whole number.
+    private static func durationText(_ seconds: Double) -> String? {
+        guard seconds.isFinite, seconds > 0, seconds < 1e9 else { return nil }
+        let milliseconds = Int64((seconds * 1_000).rounded())
+        for (unit, size) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)] as [(String, Int64)]
+        where milliseconds % size == 0 { return "\(milliseconds / size)\(unit)" }
+        return "\(milliseconds)ms"
+    }
+
+    private static func sizeText(_ bytes: Int64) -> String {
+        for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)]
+        where bytes > 0 && bytes % (1 << shift) == 0 { return "\(bytes >> shift)\(unit)" }
+        return String(bytes)
+    }
 
     private static func text(_ value: WireValue) -> String? {
         switch value {

@@ -9,7 +9,8 @@ enum HostReference {
             adapterKeys(module)
         }
         return ConfigurationReference(
-            http + limits + sync + live + other + identity + ProviderReference.keys + PushReference.keys + adapters)
+            http + limits + sync + live + other + identity + ProviderReference.keys + UpstreamReference.keys
+                + PushReference.keys + adapters, removed: UpstreamReference.removed)
     }
 
     private static let http = [
@@ -248,11 +249,7 @@ enum HostReference {
 
     private static func adapterKeys(_ module: any AdapterModule.Type) -> [ConfigurationKey] {
         let name = module.name
-        let portal = ConfigurationKey(
-            "adapters.\(name).portal", .text,
-            "Of `identity.providers`, the portal whose systems it calls in its callers' names.")
         return [ConfigurationKey("adapters.\(name).enabled", .flag, default: "true", "Whether it is served.")]
-            + (module.callsPortal ? [portal] : [])
             + [ConfigurationKey("adapters.\(name).access", .access, "Who may call it.")]
             + module.options.map {
                 ConfigurationKey("adapters.\(name).\($0.path)", $0.kind, default: $0.defaultText, $0.summary)

@@ -32,6 +32,7 @@ struct HostSettings {
     let gateway: GatewaySettings
     let identity: IdentityConfiguration
     let demoAccounts: [DemoAccount]
+    let upstreams: [UpstreamName: UpstreamPlan]
     let providers: [ProviderPlan]
     let push: PushPlan
     private let idle: Duration
@@ -43,7 +44,8 @@ struct HostSettings {
         configured > 0 ? configured : max(2, Processors.allowed)
     }
 
-    init(_ resolved: ResolvedConfiguration, data: String) throws {
+    /// `directory`: of the configuration file, from which paths of files are meant.
+    init(_ resolved: ResolvedConfiguration, directory: String, data: String) throws {
         let values = SettingValues(resolved)
         host = values.text("http.host")
         port = values.integer("http.port")
@@ -65,8 +67,9 @@ struct HostSettings {
         gateway = GatewaySettings(values, isSecure: mount.certificate != nil)
         identity = IdentityConfiguration(values)
         demoAccounts = try Self.demoAccounts(resolved)
-        providers = try ProviderPlan.all(resolved)
-        push = try PushPlan(resolved)
+        upstreams = try UpstreamPlan.all(resolved, directory: directory)
+        providers = try ProviderPlan.all(resolved, upstreams)
+        push = try PushPlan(resolved, upstreams)
         try refuseDemoBeyondLoopback()
         try refuseCheapPasswordHashes()
         try refuseLongSocketPath()
@@ -191,7 +194,7 @@ struct SettingChecks {
 
     /// Throws ``ConfigurationErrors``.
     func check() throws {
-        let errors = origins + cookie + queueTimeout + certificates
+        let errors = origins + cookie + queueTimeout
         guard errors.isEmpty else { throw ConfigurationErrors(errors) }
     }
 
@@ -230,16 +233,6 @@ struct SettingChecks {
             let request = resolved["http.deadlines.request"]?.duration, timeout > request / 2
         else { return [] }
         return [error(key, "At most half of http.deadlines.request.")]
-    }
-
-    private var certificates: [ConfigurationError] {
-        let providers = Set(resolved.settings(below: "identity.providers").compactMap(\.path.first)).sorted()
-        let keys = providers.map { "identity.providers.\($0).certificates" } + ["push.webhook.certificates"]
-        return keys.flatMap { key in
-            texts(key).compactMap { path in
-                FileFailure.reading(path).map { error(key, "\(path) cannot be read: \($0).") }
-            }
-        }
     }
 
     private func texts(_ key: String) -> [String] { (resolved[key]?.list ?? []).compactMap(\.text) }

@@ -1,6 +1,5 @@
 import AdapterKit
 import HostConfiguration
-import IPAddresses
 import Identity
 import Upstream
 
@@ -12,36 +11,38 @@ struct ProviderPlan {
     }
 
     let kind: Kind
-    let upstream: UpstreamSettings
+    let upstream: UpstreamName
 
     /// By name, which is also the order in which passwords are tried.
-    static func all(_ resolved: ResolvedConfiguration) throws -> [ProviderPlan] {
+    static func all(_ resolved: ResolvedConfiguration, _ upstreams: [UpstreamName: UpstreamPlan]) throws
+        -> [ProviderPlan]
+    {
         let names = Set(resolved.settings(below: "identity.providers").compactMap(\.path.first)).sorted()
         return try names.map { text in
             guard let name = ProviderName(text), text != "local" else {
                 throw CommandError(
                     "identity.providers.\(text): a name has small letters, digits and hyphens, and is not local.")
             }
-            return try ProviderPlan(ProviderValues(name, resolved))
+            return try ProviderPlan(name, SectionValues("identity.providers.\(name)", resolved), upstreams)
         }
     }
 
-    private init(_ values: ProviderValues) throws {
-        let location: UpstreamAddress
-        switch try values.text("kind") {
-        case "portal":
-            let settings = try PortalSettings(values)
-            kind = .portal(settings)
-            location = settings.form
+    private init(_ name: ProviderName, _ values: SectionValues, _ upstreams: [UpstreamName: UpstreamPlan]) throws {
+        let plan = try values.upstream(in: upstreams)
+        switch plan.credentials {
+        case .own(.none): break
+        case .portal(name): break
         default:
-            let settings = try OpenIDConnectSettings(values)
-            kind = .openIDConnect(settings)
-            location = settings.issuer
+            throw values.wrong("upstream", "A sign-in provider's upstream has no credentials, or a certificate.")
         }
-        upstream = try UpstreamSettings(values, at: location)
+        upstream = plan.settings.name
+        switch try values.text("kind") {
+        case "portal": kind = .portal(try PortalSettings(name, values, plan.settings))
+        default: kind = .openIDConnect(try OpenIDConnectSettings(name, values, plan.settings))
+        }
     }
 
-    func setup(_ client: any UpstreamClient) -> ProviderSetup {
+    func setup(_ client: any Upstream) -> ProviderSetup {
         switch kind {
         case .portal(let settings): .portal(settings, client)
         case .openIDConnect(let settings): .openIDConnect(settings, client)
@@ -49,38 +50,13 @@ struct ProviderPlan {
     }
 }
 
-extension UpstreamSettings {
-    init(_ values: ProviderValues, at location: UpstreamAddress) throws {
-        let further = try values.list("servers", "http or https addresses", { UpstreamAddress($0)?.origin })
-        self.init(name: UpstreamName(unchecked: values.name.text), origins: Set(further + [location.origin]))
-        privateNetworks = try values.list("networks", "networks such as 10.1.0.0/16", { AddressRange($0) })
-        trustedCertificates = try values.list("certificates", "files", { $0 })
-        limits = UpstreamLimits(values)
-    }
-}
-
-extension UpstreamLimits {
-    fileprivate init(_ values: ProviderValues) {
-        self.init()
-        deadline = values["deadline"]?.duration ?? deadline
-        connect = values["limits.connect"]?.duration ?? connect
-        answer = values["limits.answer"]?.size ?? answer
-        head = values["limits.head"]?.size ?? head
-        connections = values["limits.connections"]?.integer ?? connections
-        calls = values["limits.calls"]?.integer ?? calls
-        tries = values["limits.tries"]?.integer ?? tries
-        failures = values["limits.failures"]?.integer ?? failures
-        rest = values["limits.rest"]?.duration ?? rest
-        longestRest = values["limits.longestRest"]?.duration ?? longestRest
-    }
-}
-
 extension PortalSettings {
-    init(_ values: ProviderValues) throws {
-        self.init(name: values.name, form: try values.neededAddress("form"))
-        page = try values.address("page")
-        proof = try values.address("proof")
-        tokenPage = try values.address("tokenPage")
+    init(_ name: ProviderName, _ values: SectionValues, _ upstream: UpstreamSettings) throws {
+        guard let form = try values.address("form", at: upstream) else { throw values.wrong("form", "This is needed.") }
+        self.init(name: name, form: form)
+        page = try values.address("page", at: upstream)
+        proof = try values.address("proof", at: upstream)
+        tokenPage = try values.address("tokenPage", at: upstream)
         userField = values["userField"]?.text ?? userField
         passwordField = values["passwordField"]?.text ?? passwordField
         extraFields = values.below("extraFields").compactMap { field in
@@ -95,15 +71,18 @@ extension PortalSettings {
 }
 
 extension OpenIDConnectSettings {
-    init(_ values: ProviderValues) throws {
+    init(_ name: ProviderName, _ values: SectionValues, _ upstream: UpstreamSettings) throws {
         let callback = try values.neededAddress("callback")
-        guard callback.target == "/auth/oidc/\(values.name)/callback" else {
-            throw values.wrong("callback", "The address ends in /auth/oidc/\(values.name)/callback.")
+        guard callback.target == "/auth/oidc/\(name)/callback" else {
+            throw values.wrong("callback", "The address ends in /auth/oidc/\(name)/callback.")
         }
         let settings = OpenIDConnectSettings(
-            name: values.name, issuer: try values.text("issuer"), clientID: try values.text("clientID"),
+            name: name, issuer: try values.text("issuer"), clientID: try values.text("clientID"),
             callback: callback)
         guard let settings else { throw values.wrong("issuer", "This is no http or https address.") }
+        guard upstream.origins.contains(settings.issuer.origin) else {
+            throw values.wrong("issuer", "This is no server of the upstream \(upstream.name).")
+        }
         self = settings
         clientSecret = values["clientSecret"]?.secret
         scopes = values["scopes"]?.list?.compactMap(\.text) ?? scopes
@@ -119,73 +98,6 @@ extension OpenIDConnectSettings {
     }
 }
 
-/// What was configured for one provider, with the place of what is wrong in it.
-struct ProviderValues {
-    let name: ProviderName
-    private let resolved: ResolvedConfiguration
-    private var path: String { "identity.providers.\(name)" }
-
-    init(_ name: ProviderName, _ resolved: ResolvedConfiguration) {
-        self.name = name
-        self.resolved = resolved
-    }
-
-    subscript(key: String) -> ConfigurationValue? { resolved["\(path).\(key)"] }
-
-    func text(_ key: String) throws -> String {
-        guard let text = self[key]?.text, !text.isEmpty else { throw wrong(key, "This is needed.") }
-        return text
-    }
-
-    /// Nil where it was left out.
-    func address(_ key: String) throws -> UpstreamAddress? {
-        guard let text = self[key]?.text else { return nil }
-        guard let address = UpstreamAddress(text) else { throw wrong(key, "This is no http or https address.") }
-        return address
-    }
-
-    func neededAddress(_ key: String) throws -> UpstreamAddress {
-        guard let address = try address(key) else { throw wrong(key, "This is needed.") }
-        return address
-    }
-
-    /// Each text of a list as what it must be; empty where the list was left out.
-    func list<Value>(_ key: String, _ expected: String, _ read: (String) -> Value?) throws -> [Value] {
-        try items(self[key], key, expected, read)
-    }
-
-    /// What stands below a key, by its name there.
-    func below(_ key: String) -> [(name: String, value: ConfigurationValue)] {
-        resolved.settings(below: "\(path).\(key)").map { (name: $0.path.joined(separator: "."), value: $0.value) }
-    }
-
-    func roles() throws -> RoleMapping {
-        var mapping = RoleMapping()
-        mapping.defaultRoles = Set(try list("roles", "the names of roles", { RoleName($0) }))
-        for (group, value) in below("groups") {
-            mapping.groups[group] = Set(try items(value, "groups.\(group)", "the names of roles", { RoleName($0) }))
-        }
-        mapping.isRequired = self["requiresRole"]?.flag ?? false
-        return mapping
-    }
-
-    func wrong(_ key: String, _ message: String) -> ConfigurationErrors {
-        let name = "\(path).\(key)"
-        return ConfigurationErrors([
-            ConfigurationError(message, at: resolved.location(of: name) ?? .commandLine(name))
-        ])
-    }
-
-    private func items<Value>(
-        _ list: ConfigurationValue?, _ key: String, _ expected: String, _ read: (String) -> Value?
-    ) throws -> [Value] {
-        try (list?.list ?? []).map { item in
-            guard let value = item.text.flatMap(read) else { throw wrong(key, "Here must stand \(expected).") }
-            return value
-        }
-    }
-}
-
 /// The keys below `identity.providers.{name}`. What a provider leaves out has the default named here.
 enum ProviderReference {
     static let keys = (common + limits + portal + openIDConnect).map { key in
@@ -198,32 +110,10 @@ enum ProviderReference {
         ConfigurationKey(
             "groups.*", .list(of: .text), "What a group of the provider may be here; other groups give nothing."),
         ConfigurationKey("requiresRole", .flag, default: "false", "Whether an account without any role is refused."),
-        ConfigurationKey(
-            "servers", .list(of: .text), default: "[]",
-            "Further servers that it may be asked at or redirect to, such as `https://sso.example.com`."),
-        ConfigurationKey(
-            "networks", .list(of: .text), default: "[]",
-            "Networks that are not public and may be reached, such as `10.1.0.0/16`."),
-        ConfigurationKey(
-            "certificates", .list(of: .text), default: "[]", "Files (PEM) of further certificates that are trusted."),
+        ConfigurationKey("upstream", .text, "The system of `upstreams` that is asked."),
     ]
 
     private static let limits = [
-        ConfigurationKey("deadline", .duration, default: "10s", "Of a whole call."),
-        ConfigurationKey("limits.connect", .duration, default: "3s", "Of a connection with its handshake."),
-        ConfigurationKey("limits.answer", .size, default: "4MiB", "An answer's body."),
-        ConfigurationKey("limits.head", .size, default: "64KiB", "An answer's header fields."),
-        ConfigurationKey("limits.connections", .integer(1...1_000), default: "16", "To one server at once."),
-        ConfigurationKey("limits.calls", .integer(1...10_000), default: "256", "Under way at once; more are refused."),
-        ConfigurationKey(
-            "limits.tries", .integer(1...10), default: "3", "Of a call that may be repeated, the first included."),
-        ConfigurationKey(
-            "limits.failures", .integer(1...1_000), default: "5",
-            "So many failures in a row, and a server is not asked for a while."),
-        ConfigurationKey(
-            "limits.rest", .duration, default: "5s",
-            "How long it is not asked then; it doubles with every single try that fails after it."),
-        ConfigurationKey("limits.longestRest", .duration, default: "2m", "The longest such rest."),
         ConfigurationKey(
             "limits.signIns", .integer(1...1_000), default: "8",
             "Portal: passwords that it is asked at once; further ones wait, in fair shares."),
@@ -233,7 +123,8 @@ enum ProviderReference {
     ]
 
     private static let portal = [
-        ConfigurationKey("form", .text, "Portal: where the form is posted to."),
+        ConfigurationKey(
+            "form", .text, "Portal: where the form is posted to, as an address or from the upstream's `url`."),
         ConfigurationKey("page", .text, "Portal: what is asked first, for the cookies that the form needs."),
         ConfigurationKey("userField", .text, default: "j_user", "Portal: the form's field for the name."),
         ConfigurationKey("passwordField", .text, default: "j_password", "Portal: the form's field for the password."),

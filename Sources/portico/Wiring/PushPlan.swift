@@ -1,28 +1,39 @@
 import AdapterKit
 import HostConfiguration
-import IPAddresses
 import Logging
 import Push
 import Upstream
 
 /// Which push services are configured.
 struct PushPlan {
+    struct APNs {
+        let settings: APNsSettings
+        let upstream: UpstreamName
+    }
+
+    struct FCM {
+        let project: String
+        let upstream: UpstreamName
+    }
+
     struct Webhook {
         let address: UpstreamAddress
         let secret: Secret
-        let upstream: UpstreamSettings
+        let upstream: UpstreamName
     }
 
-    let apns: (settings: APNsSettings, upstream: UpstreamSettings)?
+    let apns: APNs?
+    let fcm: FCM?
     let webhook: Webhook?
     let logs: Bool
     let limits: PushLimits
 
-    /// Throws ``CommandError``.
-    init(_ resolved: ResolvedConfiguration) throws {
+    /// Throws ``ConfigurationErrors``.
+    init(_ resolved: ResolvedConfiguration, _ upstreams: [UpstreamName: UpstreamPlan]) throws {
         let values = SettingValues(resolved)
-        apns = try Self.apns(resolved)
-        webhook = try Self.webhook(resolved)
+        apns = try Self.apns(SectionValues("push.apns", resolved), upstreams)
+        fcm = try Self.fcm(SectionValues("push.fcm", resolved), upstreams)
+        webhook = try Self.webhook(SectionValues("push.webhook", resolved), upstreams)
         logs = values.flag("push.log")
         var limits = PushLimits()
         limits.tries = values.integer("push.limits.tries")
@@ -31,84 +42,72 @@ struct PushPlan {
         self.limits = limits
     }
 
-    private static func apns(_ resolved: ResolvedConfiguration) throws -> (
-        settings: APNsSettings, upstream: UpstreamSettings
-    )? {
-        guard let topic = resolved["push.apns.topic"]?.text else { return nil }
-        let values = SettingValues(resolved)
-        guard let key = resolved["push.apns.key"]?.secret else {
-            throw CommandError("push.apns.key: a topic needs a key.")
-        }
-        guard let location = UpstreamAddress(values.text("push.apns.server")) else {
-            throw CommandError("push.apns.server: this is no http or https address.")
-        }
+    private static func apns(_ values: SectionValues, _ upstreams: [UpstreamName: UpstreamPlan]) throws -> APNs? {
+        guard let topic = values["topic"]?.text else { return nil }
+        let upstream = try values.systemUpstream(in: upstreams)
+        guard let key = values["key"]?.secret else { throw values.wrong("key", "A topic needs a key.") }
         let settings = APNsSettings(
-            server: location.origin, topic: topic, team: values.text("push.apns.team"),
-            keyID: values.text("push.apns.keyID"), key: key)
-        var upstream = try UpstreamSettings(push: "apns", at: location, values)
-        upstream.speaksHTTP2 = true
-        return (settings, upstream)
+            server: upstream.settings.url.origin, topic: topic, team: values["team"]?.text ?? "",
+            keyID: values["keyID"]?.text ?? "", key: key)
+        return APNs(settings: settings, upstream: upstream.settings.name)
     }
 
-    private static func webhook(_ resolved: ResolvedConfiguration) throws -> Webhook? {
-        guard let text = resolved["push.webhook.address"]?.text else { return nil }
-        guard let address = UpstreamAddress(text) else {
-            throw CommandError("push.webhook.address: this is no http or https address.")
+    private static func fcm(_ values: SectionValues, _ upstreams: [UpstreamName: UpstreamPlan]) throws -> FCM? {
+        guard let project = values["project"]?.text else { return nil }
+        guard FCMProvider.isProject(project) else {
+            throw values.wrong("project", "A project's id has small letters, digits, hyphens, dots and colons.")
         }
-        guard let secret = resolved["push.webhook.secret"]?.secret else {
-            throw CommandError("push.webhook.secret: what is posted has to be signed.")
-        }
-        return Webhook(
-            address: address, secret: secret,
-            upstream: try UpstreamSettings(push: "webhook", at: address, SettingValues(resolved)))
+        return FCM(project: project, upstream: try values.systemUpstream(in: upstreams).settings.name)
     }
-}
 
-extension UpstreamSettings {
-    fileprivate init(push name: UpstreamName, at location: UpstreamAddress, _ values: SettingValues) throws {
-        self.init(name: name, origins: [location.origin])
-        privateNetworks = try values.texts("push.\(name).networks").map { text in
-            guard let range = AddressRange(text) else {
-                throw CommandError("push.\(name).networks: \(text) is no network.")
-            }
-            return range
+    private static func webhook(_ values: SectionValues, _ upstreams: [UpstreamName: UpstreamPlan]) throws -> Webhook? {
+        guard values["upstream"] != nil else { return nil }
+        let upstream = try values.systemUpstream(in: upstreams)
+        guard let secret = values["secret"]?.secret else {
+            throw values.wrong("secret", "What is posted has to be signed.")
         }
-        trustedCertificates = values.texts("push.\(name).certificates")
+        let address = try values.address("path", at: upstream.settings) ?? upstream.settings.url
+        return Webhook(address: address, secret: secret, upstream: upstream.settings.name)
     }
 }
 
-/// The push services as they run, and the connections to be closed in the end.
-struct PushWiring {
-    let sender: any PushSender
-    let upstreams: [HTTPUpstream]
+extension SectionValues {
+    /// Push services have no caller.
+    fileprivate func systemUpstream(in upstreams: [UpstreamName: UpstreamPlan]) throws -> UpstreamPlan {
+        let plan = try upstream(in: upstreams)
+        guard !plan.actsForCallers else {
+            throw wrong(
+                "upstream", "The upstream \(plan.settings.name) is called in its callers' names, and there is none.")
+        }
+        return plan
+    }
+}
 
+extension PushServices {
     /// Throws ``CommandError`` for a key that is none.
-    init(_ plan: PushPlan, logger: Logger) throws {
+    init(_ plan: PushPlan, _ upstreams: [UpstreamName: any Upstream], logger: Logger) throws {
         let log = Log(logger, label: "push")
         var providers: [any PushProvider] = plan.logs ? [LogProvider(log: log)] : []
-        var upstreams: [HTTPUpstream] = []
-        if let apns = plan.apns {
-            let client = HTTPUpstream(apns.upstream, log: log)
-            upstreams.append(client)
+        if let apns = plan.apns, let client = upstreams[apns.upstream] {
             do {
                 providers.append(try APNsProvider(apns.settings, client: client, clock: SystemClock()))
             } catch {
                 throw CommandError("push.apns.key: this is no key of P-256 in PEM.")
             }
         }
-        if let webhook = plan.webhook {
-            let client = HTTPUpstream(webhook.upstream, log: log)
-            upstreams.append(client)
+        if let fcm = plan.fcm, let client = upstreams[fcm.upstream] {
+            providers.append(FCMProvider(project: fcm.project, client: client))
+        }
+        if let webhook = plan.webhook, let client = upstreams[webhook.upstream] {
             providers.append(WebhookProvider(webhook.address, secret: webhook.secret, client: client))
         }
-        sender = PushServices(providers, limits: plan.limits, log: log)
-        self.upstreams = upstreams
+        self.init(providers, limits: plan.limits, log: log)
     }
 }
 
 /// The keys below `push`.
 enum PushReference {
-    static let keys = common + apns + webhook
+    static let keys = common + apns + fcm + webhook
 
     private static let common = [
         ConfigurationKey(
@@ -120,32 +119,34 @@ enum PushReference {
             "What a service may ask to be left alone for; for more a note is given up."),
     ]
 
-    private static let apns =
-        [
-            ConfigurationKey(
-                "push.apns.topic", .text, "Apple's push service: the app's bundle id. Without it it is not used."),
-            ConfigurationKey("push.apns.team", .text, default: "", "Apple's push service: the team's id."),
-            ConfigurationKey("push.apns.keyID", .text, default: "", "Apple's push service: the key's id."),
-            ConfigurationKey(
-                "push.apns.key", .secret(allowsPlain: false), "Apple's push service: the key (PEM, a `.p8` file)."),
-            ConfigurationKey(
-                "push.apns.server", .text, default: "https://api.push.apple.com", "Apple's push service: where it is."),
-        ] + reach("push.apns")
+    private static let apns = [
+        ConfigurationKey(
+            "push.apns.topic", .text, "Apple's push service: the app's bundle id. Without it it is not used."),
+        ConfigurationKey(
+            "push.apns.upstream", .text,
+            "Apple's push service: the system of `upstreams`, with the url `https://api.push.apple.com/`."),
+        ConfigurationKey("push.apns.team", .text, default: "", "Apple's push service: the team's id."),
+        ConfigurationKey("push.apns.keyID", .text, default: "", "Apple's push service: the key's id."),
+        ConfigurationKey(
+            "push.apns.key", .secret(allowsPlain: false), "Apple's push service: the key (PEM, a `.p8` file)."),
+    ]
 
-    private static let webhook =
-        [
-            ConfigurationKey(
-                "push.webhook.address", .text, "Webhook: where notes are posted to. Without it it is not used."),
-            ConfigurationKey("push.webhook.secret", .secret(allowsPlain: false), "Webhook: signs what is posted."),
-        ] + reach("push.webhook")
+    private static let fcm = [
+        ConfigurationKey(
+            "push.fcm.project", .text, "Firebase Cloud Messaging: the project's id. Without it it is not used."),
+        ConfigurationKey(
+            "push.fcm.upstream", .text,
+            "Firebase Cloud Messaging: the system of `upstreams`, with the url `https://fcm.googleapis.com/` and "
+                + "credentials of the kind `jwtBearer`."),
+    ]
 
-    private static func reach(_ name: String) -> [ConfigurationKey] {
-        [
-            ConfigurationKey(
-                "\(name).networks", .list(of: .text), default: "[]", "Networks that are not public and may be reached."),
-            ConfigurationKey(
-                "\(name).certificates", .list(of: .text), default: "[]",
-                "Files (PEM) of further certificates that are trusted."),
-        ]
-    }
+    private static let webhook = [
+        ConfigurationKey(
+            "push.webhook.upstream", .text,
+            "Webhook: the system of `upstreams` that notes are posted to. Without it it is not used."),
+        ConfigurationKey(
+            "push.webhook.path", .text, "Webhook: where notes are posted to, from the upstream's `url`; nothing: there."
+        ),
+        ConfigurationKey("push.webhook.secret", .secret(allowsPlain: false), "Webhook: signs what is posted."),
+    ]
 }

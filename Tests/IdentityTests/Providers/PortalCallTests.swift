@@ -2,6 +2,7 @@ import AdapterKit
 import Identity
 import Synchronization
 import Testing
+import Upstream
 import UpstreamStandIn
 
 @Suite struct PortalCallTests {
@@ -118,29 +119,39 @@ import UpstreamStandIn
     @Test func `an adapter calls in its caller's name, for as long as its call lasts`() async throws {
         try await withPortal { portal, fixture in
             let person = try await fixture.signIn("jdoe", PortalStand.password).authentication.principal
-            let adapters = try #require(fixture.identity.callerUpstream("corp"))
-            #expect(adapters.name == "corp")
-            let answer = try await adapters.send(try reading(portal), for: call(as: person, lasting: .seconds(60)))
-            #expect(String(decoding: answer.body, as: UTF8.self) == "data for ticket1")
+            let transport = portal.upstream()
+            let adapters = try #require(fixture.identity.upstream(transport, behind: "corp"))
+            #expect(adapters.name == "portal" && adapters.actsForCallers)
+            let request = try reading(portal)
+            #expect(
+                String(decoding: try await adapters.send(request, for: person).body, as: UTF8.self)
+                    == "data for ticket1")
+            let stream = try await adapters.stream(request, for: person)
+            #expect(String(decoding: try await stream.collected().body, as: UTF8.self) == "data for ticket1")
+            let write = try writing(portal)
+            #expect(try await adapters.send(write, for: person).status == 201)
             let alice = try await fixture.signIn().authentication.principal
-            #expect(
-                await code {
-                    _ = try await adapters.send(try reading(portal), for: call(as: alice, lasting: .seconds(60)))
-                } == .loginRequired)
-            #expect(
-                await code { _ = try await adapters.send(try reading(portal), for: call(as: person, lasting: .zero)) }
-                    == .upstreamTimeout)
+            for caller in [alice, .anonymous, nil] {
+                let refused = await #expect(throws: UpstreamFailure.self) {
+                    try await adapters.send(request, for: caller)
+                }
+                #expect(refused?.asError.code == .loginRequired)
+            }
+            let late = CallContext(deadline: .now, requestID: "1")
+            let failure = await CallContext.$current.withValue(late) {
+                await #expect(throws: UpstreamFailure.self) { try await adapters.send(request, for: person) }
+            }
+            #expect(failure?.kind == .timedOut)
+            await transport.stop()
         }
     }
 
     @Test func `there is no way to a portal that is not configured`() async throws {
-        try await withPortal { _, fixture in #expect(fixture.identity.callerUpstream("other") == nil) }
-    }
-
-    private func call(as principal: Principal, lasting duration: Duration) -> Call {
-        Call(
-            operation: "read", input: [:], caller: principal, requestID: "1", deadline: .now + duration,
-            records: NoRecords(), log: .discarding)
+        try await withPortal { portal, fixture in
+            let transport = portal.upstream()
+            #expect(fixture.identity.upstream(transport, behind: "other") == nil)
+            await transport.stop()
+        }
     }
 
     private func calls(_ fixture: IdentityFixture) throws -> PortalCalls {

@@ -138,3 +138,13 @@ final class ProviderStand: Sendable {
         return .plain(status, [("Content-Type", "application/json")], String(decoding: data, as: UTF8.self))
     }
 }
+
+extension UpstreamSettings {
+    /// May ask these servers; the first of them, in the order of their texts, is its own.
+    init(name: UpstreamName, origins: Set<UpstreamOrigin>) {
+        let first = origins.map(\.description).min().flatMap { UpstreamAddress($0 + "/") }
+        guard let url = first else { preconditionFailure("an upstream has a server") }
+        self.init(name: name, url: url)
+        self.origins = origins
+    }
+}

@@ -67,3 +67,13 @@ extension Result where Success == UpstreamResponse, Failure == UpstreamFailure {
 func address(_ text: String) throws -> UpstreamAddress {
     try #require(UpstreamAddress(text))
 }
+
+extension UpstreamSettings {
+    /// May ask these servers; the first of them, in the order of their texts, is its own.
+    init(name: UpstreamName, origins: Set<UpstreamOrigin>) {
+        let first = origins.map(\.description).min().flatMap { UpstreamAddress($0 + "/") }
+        guard let url = first else { preconditionFailure("an upstream has a server") }
+        self.init(name: name, url: url)
+        self.origins = origins
+    }
+}

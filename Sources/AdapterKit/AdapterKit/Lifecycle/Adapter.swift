@@ -68,8 +68,10 @@ public struct AdapterContext: Sendable {
     public let live: any LiveSignals
     /// To people's devices.
     public let push: any PushSender
-    /// The portal of `adapters.{name}.portal`; nil: none is configured, and the adapter has no such upstream.
-    public let callerUpstream: (any CallerUpstream)?
+    /// The system of `adapters.{name}.upstream`; nil: none is configured, and the adapter is local.
+    public let upstream: (any Upstream)?
+    /// The systems that the adapter's options name, the one of `upstream` included.
+    public let upstreams: [UpstreamName: any Upstream]
     /// What all adapters together add to services.
     public let serviceOperations: [any ServiceOperations]
     /// The adapter's records as they are created.
@@ -81,7 +83,8 @@ public struct AdapterContext: Sendable {
     public init(
         records: any RecordStore, accounts: any AccountLookup, log: Log, clock: any WallClock,
         live: any LiveSignals = NoLiveSignals(), push: any PushSender = NoPushSender(),
-        callerUpstream: (any CallerUpstream)? = nil, serviceOperations: [any ServiceOperations] = [],
+        upstream: (any Upstream)? = nil, upstreams: [UpstreamName: any Upstream] = [:],
+        serviceOperations: [any ServiceOperations] = [],
         changeFeed: any ChangeFeed = NoChangeFeed(), scratch: any ScratchStorage = NoScratchStorage()
     ) {
         self.records = records
@@ -90,7 +93,8 @@ public struct AdapterContext: Sendable {
         self.clock = clock
         self.live = live
         self.push = push
-        self.callerUpstream = callerUpstream
+        self.upstream = upstream
+        self.upstreams = upstream.map { upstreams.merging([$0.name: $0]) { first, _ in first } } ?? upstreams
         self.serviceOperations = serviceOperations
         self.changeFeed = changeFeed
         self.scratch = scratch

@@ -7,9 +7,6 @@ public protocol AdapterModule: SendableMetatype {
     /// The keys below `adapters.{name}` that it understands, beside `enabled` and `access`.
     static var options: [ConfigurationOption] { get }
 
-    /// Whether it calls systems behind a portal in its callers' names: then it has the key `adapters.{name}.portal`.
-    static var callsPortal: Bool { get }
-
     /// Throws ``ConfigurationProblem`` where the configuration makes no sense. It has no effects: `portico check` calls
     /// it too.
     static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration
@@ -20,7 +17,6 @@ public protocol AdapterModule: SendableMetatype {
 
 extension AdapterModule {
     public static var options: [ConfigurationOption] { [] }
-    public static var callsPortal: Bool { false }
 }
 
 /// One key below `adapters.{name}`.
@@ -29,7 +25,7 @@ public struct ConfigurationOption: Sendable, Equatable {
     public let path: String
     /// What the key's value must be.
     public let valueKind: ValueKind
-    /// Arrives where the configuration says nothing; with `*`, for each name that it has there.
+    /// Arrives, in the form in which a value arrives, where the configuration says nothing; with `*`, for each name that it has there.
     public let defaultValue: WireValue?
     /// One sentence that says what the key does.
     public let summary: String
@@ -42,6 +38,13 @@ public struct ConfigurationOption: Sendable, Equatable {
         case access
         /// Written as `{env: NAME}` or `{file: PATH}`, never as it is. A text arrives, which belongs into a ``Secret``.
         case secret
+        /// A span of time such as `30s`; never zero. It arrives in seconds, as a number with a fraction.
+        case duration
+        /// An amount of bytes such as `16MiB`. It arrives as a whole number.
+        case size
+        /// The name of an upstream of the configuration; one that is not declared is an error. A text arrives, by which
+        /// ``AdapterContext/upstreams`` has it. The option `upstream` is ``AdapterContext/upstream``.
+        case upstream
         /// A list of texts and of lists of texts. A text arrives as a list of one.
         case textLists
     }

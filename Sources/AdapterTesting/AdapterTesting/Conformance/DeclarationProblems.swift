@@ -48,6 +48,17 @@ struct DeclarationProblems {
         case .access:
             guard let value = option.defaultValue, Access(configurationValue: value) == nil else { return [] }
             return ["the default of the option \(option.path) is no access"]
+        case .duration:
+            guard let value = option.defaultValue else { return [] }
+            guard let seconds = value.doubleValue, seconds > 0 else {
+                return ["the default of the option \(option.path) is no duration in seconds"]
+            }
+            return []
+        case .size:
+            return DefaultProblem.of(
+                option.defaultValue, .integer(IntegerRange(0...Int64.max)), "the option \(option.path)")
+        case .upstream:
+            return option.defaultValue == nil ? [] : ["the option \(option.path) is an upstream with a default"]
         case .secret: return option.defaultValue == nil ? [] : ["the option \(option.path) is a secret with a default"]
         }
     }

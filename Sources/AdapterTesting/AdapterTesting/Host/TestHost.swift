@@ -10,44 +10,47 @@ public struct TestHost: Sendable {
     public let clock: SettableClock
     private let access: Access
     private let accounts: MemoryAccounts
-    private let portal: (any CallerUpstream)?
+    private let upstream: (any Upstream)?
 
     /// Declares, makes and starts the adapter. `access` is what the configuration's `access` says; nil: nothing.
-    /// `accounts` are the names of those that the host knows; `portal` is what `adapters.{name}.portal` leads to, such
-    /// as a ``ScriptedPortal``.
+    /// `accounts` are the names of those that the host knows; `upstream` is what `adapters.{name}.upstream` leads to, such
+    /// as a ``ScriptedUpstream``.
     public init(
         _ module: any AdapterModule.Type, _ configuration: AdapterConfiguration = AdapterConfiguration(),
         access: Access? = nil, withSamples: Bool = false, accounts: [String] = ["someone"],
-        portal: (any CallerUpstream)? = nil, clock: SettableClock = SettableClock(), log: Log = .discarding
+        upstream: (any Upstream)? = nil, clock: SettableClock = SettableClock(),
+        log: Log = .discarding
     ) async throws {
         let adapter = try module.make(configuration)
         let declaration = try module.declare(configuration)
         let records = try MemoryRecords(declaration, clock: clock)
         if withSamples { try await records.load(adapter.sampleRecords()) }
         try await self.init(
-            adapter, declaration, access ?? declaration.access, records, MemoryAccounts(accounts), portal, clock, log)
+            adapter, declaration, access ?? declaration.access, records, MemoryAccounts(accounts), upstream, clock, log)
     }
 
     /// The same adapter made anew on a copy of this host's records: much faster than loading its samples again.
     func again(_ module: any AdapterModule.Type, _ configuration: AdapterConfiguration) async throws -> TestHost {
         try await TestHost(
-            module.make(configuration), declaration, access, records.copy(), accounts, portal, clock, .discarding)
+            module.make(configuration), declaration, access, records.copy(), accounts, upstream, clock,
+            .discarding)
     }
 
     private init(
         _ adapter: any Adapter, _ declaration: AdapterDeclaration, _ access: Access, _ records: MemoryRecords,
-        _ accounts: MemoryAccounts, _ portal: (any CallerUpstream)?, _ clock: SettableClock, _ log: Log
+        _ accounts: MemoryAccounts, _ upstream: (any Upstream)?,
+        _ clock: SettableClock, _ log: Log
     ) async throws {
         self.adapter = adapter
         self.declaration = declaration
         self.access = access
         self.records = records
         self.accounts = accounts
-        self.portal = portal
+        self.upstream = upstream
         self.clock = clock
         try await adapter.start(
             AdapterContext(
-                records: records.unrestricted, accounts: accounts, log: log, clock: clock, callerUpstream: portal))
+                records: records.unrestricted, accounts: accounts, log: log, clock: clock, upstream: upstream))
     }
 
     /// Calls an operation with an input that a wire format could have been read into.
@@ -159,31 +162,71 @@ public struct MemoryAccounts: AccountLookup {
     }
 }
 
-/// A portal's systems in a test: what they answer is a function of who calls and what is asked, and every request is
-/// remembered. Throw `PorticoError(.loginRequired, …)` for a caller that is not signed in there.
-public final class ScriptedPortal: CallerUpstream {
+/// Another system in a test: what it answers is a function of the request and of who calls, and every request is
+/// remembered.
+public final class ScriptedUpstream: Upstream {
     public struct Asked: Sendable {
-        public let caller: Principal
         public let request: UpstreamRequest
+        /// Nil: in the system's own name.
+        public let caller: Principal?
     }
 
+    public typealias Answer = @Sendable (UpstreamRequest, Principal?) async throws(UpstreamFailure) -> UpstreamResponse
+
     public let name: UpstreamName
-    private let answer: @Sendable (Principal, UpstreamRequest) throws -> UpstreamResponse
+    public let url: UpstreamAddress
+    public let actsForCallers: Bool
+    private let pieceBytes: Int
+    private let answer: Answer
     private let log = Mutex<[Asked]>([])
 
+    /// `url` ends in a slash. Bodies arrive in pieces of `pieceBytes`.
     public init(
-        name: UpstreamName = "portal",
-        answer: @escaping @Sendable (Principal, UpstreamRequest) throws -> UpstreamResponse
+        name: UpstreamName = "upstream", url: UpstreamAddress, actsForCallers: Bool = false, pieceBytes: Int = 65_536,
+        answer: @escaping Answer
     ) {
-        (self.name, self.answer) = (name, answer)
+        self.name = name
+        self.url = url
+        self.actsForCallers = actsForCallers
+        self.pieceBytes = max(1, pieceBytes)
+        self.answer = answer
     }
 
     /// In the order in which they came.
     public var asked: [Asked] { log.withLock { $0 } }
 
-    public func send(_ request: UpstreamRequest, for call: Call) async throws -> UpstreamResponse {
-        log.withLock { $0.append(Asked(caller: call.caller, request: request)) }
-        return try answer(call.caller, request)
+    public func stream(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure)
+        -> UpstreamStream
+    {
+        if actsForCallers, caller == nil { throw UpstreamFailure(.signInRequired, of: name) }
+        log.withLock { $0.append(Asked(request: request, caller: caller)) }
+        let response = try await answer(request, caller)
+        return UpstreamStream(
+            address: response.address, status: response.status, fields: response.fields,
+            body: BufferedUpstreamBody(response.body, pieceBytes: pieceBytes))
+    }
+}
+
+/// A body that is in memory, by pieces.
+public final class BufferedUpstreamBody: UpstreamBody {
+    private let rest: Mutex<ArraySlice<UInt8>>
+    private let pieceBytes: Int
+
+    public init(_ bytes: [UInt8], pieceBytes: Int = 65_536) {
+        rest = Mutex(bytes[...])
+        self.pieceBytes = max(1, pieceBytes)
+    }
+
+    public func nextPiece() async throws(UpstreamFailure) -> [UInt8]? {
+        rest.withLock { rest in
+            guard !rest.isEmpty else { return nil }
+            defer { rest = rest.dropFirst(pieceBytes) }
+            return Array(rest.prefix(pieceBytes))
+        }
+    }
+
+    public func cancel() {
+        rest.withLock { $0 = [] }
     }
 }
 

@@ -5,35 +5,6 @@ public struct UpstreamName: ValidatedName {
     public static func isValid(_ text: String) -> Bool { AdapterName.isValid(text) }
 }
 
-/// The way to another system, with its limits: which servers, how long, how much, how often. The host makes it from the
-/// configuration and gives it to the adapters that may use it.
-///
-/// Safe to call from any number of tasks. It keeps no cookies: a caller that sends some puts them into the
-/// request.
-public protocol UpstreamClient: Sendable {
-    /// The name of the upstream in the configuration.
-    var name: UpstreamName { get }
-
-    /// Returns the whole answer, whatever its status, within the deadline. Ends with the task that waits.
-    func send(_ request: UpstreamRequest) async throws(UpstreamFailure) -> UpstreamResponse
-}
-
-/// The systems behind a portal, called in the name of the adapter's caller: with the cookies and the token against
-/// cross-site requests that the portal gave that person at sign-in. The adapter sees neither.
-///
-/// Safe to call from any number of tasks. Only the servers that the portal's configuration names can be reached.
-public protocol CallerUpstream: Sendable {
-    /// The name of the upstream in the configuration.
-    var name: UpstreamName { get }
-
-    /// The whole answer, whatever its status, within the call's deadline and the upstream's own. A sign-in that has
-    /// ended there is renewed once where that is possible.
-    ///
-    /// Throws `auth.required` where the caller has no sign-in there or none that could be renewed, and what
-    /// ``UpstreamFailure/asError`` says where there is no answer. Cookies and the token of the request are replaced.
-    func send(_ request: UpstreamRequest, for call: Call) async throws -> UpstreamResponse
-}
-
 /// Header fields in their order; names are found whatever their case.
 public struct UpstreamHeaders: Sendable, ExpressibleByDictionaryLiteral {
     /// The fields in order.
@@ -98,13 +69,26 @@ public struct UpstreamRequest: Sendable {
     public var fields: UpstreamHeaders
     /// The body; empty: none.
     public var body: [UInt8]
+    /// Sent instead of ``body``, by pieces as fast as they are taken. Such a request is sent once: it is neither
+    /// retried nor redirected.
+    public var streamedBody: (any ByteStream)?
     /// What becomes of a response that redirects.
     public var redirects = Redirects.returned
     /// Whether asking twice does no harm (RFC 9110, section 9.2.2): such a request is tried again. A `POST` that only
     /// reads may say so.
     public var isIdempotent: Bool
-    /// Shorter than the upstream's own; nil: that one.
+    /// How long the whole call may take, the reading of a streamed body included; nil: the upstream's own `deadline`.
+    /// A long read that no caller waits for asks for more, up to the upstream's `limits.longDeadline`.
     public var deadline: Duration?
+    /// The largest body of the answer in bytes, after decompression; nil, or more than the upstream's `limits.answer`:
+    /// that one.
+    public var answerLimit: Int?
+    /// Names of fields that hold credentials. They are sent to the server of ``address`` alone, whatever redirects say.
+    /// `Authorization`, `Cookie`, `Proxy-Authorization` and `X-CSRF-Token` are always such.
+    public var secretFields: [String] = []
+    /// Whether a body whose `Content-Type` names another character set arrives in UTF-8; see ``CharacterSetDecoder``.
+    /// An unknown set is ``UpstreamFailure/Kind/broken``.
+    public var convertsToUTF8 = false
 
     /// Creates an upstream request with these values.
     public init(
@@ -115,6 +99,13 @@ public struct UpstreamRequest: Sendable {
         self.fields = fields
         self.body = body
         isIdempotent = method != .post && method != .patch
+    }
+
+    /// Asks for the body only where it is another one than that of `response`: by its `ETag` and `Last-Modified`
+    /// (RFC 9110, section 13.1). A body that is the same is answered with 304.
+    public mutating func setConditions(from response: UpstreamHeaders) {
+        fields["If-None-Match"] = response["ETag"]
+        fields["If-Modified-Since"] = response["Last-Modified"]
     }
 
     /// A form, posted.
@@ -212,6 +203,10 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
         case overloaded
         /// It failed too often lately, and is not asked for a while.
         case circuitOpen
+        /// The other system does not take the gateway's own credentials, or its token endpoint refuses to issue one.
+        case credentialsRefused
+        /// The call is made in a caller's name, and there is no caller or none with a session there.
+        case signInRequired
         /// The waiting task was cancelled.
         case cancelled
     }
@@ -243,6 +238,8 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
         case .circuitOpen:
             return PorticoError(
                 .upstreamFailed, "The system \(upstream) does not answer at the moment.", logDetail: detail)
+        case .signInRequired:
+            return PorticoError(.loginRequired, "This needs a new login.", logDetail: detail)
         case .cancelled:
             return PorticoError(.deadlineExceeded, "The request took too long.", logDetail: detail)
         default:

@@ -1,0 +1,106 @@
+import AdapterKit
+import Crypto
+import Foundation
+import Synchronization
+import WireFormats
+
+/// Answers of an upstream in files, one for each request: written while it is there, read instead of it later.
+///
+/// A file's name begins with the method and the path and ends with a digest of what the request asks for: method, path,
+/// query, `Accept` and body. Credentials are no part of it, and no field that could hold one is written; nor is a field of
+/// the body of one of the ``secretNames``.
+public struct Recording: Sendable {
+    /// The folder of the files.
+    public var folder: String
+    /// Members of JSON bodies whose values are replaced, in lower case, in addition to the usual ones.
+    public var secretNames: Set<String>
+
+    /// Members that are always replaced.
+    static let usualSecrets: Set<String> = [
+        "password", "passwd", "secret", "token", "access_token", "accesstoken", "refresh_token", "refreshtoken",
+        "id_token", "client_secret", "clientsecret", "assertion", "apikey", "api_key", "authorization", "cookie",
+        "session", "sessionid",
+    ]
+    /// Fields of answers that are written. All others might hold a credential.
+    static let keptFields: Set<String> = [
+        "content-type", "content-language", "etag", "last-modified", "cache-control", "expires", "age", "vary",
+        "location", "retry-after", "date",
+    ]
+    static let replacement: WireValue = "scrubbed"
+
+    public init(folder: String, secretNames: Set<String> = []) {
+        self.folder = folder
+        self.secretNames = Set(secretNames.map { $0.lowercased() })
+    }
+
+    func write(_ response: UpstreamResponse, to request: UpstreamRequest) throws {
+        let fields = response.fields.all.filter { Self.keptFields.contains($0.name.lowercased()) }
+        let document: WireValue = [
+            "method": .string(request.method.rawValue), "path": .string(String(request.address.path)),
+            "status": .int64(Int64(response.status)),
+            "fields": .array(fields.map { ["name": .string($0.name), "value": .string($0.value)] }),
+            "body": .string(String(decoding: Base64.encode(scrubbed(response.body)), as: UTF8.self)),
+        ]
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try Data(JSONFormat().write(document)).write(to: file(request), options: .atomic)
+    }
+
+    /// Nil where nothing was recorded for the request.
+    func read(_ request: UpstreamRequest) -> UpstreamResponse? {
+        guard let data = try? Data(contentsOf: file(request)), let document = try? JSONFormat().read(Array(data)),
+            let status = document["status"]?.int64Value, (100...599).contains(status),
+            let body = document["body"]?.stringValue.flatMap({ Data(base64Encoded: $0) })
+        else { return nil }
+        let fields = (document["fields"]?.arrayValue ?? []).compactMap { field -> (name: String, value: String)? in
+            guard let name = field["name"]?.stringValue, let value = field["value"]?.stringValue else { return nil }
+            return (name, value)
+        }
+        return UpstreamResponse(
+            address: request.address, status: Int(status), fields: UpstreamHeaders(fields), body: Array(body))
+    }
+
+    private func file(_ request: UpstreamRequest) -> URL {
+        var digest = SHA256()
+        for part in [
+            Array(request.method.rawValue.utf8), Array(request.address.target.utf8),
+            Array((request.fields["Accept"] ?? "").utf8), scrubbed(request.body),
+        ] {
+            digest.update(data: part)
+            digest.update(data: [0])
+        }
+        let path = request.address.path.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" }
+        let name =
+            "\(request.method.rawValue)\(String(path.prefix(80)))-\(Hexadecimal.text(digest.finalize().prefix(8))).json"
+        return URL(fileURLWithPath: folder, isDirectory: true).appendingPathComponent(name)
+    }
+
+    /// A JSON document without the values of secret members; other bodies as they are.
+    private func scrubbed(_ body: [UInt8]) -> [UInt8] {
+        guard body.first == UInt8(ascii: "{") || body.first == UInt8(ascii: "["),
+            let value = try? JSONFormat().read(body)
+        else { return body }
+        var hasChanged = false
+        let clean = scrubbed(value, &hasChanged)
+        return hasChanged ? (try? JSONFormat().write(clean)) ?? [] : body
+    }
+
+    private func scrubbed(_ value: WireValue, _ hasChanged: inout Bool) -> WireValue {
+        switch value {
+        case .array(let items): return .array(items.map { scrubbed($0, &hasChanged) })
+        case .dictionary(let members):
+            var clean = WireDictionary()
+            for member in members {
+                let name = member.key.lowercased()
+                if Self.usualSecrets.contains(name) || secretNames.contains(name) {
+                    hasChanged = true
+                    clean[member.key] = Self.replacement
+                } else {
+                    clean[member.key] = scrubbed(member.value, &hasChanged)
+                }
+            }
+            return .dictionary(clean)
+        default: return value
+        }
+    }
+}

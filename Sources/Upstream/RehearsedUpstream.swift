@@ -1,0 +1,121 @@
+import AdapterKit
+import Synchronization
+
+/// An upstream whose answers are recorded, replayed or disturbed.
+///
+/// It stands outside the credentials: what it writes down never had them. Recorded, replayed and cut answers are held in
+/// memory; all others are streamed.
+public final class RehearsedUpstream: Upstream {
+    /// Where answers come from.
+    public enum Source: Sendable {
+        case upstream
+        /// From the upstream, and written down.
+        case recorded(Recording)
+        /// From files alone; no system is called.
+        case replayed(Recording)
+    }
+
+    private let upstream: any Upstream
+    private let source: Source
+    private let chaos: Mutex<Chaos>
+    private let log: Log
+
+    public init(_ upstream: any Upstream, _ source: Source, _ chaos: Chaos?, log: Log) {
+        self.upstream = upstream
+        self.source = source
+        self.chaos = Mutex(chaos ?? Chaos(seed: 0, Chaos.Shares()))
+        self.log = log
+    }
+
+    public var name: UpstreamName { upstream.name }
+    public var url: UpstreamAddress { upstream.url }
+    public var actsForCallers: Bool { upstream.actsForCallers }
+
+    public func stream(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure)
+        -> UpstreamStream
+    {
+        let fault = chaos.withLock { $0.next() }
+        switch fault {
+        case .delay(let pause): try await wait(pause)
+        case .reset: throw UpstreamFailure(.broken, of: name, detail: "chaos: reset")
+        case .fail: return stream(UpstreamResponse(address: request.address, status: 503, fields: [:], body: []))
+        case .lie:
+            return stream(
+                UpstreamResponse(
+                    address: request.address, status: 200, fields: ["Content-Type": "text/html"], body: Chaos.page))
+        case .none, .truncate, .corrupt: break
+        }
+        if case .upstream = source {
+            switch fault {
+            case .truncate, .corrupt: break
+            default: return try await upstream.stream(request, for: caller)
+            }
+        }
+        return stream(fault.applied(to: try await answer(request, caller)))
+    }
+
+    private func answer(_ request: UpstreamRequest, _ caller: Principal?) async throws(UpstreamFailure)
+        -> UpstreamResponse
+    {
+        switch source {
+        case .upstream: return try await upstream.send(request, for: caller)
+        case .recorded(let recording):
+            let response = try await upstream.send(request, for: caller)
+            do {
+                try recording.write(response, to: request)
+            } catch {
+                log.warning("answer not recorded", ["upstream": .text(name.text), "detail": .text("\(error)")])
+            }
+            return response
+        case .replayed(let recording):
+            guard let response = recording.read(request) else {
+                throw UpstreamFailure(
+                    .unreachable, of: name, detail: "nothing was recorded for \(request.address.logged)")
+            }
+            return response
+        }
+    }
+
+    private func wait(_ pause: Duration) async throws(UpstreamFailure) {
+        do { try await Task.sleep(for: pause) } catch { throw UpstreamFailure(.cancelled, of: name) }
+    }
+
+    private func stream(_ response: UpstreamResponse) -> UpstreamStream {
+        UpstreamStream(
+            address: response.address, status: response.status, fields: response.fields,
+            body: KnownBody(response.body))
+    }
+}
+
+extension Chaos.Fault {
+    fileprivate func applied(to response: UpstreamResponse) -> UpstreamResponse {
+        var body = response.body
+        switch self {
+        case .truncate(let share): body = Array(body.prefix(Int(Double(body.count) * min(max(share, 0), 1))))
+        case .corrupt(let place) where !body.isEmpty:
+            body[Int((place >> 3) % UInt64(body.count))] ^= 1 << UInt8(truncatingIfNeeded: place & 7)
+        default: break
+        }
+        return UpstreamResponse(
+            address: response.address, status: response.status, fields: response.fields, body: body)
+    }
+}
+
+/// A body that is in memory.
+private final class KnownBody: UpstreamBody {
+    private let rest: Mutex<ArraySlice<UInt8>>
+
+    init(_ bytes: [UInt8]) {
+        rest = Mutex(bytes[...])
+    }
+
+    func nextPiece() async throws(UpstreamFailure) -> [UInt8]? {
+        rest.withLock { rest in
+            guard !rest.isEmpty else { return nil }
+            defer { rest = rest.dropFirst(ContentDecoder.pieceBytes) }
+            return Array(rest.prefix(ContentDecoder.pieceBytes))
+        }
+    }
+
+    func cancel() { rest.withLock { $0 = [] } }
+}

@@ -1,0 +1,188 @@
+import AdapterKit
+import AsyncHTTPClient
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// One request on its connection: AsyncHTTPClient's callbacks as a head and pieces of a body that are asked for.
+///
+/// The callbacks come on an event loop. A piece that was not asked for yet holds up the connection, so at most one is
+/// kept. One task at a time waits for the head or for a piece.
+final class ResponseExchange: HTTPClientResponseDelegate {
+    typealias Response = Void
+
+    private enum Waiter {
+        case head(CheckedContinuation<HTTPResponseHead, any Error>, Scheduled<Void>)
+        case piece(CheckedContinuation<ByteBuffer?, any Error>, Scheduled<Void>)
+    }
+
+    private struct State {
+        var task: HTTPClient.Task<Void>?
+        var head: HTTPResponseHead?
+        var piece: (buffer: ByteBuffer, taken: EventLoopPromise<Void>)?
+        var end: Result<Void, any Error>?
+        var waiter: Waiter?
+        var isSent = false
+
+        mutating func takeWaiter() -> Waiter? {
+            defer { waiter = nil }
+            return waiter
+        }
+    }
+
+    private let state = Mutex(State())
+    private let timers = MultiThreadedEventLoopGroup.singleton.any()
+    /// What a wait that takes too long ends with.
+    private let late: UpstreamFailure
+    /// Ends what feeds the request's body.
+    private let source: (any ByteStream)?
+
+    init(late: UpstreamFailure, source: (any ByteStream)?) {
+        self.late = late
+        self.source = source
+    }
+
+    func begin(_ request: HTTPClient.Request, with client: HTTPClient) {
+        let task = client.execute(request: request, delegate: self)
+        let failure = state.withLock { state -> (any Error)? in
+            guard let end = state.end else {
+                state.task = task
+                return nil
+            }
+            if case .failure(let error) = end { return error }
+            return nil
+        }
+        if let failure { task.fail(reason: failure) }
+    }
+
+    /// Whether some of the request was written to a connection.
+    var isSent: Bool { state.withLock { $0.isSent } }
+
+    /// The head of the answer, at most until `end`.
+    func head(until end: ContinuousClock.Instant) async throws -> HTTPResponseHead {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let known = state.withLock { state -> Result<HTTPResponseHead, any Error>? in
+                    if let head = state.head { return .success(head) }
+                    if case .failure(let error) = state.end { return .failure(error) }
+                    state.waiter = .head(continuation, timer(end))
+                    return nil
+                }
+                if let known { continuation.resume(with: known) }
+            }
+        } onCancel: {
+            fail(CancellationError())
+        }
+    }
+
+    /// The next piece of the body, at most until `end`; nil: the body is complete.
+    func next(until end: ContinuousClock.Instant) async throws -> ByteBuffer? {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let (known, taken) = state.withLock {
+                    state -> (Result<ByteBuffer?, any Error>?, EventLoopPromise<Void>?) in
+                    if let piece = state.piece {
+                        state.piece = nil
+                        return (.success(piece.buffer), piece.taken)
+                    }
+                    if let end = state.end { return (end.map { nil }, nil) }
+                    state.waiter = .piece(continuation, timer(end))
+                    return (nil, nil)
+                }
+                taken?.succeed()
+                if let known { continuation.resume(with: known) }
+            }
+        } onCancel: {
+            fail(CancellationError())
+        }
+    }
+
+    /// Ends the request: the connection is closed unless the answer is complete.
+    func fail(_ error: any Error) {
+        let (waiter, taken, task) = state.withLock { state in
+            if state.end == nil { state.end = .failure(error) }
+            let parts = (state.takeWaiter(), state.piece?.taken, state.task)
+            state.piece = nil
+            state.task = nil
+            return parts
+        }
+        taken?.succeed()
+        task?.fail(reason: error)
+        source?.cancel()
+        Self.resume(waiter, failing: error)
+    }
+
+    private func timer(_ end: ContinuousClock.Instant) -> Scheduled<Void> {
+        let left = max(ContinuousClock.now.duration(to: end), .zero)
+        return timers.scheduleTask(in: TimeAmount(left)) { [self] in fail(late) }
+    }
+
+    private static func resume(_ waiter: Waiter?, failing error: any Error) {
+        switch waiter {
+        case .head(let continuation, let timer):
+            timer.cancel()
+            continuation.resume(throwing: error)
+        case .piece(let continuation, let timer):
+            timer.cancel()
+            continuation.resume(throwing: error)
+        case nil: break
+        }
+    }
+}
+
+/// What AsyncHTTPClient calls.
+extension ResponseExchange {
+    func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
+        state.withLock { $0.isSent = true }
+    }
+
+    func didReceiveHead(task: HTTPClient.Task<Void>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
+        let waiter = state.withLock { state in
+            state.head = head
+            return state.takeWaiter()
+        }
+        if case .head(let continuation, let timer) = waiter {
+            timer.cancel()
+            continuation.resume(returning: head)
+        }
+        return task.eventLoop.makeSucceededVoidFuture()
+    }
+
+    func didReceiveBodyPart(task: HTTPClient.Task<Void>, _ buffer: ByteBuffer) -> EventLoopFuture<Void> {
+        let taken = task.eventLoop.makePromise(of: Void.self)
+        let waiter = state.withLock { state -> Waiter? in
+            guard state.end == nil else { return nil }
+            guard let waiter = state.takeWaiter() else {
+                state.piece = (buffer, taken)
+                return nil
+            }
+            return waiter
+        }
+        if case .piece(let continuation, let timer) = waiter {
+            timer.cancel()
+            continuation.resume(returning: buffer)
+            taken.succeed()
+        } else if state.withLock({ $0.end != nil }) {
+            taken.succeed()
+        }
+        return taken.futureResult
+    }
+
+    func didFinishRequest(task: HTTPClient.Task<Void>) throws {
+        let waiter = state.withLock { state in
+            if state.end == nil { state.end = .success(()) }
+            state.task = nil
+            return state.takeWaiter()
+        }
+        source?.cancel()
+        if case .piece(let continuation, let timer) = waiter {
+            timer.cancel()
+            continuation.resume(returning: nil)
+        }
+    }
+
+    func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
+        fail(error)
+    }
+}

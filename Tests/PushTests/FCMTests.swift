@@ -1,0 +1,87 @@
+import AdapterKit
+import Synchronization
+import Testing
+
+@testable import Push
+
+@Suite struct FCMTests {
+    private static let note = PushNotification(
+        id: "n1", title: "Lunch", body: "At noon?", thread: "room-1", data: ["room": "r1", "count": .int64(3)])
+
+    @Test func `a message goes to the project with the token, texts and data`() async throws {
+        let client = Client(200, "{}")
+        #expect(
+            await FCMProvider(project: "our-app", client: client).attempt(Self.note, to: Secret("device")) == .delivered
+        )
+        let request = try #require(client.requests.first)
+        #expect(request.address.description == "https://fcm.example/v1/projects/our-app/messages:send")
+        #expect(request.method == .post && !request.isIdempotent)
+        let text = String(decoding: request.body, as: UTF8.self)
+        for part in [
+            #""token":"device""#, #""title":"Lunch""#, #""body":"At noon?""#, #""room":"r1""#, #""count":"3""#,
+            #""thread":"room-1""#, #""id":"n1""#,
+        ] { #expect(text.contains(part), "\(part) in \(text)") }
+    }
+
+    @Test(arguments: [
+        (404, #"{"error":{"status":"NOT_FOUND","details":[{"errorCode":"UNREGISTERED"}]}}"#, PushAttempt.deviceGone),
+        (403, #"{"error":{"status":"PERMISSION_DENIED","details":[{"errorCode":"SENDER_ID_MISMATCH"}]}}"#, .deviceGone),
+        (429, #"{"error":{"status":"RESOURCE_EXHAUSTED"}}"#, .later(.seconds(7), "429 RESOURCE_EXHAUSTED")),
+        (503, "<html>", .later(.seconds(7), "503 ")),
+        (400, #"{"error":{"status":"INVALID_ARGUMENT"}}"#, .refused("400 INVALID_ARGUMENT")),
+    ])
+    func `an answer decides about the device and about another try`(status: Int, body: String, expected: PushAttempt)
+        async
+    {
+        let provider = FCMProvider(project: "p", client: Client(status, body))
+        #expect(await provider.attempt(Self.note, to: Secret("device")) == expected)
+    }
+
+    @Test func `refused credentials are final, an unreachable service is not`() async {
+        for (kind, isFinal) in [(UpstreamFailure.Kind.credentialsRefused, true), (.unreachable, false)] {
+            let provider = FCMProvider(project: "p", client: Client(failing: kind))
+            switch await provider.attempt(Self.note, to: Secret("device")) {
+            case .refused: #expect(isFinal)
+            case .later(nil, _): #expect(!isFinal)
+            default: Issue.record("another outcome")
+            }
+        }
+    }
+
+    @Test(arguments: ["", "a/b", "../x", "a b", "A", String(repeating: "a", count: 129)])
+    func `what cannot be a project is none`(text: String) {
+        #expect(!FCMProvider.isProject(text))
+    }
+
+    private final class Client: Upstream {
+        let name: UpstreamName = "fcm"
+        let url: UpstreamAddress
+        let actsForCallers = false
+        private let answer: Result<(Int, String), UpstreamFailure>
+        private let log = Mutex<[UpstreamRequest]>([])
+
+        init(_ answer: Result<(Int, String), UpstreamFailure>) {
+            guard let url = UpstreamAddress("https://fcm.example/") else { preconditionFailure("an address") }
+            self.url = url
+            self.answer = answer
+        }
+
+        convenience init(_ status: Int, _ body: String) { self.init(.success((status, body))) }
+        convenience init(failing kind: UpstreamFailure.Kind) { self.init(.failure(UpstreamFailure(kind, of: "fcm"))) }
+
+        var requests: [UpstreamRequest] { log.withLock { $0 } }
+
+        func stream(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure) -> UpstreamStream
+        {
+            throw UpstreamFailure(.broken, of: name)
+        }
+
+        func send(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure) -> UpstreamResponse
+        {
+            log.withLock { $0.append(request) }
+            let (status, body) = try answer.get()
+            return UpstreamResponse(
+                address: request.address, status: status, fields: ["Retry-After": "7"], body: Array(body.utf8))
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import AdapterKit
+import Testing
+
+@testable import Upstream
+
+@Suite struct CallPlanTests {
+    @Test func `a pause is drawn from zero up to a bound that doubles`() throws {
+        for jitter in [0.0, 0.25, 1.0] {
+            let (plan, budget) = try plan { $0.tries = 4 }
+            let pauses = pauses(plan, budget, jitter: jitter, after: try answer(503))
+            #expect(pauses == [100, 200, 400].map { .milliseconds($0) * jitter })
+        }
+    }
+
+    @Test func `the server's own Retry-After is waited for, in seconds`() throws {
+        for (text, expected) in [("7", Duration.seconds(7)), ("-1", .zero), ("soon", .zero), ("9999999999", .zero)] {
+            let (plan, budget) = try plan { $0.tries = 2 }
+            let answer = try answer(503, ["Retry-After": text])
+            #expect(pauses(plan, budget, jitter: 0, after: answer) == [expected])
+        }
+    }
+
+    @Test func `a spent budget ends the tries`() throws {
+        var (plan, budget) = try plan { $0.tries = 4 }
+        while budget.takeRetry() {}
+        guard case .deliver = plan.next(after: .answered(try answer(503)), &budget, jitter: 0) else {
+            Issue.record("the answer is not delivered")
+            return
+        }
+    }
+
+    @Test func `a streamed body is sent once`() throws {
+        for status in [503, 307] {
+            var (plan, budget) = try plan(body: EmptyStream()) { $0.tries = 4 }
+            let answer = try answer(status, ["Location": "/again"])
+            switch plan.next(after: .answered(answer), &budget, jitter: 0) {
+            case .deliver: #expect(status == 503)
+            case .fail(let failure): #expect(status == 307 && failure.kind == .redirectRefused)
+            default: Issue.record("sent again after \(status)")
+            }
+        }
+    }
+
+    @Test func `fields with credentials of the system's own stay with its server`() throws {
+        var (plan, budget) = try plan(fields: ["X-Key": "s", "X-Other": "o"]) { _ in }
+        guard
+            case .send(let next) = plan.next(
+                after: .answered(try answer(302, ["Location": "http://b.example/"])), &budget, jitter: 0)
+        else {
+            Issue.record("the redirect is not followed")
+            return
+        }
+        #expect(next.fields["X-Key"] == nil && next.fields["X-Other"] == "o")
+    }
+
+    private struct EmptyStream: ByteStream {
+        func next() async throws -> [UInt8]? { nil }
+        func cancel() {}
+    }
+
+    private func plan(
+        fields: UpstreamHeaders = [:], body: (any ByteStream)? = nil, _ adjust: (inout UpstreamLimits) -> Void
+    ) throws -> (CallPlan, RetryBudget) {
+        var settings = UpstreamSettings.loopback(["http://a.example/", "http://b.example/"])
+        settings.limits.pause = .milliseconds(100)
+        adjust(&settings.limits)
+        var request = UpstreamRequest(body == nil ? .get : .put, try address("http://a.example/"), fields: fields)
+        request.redirects = .followed
+        request.streamedBody = body
+        request.secretFields = ["X-Key"]
+        return (CallPlan(request, settings), RetryBudget(percent: 20))
+    }
+
+    private func answer(_ status: Int, _ fields: UpstreamHeaders = [:]) throws -> UpstreamResponse {
+        UpstreamResponse(address: try address("http://a.example/"), status: status, fields: fields, body: [])
+    }
+
+    private func pauses(
+        _ plan: CallPlan, _ budget: RetryBudget, jitter: Double, after answer: UpstreamResponse
+    ) -> [Duration] {
+        var (plan, budget, pauses) = (plan, budget, [Duration]())
+        while case .pause(let pause) = plan.next(after: .answered(answer), &budget, jitter: jitter) {
+            pauses.append(pause)
+        }
+        return pauses
+    }
+}
+
+@Suite struct TraceParentTests {
+    @Test func `the caller's trace goes on with a span of its own`() {
+        let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        let next = TraceParent(continuing: parent) { 42 }
+        #expect(next.text == "00-4bf92f3577b34da6a3ce929d0e0e4736-000000000000002b-01")
+    }
+
+    @Test(arguments: [
+        nil, "", "00", "00-0-0-00", "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+        "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+        "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
+        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-extra",
+        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-1\r\nX: y",
+    ])
+    func `what is no trace begins a new one`(text: String?) {
+        let new = TraceParent(continuing: text) { 1 }
+        #expect(new.text == "00-00000000000000010000000000000001-0000000000000001-00")
+    }
+}
