@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -153,6 +153,7 @@ class Bench:
 
     def measured(self, protocol, with_writes):
         sides = self.sides(protocol, with_writes)
+        self._prove(protocol, sides[0].server)
         for number in range(-1, self.options.rounds):
             for side in sides if number % 2 else reversed(sides):
                 seconds = self.options.seconds if number >= 0 else WARM_UP
@@ -162,6 +163,18 @@ class Bench:
                     side.runs.append(run)
                     print(f"{protocol.name}, {side.name}: {run.requests_per_second:,.0f}/s, {run.server:.1f} µs", file=sys.stderr)
         return mix_report.Measured(protocol, with_writes, {side.name: side.runs for side in sides})
+
+    def _prove(self, protocol, gateway):
+        """The generator notices one wrong byte, or what it counts means nothing."""
+        health = [mix.Request("GET", "/health/live", {})]
+        [answer] = recorded(gateway, health)
+        file = gateway.folder / "requests-wrong"
+        mix.write_file(file, health, [replace(answer, body=answer.body[:-1] + b"?")])
+        try:
+            self.loop.run(gateway, protocol.generator, file, 1, 0, protocol.streams)
+        except SystemExit:
+            return
+        raise SystemExit(f"{protocol.name}: the generator did not notice a wrong byte")
 
     def at_rest(self):
         """Resident memory of the caching gateways with their connections open after all of this."""
