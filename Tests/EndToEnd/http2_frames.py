@@ -58,6 +58,8 @@ class Connection:
         self.buffer, self.table = b"", Table()
         # Of the responses so far, by their streams.
         self.fields = {}
+        # The same with fields that stand several times.
+        self.sections = {}
         self.send_bytes(PREFACE)
         self.send(SETTINGS, b"".join(struct.pack(">HI", name, value) for name, value in settings))
 
@@ -80,7 +82,8 @@ class Connection:
         payload = self.take(int.from_bytes(header[:3], "big"))
         stream = int.from_bytes(header[5:], "big") & 0x7FFFFFFF
         if header[3] == HEADERS:
-            self.fields[stream] = dict(self.table.read(payload))
+            self.sections[stream] = list(self.table.read(payload))
+            self.fields[stream] = dict(self.sections[stream])
         return header[3], header[4], stream, payload
 
     def take(self, count):

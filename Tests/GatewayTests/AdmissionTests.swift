@@ -16,6 +16,16 @@ import Testing
         #expect(table.count("a", now: 200 * Self.second).remaining == 59)
     }
 
+    @Test func howACallerStandsIsToldWithoutCountingIt() {
+        var table = RateTable(limit: 2, capacity: 10)
+        for _ in 0..<3 { #expect(table.state(of: "a", now: 0).remaining == 2) }
+        #expect(table.count("a", now: 0).remaining == 1)
+        for _ in 0..<3 { #expect(table.state(of: "a", now: 0).remaining == 1) }
+        #expect(table.count("a", now: 0).remaining == 0)
+        #expect(table.state(of: "a", now: 0).remaining == 0)
+        #expect(table.state(of: "a", now: 30 * Self.second).remaining == 1)
+    }
+
     @Test func callersDoNotPayForEachOther() {
         var table = RateTable(limit: 1, capacity: 10)
         #expect(!table.count("a", now: 0).isExceeded)
@@ -102,16 +112,5 @@ import Testing
         #expect(rate.covers("/api/v1/users") && rate.covers("/api/v1/users/users"))
         #expect(!rate.covers("/api/v1/usersX") && !rate.covers("/api/v1"))
         #expect(RouteRate(path: "/", requestsPerMinute: 1).covers("/health"))
-    }
-
-    @Test func whatIsTakenBySomebodySlowIsSeenInSpans() {
-        var progress = WriteProgress()
-        progress.wrote(1_000)
-        #expect(progress.look(waiting: 900, atLeast: 200) == .goesOn)
-        #expect(progress.look(waiting: 600, atLeast: 200) == .goesOn)
-        #expect(progress.look(waiting: 500, atLeast: 200) == .tooSlow)
-        #expect(progress.look(waiting: 0, atLeast: 200) == .idle)
-        progress.wrote(1_000)
-        #expect(progress.look(waiting: 1_000, atLeast: 200) == .goesOn)
     }
 }

@@ -45,24 +45,6 @@ import Testing
         #expect(throws: Deflate.Failure.malformed) { try Deflate.expand(zlib + zlib, from: .zlib, limit: 100) }
     }
 
-    @Test func `what chunks take beside their body is limited by the body`() {
-        var framing = ChunkFraming()
-        func reading(_ bytes: Int, body: Int) -> Bool {
-            framing.readingBegan()
-            framing.bodyArrived(body)
-            return framing.readingEnded(bytes)
-        }
-        framing.bodyBegan(isChunked: true)
-        for _ in 0..<100_000 { #expect(reading(6, body: 1)) }
-        framing.bodyBegan(isChunked: true)
-        #expect(reading(ChunkFraming.allowance, body: 0))
-        #expect(!reading(1, body: 0))
-        framing.bodyEnded()
-        #expect(reading(1 << 20, body: 0))
-        framing.bodyBegan(isChunked: false)
-        #expect(reading(1 << 20, body: 0))
-    }
-
     @Test func `text that stands for lists and objects in XML without types becomes them`() {
         let shape = Shape.object(
             ObjectShape(

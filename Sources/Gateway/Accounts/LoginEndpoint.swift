@@ -56,7 +56,7 @@ struct LoginEndpoint: Endpoint {
     }
 }
 
-/// `POST /irj/portal`: the form of SAP's portals, for the session cookie.
+/// `POST` at `identity.portalLogin`: the form of SAP's portals, for the session cookie.
 struct PortalLoginEndpoint: Endpoint {
     let accounts: AccountServices
 

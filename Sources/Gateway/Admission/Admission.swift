@@ -33,7 +33,9 @@ final class Admission: Sendable {
 
     /// Before anything is known of the caller. Throws `access.rateLimited`.
     func countAddress(of request: GatewayRequest) throws(PorticoError) {
-        guard let addresses, !RequestPermits.isAlwaysAnswered(request.target.path) else { return }
+        guard let addresses, request.countedAs == nil, !RequestPermits.isAlwaysAnswered(request.target.path) else {
+            return
+        }
         let rateLimit = addresses.count(clientNetwork(of: request.peer))
         guard rateLimit.isExceeded else { return }
         throw .tooMany(rateLimit)
@@ -46,7 +48,7 @@ final class Admission: Sendable {
         }
         let key = Self.key(caller, request)
         var standings = routes.filter { $0.rate.covers(request.target.path) }.map { $0.counter.count(key) }
-        if let callers { standings.append(callers.count(key)) }
+        if let callers { standings.append(callers.count(key, isCounted: request.countedAs == key)) }
         // What stops the caller, or would stop it first.
         return standings.first(where: \.isExceeded) ?? standings.min { $0.remaining < $1.remaining }
     }
@@ -71,7 +73,7 @@ final class Admission: Sendable {
             ? .address(clientNetwork(of: request.peer)) : .account(caller.principal.name)
     }
 
-    private static func key(_ caller: Caller, _ request: GatewayRequest) -> String {
+    static func key(_ caller: Caller, _ request: GatewayRequest) -> String {
         caller.principal.isAnonymous ? clientNetwork(of: request.peer) : caller.principal.name
     }
 }
@@ -90,9 +92,9 @@ private final class RateCounter: Sendable {
         self.table = Mutex(table)
     }
 
-    func count(_ key: String) -> RateLimitState {
+    func count(_ key: String, isCounted: Bool = false) -> RateLimitState {
         let now = Int64(NIODeadline.now().uptimeNanoseconds)
-        return table.withLock { $0.count(key, now: now) }
+        return table.withLock { isCounted ? $0.state(of: key, now: now) : $0.count(key, now: now) }
     }
 }
 
@@ -138,6 +140,13 @@ struct RateTable {
         return RateLimitState(
             limit: limit, remaining: Int((Self.window - (next - now)) / spacing), wait: Self.seconds(spacing),
             isExceeded: false)
+    }
+
+    /// How a caller stands, without counting anything.
+    func state(of caller: String, now: Int64) -> RateLimitState {
+        let left = Self.window - max((wholeAt[caller] ?? 0) - now, 0)
+        return RateLimitState(
+            limit: limit, remaining: Int(left / spacing), wait: Self.seconds(spacing), isExceeded: false)
     }
 
     private mutating func keyWithRoom(for caller: String, now: Int64) -> String {

@@ -1,35 +1,5 @@
 import AdapterKit
-import NIOCore
 import Synchronization
-
-/// A few more are accepted, so that health is answered and all other requests get 503; beyond those, connections are
-/// closed.
-final class ConnectionPermits: Sendable {
-    enum Permit {
-        case regular
-        case rejected(PorticoError)
-        case none
-    }
-
-    /// Connections above the limit that live for one answer.
-    static let reserve = 64
-
-    private let limit: Int
-    private let open = Atomic<Int>(0)
-
-    init(limit: Int) {
-        self.limit = limit
-    }
-
-    /// Given back when the channel closes.
-    func take(for channel: any Channel) -> Permit {
-        let count = open.wrappingAdd(1, ordering: .relaxed).newValue
-        channel.closeFuture.whenComplete { _ in self.open.wrappingSubtract(1, ordering: .relaxed) }
-        guard count > limit else { return .regular }
-        guard count <= limit + Self.reserve else { return .none }
-        return .rejected(PorticoError(.overloaded, "Too many connections are open.", retryAfter: 1))
-    }
-}
 
 /// How many requests may be under way at once: `http.limits.inFlight`. Health keeps answering beyond it, so that an
 /// overloaded gateway is not taken for a dead one.
@@ -73,5 +43,60 @@ final class RequestPermits: Sendable {
 
     func leave() {
         taken.wrappingSubtract(1, ordering: .relaxed)
+    }
+}
+
+/// How many requests of one address wait for the rest of their bodies at once: `http.limits.incompletePerAddress`.
+///
+/// A body that comes slowly, but faster than ``UploadRate`` asks, keeps its request's place until the deadline. Without
+/// a share per address, one peer without an account could take all places.
+final class IncompleteBodies: Sendable {
+    private let shares: Mutex<AddressShares>
+
+    init(perAddress: Int) {
+        shares = Mutex(AddressShares(perAddress: perAddress))
+    }
+
+    /// Throws `server.overloaded` where ``read(from:_:)`` would throw now: an early check before costly work.
+    func check(_ peer: String) throws(PorticoError) {
+        let network = clientNetwork(of: peer)
+        guard !shares.withLock({ $0.isFull(network) }) else { throw Self.tooMany }
+    }
+
+    /// Runs `collect`, which waits for a body. Throws `server.overloaded` where the address has its share already.
+    func read(from peer: String, _ collect: () async throws -> [UInt8]) async throws -> [UInt8] {
+        let network = clientNetwork(of: peer)
+        guard shares.withLock({ $0.take(network) }) else { throw Self.tooMany }
+        defer { shares.withLock { $0.leave(network) } }
+        return try await collect()
+    }
+
+    private static let tooMany = PorticoError(
+        .overloaded, "Too many requests from this address are incomplete.", retryAfter: 1)
+}
+
+/// A count for each address that has any.
+struct AddressShares {
+    let perAddress: Int
+    private var counts: [String: Int] = [:]
+
+    init(perAddress: Int) {
+        self.perAddress = perAddress
+    }
+
+    var isEmpty: Bool { counts.isEmpty }
+
+    func isFull(_ address: String) -> Bool { counts[address, default: 0] >= perAddress }
+
+    /// False where the address has its share already.
+    mutating func take(_ address: String) -> Bool {
+        guard !isFull(address) else { return false }
+        counts[address, default: 0] += 1
+        return true
+    }
+
+    mutating func leave(_ address: String) {
+        guard let count = counts[address] else { return }
+        counts[address] = count > 1 ? count - 1 : nil
     }
 }

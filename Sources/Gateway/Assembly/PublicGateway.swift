@@ -21,7 +21,8 @@ extension Gateway {
         let description = DeferredValue<GatewayResponse>()
         let itself = DeferredValue<Gateway>()
         let routes =
-            RouteCatalogue(adapters: adapters, services: services).routes() + Self.accountRoutes(accounts)
+            RouteCatalogue(adapters: adapters, services: services).routes()
+            + Self.accountRoutes(accounts, portal: settings.portalLogin)
             + SyncRoutes(sync: sync, services: services, identity: identity).routes()
             + feeds.routes(services, identity)
             + Self.providerRoutes(accounts)
@@ -40,7 +41,7 @@ extension Gateway {
         itself.set(self)
     }
 
-    private static func accountRoutes(_ accounts: AccountServices) -> [Route] {
+    private static func accountRoutes(_ accounts: AccountServices, portal: PathTemplate?) -> [Route] {
         [
             Route(.get, "/auth/login", SignInPageEndpoint(accounts: accounts)),
             Route(.post, "/auth/login", LoginEndpoint(accounts: accounts)),
@@ -54,8 +55,7 @@ extension Gateway {
             Route(.post, "/auth/keys", KeyCreationEndpoint(accounts: accounts)),
             Route(.delete, "/auth/keys/{id}", KeyRevocationEndpoint(accounts: accounts)),
             Route(.get, "/auth/jwks.json", KeySetEndpoint(accounts: accounts)),
-            Route(.post, "/irj/portal", PortalLoginEndpoint(accounts: accounts)),
-        ]
+        ] + (portal.map { [Route(.post, $0, PortalLoginEndpoint(accounts: accounts))] } ?? [])
     }
 
     /// Only where there is a provider to go to.
@@ -86,6 +86,8 @@ public struct GatewaySettings: Sendable {
     public var limits = GatewayLimits()
     public var cookie = SessionCookieSettings(isSecure: false)
     public var allowsBasic = false
+    /// Where the form of SAP's portals is taken; nil: nowhere.
+    public var portalLogin: PathTemplate?
     public var origins: Set<String> = []
     /// Seconds.
     public var preflightMaxAge = 600

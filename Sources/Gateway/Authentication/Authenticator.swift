@@ -1,6 +1,7 @@
 import AdapterKit
 import HTTPTypes
 import Identity
+import Synchronization
 import ValueTree
 
 /// Resolves the credentials of a request to its caller.
@@ -9,7 +10,7 @@ protocol Authenticator: Sendable {
     func caller(of request: GatewayRequest) async throws -> Caller
 
     /// The caller where memory knows it; nil where the credential has to be looked up, or is not one.
-    func immediateCaller(of request: GatewayRequest, _ credential: inout ConnectionCredential) -> Caller?
+    func immediateCaller(of request: GatewayRequest) -> Caller?
 
     /// Adds what a 401 must say (RFC 9110, section 11.6.1).
     func challenge(_ response: inout GatewayResponse)
@@ -23,6 +24,14 @@ struct IdentityAuthenticator: Authenticator {
     let identity: Identity
     let cookie: SessionCookieSettings
     let allowsBasic: Bool
+    private let bearers = CredentialNames()
+    private let sessions = CredentialNames()
+
+    init(identity: Identity, cookie: SessionCookieSettings, allowsBasic: Bool) {
+        self.identity = identity
+        self.cookie = cookie
+        self.allowsBasic = allowsBasic
+    }
 
     func caller(of request: GatewayRequest) async throws -> Caller {
         try refuseSecrets(in: request.target)
@@ -39,30 +48,30 @@ struct IdentityAuthenticator: Authenticator {
         return Caller(principal: found.principal, authentication: found, sessionCookie: cookie)
     }
 
-    func immediateCaller(of request: GatewayRequest, _ credential: inout ConnectionCredential) -> Caller? {
+    func immediateCaller(of request: GatewayRequest) -> Caller? {
         guard (try? refuseSecrets(in: request.target)) != nil else { return nil }
         if let field = request.headers.text(.authorization) {
-            guard let name = credential.name(in: field, isCookie: false, read: bearer) else { return nil }
+            guard let name = bearers.name(of: field, read: bearer) else { return nil }
             return known(name)
         }
         guard let field = request.headers.text(.cookie),
-            let name = credential.name(in: field, isCookie: true, read: session)
+            let name = sessions.name(of: field, read: session)
         else { return .anonymous }
         return known(name)
     }
 
-    private func known(_ name: ConnectionCredential.Name) -> Caller? {
+    private func known(_ name: CredentialNames.Name) -> Caller? {
         guard let found = identity.knownAuthentication(name.key) else { return nil }
         return Caller(principal: found.principal, authentication: found, sessionCookie: name.sessionCookie)
     }
 
-    private func bearer(_ field: String) -> ConnectionCredential.Name? {
+    private func bearer(_ field: String) -> CredentialNames.Name? {
         let (scheme, value) = field.splitOnce(at: " ")
         guard scheme == "Bearer", let credential = value?.trimmingSpaces() else { return nil }
         return .init(key: identity.key(bearer: Secret(String(credential))), sessionCookie: nil)
     }
 
-    private func session(_ field: String) -> ConnectionCredential.Name? {
+    private func session(_ field: String) -> CredentialNames.Name? {
         guard let value = CookieField(field)[cookie.name].map({ Secret($0) }) else { return nil }
         return .init(key: identity.key(sessionCookie: value), sessionCookie: value)
     }
@@ -103,70 +112,60 @@ struct IdentityAuthenticator: Authenticator {
 
 /// For the admin socket: permission to open the socket is the credential.
 struct OperatorAuthenticator: Authenticator {
-    func caller(of request: GatewayRequest) async throws -> Caller {
-        Caller(
-            principal: Principal(kind: .operator, id: "operator", name: "operator"), authentication: nil,
-            sessionCookie: nil)
-    }
+    private static let caller = Caller(
+        principal: Principal(kind: .operator, id: "operator", name: "operator"), authentication: nil,
+        sessionCookie: nil)
 
-    func immediateCaller(of request: GatewayRequest, _ credential: inout ConnectionCredential) -> Caller? { nil }
+    func caller(of request: GatewayRequest) async throws -> Caller { Self.caller }
+
+    func immediateCaller(of request: GatewayRequest) -> Caller? { Self.caller }
 
     func challenge(_ response: inout GatewayResponse) {}
 }
 
-/// The field that a connection's last request named its caller with, and what memory finds that credential by. The next
-/// request mostly brings the same field, and hashing it costs more than everything else that memory is asked.
+/// What memory finds credentials by, for the header fields that named them last. Making it from a token costs more than
+/// everything else that memory is asked (``Identity/key(bearer:)``).
 ///
-/// It says nothing about whether the credential is valid: memory is asked that with every request.
-struct ConnectionCredential {
+/// It says nothing about whether a credential is valid: memory is asked that with every request. A field is found by its
+/// keyed hash, so how long a look-up takes tells nothing about its text.
+final class CredentialNames: Sendable {
     struct Name {
         let key: CredentialKey
         /// Where the credential is one.
         let sessionCookie: Secret?
     }
 
-    private var last: (field: Secret, name: Name)?
+    /// Fields that are remembered; the oldest half of more goes.
+    static let capacity = 2_048
+    /// Bytes of a field. Longer ones are read anew.
+    static let longest = 2 << 10
+
+    /// Two generations: a field that is used moves to the recent one.
+    private struct Fields {
+        var recent: [String: Name] = [:]
+        var old: [String: Name] = [:]
+
+        mutating func find(_ field: String) -> Name? {
+            if let name = recent[field] { return name }
+            guard let name = old[field] else { return nil }
+            add(name, field)
+            return name
+        }
+
+        mutating func add(_ name: Name, _ field: String) {
+            if recent.count >= capacity / 2 { (old, recent) = (recent, [:]) }
+            recent[field] = name
+        }
+    }
+
+    private let fields = Mutex(Fields())
 
     /// What `read` makes of the field, or made of the same field before. Nil is not remembered.
-    mutating func name(in field: String, isCookie: Bool, read: (String) -> Name?) -> Name? {
-        if let last, (last.name.sessionCookie != nil) == isCookie, last.field.reveal().isSameInConstantTime(as: field) {
-            return last.name
-        }
-        let name = read(field)
-        last = name.map { (Secret(field), $0) }
+    func name(of field: String, read: (String) -> Name?) -> Name? {
+        guard field.utf8.count <= Self.longest else { return read(field) }
+        if let known = fields.withLock({ $0.find(field) }) { return known }
+        guard let name = read(field) else { return nil }
+        fields.withLock { $0.add(name, field) }
         return name
-    }
-}
-
-extension String {
-    /// Takes the same time wherever the difference is, so that a credential cannot be found byte by byte. The length is
-    /// not hidden, nor that both are one and the same object.
-    func isSameInConstantTime(as other: String) -> Bool {
-        let (left, right) = (utf8, other.utf8)
-        guard left.count == right.count else { return false }
-        // Texts of other than contiguous bytes do not come from the network.
-        let isSame = left.withContiguousStorageIfAvailable { left in
-            right.withContiguousStorageIfAvailable { right in
-                left.baseAddress == right.baseAddress
-                    || UnsafeRawBufferPointer(left).isSameInConstantTime(as: UnsafeRawBufferPointer(right))
-            }
-        }
-        return (isSame ?? nil) ?? false
-    }
-}
-
-extension UnsafeRawBufferPointer {
-    /// Takes the same time wherever the difference is. The length is not hidden.
-    func isSameInConstantTime(as other: UnsafeRawBufferPointer) -> Bool {
-        guard count == other.count else { return false }
-        let words = count / 8
-        var difference: UInt64 = 0
-        for word in 0..<words {
-            difference |=
-                loadUnaligned(fromByteOffset: word * 8, as: UInt64.self)
-                ^ other.loadUnaligned(fromByteOffset: word * 8, as: UInt64.self)
-        }
-        for byte in words * 8..<count { difference |= UInt64(self[byte] ^ other[byte]) }
-        return difference == 0
     }
 }

@@ -1,4 +1,5 @@
 import AdapterKit
+import HTTPServer
 import HTTPTypes
 import ValueTree
 import WireFormats
@@ -23,34 +24,29 @@ struct BatchCall: Sendable {
 
     /// Throws `request.invalid` naming what is not well-formed in a header field or the body. A path that is not
     /// well-formed, and a head that is too long, become the call's ``refusal``.
-    init(_ call: WireValue, number: Int, in batch: GatewayRequest, _ services: GatewayServices) throws(PorticoError) {
+    init(
+        _ call: WireValue, number: Int, in batch: AuthenticatedRequest, _ services: GatewayServices
+    ) throws(PorticoError) {
+        let (batch, caller) = (batch.request, batch.caller)
         id = call["id"]?.stringValue ?? ""
         let location = "calls[\(number)]"
         let path = call["path"]?.stringValue ?? ""
-        let isPathTooLong = path.utf8.count > services.limits.uri
-        // The same rules as for the address of a request that comes alone.
-        let target =
-            isPathTooLong
-            ? RequestTarget.path(of: path, atMost: services.limits.uri)
-            : RequestTarget.isPrintable(path) ? RequestTarget(path) : nil
+        var (target, refusal) = Self.target(path, limit: services.limits.uri)
         var headers = HTTPFields()
-        var refusal: PorticoError? =
-            if isPathTooLong { .addressTooLong } else if target == nil {
-                PorticoError(.requestMalformed, "The path is not well-formed.", target: "\(location).path")
-            } else { nil }
         if let own = try Self.headers(
             call["headers"]?.dictionaryValue ?? [:], within: services.limits.requestHead, location)
         {
             headers = own
+            for name in Self.inherited where !headers.contains(name) {
+                // Without an index of the names, which reading by name would build.
+                if let value = batch.headers.text(name) { headers.append(HTTPField(name: name, value: value)) }
+            }
+            if !headers.contains(.accept) {
+                headers.append(HTTPField(name: .accept, value: MediaType.json.essence))
+            }
         } else {
-            refusal = refusal ?? .headTooLarge
-        }
-        for name in Self.inherited where !headers.contains(name) {
-            // Without an index of the names, which reading by name would build.
-            if let value = batch.headers.text(name) { headers.append(HTTPField(name: name, value: value)) }
-        }
-        if !headers.contains(.accept) {
-            headers.append(HTTPField(name: .accept, value: MediaType.json.essence))
+            // A connection reads nothing else of such a head either.
+            (target, refusal) = (.root, .headTooLarge)
         }
         var bytes: [UInt8] = []
         if let value = call["body"], !value.isNull {
@@ -61,8 +57,19 @@ struct BatchCall: Sendable {
         self.refusal = refusal
         request = GatewayRequest(
             id: "\(batch.id).\(number)", method: .init(rawValue: call["method"]?.stringValue ?? "") ?? .get,
-            target: target ?? .root, headers: headers, peer: batch.peer, origin: batch.origin, body: .bytes(bytes),
-            deadline: batch.deadline, isPartOfBatch: true)
+            target: target, headers: headers, peer: batch.peer, origin: batch.origin, body: .bytes(bytes),
+            deadline: batch.deadline, isPartOfBatch: true,
+            countedAs: number == 0 ? Admission.key(caller, batch) : nil)
+    }
+
+    /// By the same rules as the address of a request that comes alone.
+    private static func target(_ path: String, limit: Int) -> (RequestTarget, PorticoError?) {
+        guard path.isPrintableTarget else { return (.root, .malformed("The address is not well-formed.")) }
+        guard path.utf8.count <= limit else { return (.path(of: path, atMost: limit), .addressTooLong) }
+        guard let target = RequestTarget(path) else {
+            return (.path(of: path, atMost: limit), .malformed("The address is not well-formed."))
+        }
+        return (target, nil)
     }
 
     /// Nil where they exceed the limits.

@@ -1,4 +1,5 @@
 import AdapterKit
+import HTTPServer
 import HTTPTypes
 import NIOCore
 import Synchronization
@@ -129,7 +130,7 @@ struct BatchEndpoint: Endpoint {
         guard calls.count <= services.limits.batch else {
             throw PorticoError(.requestLimitExceeded, "A batch holds at most \(services.limits.batch) calls.")
         }
-        return try calls.enumerated().map { try BatchCall($1, number: $0, in: request.request, services) }
+        return try calls.enumerated().map { try BatchCall($1, number: $0, in: request, services) }
     }
 
     /// At most ``GatewayLimits/batchParallel`` at once; the answers in the order of the calls.
@@ -153,13 +154,10 @@ struct BatchEndpoint: Endpoint {
     }
 
     private func answer(_ call: BatchCall, by gateway: Gateway, _ budget: BatchBudget) async -> BatchCallResponse {
-        var response: GatewayResponse
-        if let refusal = call.refusal {
-            response = gateway.refusal(refusal, of: call.request)
-            gateway.finish(&response, for: call.request)
-        } else {
-            response = await gateway.respond(to: call.request).response
-        }
+        let response =
+            if let refusal = call.refusal {
+                gateway.finished(gateway.refusal(refusal, of: call.request), to: call.request).response
+            } else { await gateway.respond(to: call.request).response }
         var answer = BatchCallResponse(id: call.id, response)
         do throws(PorticoError) {
             let bytes = try await response.wholeBody(within: budget)

@@ -85,7 +85,7 @@ struct PageFileEndpoint: Endpoint {
 
     var mayRespondImmediately: Bool { true }
 
-    func immediateResponse(to request: AuthenticatedRequest) -> CachedResponse? { answer(to: request) }
+    func lookUpResponse(to request: AuthenticatedRequest) -> CacheLookup { .found(answer(to: request)) }
 
     private func answer(to request: AuthenticatedRequest) -> CachedResponse {
         guard let compressed, ContentCoding.negotiate(request.request.headers[.acceptEncoding]) == .gzip else {

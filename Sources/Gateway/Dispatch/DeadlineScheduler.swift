@@ -1,4 +1,5 @@
 import AdapterKit
+import HTTPServer
 import Synchronization
 
 /// Enforces deadlines, even for work that ignores its cancellation.
@@ -20,13 +21,11 @@ final class DeadlineScheduler: Sendable {
     var count: Int { state.withLock { $0.underWay.count } }
 
     /// The result of `body`, or `late` once the deadline has passed. The work is cancelled then, and when the caller is.
-    /// `began` gets the work, so that its receiver can cancel it too.
     func run<Success: Sendable>(
         until deadline: ContinuousClock.Instant, late: PorticoError,
-        began: (any CancellableWork) -> Void = { _ in }, _ body: @escaping @Sendable () async throws -> Success
+        _ body: @escaping @Sendable () async throws -> Success
     ) async throws -> Success {
         let work = DeadlineWork<Success>(deadline: deadline, late: late)
-        began(work)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 begin(work, body) { continuation.resume(with: $0) }
@@ -72,12 +71,6 @@ final class DeadlineScheduler: Sendable {
             whenDone(result)
         }
     }
-}
-
-/// Work under way whose result may not be wanted any more.
-protocol CancellableWork: AnyObject, Sendable {
-    /// It goes on to its end all the same where it ignores that.
-    func cancel()
 }
 
 private protocol SupervisedWork: CancellableWork {

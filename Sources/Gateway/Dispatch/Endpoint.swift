@@ -19,11 +19,18 @@ protocol Endpoint: Sendable {
     /// A failure in the shape of the endpoint's contract; nil: in the gateway's.
     func errorResponse(_ error: PorticoError, for request: GatewayRequest) -> GatewayResponse?
 
-    /// Whether ``immediateResponse(to:)`` ever answers: asked first, because the caller is looked for after it.
+    /// Whether ``lookUpResponse(to:)`` ever finds one.
     var mayRespondImmediately: Bool { get }
 
     /// The whole answer of ``respond(to:)`` where that takes no wait: it is constant or kept. Runs on an event loop.
-    func immediateResponse(to request: AuthenticatedRequest) -> CachedResponse?
+    func lookUpResponse(to request: AuthenticatedRequest) -> CacheLookup
+}
+
+/// What a look-up without waiting found.
+enum CacheLookup: Sendable {
+    case found(CachedResponse)
+    /// The key under which the answer will be kept; nil where it cannot be known yet.
+    case missing(ResponseCache.Key?)
 }
 
 extension Endpoint {
@@ -33,7 +40,7 @@ extension Endpoint {
 
     var mayRespondImmediately: Bool { false }
 
-    func immediateResponse(to request: AuthenticatedRequest) -> CachedResponse? { nil }
+    func lookUpResponse(to request: AuthenticatedRequest) -> CacheLookup { .missing(nil) }
 
     var isNegotiatedFirst: Bool {
         properties.effect == .writes
@@ -77,6 +84,8 @@ struct AuthenticatedRequest: Sendable {
     let request: GatewayRequest
     let caller: Caller
     let parameters: [FieldName: String]
+    /// Of the response that admission has not found in the cache; nil where it did not look.
+    var cacheKey: ResponseCache.Key?
 }
 
 /// What an endpoint takes and answers: the source of every description, and of nothing else.

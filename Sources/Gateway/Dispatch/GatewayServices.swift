@@ -31,4 +31,15 @@ struct GatewayServices: Sendable {
         deadlines = DeadlineScheduler()
         calls = CallDispatcher(store: store, rights: rights, deadlines: deadlines)
     }
+
+    /// A response from the cache, without waiting.
+    func lookUp(_ key: ResponseCache.Key, of adapter: AdapterName) -> CacheLookup {
+        store.knownVersion(of: adapter).flatMap { cache.answer(for: key, at: $0) }.map { .found($0) } ?? .missing(key)
+    }
+
+    /// The version of an adapter's records, without waiting where the store knows it.
+    func version(of adapter: AdapterName) async throws -> RecordsVersion {
+        if let known = store.knownVersion(of: adapter) { return known }
+        return try await store.currentVersion(of: adapter)
+    }
 }

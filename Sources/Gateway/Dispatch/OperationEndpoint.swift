@@ -72,20 +72,21 @@ struct OperationEndpoint: Endpoint {
         let body = try await services.bodies.bytes(of: request.request, limit: nil)
         guard operation.caching == .untilRecordsChange else { return try await call(request, body: body) }
         _ = try services.encoder.choice(for: request.request, presentation: binding.presentation)
-        let key = cacheKey(request, body: body)
-        let position = services.store.position(of: served.declaration.name)
-        if let kept = services.cache.answer(for: key, at: position) { return kept.response }
-        let response = try await call(request, body: body, version: "\(services.store.epoch)-\(position)")
-        services.cache.keep(response, for: key, at: position)
+        let key = request.cacheKey ?? cacheKey(request, body: body)
+        let version = try await services.version(of: served.declaration.name)
+        if let kept = services.cache.answer(for: key, at: version) { return kept.response }
+        let response = try await call(request, body: body, version: "\(services.store.epoch)-\(version)")
+        services.cache.keep(response, for: key, at: version)
         return response
     }
 
     var mayRespondImmediately: Bool { operation.caching == .untilRecordsChange && operation.effect == .reads }
 
-    func immediateResponse(to request: AuthenticatedRequest) -> CachedResponse? {
-        guard (try? authorise(request.caller)) != nil, case .bytes(let body) = request.request.body else { return nil }
-        return services.cache.answer(
-            for: cacheKey(request, body: body), at: services.store.position(of: served.declaration.name))
+    func lookUpResponse(to request: AuthenticatedRequest) -> CacheLookup {
+        guard (try? authorise(request.caller)) != nil, case .bytes(let body) = request.request.body,
+            request.request.headers.text(.contentEncoding) == nil
+        else { return .missing(nil) }
+        return services.lookUp(cacheKey(request, body: body), of: served.declaration.name)
     }
 
     /// What the operation asks for beyond the adapter's access, which was checked before.

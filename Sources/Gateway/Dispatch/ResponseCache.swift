@@ -1,13 +1,15 @@
 import AdapterKit
+import HTTPServer
 import HTTPTypes
 import NIOCore
+import RecordStorage
 import Synchronization
 
 /// Encoded responses, valid as long as the records they were made from.
 ///
-/// An entry belongs to the position of its adapter's records in the store's log before the response was computed. It is
-/// used only while the position is the same, so no change can be missed; a change during the computation makes the
-/// entry useless, never wrong. The least recently used entries are removed when ``capacity`` bytes are exceeded.
+/// An entry belongs to the version of its adapter's records before the response was computed. It is used only while the
+/// version is the same, so no change can be missed; a change during the computation makes the entry useless, never
+/// wrong. The least recently used entries are removed when ``capacity`` bytes are exceeded.
 final class ResponseCache: Sendable {
     /// A class, so that looking it up copies none of its parts.
     final class Key: Hashable, Sendable {
@@ -43,13 +45,13 @@ final class ResponseCache: Sendable {
 
     /// A class, so that noting a use changes no dictionary. It is touched under the lock only.
     fileprivate final class Entry {
-        let position: Revision
+        let version: RecordsVersion
         let answer: CachedResponse
         let cost: Int
         var lastUse: UInt64
 
-        init(position: Revision, answer: CachedResponse, cost: Int, lastUse: UInt64) {
-            self.position = position
+        init(version: RecordsVersion, answer: CachedResponse, cost: Int, lastUse: UInt64) {
+            self.version = version
             self.answer = answer
             self.cost = cost
             self.lastUse = lastUse
@@ -69,10 +71,10 @@ final class ResponseCache: Sendable {
         self.capacity = capacity
     }
 
-    func answer(for key: Key, at position: Revision) -> CachedResponse? {
+    func answer(for key: Key, at version: RecordsVersion) -> CachedResponse? {
         state.withLock { state -> CachedResponse? in
             guard let entry = state.entries[key] else { return nil }
-            guard entry.position == position else {
+            guard entry.version == version else {
                 state.remove(key)
                 return nil
             }
@@ -82,7 +84,7 @@ final class ResponseCache: Sendable {
         }
     }
 
-    func keep(_ response: GatewayResponse, for key: Key, at position: Revision) {
+    func keep(_ response: GatewayResponse, for key: Key, at version: RecordsVersion) {
         guard response.buffer.readableBytes <= capacity / 8 else { return }
         let answer = CachedResponse(response)
         let cost = answer.cost + key.size + 512
@@ -90,7 +92,7 @@ final class ResponseCache: Sendable {
         state.withLock { state in
             state.remove(key)
             state.uses += 1
-            state.entries[key] = Entry(position: position, answer: answer, cost: cost, lastUse: state.uses)
+            state.entries[key] = Entry(version: version, answer: answer, cost: cost, lastUse: state.uses)
             state.cost += cost
             if state.cost > capacity { state.shrink(to: capacity / 2) }
         }
@@ -131,25 +133,24 @@ extension ResponseCache.State {
     }
 }
 
-/// An answer that is sent many times: the response, and its heads as HTTP/1.1 writes them, made once.
+/// An answer that is sent many times: the response, and its header fields as connections send them, encoded once.
 ///
-/// What differs with each sending (the date, the request's id) is added to a head; the body's bytes are shared.
+/// What differs with each sending (the date, the request's id) is added to them; the body's bytes are shared.
 final class CachedResponse: Sendable {
     let response: GatewayResponse
-    /// Without the empty line at its end.
-    let head: ByteBuffer
+    let fields: PreparedFields
     /// Of the 304 for callers who have the answer. Nil where it has no validator.
-    let unchangedHead: ByteBuffer?
+    let unchangedFields: PreparedFields?
 
     init(_ response: GatewayResponse) {
         self.response = response
-        head = response.framed().headText
+        fields = PreparedFields(response.framed().headers)
         let hasValidator = response.headers[.eTag] != nil || response.headers[.lastModified] != nil
-        unchangedHead = hasValidator ? response.unchanged().framed().headText : nil
+        unchangedFields = hasValidator ? PreparedFields(response.unchanged().framed().headers) : nil
     }
 
     /// Bytes that keeping it costs, about.
-    var cost: Int { response.buffer.readableBytes + head.readableBytes + (unchangedHead?.readableBytes ?? 0) }
+    var cost: Int { response.buffer.readableBytes + fields.cost + (unchangedFields?.cost ?? 0) }
 }
 
 extension GatewayResponse {
@@ -185,31 +186,5 @@ extension GatewayResponse {
             unchanged.headers[name] = headers[name]
         }
         return unchanged
-    }
-
-    fileprivate var headText: ByteBuffer {
-        var text = ByteBuffer()
-        writeHead(to: &text)
-        return text
-    }
-
-    /// The status line and the fields (RFC 9112, sections 4 and 5), without the empty line at their end.
-    func writeHead(to text: inout ByteBuffer) {
-        text.writeStaticString("HTTP/1.1 ")
-        text.writeString(String(status.code))
-        text.writeStaticString(" ")
-        text.writeString(status.reasonPhrase)
-        text.writeStaticString("\r\n")
-        for field in headers { text.writeField(field.name.rawName, field.value) }
-    }
-}
-
-extension ByteBuffer {
-    /// One line of a head. The value was checked where it became an `HTTPField`, or is ours.
-    mutating func writeField(_ name: String, _ value: String) {
-        writeString(name)
-        writeStaticString(": ")
-        writeString(value)
-        writeStaticString("\r\n")
     }
 }

@@ -1,4 +1,5 @@
 import AdapterKit
+import HTTPServer
 import HTTPTypes
 
 /// One request, from a connection or from a batch.
@@ -18,10 +19,14 @@ final class GatewayRequest: Sendable {
     let deadline: ContinuousClock.Instant
     /// Parts of a batch are not batches again.
     let isPartOfBatch: Bool
+    /// The first call of a batch is what the batch itself was counted for: its address, and the caller with this key of
+    /// ``Admission``. Nil for every other request.
+    let countedAs: String?
 
     init(
         id: String, method: HTTPRequest.Method, target: RequestTarget, headers: HTTPFields, peer: String,
-        origin: String = "", body: RequestBodySource, deadline: ContinuousClock.Instant, isPartOfBatch: Bool = false
+        origin: String = "", body: RequestBodySource, deadline: ContinuousClock.Instant, isPartOfBatch: Bool = false,
+        countedAs: String? = nil
     ) {
         self.id = id
         self.method = method
@@ -32,6 +37,7 @@ final class GatewayRequest: Sendable {
         self.body = body
         self.deadline = deadline
         self.isPartOfBatch = isPartOfBatch
+        self.countedAs = countedAs
     }
 }
 
@@ -48,11 +54,5 @@ enum RequestBodySource: Sendable {
             return bytes
         case .stream(let collect): return try await collect(limit)
         }
-    }
-}
-
-extension PorticoError {
-    static func bodyTooLarge(limit: Int) -> PorticoError {
-        PorticoError(.requestTooLarge, "The body is larger than the \(limit) bytes that are accepted here.")
     }
 }

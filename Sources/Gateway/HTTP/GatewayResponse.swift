@@ -1,6 +1,6 @@
+import HTTPServer
 import HTTPTypes
 import NIOCore
-import NIOHTTPTypes
 
 /// One response, before it is written to a connection or to a batch.
 struct GatewayResponse: Sendable {
@@ -26,64 +26,4 @@ struct GatewayResponse: Sendable {
         get { Array(buffer.readableBytesView) }
         set { buffer = newValue.isEmpty ? ByteBuffer() : ByteBuffer(bytes: newValue) }
     }
-}
-
-/// A body that comes piece by piece, for as long as its connection lasts.
-protocol ResponseStream: Sendable {
-    /// The head is written. From now on the stream may also write body parts itself, on the channel's event loop, between
-    /// two calls of ``next()``'s caller.
-    func begin(on channel: any BodyChannel)
-
-    /// The next piece, when there is one; nil at the end. One caller at a time. Throwing breaks the connection off, so
-    /// that the client does not take a part for the whole.
-    func next() async throws -> ByteBuffer?
-
-    /// Whether the body is endless, as event streams are. A client that half-closes during an endless body has gone;
-    /// during a finite one it may only have nothing more to send.
-    var isEndless: Bool { get }
-
-    /// What it wrote itself so far, in bytes of the body.
-    var bytesBeside: Int { get }
-
-    /// No further piece is asked for: the body was written, or the connection is gone. May be called twice and from any thread,
-    /// and makes a ``next()`` under way return.
-    func end()
-}
-
-extension ResponseStream {
-    func begin(on channel: any BodyChannel) {}
-
-    var isEndless: Bool { false }
-
-    var bytesBeside: Int { 0 }
-}
-
-/// Where pieces of a body go that are written past the task which asks for them. All but ``eventLoop`` on the event loop.
-protocol BodyChannel: Sendable {
-    var eventLoop: any EventLoop { get }
-
-    /// Whether the peer keeps up: what is written meanwhile is bounded.
-    var isWritable: Bool { get }
-
-    /// Whether everything that was written has left.
-    var isAtRest: Bool { get }
-
-    func write(_ piece: ByteBuffer)
-    func flush()
-}
-
-/// By the end of a channel's pipeline, whatever the version of HTTP.
-struct PipelineBodyChannel: BodyChannel {
-    let channel: any Channel
-
-    var eventLoop: any EventLoop { channel.eventLoop }
-    var isWritable: Bool { channel.isWritable }
-    var isAtRest: Bool { channel.isAtRest }
-
-    func write(_ piece: ByteBuffer) { channel.write(HTTPResponsePart.body(piece), promise: nil) }
-    func flush() { channel.flush() }
-}
-
-extension Channel {
-    var isAtRest: Bool { isWritable && (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 == 0 }
 }

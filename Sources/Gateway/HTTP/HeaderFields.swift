@@ -45,19 +45,9 @@ struct HeaderFields {
     }
 }
 
-extension HTTPFields {
-    /// Whether a head that was read elsewhere keeps the limits.
-    func isWithin(_ limits: HeaderLimits) -> Bool {
-        guard count <= limits.fields else { return false }
-        var bytes = 0
-        for field in self { bytes += field.name.rawName.utf8.count + field.value.utf8.count + 4 }
-        return bytes <= limits.bytes
-    }
-}
-
 extension PorticoError {
     static var headTooLarge: PorticoError {
-        PorticoError(.requestHeadersTooLarge, "The header fields are too many or too long.")
+        PorticoError(.requestHeadersTooLarge, "The header fields are too large or too many.")
     }
 
     static var addressTooLong: PorticoError { PorticoError(.requestURITooLong, "The address is too long.") }
@@ -82,22 +72,5 @@ extension HTTPFields {
         } else {
             append(HTTPField(name: name, value: value))
         }
-    }
-}
-
-extension String {
-    /// Of ASCII texts; `lowercase` holds no capital.
-    func isEqualCaseInsensitive(_ lowercase: StaticString) -> Bool {
-        guard utf8.count == lowercase.utf8CodeUnitCount else { return false }
-        var other = lowercase.utf8Start
-        return allBytes { byte in
-            defer { other += 1 }
-            return byte == other.pointee || ((0x41...0x5A).contains(byte) && byte | 0x20 == other.pointee)
-        }
-    }
-
-    /// Over the bytes where they lie, which is several times faster than by the string's indices.
-    func allBytes(_ isRight: (UInt8) -> Bool) -> Bool {
-        utf8.withContiguousStorageIfAvailable { $0.allSatisfy(isRight) } ?? utf8.allSatisfy(isRight)
     }
 }

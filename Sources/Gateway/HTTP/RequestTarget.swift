@@ -50,25 +50,7 @@ final class RequestTarget: Sendable {
 }
 
 extension RequestTarget {
-    /// Whether all characters are printable ASCII and none begins a fragment, as in a percent-encoded request target.
-    static func isPrintable(_ uri: String) -> Bool {
-        uri.allBytes { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }
-    }
-
-    /// Whether all characters are allowed in `uri-host [":" port]` (RFC 3986, section 3.2). Empty text and user information
-    /// are refused.
-    static func isHost(_ text: String) -> Bool {
-        !text.isEmpty
-            && text.allBytes { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                    UInt8(ascii: "~"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "%"):
-                    true
-                default: false
-                }
-            }
-    }
+    static let root = RequestTarget("/")!
 }
 
 extension String {

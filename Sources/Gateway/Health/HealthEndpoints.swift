@@ -44,7 +44,7 @@ struct LiveEndpoint: Endpoint {
 
     var mayRespondImmediately: Bool { true }
 
-    func immediateResponse(to request: AuthenticatedRequest) -> CachedResponse? { Self.live }
+    func lookUpResponse(to request: AuthenticatedRequest) -> CacheLookup { .found(Self.live) }
 
     private static let live = CachedResponse(.health(.ok, "live"))
 }
@@ -66,7 +66,7 @@ struct ReadyEndpoint: Endpoint {
 
     var mayRespondImmediately: Bool { true }
 
-    func immediateResponse(to request: AuthenticatedRequest) -> CachedResponse? { current }
+    func lookUpResponse(to request: AuthenticatedRequest) -> CacheLookup { .found(current) }
 
     private var current: CachedResponse {
         let (store, failed) = (readiness.storeProblem, readiness.failedAdapters)

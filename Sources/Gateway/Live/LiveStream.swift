@@ -1,4 +1,5 @@
 import AdapterKit
+import HTTPServer
 import NIOCore
 import RecordStorage
 import SyncEngine

@@ -1,24 +1,29 @@
 import AdapterKit
+import HTTPServer
 import HTTPTypes
 import NIOCore
 import ValueTree
 
-/// Answers one request, from its parsed target to its response. The steps are in this order:
+/// Answers one request, from its parsed target to its response. ``admit(_:)`` takes these steps, in this order, for every
+/// request of every listener and for every call of a batch, each step once:
 ///
-/// 1. ``RouteTable`` finds the endpoint; an unknown path is 404, an unknown method 405. `OPTIONS` is answered here.
-/// 2. ``Admission`` counts the request for its address (429).
+/// 1. ``Admission`` counts the request for its address (429).
+/// 2. ``RouteTable`` finds the endpoint; an unknown path is 404, an unknown method 405. `OPTIONS` is answered here.
 /// 3. An ``Authenticator`` resolves the credential to a ``Caller``; without one the caller is anonymous (401 for an
 ///    invalid credential).
 /// 4. ``Admission`` counts the request for its caller (429).
 /// 5. The endpoint's access is checked, then the scope of an API key, then ``CSRFProtection``, then whether the
 ///    endpoint's adapter runs (503).
 /// 6. For endpoints that write, the response format is negotiated, so that a 406 means that nothing was changed.
-/// 7. ``Admission`` waits for a slot of the caller and of the adapter (503 where the queue is full).
-/// 8. The endpoint runs: an operation, a mount, a resource, an account or a description.
-/// 9. Conditional requests are evaluated; ``ErrorWriter`` writes errors in the caller's format; headers of CSRF, rate
-///    limit and CORS are added; `HEAD` drops the body.
+/// 7. A cached or constant response is taken.
 ///
-/// ``immediateResponse(to:from:at:)`` takes the same steps, without waiting, for cached and constant responses.
+/// None of them waits. A credential that memory does not know interrupts them after step 2; ``complete(_:)`` looks it up
+/// and goes on at step 4. What no step has answered, ``complete(_:)`` runs:
+///
+/// 8. ``Admission`` waits for a slot of the caller and of the adapter (503 where the queue is full).
+/// 9. The endpoint runs: an operation, a mount, a resource, an account or a description.
+/// 10. Conditional requests are evaluated; ``ErrorWriter`` writes errors in the caller's format; headers of CSRF, rate
+///     limit and CORS are added; `HEAD` drops the body.
 public final class Gateway: Sendable {
     let routes: RouteTable
     let authenticator: any Authenticator
@@ -49,78 +54,138 @@ public final class Gateway: Sendable {
         await services.deadlines.sweep()
     }
 
-    /// `known`: the caller, where the connection resolved it from memory. `match`: the route, where the connection has
-    /// looked it up already.
-    func respond(
-        to request: GatewayRequest, from known: Caller? = nil, at match: RouteMatch? = nil
-    ) async -> (response: GatewayResponse, trace: RequestTrace) {
-        var trace = RequestTrace()
-        var response: GatewayResponse
-        switch match ?? routes.match(request.method, request.target.segments) {
-        case .endpoint(let endpoint, let parameters):
-            response = await respond(to: request, from: known, at: endpoint, parameters, &trace)
-        case .otherMethod(let allowed):
-            response = otherMethod(allowed, request)
-        case .unknown:
-            let error = PorticoError(.routeNotFound, "There is nothing at this path.")
-            response = fail(error, request, Presentation(), at: routes.neighbour(request.target.segments))
-        }
-        finish(&response, for: request)
-        return (response, trace)
-    }
+    func respond(to request: GatewayRequest) async -> GatewayAnswer { await complete(admit(request)) }
 
-    func finish(_ response: inout GatewayResponse, for request: GatewayRequest) {
-        response.headers.put(.xRequestID, request.id)
-        cors.addFields(to: &response, for: request)
-        if request.method == .head { response.omitBody() }
-    }
-
-    private func respond(
-        to request: GatewayRequest, from known: Caller?, at endpoint: any Endpoint, _ parameters: [FieldName: String],
-        _ trace: inout RequestTrace
-    ) async -> GatewayResponse {
-        let properties = endpoint.properties
-        trace.endpoint = properties.name
-        var caller = Caller.anonymous
-        var response: GatewayResponse
-        var failure: PorticoError?
-        var rateLimit: RateLimitState?
+    /// Steps 1 to 7. Does not wait.
+    func admit(_ request: GatewayRequest) -> AdmissionStep {
         do {
             try services.admission.countAddress(of: request)
-            if let known { caller = known } else { caller = try await authenticator.caller(of: request) }
-            trace.caller = caller.principal.name
-            rateLimit = services.admission.count(caller, of: request)
-            if let rateLimit, rateLimit.isExceeded { throw PorticoError.tooMany(rateLimit) }
-            try admit(caller, request, properties, effect: endpoint.effect(of: request))
+        } catch {
+            return .answered(finished(refusal(error, of: request), to: request))
+        }
+        switch routes.match(request.method, request.target.segments) {
+        case .endpoint(let endpoint, let parameters):
+            let admission = PendingAdmission(request: request, endpoint: endpoint, parameters: parameters)
+            guard let caller = authenticator.immediateCaller(of: request) else { return .needsCaller(admission) }
+            return admit(admission, from: caller)
+        case .otherMethod(let allowed):
+            return .answered(finished(otherMethod(allowed, request), to: request))
+        case .unknown:
+            let error = PorticoError(.routeNotFound, "There is nothing at this path.")
+            return .answered(
+                finished(
+                    fail(error, request, Presentation(), at: routes.neighbour(request.target.segments)), to: request))
+        }
+    }
+
+    /// Steps 4 to 7.
+    private func admit(_ admission: PendingAdmission, from caller: Caller) -> AdmissionStep {
+        let (request, endpoint) = (admission.request, admission.endpoint)
+        let properties = endpoint.properties
+        var admitted = AdmittedRequest(
+            request: AuthenticatedRequest(request: request, caller: caller, parameters: admission.parameters),
+            endpoint: endpoint, rateLimit: services.admission.count(caller, of: request))
+        do {
+            if let rateLimit = admitted.rateLimit, rateLimit.isExceeded { throw PorticoError.tooMany(rateLimit) }
+            let effect = endpoint.effect(of: request)
+            try properties.access.require(caller.principal, effect: effect)
+            try caller.requireScope(effect, in: properties.adapter)
+            try csrf.check(request, caller: caller, at: properties, effect: effect)
+            try properties.status?.requireRunning()
             if properties.effect == .writes, negotiatedFirst.contains(properties.name) {
                 _ = try services.encoder.choice(for: request, presentation: properties.presentation)
             }
-            let slot = try await services.admission.take(caller, of: request, properties.adapter)
-            defer { services.admission.leave(slot) }
-            let authenticated = AuthenticatedRequest(request: request, caller: caller, parameters: parameters)
-            let answer = try await CallerIdentity.$current.withValue(Admission.identity(caller, request)) {
-                try await CallContext.$current.withValue(CallContext(request)) {
-                    try await endpoint.respond(to: authenticated)
-                }
-            }
-            response = try services.encoder.revalidated(answer, for: request)
         } catch {
-            let known = PorticoError(unexpected: error)
-            failure = known
-            response = fail(known, request, properties.presentation, at: endpoint)
+            return .answered(failed(PorticoError(unexpected: error), admitted))
         }
-        csrf.addFields(to: &response, for: request, caller: caller, at: properties, error: failure)
-        rateLimit?.addFields(to: &response)
-        return response
+        guard endpoint.mayRespondImmediately else { return .needsEndpoint(admitted) }
+        switch endpoint.lookUpResponse(to: admitted.request) {
+        case .found(let kept):
+            guard services.encoder.isWanted(kept.response, for: request) else { return .needsEndpoint(admitted) }
+            return .answered(cached(kept, admitted))
+        case .missing(let key):
+            admitted.request.cacheKey = key
+            return .needsEndpoint(admitted)
+        }
     }
 
-    func admit(
-        _ caller: Caller, _ request: GatewayRequest, _ properties: EndpointProperties, effect: Effect
-    ) throws(PorticoError) {
-        try properties.access.require(caller.principal, effect: effect)
-        try caller.requireScope(effect, in: properties.adapter)
-        try csrf.check(request, caller: caller, at: properties, effect: effect)
-        try properties.status?.requireRunning()
+    /// What ``admit(_:)`` has not answered.
+    func complete(_ step: AdmissionStep) async -> GatewayAnswer {
+        switch step {
+        case .answered(let answer): return answer
+        case .needsEndpoint(let admitted): return await run(admitted)
+        case .needsCaller(let admission):
+            do {
+                return await complete(admit(admission, from: try await authenticator.caller(of: admission.request)))
+            } catch {
+                let anonymous = AuthenticatedRequest(
+                    request: admission.request, caller: .anonymous, parameters: admission.parameters)
+                return failed(
+                    PorticoError(unexpected: error), AdmittedRequest(request: anonymous, endpoint: admission.endpoint))
+            }
+        }
+    }
+
+    /// Steps 8 to 10.
+    private func run(_ admitted: AdmittedRequest) async -> GatewayAnswer {
+        let (request, caller) = (admitted.request.request, admitted.request.caller)
+        do {
+            let slot = try await services.admission.take(caller, of: request, admitted.endpoint.properties.adapter)
+            defer { services.admission.leave(slot) }
+            let answer = try await CallerIdentity.$current.withValue(Admission.identity(caller, request)) {
+                try await CallContext.$current.withValue(CallContext(request)) {
+                    try await admitted.endpoint.respond(to: admitted.request)
+                }
+            }
+            return finished(try services.encoder.revalidated(answer, for: request), admitted, nil)
+        } catch {
+            return failed(PorticoError(unexpected: error), admitted)
+        }
+    }
+
+    private func failed(_ error: PorticoError, _ admitted: AdmittedRequest) -> GatewayAnswer {
+        let properties = admitted.endpoint.properties
+        return finished(
+            fail(error, admitted.request.request, properties.presentation, at: admitted.endpoint), admitted, error)
+    }
+
+    private func cached(_ kept: CachedResponse, _ admitted: AdmittedRequest) -> GatewayAnswer {
+        let request = admitted.request.request
+        // What is added to an empty response comes after the kept answer's fields.
+        var own = GatewayResponse(kept.response.status)
+        addFields(to: &own, admitted, nil)
+        own.headers.put(.xRequestID, request.id)
+        cors.addFields(to: &own, for: request)
+        return GatewayAnswer(
+            content: .cached(
+                ImmediateResponse(
+                    kept: kept, isUnchanged: services.encoder.isUnchanged(kept.response, for: request),
+                    isForHead: request.method == .head, fields: own.headers)), trace: admitted.trace)
+    }
+
+    private func finished(
+        _ response: GatewayResponse, _ admitted: AdmittedRequest, _ error: PorticoError?
+    ) -> GatewayAnswer {
+        var response = response
+        addFields(to: &response, admitted, error)
+        return finished(response, to: admitted.request.request, admitted.trace)
+    }
+
+    func finished(
+        _ response: GatewayResponse, to request: GatewayRequest, _ trace: RequestTrace = RequestTrace()
+    ) -> GatewayAnswer {
+        var response = response
+        response.headers.put(.xRequestID, request.id)
+        cors.addFields(to: &response, for: request)
+        if request.method == .head { response.omitBody() }
+        return GatewayAnswer(content: .whole(response), trace: trace)
+    }
+
+    private func addFields(to response: inout GatewayResponse, _ admitted: AdmittedRequest, _ error: PorticoError?) {
+        csrf.addFields(
+            to: &response, for: admitted.request.request, caller: admitted.request.caller,
+            at: admitted.endpoint.properties, error: error)
+        admitted.rateLimit?.addFields(to: &response)
     }
 
     private func otherMethod(_ allowed: [HTTPRequest.Method], _ request: GatewayRequest) -> GatewayResponse {
@@ -234,46 +299,75 @@ extension HTTPField.Name {
     static let traceState = HTTPField.Name("tracestate")!
 }
 
-extension Gateway {
-    /// The response where nothing has to be waited for: the caller is in memory and the response is cached or constant.
-    /// Takes the same steps in the same order as ``respond(to:from:at:)``. Nil for every other request and for every
-    /// failure, which that method handles.
-    func immediateResponse(to request: GatewayRequest, from caller: Caller, at match: RouteMatch) -> ImmediateResponse?
-    {
-        guard case .endpoint(let endpoint, let parameters) = match, endpoint.mayRespondImmediately else { return nil }
-        let properties = endpoint.properties
-        guard (try? admit(caller, request, properties, effect: properties.effect)) != nil,
-            let kept = endpoint.immediateResponse(
-                to: AuthenticatedRequest(request: request, caller: caller, parameters: parameters)),
-            services.encoder.isWanted(kept.response, for: request)
-        else { return nil }
-        guard (try? services.admission.countAddress(of: request)) != nil else { return nil }
-        let rateLimit = services.admission.count(caller, of: request)
-        guard rateLimit?.isExceeded != true else { return nil }
-        // What is added to an empty response comes after the kept answer's fields.
-        var own = GatewayResponse(kept.response.status)
-        csrf.addFields(to: &own, for: request, caller: caller, at: properties, error: nil)
-        rateLimit?.addFields(to: &own)
-        cors.addFields(to: &own, for: request)
-        return ImmediateResponse(
-            kept: kept, isUnchanged: services.encoder.isUnchanged(kept.response, for: request),
-            isForHead: request.method == .head, fields: own.headers,
-            trace: RequestTrace(endpoint: properties.name, caller: caller.principal.name))
+/// How far ``Gateway/admit(_:)`` got.
+enum AdmissionStep: Sendable {
+    case answered(GatewayAnswer)
+    /// Memory does not know the caller.
+    case needsCaller(PendingAdmission)
+    case needsEndpoint(AdmittedRequest)
+}
+
+/// A request that is counted for its address and has its endpoint.
+struct PendingAdmission: Sendable {
+    let request: GatewayRequest
+    let endpoint: any Endpoint
+    let parameters: [FieldName: String]
+}
+
+/// A request whose caller may call its endpoint.
+struct AdmittedRequest: Sendable {
+    var request: AuthenticatedRequest
+    let endpoint: any Endpoint
+    var rateLimit: RateLimitState?
+
+    var trace: RequestTrace {
+        RequestTrace(endpoint: endpoint.properties.name, caller: request.caller.principal.name)
+    }
+}
+
+/// The response to one request, and who answered whom.
+struct GatewayAnswer: Sendable {
+    enum Content: Sendable {
+        case whole(GatewayResponse)
+        case cached(ImmediateResponse)
+    }
+
+    let content: Content
+    let trace: RequestTrace
+
+    var isCached: Bool { if case .cached = content { true } else { false } }
+
+    /// With every field, a cached one too.
+    var response: GatewayResponse {
+        switch content {
+        case .whole(let response): response
+        case .cached(let cached): cached.response
+        }
     }
 }
 
 /// A cached or constant response to one request.
-struct ImmediateResponse {
+struct ImmediateResponse: Sendable {
     let kept: CachedResponse
     /// The caller has the answer already.
     let isUnchanged: Bool
     let isForHead: Bool
     /// Fields of this sending alone.
     let fields: HTTPFields
-    let trace: RequestTrace
 
-    var head: ByteBuffer { isUnchanged ? kept.unchangedHead ?? kept.head : kept.head }
-    var sendsBody: Bool { !isUnchanged && !isForHead }
-    var status: Int { isUnchanged ? HTTPResponse.Status.notModified.code : kept.response.status.code }
-    var bytes: Int { sendsBody ? kept.response.buffer.readableBytes : 0 }
+    var outbound: OutboundResponse {
+        guard !isUnchanged else {
+            return OutboundResponse(.notModified, prepared: kept.unchangedFields, fields: fields)
+        }
+        return OutboundResponse(
+            kept.response.status, prepared: kept.fields, fields: fields,
+            body: isForHead ? ByteBuffer() : kept.response.buffer)
+    }
+
+    var response: GatewayResponse {
+        var response = isUnchanged ? kept.response.unchanged() : kept.response
+        for field in fields { response.headers.append(field) }
+        if isForHead, !isUnchanged { response.omitBody() }
+        return response
+    }
 }

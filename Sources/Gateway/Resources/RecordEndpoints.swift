@@ -11,9 +11,6 @@ struct EntityResource: Sendable {
 
     var collectionPath: String { "/api/v1/\(served.declaration.name)/\(entity.name)" }
 
-    /// Of the adapter's records, for answers that are kept.
-    var position: Revision { services.store.position(of: served.declaration.name) }
-
     func records(for caller: Caller) -> AdapterRecords {
         served.records(in: services.store, for: caller, naming: services.rights)
     }
@@ -119,7 +116,9 @@ struct ReadEndpoint: Endpoint {
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        let position = resource.position
+        let key = request.cacheKey ?? key(request)
+        let version = try await resource.services.version(of: resource.served.declaration.name)
+        if let kept = resource.services.cache.answer(for: key, at: version) { return kept.response }
         let found = try await resource.records(for: request.caller).record(
             resource.id(request), in: resource.entity.name)
         guard let found else { throw PorticoError(.recordNotFound, "There is no such record.") }
@@ -127,14 +126,14 @@ struct ReadEndpoint: Endpoint {
         if !hasRowRule, properties.access.decision(for: .anonymous, effect: .reads) == .allowed {
             response.allowSharing()
         }
-        resource.services.cache.keep(response, for: key(request), at: position)
+        resource.services.cache.keep(response, for: key, at: version)
         return response
     }
 
     var mayRespondImmediately: Bool { true }
 
-    func immediateResponse(to request: AuthenticatedRequest) -> CachedResponse? {
-        resource.services.cache.answer(for: key(request), at: resource.position)
+    func lookUpResponse(to request: AuthenticatedRequest) -> CacheLookup {
+        resource.services.lookUp(key(request), of: resource.served.declaration.name)
     }
 
     /// A row rule looks at the principal and at this adapter's records alone, so the same principal at the same position

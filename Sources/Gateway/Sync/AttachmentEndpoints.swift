@@ -1,4 +1,5 @@
 import AdapterKit
+import HTTPServer
 import HTTPTypes
 import Identity
 import NIOCore

@@ -69,6 +69,13 @@ public protocol Store: Sendable {
     /// computed at this position from those records alone is true as long as it does not move.
     func position(of adapter: AdapterName) -> Revision
 
+    /// The version of this adapter's records now; nil where the store has to ask for it (``currentVersion(of:)``). Asked
+    /// with every request, on an event loop.
+    func knownVersion(of adapter: AdapterName) -> RecordsVersion?
+
+    /// The version of this adapter's records now. Throws `store.unavailable`.
+    func currentVersion(of adapter: AdapterName) async throws -> RecordsVersion
+
     /// Calls `observer` after every commit that moved ``position``, for as long as the store is open. It is called while
     /// no caller can write, from any thread, so it must not wait for anything.
     func observe(_ observer: @escaping @Sendable (Revision) -> Void)
@@ -77,7 +84,30 @@ public protocol Store: Sendable {
     func close() async
 }
 
+/// A version of one adapter's records in one store: where two are equal, so are the records. They have no order.
+///
+/// An answer computed after its version was taken, from those records alone, is true as long as the version is current.
+public struct RecordsVersion: Sendable, Hashable, CustomStringConvertible {
+    public let description: String
+
+    /// `text`: at most 64 characters that can stand in an entity tag.
+    public init(_ text: String) {
+        description = text
+    }
+
+    /// The version of a store whose log has a position for each adapter.
+    public init(_ position: Revision) {
+        description = position.description
+    }
+}
+
 extension Store {
+    public func knownVersion(of adapter: AdapterName) -> RecordsVersion? { RecordsVersion(position(of: adapter)) }
+
+    public func currentVersion(of adapter: AdapterName) async throws -> RecordsVersion {
+        knownVersion(of: adapter) ?? RecordsVersion(position(of: adapter))
+    }
+
     public func query(_ query: Query, in collection: CollectionID, atMost bytes: Int) async throws -> RecordPage {
         try await withReadSnapshot { try $0.query(query, in: collection, atMost: bytes) }
     }

@@ -2,6 +2,7 @@ import AdapterKit
 import ArgumentParser
 import Foundation
 import Gateway
+import HTTPServer
 import Logging
 import SQLiteStore
 import ServiceLifecycle
@@ -65,8 +66,7 @@ struct Serve: AsyncParsableCommand {
     ) -> ServiceGroupConfiguration {
         let socket = settings.adminSocket
         let administration = GatewayServer(
-            gateway: host.administration, settings: settings.administrationSettings(output),
-            logger: logger
+            gateway: host.administration, settings: settings.administrationSettings(output)
         ) { _ in
             try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: socket)
         }
@@ -74,7 +74,7 @@ struct Serve: AsyncParsableCommand {
         frontSettings.certificate = settings.mount.certificate
         let scheme = frontSettings.certificate == nil ? "http" : "https"
         let announcement = Announcement(readiness: host.readiness)
-        let front = GatewayServer(gateway: host.gateway, settings: frontSettings, logger: logger) { port in
+        let front = GatewayServer(gateway: host.gateway, settings: frontSettings) { port in
             announcement.listening("listening on \(scheme)://\(settings.host):\(port ?? settings.port)")
         }
         let certificate = settings.mount.certificate.map { CertificateService(certificate: $0, logger: logger) }

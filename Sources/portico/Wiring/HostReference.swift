@@ -210,6 +210,9 @@ enum HostReference {
         ConfigurationKey("identity.tokens.refreshLifetime", .duration, default: "30d", "A refresh token's life."),
         ConfigurationKey("identity.basic.enabled", .flag, default: "false", "Whether HTTP Basic is taken."),
         ConfigurationKey(
+            "identity.portalLogin", .text, default: "/irj/portal",
+            "The path at which the sign-in form of SAP's portals is taken; empty: none."),
+        ConfigurationKey(
             "identity.audit.retention", .duration, "How long audit entries are kept; left out: for ever."),
         ConfigurationKey(
             "identity.audit.refusalsPerHour", .integer(1...1_000_000), default: "600",

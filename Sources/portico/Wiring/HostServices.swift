@@ -1,6 +1,7 @@
 import AttachmentFiles
 import Foundation
 import Gateway
+import HTTPServer
 import Identity
 import Logging
 import RecordStorage

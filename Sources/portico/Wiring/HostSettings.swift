@@ -1,6 +1,7 @@
 import AdapterKit
 import Foundation
 import Gateway
+import HTTPServer
 import HostConfiguration
 import IPAddresses
 import Identity
@@ -194,7 +195,7 @@ struct SettingChecks {
 
     /// Throws ``ConfigurationErrors``.
     func check() throws {
-        let errors = origins + cookie + queueTimeout
+        let errors = origins + cookie + portalLogin + queueTimeout
         guard errors.isEmpty else { throw ConfigurationErrors(errors) }
     }
 
@@ -224,6 +225,15 @@ struct SettingChecks {
         }
         guard let name = resolved[key]?.text, name.isEmpty || !name.utf8.allSatisfy(isToken) else { return [] }
         return [error(key, "A cookie's name has letters, digits and some signs such as `_` and `-`, and no spaces.")]
+    }
+
+    private var portalLogin: [ConfigurationError] {
+        let key = "identity.portalLogin"
+        guard let path = resolved[key]?.text, !path.isEmpty else { return [] }
+        guard let template = PathTemplate(path), template.parameters.isEmpty else {
+            return [error(key, "A path begins with `/`, has no empty part and no parameter.")]
+        }
+        return []
     }
 
     /// The default gives way by itself.

@@ -1,3 +1,4 @@
+import AdapterKit
 import AttachmentFiles
 import BrowserClient
 import ChatPage
@@ -13,6 +14,7 @@ extension GatewaySettings {
         limits = GatewayLimits(values)
         cookie = SessionCookieSettings(name: values.text("identity.session.cookie.name"), isSecure: isSecure)
         allowsBasic = values.flag("identity.basic.enabled")
+        portalLogin = PathTemplate(values.text("identity.portalLogin"))
         origins = Set(values.texts("http.cors.origins"))
         preflightMaxAge = Int(values.duration("http.corsMaxAge").components.seconds)
         version = PorticoRelease.version

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Gateway
 import Glibc
+import HTTPServer
 import Logging
 import SQLiteStore
 import ServiceLifecycle

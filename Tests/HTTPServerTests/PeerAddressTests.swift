@@ -2,7 +2,7 @@ import HTTPTypes
 import IPAddresses
 import Testing
 
-@testable import Gateway
+@testable import HTTPServer
 
 @Suite struct PeerAddressTests {
     private let addresses = PeerAddress(
@@ -11,7 +11,7 @@ import Testing
     private func peer(at address: String, isProxy: Bool, _ fields: String...) -> String {
         var headers = HTTPFields()
         for field in fields { headers.append(HTTPField(name: .xForwardedFor, value: field)) }
-        return addresses.peer(PeerAddress.ConnectionPeer(address: address, isProxy: isProxy), headers)
+        return addresses.peer(ConnectionPeer(address: address, isProxy: isProxy), headers)
     }
 
     @Test func nobodyButATrustedProxyIsBelieved() {

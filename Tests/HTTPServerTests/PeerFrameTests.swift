@@ -1,7 +1,7 @@
 import NIOCore
 import Testing
 
-@testable import Gateway
+@testable import HTTPServer
 
 @Suite struct PeerFrameTests {
     private static let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"

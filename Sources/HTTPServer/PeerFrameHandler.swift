@@ -4,9 +4,9 @@ import NIOCore
 ///
 /// - It cuts off peers that send too many frames which ask for nothing (``PeerFrameBudget``).
 /// - It announces ``GatewayLimits/head`` as `SETTINGS_MAX_HEADER_LIST_SIZE`, though more is unpacked
-///   (``FieldSectionLimits``): NIOHTTP2 announces what it unpacks.
+///   (``RequestHead``): NIOHTTP2 announces what it unpacks.
 /// - It announces fewer streams than NIOHTTP2 accepts: NIOHTTP2 ends the connection with the first one too many, and
-///   ``RefusedStreamHandler`` ends only that stream.
+///   ``HTTP2ConnectionHandler`` ends only that stream.
 /// - It lets our settings hold from the beginning. NIOHTTP2 would unpack 16 KiB only until the peer has acknowledged
 ///   more, and a peer may send its first request before. So NIOHTTP2 reads an acknowledgement right behind the peer's
 ///   settings, and the peer's own is left out.
@@ -29,13 +29,14 @@ final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private let announcedHead: UInt32
     private let announcedStreams: UInt32
     private var scanner = FrameScanner()
-    private var budget = PeerFrameBudget(now: .now())
+    private var budget: PeerFrameBudget
     private var settings = Settings.awaited
     private var hasAnnounced = false
     private var lastStream: UInt32 = 0
     private var hasEnded = false
 
-    init(head: Int, streams: Int) {
+    init(head: Int, streams: Int, since: NIODeadline) {
+        budget = PeerFrameBudget(now: since)
         announcedHead = UInt32(clamping: head)
         announcedStreams = UInt32(clamping: streams)
     }
@@ -46,8 +47,9 @@ final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !hasEnded else { return }
         let arrived = unwrapInboundIn(data)
+        guard settings != .settled else { return look(at: arrived, context) }
         scanner.append(arrived)
-        let now = NIODeadline.now()
+        let now = context.eventLoop.now
         var passed = context.channel.allocator.buffer(capacity: arrived.readableBytes + FrameScanner.headLength)
         while let part = scanner.next() {
             switch part {
@@ -61,7 +63,20 @@ final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 passed.writeFrameHead(length: 0, type: FrameScanner.Frame.settings, flags: 1, stream: 0)
             }
         }
+        // From now on bytes are passed as they come.
+        if settings == .settled { passed.writeImmutableBuffer(scanner.rest) }
         if passed.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(passed)) }
+    }
+
+    /// Nothing is left out or put in any more.
+    private func look(at arrived: ByteBuffer, _ context: ChannelHandlerContext) {
+        scanner.append(arrived)
+        let now = context.eventLoop.now
+        while let part = scanner.next() {
+            if case .head(let frame, _) = part, !isWithinBudget(frame, now) { return end(context) }
+        }
+        scanner.release()
+        context.fireChannelRead(wrapInboundOut(arrived))
     }
 
     private func isWithinBudget(_ frame: FrameScanner.Frame, _ now: NIODeadline) -> Bool {
@@ -217,6 +232,14 @@ struct FrameScanner {
     mutating func append(_ bytes: ByteBuffer) {
         var bytes = bytes
         if buffer.readableBytes == 0 { buffer = bytes } else { buffer.writeBuffer(&bytes) }
+    }
+
+    /// Arrived and not handed out: the beginning of a frame's head.
+    var rest: ByteBuffer { buffer }
+
+    /// Lets go of bytes that were handed out, so that their next owner need not copy them.
+    mutating func release() {
+        if buffer.readableBytes == 0 { buffer = ByteBuffer() }
     }
 
     /// Nil where more bytes are needed.

@@ -32,7 +32,7 @@ public struct ListeningSocket: Sendable {
     public static func open(host: String, port: Int) throws -> ListeningSocket {
         let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let descriptor = socket(Int32(address.protocol.rawValue), kind, 0)
+        let descriptor = socket(Int32(clamping: address.protocol.rawValue), kind, 0)
         guard descriptor >= 0 else { throw failure(host, port) }
         var yes: Int32 = 1
         let size = socklen_t(MemoryLayout<Int32>.size)
@@ -95,7 +95,7 @@ public struct ListeningSocket: Sendable {
     }
 
     private func closeOthersOnExecution() {
-        for other in Self.firstInherited..<Int32(min(sysconf(Int32(_SC_OPEN_MAX)), 65_536)) {
+        for other in Self.firstInherited..<Int32(clamping: min(sysconf(Int32(_SC_OPEN_MAX)), 65_536)) {
             _ = fcntl(other, F_SETFD, FD_CLOEXEC)
         }
     }

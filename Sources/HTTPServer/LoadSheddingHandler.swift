@@ -1,15 +1,12 @@
 import AdapterKit
-import HummingbirdCore
-import Logging
 import NIOCore
-import NIOHTTP1
 
 /// Sheds load on plain HTTP connections before the HTTP pipeline is built.
 ///
 /// When the server is at capacity, answers `Connection: close` requests with 503 directly, because a decoder and its
 /// handlers would cost more than the refusal. Every other connection gets its pipeline with its first bytes. A request
-/// on a connection that stays open is refused by ``RequestValidationHandler``: it may have an immediate response, and
-/// the pipeline serves its next requests too. See docs/decisions/0192-shed-load-before-any-work.md.
+/// on a connection that stays open is refused by the ``RequestResponder``: it may have a cached response, and the pipeline
+/// serves its next requests too. See docs/decisions/0192-shed-load-before-any-work.md.
 final class LoadSheddingHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -20,22 +17,16 @@ final class LoadSheddingHandler: ChannelInboundHandler, RemovableChannelHandler 
         case admit
     }
 
-    private let connection: GatewayConnection
+    private let server: ServerContext
     private let idleTimeout: IdleTimeout
-    /// Makes what is behind. Called once, unless the connection is refused.
-    private let open: () -> Void
-    private let onEnd: () -> Void
+    /// Adds the handlers behind. Called once, unless the connection is refused.
+    private let open: () throws -> Void
     private var state = State.waiting
 
-    /// `onEnd`: the connection was refused and has ended.
-    init(
-        connection: GatewayConnection, idleTimeout: IdleTimeout, open: @escaping () -> Void,
-        onEnd: @escaping () -> Void
-    ) {
-        self.connection = connection
+    init(server: ServerContext, idleTimeout: IdleTimeout, open: @escaping () throws -> Void) {
+        self.server = server
         self.idleTimeout = idleTimeout
         self.open = open
-        self.onEnd = onEnd
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -43,7 +34,7 @@ final class LoadSheddingHandler: ChannelInboundHandler, RemovableChannelHandler 
         switch state {
         case .waiting:
             guard let head = bytes.withUnsafeReadableBytes(RequestHeadPeek.init),
-                let error = connection.permits.refusal(for: head.path)
+                let error = server.responder.overload(for: head.path)
             else { return admit(context) { context.fireChannelRead(data) } }
             refuse(error, context)
         case .refused: return
@@ -54,7 +45,7 @@ final class LoadSheddingHandler: ChannelInboundHandler, RemovableChannelHandler 
     private func admit(_ context: ChannelHandlerContext, thenTell: () -> Void) {
         state = .admit
         idleTimeout.stop()
-        open()
+        do { try open() } catch { return context.close(promise: nil) }
         thenTell()
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
@@ -62,8 +53,8 @@ final class LoadSheddingHandler: ChannelInboundHandler, RemovableChannelHandler 
     private func refuse(_ error: PorticoError, _ context: ChannelHandlerContext) {
         idleTimeout.stop()
         state = .refused
-        let response = connection.refusal(error, peer: context.remoteAddress?.ipAddress ?? "local")
-        context.writeAndFlush(wrapOutboundOut(WireResponse(response).bytes), promise: nil)
+        let peer = server.configuration.peers.ofConnection(context.remoteAddress).address
+        context.writeAndFlush(wrapOutboundOut(server.lastResponse(error, peer: peer)), promise: nil)
         context.close(promise: nil)
     }
 }
@@ -80,8 +71,6 @@ extension LoadSheddingHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         idleTimeout.stop()
-        if case .admit = state { return }
-        onEnd()
     }
 
     /// A stop is for the layers behind to carry out: a request may be on its way.
@@ -101,47 +90,6 @@ extension LoadSheddingHandler {
 
 @available(*, unavailable)
 extension LoadSheddingHandler: Sendable {}
-
-/// A plain HTTP connection: a ``LoadSheddingHandler``, then ``GatewayChannel``.
-struct LoadSheddingChannel: ServerChildChannel {
-    struct Value: ServerChildChannelValue {
-        /// Nil where the connection ended before anything was made for it.
-        let inner: EventLoopFuture<GatewayChannel.Value?>
-        let channel: any Channel
-    }
-
-    let inner: GatewayChannel
-
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        let permit = inner.permits.take(for: channel)
-        if case .none = permit { channel.close(promise: nil) }
-        let admit = channel.eventLoop.makePromise(of: GatewayChannel.Value?.self)
-        return channel.eventLoop.makeCompletedFuture {
-            let began = NIODeadline.now()
-            let idleTimeout = IdleTimeout(idle: inner.connection.settings.idle, since: began)
-            let pipeline = channel.pipeline.syncOperations
-            try pipeline.addConnectionEnd(inner.connection.settings)
-            try pipeline.addHandler(
-                LoadSheddingHandler(connection: inner.connection, idleTimeout: idleTimeout) {
-                    inner.setup(channel: channel, permit, since: began, logger: logger)
-                        .map(Optional.some).cascade(to: admit)
-                } onEnd: {
-                    admit.succeed(nil)
-                })
-            return Value(inner: admit.futureResult, channel: channel)
-        }
-    }
-
-    func handle(value: Value, logger: Logger) async {
-        let admit = try? await withTaskCancellationHandler {
-            try await value.inner.get()
-        } onCancel: {
-            value.channel.close(promise: nil)
-        }
-        guard let admit else { return }
-        await inner.handle(value: admit, logger: logger)
-    }
-}
 
 /// The part of a request head that decides whether load shedding may refuse it unparsed: its path, and that it is its
 /// connection's last.
@@ -192,6 +140,9 @@ struct RequestHeadPeek {
         guard line.count > length, line[line.startIndex + length] == UInt8(ascii: ":"),
             String(decoding: line.prefix(length), as: UTF8.self).isEqualCaseInsensitive(name)
         else { return nil }
-        return String(Substring(decoding: line.dropFirst(length + 1), as: UTF8.self).trimmingSpaces())
+        let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        var value = line.dropFirst(length + 1).drop(while: isSpace)
+        while let last = value.last, isSpace(last) { value.removeLast() }
+        return String(decoding: value, as: UTF8.self)
     }
 }

@@ -1,4 +1,5 @@
 import AdapterKit
+import HTTPServer
 import IPAddresses
 
 /// What a ``GatewayServer`` is configured with, each value by its name in the configuration reference.
@@ -25,5 +26,13 @@ public struct ServerSettings: Sendable {
 
     public init(address: ServerAddress) {
         self.address = address
+    }
+
+    func configuration(_ limits: GatewayLimits) -> ServerConfiguration {
+        ServerConfiguration(
+            address: address, certificate: certificate, idle: idle, write: write, writeRate: writeRate,
+            readRate: readRate, connections: connections, head: HeadLimits(fields: limits.fields, bytes: limits.head),
+            target: limits.uri, chunk: limits.chunk,
+            peers: PeerAddress(proxies: trustedProxies, isSecure: certificate != nil))
     }
 }

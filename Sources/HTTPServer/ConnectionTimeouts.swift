@@ -73,8 +73,7 @@ struct WriteProgress {
 
 /// `http.deadlines.head`: how long a connection may be quiet while it is the peer's turn.
 ///
-/// It stands here and not in HummingbirdCore's handler, which cannot see the requests that are answered before it. One
-/// timer for each connection looks when it fires how long ago the last activity was: moving a timer with every request
+/// One timer for each connection looks when it fires how long ago the last activity was: moving a timer with every request
 /// would cost more than the request.
 struct IdleTimeout {
     private let idle: TimeAmount
@@ -91,12 +90,12 @@ struct IdleTimeout {
     }
 
     /// `since`: when the peer's turn began.
-    init(idle: Duration, since: NIODeadline = .now()) {
+    init(idle: Duration, since: NIODeadline) {
         self.idle = .nanoseconds(idle.nanoseconds)
         clock = Clock(lastActivity: since)
     }
 
-    func noteActivity() { clock.lastActivity = .now() }
+    func noteActivity(at now: NIODeadline) { clock.lastActivity = now }
 
     func start(
         on loop: any EventLoop, isPeersTurn: @escaping () -> Bool, giveUp: @escaping () -> Void
@@ -115,7 +114,7 @@ struct IdleTimeout {
         _ giveUp: @escaping () -> Void
     ) {
         clock.timer = loop.assumeIsolated().scheduleTask(deadline: time) {
-            let now = NIODeadline.now()
+            let now = loop.now
             let end = clock.lastActivity + idle
             guard isPeersTurn() else { return schedule(on: loop, at: now + idle, isPeersTurn, giveUp) }
             guard end > now else { return giveUp() }
@@ -124,16 +123,8 @@ struct IdleTimeout {
     }
 }
 
-/// Closes the connection of an endless stream as soon as its peer closes its side.
-///
-/// A peer that closes a connection and one that only has nothing more to send look the same, and the connection stays
-/// half open for the latter's sake. Clients of endless streams do not half-close (browsers and proxies close). So the
-/// end of the peer's side ends the connection, and its place is free at once and not at the next heartbeat.
-final class HalfCloseHandler: ChannelInboundHandler, RemovableChannelHandler, Sendable {
-    typealias InboundIn = NIOAny
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .some(.inputClosed) = event as? ChannelEvent { return context.close(promise: nil) }
-        context.fireUserInboundEventTriggered(event)
+extension Duration {
+    var nanoseconds: Int64 {
+        components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
     }
 }

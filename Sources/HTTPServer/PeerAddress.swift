@@ -6,15 +6,14 @@ import NIOCore
 ///
 /// Only `X-Forwarded-For` is read. Every proxy appends the address that it saw, so the list is read from its end up to
 /// the first address that is no trusted proxy; the sender may have invented all entries before that.
-struct PeerAddress: Sendable {
+package struct PeerAddress: Sendable {
     let proxies: [AddressRange]
-    /// Whether the gateway itself speaks TLS.
-    var isSecure = false
+    /// Whether the server itself speaks TLS.
+    let isSecure: Bool
 
-    /// What does not change from one request of a connection to the next.
-    struct ConnectionPeer {
-        let address: String
-        let isProxy: Bool
+    package init(proxies: [AddressRange], isSecure: Bool = false) {
+        self.proxies = proxies
+        self.isSecure = isSecure
     }
 
     func ofConnection(_ address: SocketAddress?) -> ConnectionPeer {
@@ -22,23 +21,14 @@ struct PeerAddress: Sendable {
         return ConnectionPeer(address: text, isProxy: !proxies.isEmpty && isProxy(text))
     }
 
-    func peer(_ connection: ConnectionPeer, _ headers: HTTPFields) -> String {
+    package func peer(_ connection: ConnectionPeer, _ headers: HTTPFields) -> String {
         guard connection.isProxy else { return connection.address }
         return forwarded(headers) ?? connection.address
     }
 
-    func peer(behind address: SocketAddress?, _ headers: HTTPFields) -> String {
-        peer(ofConnection(address), headers)
-    }
-
     /// Scheme and authority of the address that the sender used; a trusted proxy says in `X-Forwarded-Proto` which scheme
     /// that was.
-    func origin(of head: HTTPRequest, behind address: SocketAddress?) -> String {
-        origin(of: head.authority, ofConnection(address), head.headerFields)
-    }
-
-    func origin(of authority: String?, _ connection: ConnectionPeer, _ headers: HTTPFields) -> String {
-        guard let authority, !authority.isEmpty else { return "" }
+    func origin(of authority: String, _ connection: ConnectionPeer, _ headers: HTTPFields) -> String {
         let scheme = connection.isProxy ? headers[.xForwardedProto] : nil
         let own = isSecure ? "https" : "http"
         return "\(scheme == "https" || scheme == "http" ? scheme ?? own : own)://\(authority)"
@@ -48,7 +38,8 @@ struct PeerAddress: Sendable {
         var last: String?
         for field in headers[values: .xForwardedFor].reversed() {
             for piece in field.split(separator: ",", omittingEmptySubsequences: false).reversed() {
-                let text = String(piece.trimmingSpaces())
+                let text = String(
+                    piece.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
                 guard IPAddress(text) != nil else { return last }
                 last = text
                 if !isProxy(text) { return text }
@@ -60,6 +51,17 @@ struct PeerAddress: Sendable {
     private func isProxy(_ text: String) -> Bool {
         guard let address = IPAddress(text) else { return false }
         return proxies.contains { $0.contains(address) }
+    }
+}
+
+/// What does not change from one request of a connection to the next.
+package struct ConnectionPeer: Sendable {
+    let address: String
+    let isProxy: Bool
+
+    package init(address: String, isProxy: Bool) {
+        self.address = address
+        self.isProxy = isProxy
     }
 }
 

@@ -142,12 +142,3 @@ struct ConnectionReset {}
 
 /// Closes the connection within ``LingeringCloseHandler/lingering``, whether or not its peer takes what was written.
 struct ConnectionEndsSoon {}
-
-extension ChannelPipeline.SynchronousOperations {
-    /// The handlers next to the socket of every connection, on which all later handlers rely when they close it.
-    func addConnectionEnd(_ settings: ServerSettings) throws {
-        try addHandlers([
-            SlowReaderHandler(span: settings.write, rate: settings.writeRate), LingeringCloseHandler(),
-        ])
-    }
-}

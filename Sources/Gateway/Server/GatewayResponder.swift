@@ -1,0 +1,215 @@
+import AdapterKit
+import HTTPServer
+import HTTPTypes
+import NIOCore
+import Synchronization
+
+/// Turns the requests of connections into ``GatewayRequest`` values, has ``Gateway`` answer them, and writes the access log.
+///
+/// In this order: request id, the target's length and form, what ``Gateway/admit(_:)`` can answer from its cache,
+/// `http.limits.inFlight`, everything else. What has to wait leaves the event loop with ``DeadlineScheduler``'s task,
+/// because adapters may block.
+final class GatewayResponder: RequestResponder {
+    private let gateway: Gateway
+    private let settings: ServerSettings
+    private let ids: RequestIDs
+    private let permits: RequestPermits
+    private let incomplete: IncompleteBodies
+
+    init(gateway: Gateway, settings: ServerSettings) {
+        self.gateway = gateway
+        self.settings = settings
+        var generator = SystemRandomNumberGenerator()
+        ids = RequestIDs(random: generator.next())
+        let limits = gateway.services.limits
+        permits = RequestPermits(limit: limits.inFlight, reserve: limits.urgent)
+        incomplete = IncompleteBodies(perAddress: limits.incompleteShare)
+    }
+
+    func overload(for path: String) -> PorticoError? { permits.refusal(for: path) }
+
+    func isAlwaysAnswered(_ path: String) -> Bool { RequestPermits.isAlwaysAnswered(path) }
+
+    func respond(to inbound: InboundRequest, on sink: ResponseSink) -> (any CancellableWork)? {
+        let id = ids.next()
+        do {
+            guard inbound.target != "*" else {
+                try permits.take(for: inbound.target)
+                permits.leave()
+                send(wholeServer(id), to: inbound, id, on: sink)
+                return nil
+            }
+            let request = try gatewayRequest(inbound, id)
+            let step = gateway.admit(request)
+            // Beyond `http.limits.inFlight` only what is cached or constant is answered.
+            if case .answered(let answer) = step, answer.isCached {
+                send(answer, to: inbound, id, on: sink)
+                return nil
+            }
+            try permits.take(for: request.target.path)
+            return complete(step, request, inbound, on: sink)
+        } catch {
+            send(failure(error, inbound, id), to: inbound, id, on: sink)
+            return nil
+        }
+    }
+
+    private func complete(
+        _ step: AdmissionStep, _ request: GatewayRequest, _ inbound: InboundRequest, on sink: ResponseSink
+    ) -> (any CancellableWork)? {
+        if case .answered(let answer) = step {
+            permits.leave()
+            send(answer, to: inbound, request.id, on: sink)
+            return nil
+        }
+        let gateway = gateway
+        let late = PorticoError(.deadlineExceeded, "The request took too long.")
+        return gateway.services.deadlines.start(until: request.deadline, late: late) {
+            await gateway.complete(step)
+        } whenDone: { [self] result in
+            permits.leave()
+            switch result {
+            case .success(let answer): send(answer, to: inbound, request.id, on: sink)
+            case .failure(let error):
+                send(failure(PorticoError(unexpected: error), inbound, request.id), to: inbound, request.id, on: sink)
+            }
+        }
+    }
+
+    private func gatewayRequest(_ inbound: InboundRequest, _ id: String) throws(PorticoError) -> GatewayRequest {
+        guard inbound.target.utf8.count <= gateway.services.limits.uri else { throw .addressTooLong }
+        guard let target = RequestTarget(inbound.target) else { throw .malformed("The address is not well-formed.") }
+        return GatewayRequest(
+            id: id, method: inbound.method, target: target, headers: inbound.fields, peer: inbound.peer,
+            origin: inbound.origin, body: try body(of: inbound, target),
+            deadline: inbound.received + settings.request)
+    }
+
+    /// A body that has to be waited for counts among its peer's (``IncompleteBodies``) while it is read. Looked at before
+    /// the caller is resolved too, which may cost.
+    private func body(of inbound: InboundRequest, _ target: RequestTarget) throws(PorticoError) -> RequestBodySource {
+        switch inbound.body {
+        case .whole(let bytes): return .bytes(bytes.map { Array($0.readableBytesView) } ?? [])
+        case .incoming(let body):
+            if !RequestPermits.isAlwaysAnswered(target.path) { try incomplete.check(inbound.peer) }
+            let (incomplete, peer) = (incomplete, inbound.peer)
+            return .stream { limit in
+                try await incomplete.read(from: peer) { try await body.collect(upTo: limit) }
+            }
+        }
+    }
+
+    private func send(_ answer: GatewayAnswer, to inbound: InboundRequest, _ id: String, on sink: ResponseSink) {
+        switch answer.content {
+        case .cached(let cached):
+            let response = cached.outbound
+            log(response.status, bytes: response.body.readableBytes, nil, answer.trace, inbound, id)
+            sink.send(response)
+        case .whole(var response):
+            response.frame()
+            let (status, refusal, trace) = (response.status, response.refusal, answer.trace)
+            var outbound = OutboundResponse(
+                status, fields: response.headers, body: response.buffer, stream: response.stream,
+                closesConnection: response.closesConnection)
+            if response.stream == nil {
+                log(status, bytes: response.buffer.readableBytes, refusal, trace, inbound, id)
+            } else {
+                outbound.whenSent = { [self] bytes in log(status, bytes: bytes, refusal, trace, inbound, id) }
+            }
+            sink.send(outbound)
+        }
+    }
+
+    private func log(
+        _ status: HTTPResponse.Status, bytes: Int, _ refusal: AccessRecord.Refusal?, _ trace: RequestTrace,
+        _ inbound: InboundRequest, _ id: String
+    ) {
+        guard let accessLog = settings.accessLog else { return }
+        accessLog(
+            AccessRecord(
+                id: id, method: inbound.method.rawValue, path: LoggedPath.text(inbound.target)[...],
+                status: status.code, bytes: bytes, endpoint: trace.endpoint, caller: trace.caller, refusal: refusal,
+                microseconds: (ContinuousClock.now - inbound.received).microseconds))
+    }
+}
+
+extension GatewayResponder {
+    /// The response to a request that the server does not let in. It is not read, so JSON it is.
+    func refusal(_ error: PorticoError, peer: String) -> OutboundResponse {
+        let id = ids.next()
+        var response = refusal(error, id, .get, [:], .root)
+        response.frame()
+        settings.accessLog?(
+            AccessRecord(
+                id: id, method: "GET", path: "-", status: response.status.code, bytes: response.buffer.readableBytes,
+                endpoint: "refused", caller: "", refusal: response.refusal, microseconds: 0))
+        return OutboundResponse(
+            response.status, fields: response.headers, body: response.buffer, closesConnection: true)
+    }
+
+    /// The error response to a request that the gateway does not dispatch, in the shape of the contract at its path.
+    private func failure(_ error: PorticoError, _ inbound: InboundRequest, _ id: String) -> GatewayAnswer {
+        let target = RequestTarget.path(of: inbound.target, atMost: gateway.services.limits.uri)
+        var response = refusal(error, id, inbound.method, inbound.fields, target)
+        if inbound.method == .head { response.omitBody() }
+        return GatewayAnswer(content: .whole(response), trace: RequestTrace())
+    }
+
+    private func refusal(
+        _ error: PorticoError, _ id: String, _ method: HTTPRequest.Method, _ fields: HTTPFields, _ target: RequestTarget
+    ) -> GatewayResponse {
+        let bare = GatewayRequest(
+            id: id, method: method, target: target, headers: fields, peer: "", body: .bytes([]), deadline: .now)
+        var response = gateway.refusal(error, of: bare)
+        response.headers[.xRequestID] = id
+        return response
+    }
+
+    /// `OPTIONS *`: the methods that some path takes (RFC 9110, section 9.3.7).
+    private func wholeServer(_ id: String) -> GatewayAnswer {
+        let response = GatewayResponse(
+            .noContent, headers: [.allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS", .xRequestID: id])
+        return GatewayAnswer(content: .whole(response), trace: RequestTrace(endpoint: "options"))
+    }
+}
+
+extension Duration {
+    fileprivate var microseconds: Int64 { components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000 }
+}
+
+/// Names requests: a random part for each process, then a count, both to base 36.
+struct RequestIDs: Sendable {
+    private static let digits = Array("0123456789abcdefghijklmnopqrstuvwxyz".utf8)
+    /// Digits of the largest count.
+    private static let longest = 13
+
+    private let prefix: [UInt8]
+    private let count = SharedCounter()
+
+    init(random: UInt64) {
+        prefix = Array("\(String(random, radix: 36))-".utf8)
+    }
+
+    /// Written from its end, in one piece: every request has one.
+    func next() -> String {
+        var rest = count.next()
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: prefix.count + Self.longest) { buffer in
+            var start = buffer.count
+            repeat {
+                start -= 1
+                buffer[start] = Self.digits[Int(rest % 36)]
+                rest /= 36
+            } while rest > 0
+            start -= prefix.count
+            for (index, byte) in prefix.enumerated() { buffer[start + index] = byte }
+            return String(decoding: UnsafeBufferPointer(rebasing: buffer[start...]), as: UTF8.self)
+        }
+    }
+}
+
+/// Counts from 1, across threads.
+final class SharedCounter: Sendable {
+    private let value = Atomic<UInt64>(0)
+
+    func next() -> UInt64 { value.wrappingAdd(1, ordering: .relaxed).newValue }
+}

@@ -1,0 +1,155 @@
+import AdapterKit
+import NIOCore
+
+/// The body of a request that is still on its way: collected at most once, and never beyond its limit.
+///
+/// What arrives before it is collected is held, and the transport is asked for no more (``wantsMore``).
+package final class IncomingBody: Sendable {
+    /// Bytes that are held for a reader who has not come yet.
+    static let held = 16 << 10
+
+    /// As the head says; nil: it does not.
+    package let announced: Int?
+    private let eventLoop: any EventLoop
+    private let pace: UploadRate
+    private let state: NIOLoopBoundBox<State>
+
+    private struct State {
+        var bytes = ByteBuffer()
+        var hasEnded = false
+        var failure: PorticoError?
+        /// While the body is collected.
+        var reader: (limit: Int, began: ContinuousClock.Instant, promise: EventLoopPromise<[UInt8]>)?
+        var wasCollected = false
+        /// Tells the transport that more is wanted.
+        var demand: (() -> Void)?
+    }
+
+    /// On the event loop.
+    init(announced: Int?, pace: UploadRate, on eventLoop: any EventLoop, demand: @escaping () -> Void) {
+        self.announced = announced
+        self.pace = pace
+        self.eventLoop = eventLoop
+        state = NIOLoopBoundBox(State(demand: demand), eventLoop: eventLoop)
+    }
+
+    /// All of it. Throws `request.tooLarge` as soon as there is more than `limit`, `request.timeout` where it comes too
+    /// slowly, and `request.malformed` where it breaks off or was collected before.
+    package func collect(upTo limit: Int) async throws -> [UInt8] {
+        guard (announced ?? 0) <= limit else { throw PorticoError.bodyTooLarge(limit: limit) }
+        let promise = eventLoop.makePromise(of: [UInt8].self)
+        return try await withTaskCancellationHandler {
+            eventLoop.execute { self.collect(upTo: limit, into: promise) }
+            return try await promise.futureResult.get()
+        } onCancel: {
+            eventLoop.execute { self.finish(.failure(CancellationError())) }
+        }
+    }
+}
+
+/// All on the event loop.
+extension IncomingBody {
+    /// Whether the transport should go on reading for it.
+    var wantsMore: Bool {
+        let state = state.value
+        guard !state.hasEnded, state.failure == nil else { return true }
+        return state.reader != nil || (!state.wasCollected && state.bytes.readableBytes < Self.held)
+    }
+
+    /// Whether it is waited for.
+    var isBeingRead: Bool { state.value.reader != nil }
+
+    /// Whether its collection has begun.
+    var wasCollected: Bool { state.value.wasCollected }
+
+    func collect(upTo limit: Int, into promise: EventLoopPromise<[UInt8]>) {
+        guard !state.value.wasCollected else {
+            return promise.fail(PorticoError(.requestMalformed, "The body was read already."))
+        }
+        state.value.wasCollected = true
+        state.value.reader = (limit, .now, promise)
+        check()
+        if state.value.reader != nil { state.value.demand?() }
+    }
+
+    func append(_ piece: ByteBuffer) {
+        guard state.value.reader != nil || !state.value.wasCollected else { return }
+        var piece = piece
+        if state.value.bytes.readableBytes == 0 {
+            state.value.bytes = piece
+        } else {
+            state.value.bytes.writeBuffer(&piece)
+        }
+        check()
+    }
+
+    func end() {
+        state.value.hasEnded = true
+        check()
+    }
+
+    /// The client or its connection failed.
+    func fail(_ error: PorticoError) {
+        guard !state.value.hasEnded, state.value.failure == nil else { return }
+        state.value.failure = error
+        check()
+    }
+
+    private func check() {
+        guard let reader = state.value.reader else { return }
+        let received = state.value.bytes.readableBytes
+        if received > reader.limit {
+            finish(.failure(PorticoError.bodyTooLarge(limit: reader.limit)))
+        } else if let failure = state.value.failure {
+            finish(.failure(failure))
+        } else if state.value.hasEnded {
+            finish(
+                received == announced ?? received
+                    ? .success(Array(state.value.bytes.readableBytesView)) : .failure(PorticoError.brokenOff))
+        } else {
+            do { try pace.check(received, of: announced, after: .now - reader.began) } catch { finish(.failure(error)) }
+        }
+    }
+
+    private func finish(_ result: Result<[UInt8], any Error>) {
+        guard let reader = state.value.reader else { return }
+        state.value.reader = nil
+        state.value.bytes = ByteBuffer()
+        reader.promise.completeWith(result)
+    }
+
+    /// Nothing of it is wanted any more, and its transport is not to be kept.
+    func abandon() {
+        finish(.failure(PorticoError.brokenOff))
+        state.value.wasCollected = true
+        state.value.demand = nil
+    }
+}
+
+/// `http.limits.readRate`: how fast a body has to come at least. A little every now and then keeps a connection from
+/// being idle, and would hold its request's place until the deadline.
+struct UploadRate: Sendable {
+    /// No rate is required of a client for so long.
+    static let grace = Duration.seconds(5)
+
+    /// Bytes a second.
+    let rate: Int
+
+    /// Throws `request.timeout`. A body that is whole came fast enough.
+    func check(_ received: Int, of announced: Int?, after elapsed: Duration) throws(PorticoError) {
+        guard elapsed > Self.grace, received != announced else { return }
+        let least = Double(rate) * ((elapsed - Self.grace) / .seconds(1))
+        guard Double(received) < least else { return }
+        throw PorticoError(.requestTimeout, "The body comes too slowly.")
+    }
+}
+
+extension PorticoError {
+    static var brokenOff: PorticoError { .malformed("The request ends before it is complete.") }
+
+    package static func malformed(_ message: String) -> PorticoError { PorticoError(.requestMalformed, message) }
+
+    package static func bodyTooLarge(limit: Int) -> PorticoError {
+        PorticoError(.requestTooLarge, "The body is larger than the \(limit) bytes that are accepted here.")
+    }
+}

@@ -1,0 +1,229 @@
+import AdapterKit
+import HTTPTypes
+import NIOCore
+import NIOHPACK
+import NIOHTTP1
+
+/// The limits of a request's head.
+package struct HeadLimits: Sendable {
+    /// How many fields, the host among them.
+    package let fields: Int
+    /// Bytes of their names and values together with the target's.
+    package let bytes: Int
+
+    package init(fields: Int, bytes: Int) {
+        self.fields = fields
+        self.bytes = bytes
+    }
+}
+
+/// A request's head that every implementation of HTTP frames and reads alike (RFC 9110, RFC 9112, RFC 9113).
+///
+/// Where the RFCs leave a choice, a proxy in front may have chosen otherwise, and a request that two programs frame
+/// differently allows request smuggling. So nothing is repaired. The same rules hold for both versions of HTTP; one pass
+/// over the fields.
+struct RequestHead {
+    let method: HTTPRequest.Method
+    let target: String
+    let host: String
+    /// Without the host and pseudo-fields.
+    private(set) var fields = HTTPFields()
+    /// As announced; nil: it is not.
+    private(set) var length: Int?
+    /// The body comes in chunks.
+    private(set) var isChunked = false
+    /// The client waits for a word before it sends.
+    private(set) var expectsContinue = false
+    /// The connection ends with this request.
+    private(set) var isLast = false
+
+    private var lengths = 0
+    private var codings = 0
+
+    /// A head that the decoder of HTTP/1 has accepted: it has refused broken tokens, bare line feeds and contradicting
+    /// lengths, and counted the fields.
+    init(_ head: HTTPRequestHead) throws(PorticoError) {
+        let version = head.version
+        guard version == .http1_1 || version == .http1_0 else {
+            throw PorticoError(.versionUnsupported, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+        }
+        guard let method = HTTPRequest.Method(rawValue: head.method.rawValue) else { throw .methodUnknown }
+        try Self.check(head.uri, method)
+        self.method = method
+        target = head.uri
+        var hosts: [String] = []
+        for (name, value) in head.headers where name.utf8.count == 4 && name.isEqualCaseInsensitive("host") {
+            hosts.append(value)
+        }
+        guard let host = hosts.first, hosts.count == 1 else { throw .malformed("A request names its host, once.") }
+        guard Self.isHost(host) else { throw .malformed("The host is not well-formed.") }
+        self.host = host
+        fields.reserveCapacity(head.headers.count)
+        for (name, value) in head.headers {
+            if name.utf8.count == 4, name.isEqualCaseInsensitive("host") { continue }
+            // Cannot trap: the decoder counts the fields.
+            guard let name = HTTPField.Name(name) else { throw .malformed("A field's name is not well-formed.") }
+            try take(name, value, connection: true)
+            fields.append(HTTPField(name: name, value: value))
+        }
+        guard lengths + codings <= 1 else { throw .malformed("The body's length is given more than once.") }
+        guard codings == 0 || version == .http1_1 else { throw .malformed("HTTP/1.0 has no transfer codings.") }
+        isChunked = codings > 0
+        isLast = isLast || version != .http1_1
+    }
+
+    /// A field section that NIOHTTP2 has accepted: it has refused broken names and values, wrong pseudo-fields and the
+    /// fields of connections.
+    init(_ section: HPACKHeaders, limits: HeadLimits) throws(PorticoError) {
+        var (method, target, host) = (String?.none, "", String?.none)
+        var hosts: [String] = []
+        var (count, bytes) = (0, 0)
+        for (name, value, _) in section {
+            switch name {
+            case ":method":
+                method = value
+                continue
+            case ":scheme": continue
+            case ":path":
+                target = value
+                bytes += value.utf8.count
+                continue
+            case ":authority":
+                host = value
+                bytes += "host".utf8.count + value.utf8.count
+            default: bytes += name.utf8.count + value.utf8.count
+            }
+            count += 1
+        }
+        guard count <= limits.fields, bytes <= limits.bytes else {
+            throw PorticoError(.requestHeadersTooLarge, "The header fields are too large or too many.")
+        }
+        guard let method = method.flatMap({ HTTPRequest.Method(rawValue: $0) }) else { throw .methodUnknown }
+        fields.reserveCapacity(count)
+        for (name, value, _) in section where name.utf8.first != UInt8(ascii: ":") {
+            if name == "host" {
+                hosts.append(value)
+                continue
+            }
+            // Cannot trap: counted above.
+            guard let name = HTTPField.Name(name), HTTPField.isValidValue(value) else {
+                throw .malformed("A field is not well-formed.")
+            }
+            fields.append(HTTPField(name: name, value: value))
+        }
+        // Every `host` field names what `:authority` names (RFC 9113, section 8.3.1). Another program on the way may have
+        // gone by either of them.
+        guard hosts.count <= 1, let host = host ?? hosts.first,
+            hosts.allSatisfy({ $0.lowercased() == host.lowercased() }), !host.isEmpty
+        else { throw .malformed("A request names its host, once.") }
+        guard Self.isHost(host) else { throw .malformed("The host is not well-formed.") }
+        try Self.check(target, method)
+        self.method = method
+        self.target = target
+        self.host = host
+        for field in fields { try take(field.name, field.value, connection: false) }
+        guard lengths <= 1 else { throw .malformed("The body's length is given more than once.") }
+    }
+
+    private static func check(_ target: String, _ method: HTTPRequest.Method) throws(PorticoError) {
+        guard method != .connect else { throw .malformed("Nothing is tunnelled here.") }
+        let isOrigin = target.utf8.first == UInt8(ascii: "/") || (method == .options && target == "*")
+        guard isOrigin, target.isPrintableTarget else {
+            throw .malformed("The address is a path, in printable ASCII.")
+        }
+    }
+
+    /// `connection`: whether fields of the connection are among them.
+    private mutating func take(_ name: HTTPField.Name, _ value: String, connection: Bool) throws(PorticoError) {
+        switch name.canonicalName.utf8.count {
+        case 6 where name == .expect:
+            guard value.isEqualCaseInsensitive("100-continue") else {
+                throw PorticoError(.expectationFailed, "This expectation is unknown.")
+            }
+            expectsContinue = true
+        case 7 where connection && name == .upgrade:
+            // The decoder stops at a request that asks for another protocol, so this one is the last.
+            isLast = true
+        case 10 where connection && name == .connection:
+            isLast = isLast || !value.isEqualCaseInsensitive("keep-alive")
+        case 14 where name == .contentLength:
+            lengths += 1
+            guard Self.isLength(value), let bytes = Int(value) else { throw .malformed("The length is not a number.") }
+            length = bytes
+        case 17 where name == .transferEncoding:
+            codings += 1
+            guard value.isEqualCaseInsensitive("chunked") else { throw Self.otherCoding(value) }
+        default: return
+        }
+    }
+
+    /// Codings that end in chunks can be framed and not be undone (RFC 9112, section 6.1); all others cannot be framed.
+    private static func otherCoding(_ value: String) -> PorticoError {
+        let names = value.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
+        let isFramed = names.last?.isEqualCaseInsensitive("chunked") == true
+        let areOthers = names.dropLast().allSatisfy { !$0.isEmpty && !$0.isEqualCaseInsensitive("chunked") }
+        guard names.count > 1, isFramed, areOthers else {
+            return .malformed("The only transfer coding here is chunked.")
+        }
+        return PorticoError(.transferCodingUnknown, "The only transfer coding here is chunked.")
+    }
+
+    /// Digits, and so few that no program on the way counts them over.
+    private static func isLength(_ text: String) -> Bool {
+        (1...18).contains(text.utf8.count) && text.allBytes { (0x30...0x39).contains($0) }
+    }
+
+    /// Whether all characters are allowed in `uri-host [":" port]` (RFC 3986, section 3.2). Empty text and user information
+    /// are refused.
+    static func isHost(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.allBytes { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                    UInt8(ascii: "~"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "%"):
+                    true
+                default: false
+                }
+            }
+    }
+}
+
+extension PorticoError {
+    package static var methodUnknown: PorticoError { PorticoError(.methodUnknown, "The method is unknown.") }
+
+    /// The decoder's errors as errors for the client.
+    init(_ error: HTTPParserError) {
+        switch error {
+        case .headerOverflow: self.init(.requestHeadersTooLarge, "The header fields are too large or too many.")
+        case .invalidEOFState: self.init(.requestMalformed, "The request ends before it is complete.")
+        case .invalidMethod: self.init(.requestMalformed, "The method is unknown.")
+        // Also said of a line that ends otherwise than it should, so the version is not necessarily the cause.
+        case .invalidVersion: self.init(.requestMalformed, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+        case .unexpectedContentLength, .invalidContentLength:
+            self.init(.requestMalformed, "The body's length is not well-formed, or given more than once.")
+        case .invalidChunkSize: self.init(.requestMalformed, "A chunk's size is not well-formed.")
+        default: self.init(.requestMalformed, "The request is not well-formed HTTP.")
+        }
+    }
+}
+
+extension StringProtocol {
+    /// Whether all characters are printable ASCII and none begins a fragment, as in a percent-encoded request target.
+    package var isPrintableTarget: Bool { allBytes { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") } }
+
+    /// Of ASCII texts; `lowercase` holds no capital.
+    package func isEqualCaseInsensitive(_ lowercase: StaticString) -> Bool {
+        guard utf8.count == lowercase.utf8CodeUnitCount else { return false }
+        var other = lowercase.utf8Start
+        return allBytes { byte in
+            defer { other += 1 }
+            return byte == other.pointee || ((0x41...0x5A).contains(byte) && byte | 0x20 == other.pointee)
+        }
+    }
+
+    /// Over the bytes where they lie, which is several times faster than by the string's indices.
+    package func allBytes(_ isRight: (UInt8) -> Bool) -> Bool {
+        utf8.withContiguousStorageIfAvailable { $0.allSatisfy(isRight) } ?? utf8.allSatisfy(isRight)
+    }
+}

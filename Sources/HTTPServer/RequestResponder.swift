@@ -1,0 +1,267 @@
+import AdapterKit
+import HTTPTypes
+import NIOCore
+
+/// Answers the requests of a ``HTTPListener``, whatever the version of HTTP they came by.
+package protocol RequestResponder: Sendable {
+    /// Called on the connection's event loop, once for each request; must not block. The response goes to `sink`, now or
+    /// later. Returns the work that makes it, where that is under way: it is cancelled when no client waits for it any more.
+    func respond(to request: InboundRequest, on sink: ResponseSink) -> (any CancellableWork)?
+
+    /// The response to a request that the server does not accept. On the connection's event loop.
+    func refusal(_ error: PorticoError, peer: String) -> OutboundResponse
+
+    /// Why a request to this path would be refused now, before it is read: an early check before costly work; nil: it
+    /// would not.
+    func overload(for path: String) -> PorticoError?
+
+    /// Whether requests to this path are answered on connections beyond the limit too.
+    func isAlwaysAnswered(_ path: String) -> Bool
+}
+
+/// Work under way whose result may not be wanted any more.
+package protocol CancellableWork: AnyObject, Sendable {
+    /// It goes on to its end all the same where it ignores that.
+    func cancel()
+}
+
+/// A request whose head was validated: one host, one length, a target in origin form or `*`, fields within the limits.
+package final class InboundRequest: Sendable {
+    package let method: HTTPRequest.Method
+    /// As it came: path and query, printable ASCII.
+    package let target: String
+    /// Without the host.
+    package let fields: HTTPFields
+    /// The client's IP address, `local` at a Unix socket; behind a trusted proxy, the one that the proxy names.
+    package let peer: String
+    /// Scheme and authority as the client wrote them.
+    package let origin: String
+    package let body: RequestBody
+    /// When its head had arrived, or for a short request all of it.
+    package let received: ContinuousClock.Instant
+
+    init(_ head: RequestHead, peer: String, origin: String, body: RequestBody, received: ContinuousClock.Instant) {
+        method = head.method
+        target = head.target
+        fields = head.fields
+        self.peer = peer
+        self.origin = origin
+        self.body = body
+        self.received = received
+    }
+}
+
+/// A request's body: there as a whole, or on its way.
+package enum RequestBody: Sendable {
+    case whole(ByteBuffer?)
+    case incoming(IncomingBody)
+}
+
+/// One response.
+package struct OutboundResponse: Sendable {
+    package let status: HTTPResponse.Status
+    /// Fields that many responses have alike; nil: none.
+    package let prepared: PreparedFields?
+    /// This response's own fields. The server adds `Date`, and `Connection` where the connection ends.
+    package var fields: HTTPFields
+    package var body: ByteBuffer
+    /// What follows where the body has no end yet; `body` is empty then.
+    package var stream: (any ResponseStream)?
+    /// The connection cannot be used any further: the rest of a refused body is not read.
+    package var closesConnection: Bool
+    /// Called once with the bytes of a streamed body when it has ended or broken off. From any thread.
+    package var whenSent: (@Sendable (Int) -> Void)?
+
+    package init(
+        _ status: HTTPResponse.Status, prepared: PreparedFields? = nil, fields: HTTPFields,
+        body: ByteBuffer = ByteBuffer(),
+        stream: (any ResponseStream)? = nil, closesConnection: Bool = false, whenSent: (@Sendable (Int) -> Void)? = nil
+    ) {
+        self.status = status
+        self.prepared = prepared
+        self.fields = fields
+        self.body = body
+        self.stream = stream
+        self.closesConnection = closesConnection
+        self.whenSent = whenSent
+    }
+}
+
+/// Header fields as both versions of HTTP write them, encoded once for many responses.
+package final class PreparedFields: Sendable {
+    /// Lines of HTTP/1.1, each with its end.
+    let text: ByteBuffer
+    let section: FieldSection
+
+    package init(_ fields: HTTPFields) {
+        var text = ByteBuffer()
+        for field in fields { text.writeField(field.name.rawName, field.value) }
+        self.text = text
+        section = FieldSection(fields)
+    }
+
+    /// Bytes that keeping it costs, about.
+    package var cost: Int { 3 * text.readableBytes }
+}
+
+extension ByteBuffer {
+    /// One line of a head. The value was checked where it became an `HTTPField`, or is ours.
+    mutating func writeField(_ name: String, _ value: String) {
+        writeString(name)
+        writeStaticString(": ")
+        writeString(value)
+        writeStaticString("\r\n")
+    }
+}
+
+/// A body that comes piece by piece, for as long as its connection lasts.
+package protocol ResponseStream: Sendable {
+    /// The head is written. From now on the stream may also write body parts itself, on the channel's event loop, between
+    /// two calls of ``next()``'s caller.
+    func begin(on channel: any BodyChannel)
+
+    /// The next piece, when there is one; nil at the end. One caller at a time. Throwing breaks the connection off, so
+    /// that the client does not take a part for the whole.
+    func next() async throws -> ByteBuffer?
+
+    /// Whether the body is endless, as event streams are. A client that half-closes during an endless body has gone;
+    /// during a finite one it may only have nothing more to send.
+    var isEndless: Bool { get }
+
+    /// What it wrote itself so far, in bytes of the body.
+    var bytesBeside: Int { get }
+
+    /// No further piece is asked for: the body was written, or the connection is gone. May be called twice and from any thread,
+    /// and makes a ``next()`` under way return.
+    func end()
+}
+
+extension ResponseStream {
+    package func begin(on channel: any BodyChannel) {}
+
+    package var isEndless: Bool { false }
+
+    package var bytesBeside: Int { 0 }
+}
+
+/// Where pieces of a body go that are written past the task which asks for them. All but ``eventLoop`` on the event loop.
+package protocol BodyChannel: Sendable {
+    var eventLoop: any EventLoop { get }
+
+    /// Whether the peer keeps up: what is written meanwhile is bounded.
+    var isWritable: Bool { get }
+
+    /// Whether everything that was written has left.
+    var isAtRest: Bool { get }
+
+    func write(_ piece: ByteBuffer)
+    func flush()
+}
+
+/// One response on its way out, in the framing of its connection. On the connection's event loop.
+protocol ResponseFraming: AnyObject {
+    /// A whole response. It says nothing any more where the connection or the stream has gone.
+    func write(_ response: OutboundResponse)
+
+    /// The head of a response whose body is a stream.
+    func writeHead(_ response: OutboundResponse)
+
+    /// A piece of a streamed body. `promise` is completed once it has left.
+    func writePiece(_ piece: ByteBuffer, promise: EventLoopPromise<Void>?)
+
+    /// The end of a streamed body.
+    func writeEnd()
+
+    /// A streamed body broke off; the client must not take it for whole.
+    func breakOff()
+
+    func flushPieces()
+
+    var isWritable: Bool { get }
+    var isAtRest: Bool { get }
+
+    /// Owns the task that writes a streamed body: cancelled where the client has gone.
+    var streaming: StreamedBody? { get set }
+}
+
+/// Where the response to one request goes. From any thread, once.
+package struct ResponseSink: Sendable {
+    package let eventLoop: any EventLoop
+    private let framing: NIOLoopBound<any ResponseFraming>
+
+    init(_ framing: any ResponseFraming, on eventLoop: any EventLoop) {
+        self.eventLoop = eventLoop
+        self.framing = NIOLoopBound(framing, eventLoop: eventLoop)
+    }
+
+    package func send(_ response: OutboundResponse) {
+        if eventLoop.inEventLoop { write(response) } else { eventLoop.execute { write(response) } }
+    }
+
+    private func write(_ response: OutboundResponse) {
+        let framing = framing.value
+        guard let stream = response.stream else { return framing.write(response) }
+        framing.streaming = StreamedBody(stream, whenSent: response.whenSent)
+        framing.writeHead(response)
+        framing.streaming?.start(on: FramingChannel(eventLoop: eventLoop, framing: self.framing))
+    }
+}
+
+/// A streamed body: the task that asks for its pieces, and its end. On the connection's event loop.
+final class StreamedBody {
+    let stream: any ResponseStream
+    private let whenSent: (@Sendable (Int) -> Void)?
+    private var task: Task<Void, Never>?
+
+    init(_ stream: any ResponseStream, whenSent: (@Sendable (Int) -> Void)?) {
+        self.stream = stream
+        self.whenSent = whenSent
+    }
+
+    func start(on channel: FramingChannel) {
+        let (stream, whenSent) = (stream, whenSent)
+        stream.begin(on: channel)
+        task = Task {
+            let sent = await channel.write(stream)
+            stream.end()
+            whenSent?(sent + stream.bytesBeside)
+        }
+    }
+
+    /// The client has gone.
+    func cancel() {
+        if let task { task.cancel() } else { whenSent?(0) }
+        stream.end()
+    }
+}
+
+struct FramingChannel: BodyChannel {
+    let eventLoop: any EventLoop
+    let framing: NIOLoopBound<any ResponseFraming>
+
+    var isWritable: Bool { framing.value.isWritable }
+    var isAtRest: Bool { framing.value.isAtRest }
+    func write(_ piece: ByteBuffer) { framing.value.writePiece(piece, promise: nil) }
+    func flush() { framing.value.flushPieces() }
+
+    /// Returns the bytes of the pieces that were asked for.
+    fileprivate func write(_ stream: any ResponseStream) async -> Int {
+        var sent = 0
+        do {
+            while let piece = try await stream.next() {
+                guard piece.readableBytes > 0 else { continue }
+                let left = eventLoop.makePromise(of: Void.self)
+                eventLoop.execute {
+                    framing.value.writePiece(piece, promise: left)
+                    framing.value.flushPieces()
+                }
+                try await left.futureResult.get()
+                sent += piece.readableBytes
+            }
+            eventLoop.execute { framing.value.writeEnd() }
+        } catch {
+            eventLoop.execute { framing.value.breakOff() }
+        }
+        return sent
+    }
+}

@@ -1,0 +1,100 @@
+import AdapterKit
+import HTTPTypes
+import NIOCore
+import NIOEmbedded
+import Synchronization
+
+@testable import HTTPServer
+
+/// Answers by the path: `/later` when it is told to, `/large` with a long body, `/stream` piece by piece, `/refused` without
+/// reading the body, everything else at once with the method, the target and the body. All on one thread.
+final class ScriptedResponder: RequestResponder, @unchecked Sendable {
+    static let large = ByteBuffer(repeating: UInt8(ascii: "x"), count: 300_000)
+
+    /// Unchecked: embedded channels run on the test's thread.
+    private(set) var waiting: [(request: InboundRequest, sink: ResponseSink, work: Work)] = []
+    private(set) var answered: [String] = []
+
+    final class Work: CancellableWork {
+        private let state = Mutex(false)
+
+        var isCancelled: Bool { state.withLock { $0 } }
+
+        func cancel() { state.withLock { $0 = true } }
+    }
+
+    func respond(to request: InboundRequest, on sink: ResponseSink) -> (any CancellableWork)? {
+        switch request.target {
+        case "/later":
+            let work = Work()
+            waiting.append((request, sink, work))
+            return work
+        case "/large":
+            sink.send(OutboundResponse(.ok, fields: [:], body: Self.large))
+        case "/refused":
+            answer(request, "no", on: sink)
+        default:
+            switch request.body {
+            case .whole(let bytes): answer(request, String(buffer: bytes ?? ByteBuffer()), on: sink)
+            case .incoming(let body):
+                let collected = sink.eventLoop.makePromise(of: [UInt8].self)
+                collected.futureResult.whenComplete { [self] result in
+                    switch result {
+                    case .success(let bytes): answer(request, String(decoding: bytes, as: UTF8.self), on: sink)
+                    case .failure(let error):
+                        answer(request, (error as? PorticoError)?.code.rawValue ?? "failed", on: sink)
+                    }
+                }
+                body.collect(upTo: 100_000, into: collected)
+            }
+        }
+        return nil
+    }
+
+    private func answer(_ request: InboundRequest, _ text: String, on sink: ResponseSink) {
+        answered.append(request.target)
+        let body = ByteBuffer(string: "\(request.method.rawValue) \(request.target) \(text)")
+        sink.send(
+            OutboundResponse(
+                .ok, fields: [.contentLength: String(body.readableBytes)],
+                body: request.method == .head ? ByteBuffer() : body))
+    }
+
+    /// Answers what waits longest.
+    func answerNext() {
+        let (request, sink, _) = waiting.removeFirst()
+        answer(request, "late", on: sink)
+    }
+
+    func refusal(_ error: PorticoError, peer: String) -> OutboundResponse {
+        let body = ByteBuffer(string: error.code.rawValue)
+        return OutboundResponse(
+            .badRequest, fields: [.contentLength: String(body.readableBytes)], body: body, closesConnection: true)
+    }
+
+    func overload(for path: String) -> PorticoError? { nil }
+
+    func isAlwaysAnswered(_ path: String) -> Bool { false }
+}
+
+extension ServerContext {
+    static func scripted(_ responder: ScriptedResponder) -> ServerContext {
+        ServerContext(
+            ServerConfiguration(
+                address: .tcp(host: "127.0.0.1", port: 0), certificate: nil, idle: .seconds(30), write: .seconds(30),
+                writeRate: 1_024, readRate: 512, connections: 10, head: HeadLimits(fields: 20, bytes: 1_000),
+                target: 500, chunk: 64 << 10, peers: PeerAddress(proxies: [])), responder)
+    }
+}
+
+/// Tells what reaches the socket's end of a channel: whether it was closed.
+extension EmbeddedChannel {
+    /// Everything that was written.
+    func written() throws -> ByteBuffer {
+        var all = ByteBuffer()
+        while let data = try readOutbound(as: IOData.self) {
+            if case .byteBuffer(var bytes) = data { all.writeBuffer(&bytes) }
+        }
+        return all
+    }
+}
