@@ -1,6 +1,8 @@
 import AdapterKit
 import CZlib
 import Foundation
+import NIOCore
+import NIOPosix
 import Synchronization
 import Testing
 import UpstreamStandIn
@@ -52,6 +54,31 @@ import UpstreamStandIn
         await server.stop()
     }
 
+    @Test(arguments: [1, 1_000, 100_000])
+    func `a server that answers before it has the whole request, and closes, harms no other call`(size: Int)
+        async throws
+    {
+        let server = try await HastyServer()
+        var settings = UpstreamSettings.loopback([server.address])
+        settings.limits.tries = 1
+        settings.limits.failures = .max
+        let upstream = HTTPUpstream(settings, log: .discarding)
+        let target = try address(server.address)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<100 {
+                        var request = UpstreamRequest(.post, target)
+                        request.body = Array(repeating: 0x61, count: size)
+                        _ = try? await upstream.send(request)
+                    }
+                }
+            }
+        }
+        await upstream.stop()
+        await server.stop()
+    }
+
     @Test func `a body in a content coding arrives decoded`() async throws {
         let text = Array(String(repeating: "mirrored rows ", count: 20_000).utf8)
         for (coding, body) in [
@@ -65,7 +92,8 @@ import UpstreamStandIn
             ),
         ] {
             for size in [1, 7, 1_000, body.count] where body.count / size < 5_000 {
-                let answer = try await answer(coding, body.pieces(of: size))
+                // Thousands of pieces take a while on a busy machine.
+                let answer = try await answer(coding, body.pieces(of: size)) { $0.limits.deadline = .seconds(120) }
                 #expect(answer.response?.body == text, "\(coding) in pieces of \(size)")
             }
         }
@@ -193,4 +221,34 @@ extension [UInt8] {
     fileprivate func pieces(of size: Int) -> [[UInt8]] {
         stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
     }
+}
+
+/// Answers the first bytes of a request at once, with a connection that may be kept, and closes it a little later.
+private final class HastyServer: Sendable {
+    private final class Handler: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let answer = ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            context.writeAndFlush(wrapOutboundOut(answer), promise: nil)
+            let channel = context.channel
+            context.eventLoop.scheduleTask(in: .microseconds(.random(in: 0...2_000))) { channel.close(promise: nil) }
+        }
+    }
+
+    private let channel: any Channel
+
+    init() async throws {
+        channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler()) }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+    }
+
+    var address: String { "http://127.0.0.1:\(channel.localAddress?.port ?? 0)" }
+
+    func stop() async { try? await channel.close().get() }
 }
