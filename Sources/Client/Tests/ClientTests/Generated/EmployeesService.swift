@@ -70,7 +70,7 @@ extension EmployeesService {
         public var firstName: String?
         /// The family name.
         public var lastName: String?
-        /// Where somebody works.
+        /// Where the employee works.
         public var division: String?
         /// The address; empty without one.
         public var email: String?
@@ -92,7 +92,7 @@ extension EmployeesService {
         public var firstName: String
         /// The family name.
         public var lastName: String
-        /// Where somebody works.
+        /// Where the employee works.
         public var division: String
         /// The address; empty without one.
         public var email: String
@@ -164,7 +164,7 @@ extension EmployeesService {
         public var rowsPerPage: Int64?
         /// Which page, from 0; one past the end is empty.
         public var pageIndex: Int64?
-        /// Beginnings of first and last name, case and accents aside; empty: everybody.
+        /// Beginnings of first and last name, case and accents aside; empty: every employee.
         public var fullName: String?
 
         public init(division: String? = nil, order: Order? = nil, rowsPerPage: Int64? = nil, pageIndex: Int64? = nil, fullName: String? = nil) {
