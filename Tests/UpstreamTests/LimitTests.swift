@@ -67,7 +67,7 @@ import UpstreamStandIn
         for answer in [StandIn.Answer.silence, .headOnly] {
             let slow = try await self.answer(answer) {
                 $0.limits.deadline = .seconds(3600)
-                $0.limits.connect = .milliseconds(20)
+                $0.limits.connect = .seconds(2)
                 $0.limits.firstByte = .milliseconds(50)
                 $0.limits.tries = 1
             }

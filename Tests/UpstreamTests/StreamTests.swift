@@ -1,8 +1,6 @@
 import AdapterKit
 import CZlib
 import Foundation
-import NIOCore
-import NIOPosix
 import Synchronization
 import Testing
 import UpstreamStandIn
@@ -221,34 +219,4 @@ extension [UInt8] {
     fileprivate func pieces(of size: Int) -> [[UInt8]] {
         stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
     }
-}
-
-/// Answers the first bytes of a request at once, with a connection that may be kept, and closes it a little later.
-private final class HastyServer: Sendable {
-    private final class Handler: ChannelInboundHandler {
-        typealias InboundIn = ByteBuffer
-        typealias OutboundOut = ByteBuffer
-
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            let answer = ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-            context.writeAndFlush(wrapOutboundOut(answer), promise: nil)
-            let channel = context.channel
-            context.eventLoop.scheduleTask(in: .microseconds(.random(in: 0...2_000))) { channel.close(promise: nil) }
-        }
-    }
-
-    private let channel: any Channel
-
-    init() async throws {
-        channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler()) }
-            }
-            .bind(host: "127.0.0.1", port: 0).get()
-    }
-
-    var address: String { "http://127.0.0.1:\(channel.localAddress?.port ?? 0)" }
-
-    func stop() async { try? await channel.close().get() }
 }
