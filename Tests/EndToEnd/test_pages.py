@@ -246,7 +246,8 @@ class LogForm(unittest.TestCase):
 
     def test_people_get_lines_they_can_read_when_asked_for(self):
         lines = self.lines("--set", "log.format=text")
-        self.assertEqual([line for line in lines if line.startswith("{")], [])
+        self.assertEqual([line for line in lines if line.startswith("{") or re.search(r',"\w+":', line)], [])
+        self.assertRegex(next(line for line in lines if "adapter runs" in line), r" attempts=1\b")
         request = next(line for line in lines if "path=/plists/sonnets" in line)
         self.assertRegex(request, r"^\d\d:\d\d:\d\d\.\d{3}Z info +request method=GET path=/plists/sonnets status=200 ")
 

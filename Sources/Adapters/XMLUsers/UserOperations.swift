@@ -1,6 +1,7 @@
 import AdapterKit
 
-/// What the contract asks for, version by version.
+/// The operations of the users' XML API: lists, one user and the schema in versions 1 and 2, and the import, with their
+/// paths and output shapes.
 ///
 /// Every answer depends on the input and the records alone, since every caller sees every row.
 enum UserOperations {

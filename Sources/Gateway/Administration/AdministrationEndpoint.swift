@@ -10,7 +10,7 @@ extension Gateway {
     /// `isRestorePending`: whether a backup takes the store's place at the next start.
     public convenience init(
         administrationOf adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
-        upkeep: StoreMaintenance, upstreams: any UpstreamDirectory = NoUpstreams(),
+        maintenance: StoreMaintenance, upstreams: any UpstreamDirectory = NoUpstreams(),
         settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log,
         isRestorePending: @escaping @Sendable () -> Bool
     ) throws {
@@ -23,7 +23,7 @@ extension Gateway {
             status.routes() + AccountRoutes(accounts: accounts).routes() + CredentialRoutes(accounts: accounts).routes()
             + AuditRoutes(accounts: accounts).routes()
             + SyncAdminRoutes(sync: sync, identity: identity, services: services).routes()
-            + StoreRoutes(upkeep: upkeep, services: services).routes()
+            + StoreRoutes(maintenance: maintenance, services: services).routes()
             + UpstreamRoutes(upstreams: upstreams, services: services).routes()
             + OperatorRoutes(adapters: adapters, services: services).routes()
         self.init(

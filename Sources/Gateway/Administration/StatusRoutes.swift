@@ -115,7 +115,7 @@ extension WireDate {
 
 /// `porticoctl backup` and `porticoctl sync compact`.
 struct StoreRoutes: Sendable {
-    let upkeep: StoreMaintenance
+    let maintenance: StoreMaintenance
     let services: GatewayServices
 
     private static let backup = ObjectShape(
@@ -148,7 +148,7 @@ struct StoreRoutes: Sendable {
         guard directory.hasPrefix("/") else {
             throw PorticoError(.requestInvalid, "The directory's whole path is needed.", target: "directory")
         }
-        let (summary, attachments) = try await upkeep.backUp(to: directory)
+        let (summary, attachments) = try await maintenance.backUp(to: directory)
         let rows = summary.rows.sorted { $0.key < $1.key }.map {
             WireDictionary.Entry(key: $0.key, value: .int64($0.value))
         }
@@ -164,16 +164,16 @@ struct StoreRoutes: Sendable {
     }
 
     private func compact(dryRun: Bool) async throws -> WireValue {
-        let result = try await upkeep.compact(dryRun: dryRun)
+        let result = try await maintenance.compact(dryRun: dryRun)
         return [
             "dryRun": .bool(dryRun), "floor": .int64(result.floor.number), "entries": .int64(Int64(result.entries)),
             "outcomes": .int64(Int64(result.outcomes)),
-            "keptCopies": .int64(Int64(try await upkeep.forgetKeptCopies(dryRun: dryRun))),
+            "keptCopies": .int64(Int64(try await maintenance.forgetKeptCopies(dryRun: dryRun))),
         ]
     }
 
     private func sweepAttachments() async throws -> WireValue {
-        let removal = try await upkeep.sweepAttachments()
+        let removal = try await maintenance.sweepAttachments()
         return [
             "attachments": .int64(Int64(removal.attachments)), "uploads": .int64(Int64(removal.uploads)),
             "bytes": .int64(removal.bytes),

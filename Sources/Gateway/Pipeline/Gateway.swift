@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 import ValueTree
 
-/// Answers one request, from its parsed target to its response. ``admit(_:)`` takes these steps, in this order, for every
+/// Answers requests, each from its parsed target to its response. ``admit(_:)`` takes these steps, in this order, for every
 /// request of every listener and for every call of a batch, each step once:
 ///
 /// 1. ``Admission`` counts the request for its address (429).

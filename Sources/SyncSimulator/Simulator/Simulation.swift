@@ -39,7 +39,7 @@ public struct Simulation {
         features = SimulationFeatures(&random)
         trace = Trace(isKept: plan.keepsTrace)
         server = try await SimulatedServer(clock: clock, sabotage: plan.sabotage)
-        try await furnish()
+        try await populate()
     }
 
     /// Throws ``Violation``.
@@ -63,7 +63,7 @@ public struct Simulation {
         SimulationReport(violation: violation, trace: trace.lines, digest: trace.digest, counts: collected)
     }
 
-    private mutating func furnish() async throws {
+    private mutating func populate() async throws {
         for person in SimulatedAdapter.people where random.chance(60) {
             server.roles[person] = [SimulatedAdapter.auditor]
         }

@@ -29,7 +29,7 @@ struct Serve: AsyncParsableCommand {
         let output = LogOutput(.standardError, form: LogFormat(plan.settings.logFormat, for: .standardError))
         defer { output.flush() }
         let level = Logger.Level(plan.settings.logLevel)
-        LoggingSystem.bootstrap { _ in JSONLogHandler(level: level, output: output) }
+        LoggingSystem.bootstrap { _ in HostLogHandler(level: level, output: output) }
         let logger = Logger(label: "portico")
         logger.info(
             "starting",
@@ -91,7 +91,7 @@ struct Serve: AsyncParsableCommand {
                     StoreWatchService(watch: host.watch, interval: settings.storeProbe, logger: logger)),
                 named("adapters", AdapterService(supervisor: host.supervisor, announcement: announcement)),
                 named("maintenance", MaintenanceService(host: host, logger: logger)),
-                named("compaction", CompactionService(upkeep: host.upkeep, logger: logger)),
+                named("compaction", CompactionService(maintenance: host.maintenance, logger: logger)),
                 named("administration", administration), named("public listener", front),
                 named("live streams", LiveService(sync: host.sync, feeds: host.feeds)),
                 // The last to start is the first to stop.

@@ -14,7 +14,7 @@ final class LogOutput: Sendable {
     static let longestWait = 256 << 10
 
     private struct State {
-        var lines: LogLines
+        var lines: LogLineEncoder
         var clock = LogClock()
         var isFlushDue = false
     }
@@ -25,10 +25,10 @@ final class LogOutput: Sendable {
 
     init(_ file: FileHandle, form: LogFormat) {
         self.file = file
-        state = Mutex(State(lines: LogLines(form)))
+        state = Mutex(State(lines: LogLineEncoder(form)))
     }
 
-    func write(_ level: Logger.Level, _ message: String, _ members: (inout LogLines) -> Void) {
+    func write(_ level: Logger.Level, _ message: String, _ members: (inout LogLineEncoder) -> Void) {
         let mustSchedule = state.withLock { state in
             state.lines.open(state.clock.text(of: .now), level, message)
             members(&state.lines)

@@ -14,7 +14,7 @@ import Upstream
 /// Everything that runs, put together from a plan, in the order in which the parts need each other.
 struct Host {
     let store: any Store
-    let upkeep: StoreMaintenance
+    let maintenance: StoreMaintenance
     let identity: Identity
     let adapters: [ServedAdapter]
     let sync: SyncServices
@@ -63,7 +63,7 @@ struct Host {
         sync = try await SyncServices(
             adapters: adapters, store: store, attachments: attachments, settings: settings.gateway.sync,
             clock: SystemClock())
-        upkeep = StoreMaintenance(
+        maintenance = StoreMaintenance(
             store: store,
             attachments: AttachmentMaintenance(
                 attachments, store: store, collections: plan.collections,
@@ -79,7 +79,7 @@ struct Host {
             settings: settings.gateway, readiness: readiness,
             clock: SystemClock(), log: log)
         administration = try Gateway(
-            administrationOf: adapters, store: store, identity: identity, sync: sync, upkeep: upkeep,
+            administrationOf: adapters, store: store, identity: identity, sync: sync, maintenance: maintenance,
             upstreams: upstreams, settings: settings.gateway,
             readiness: readiness, clock: SystemClock(), log: log, isRestorePending: { restore.isPrepared })
         try await DemoAccounts(settings.demoAccounts).create(in: identity, log: log)

@@ -123,7 +123,7 @@ struct MaintenanceService: Service {
 
 /// Removes what is older than its window, every hour: the log's beginning, losing copies, attachments that nothing names.
 struct CompactionService: Service {
-    let upkeep: StoreMaintenance
+    let maintenance: StoreMaintenance
     let logger: Logger
 
     func run() async throws {
@@ -131,17 +131,17 @@ struct CompactionService: Service {
             while true {
                 try await Task.sleep(for: .seconds(3600))
                 await attempt("log compaction failed") {
-                    let done = try await upkeep.compact(dryRun: false)
+                    let done = try await maintenance.compact(dryRun: false)
                     logger.info(
                         "log compacted",
                         metadata: ["floor": "\(done.floor)", "entries": .stringConvertible(done.entries)])
                 }
                 await attempt("the removal of losing copies failed") {
-                    let count = try await upkeep.forgetKeptCopies(dryRun: false)
+                    let count = try await maintenance.forgetKeptCopies(dryRun: false)
                     logger.info("losing copies removed", metadata: ["count": .stringConvertible(count)])
                 }
                 await attempt("the removal of attachments failed") {
-                    let done = try await upkeep.sweepAttachments()
+                    let done = try await maintenance.sweepAttachments()
                     logger.info(
                         "attachments removed",
                         metadata: [

@@ -45,7 +45,7 @@ struct HostUpstreams: Sendable {
             if plan.isRehearsed, let upstream = all[name] {
                 log.warning(
                     "answers of an upstream are recorded, replayed or disturbed", ["upstream": .text(name.text)])
-                all[name] = RehearsedUpstream(upstream, plan.source, plan.chaos, log: log)
+                all[name] = RecordReplayUpstream(upstream, plan.source, plan.chaos, log: log)
             }
         }
         self.all = all

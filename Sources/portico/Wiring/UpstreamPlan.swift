@@ -16,7 +16,7 @@ struct UpstreamPlan {
     let settings: UpstreamSettings
     let credentials: Credentials
     let kind: String
-    let source: RehearsedUpstream.Source
+    let source: RecordReplayUpstream.Source
     let chaos: Chaos?
 
     /// Whether answers are recorded, replayed or disturbed.
@@ -206,7 +206,7 @@ extension SectionValues {
         URL(fileURLWithPath: text, relativeTo: URL(fileURLWithPath: directory, isDirectory: true)).path
     }
 
-    fileprivate func source(below directory: String) throws -> RehearsedUpstream.Source {
+    fileprivate func source(below directory: String) throws -> RecordReplayUpstream.Source {
         let names = Set(try list("scrub", "names of members", { $0 }))
         func recording(_ key: String) -> Recording? {
             self[key]?.text.map { Recording(folder: Self.path($0, below: directory), secretNames: names) }

@@ -1,11 +1,11 @@
 import AdapterKit
 import Logging
 
-/// One line for each event: time, level, message, and the metadata as members in the order of their names, in the form
-/// of the output.
+/// swift-log's handler of the host: one line for each event, as JSON or text (``LogFormat``). A line has time, level,
+/// message, and the metadata as members in the order of their names.
 ///
-/// Our own handler: swift-log's stream handler writes a format that no log collector parses.
-struct JSONLogHandler: LogHandler {
+/// swift-log's own stream handler writes a format that no log collector parses.
+struct HostLogHandler: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
     private let output: LogOutput

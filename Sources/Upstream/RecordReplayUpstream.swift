@@ -1,11 +1,11 @@
 import AdapterKit
 import Synchronization
 
-/// An upstream whose answers are recorded, replayed or disturbed.
+/// Wraps an upstream: records its answers, replays recorded ones, or injects faults.
 ///
-/// It stands outside the credentials: what it writes down never had them. Recorded, replayed and cut answers are held in
+/// It wraps the upstream before credentials are added: what it records never had them. Recorded, replayed and cut answers are held in
 /// memory; all others are streamed.
-public final class RehearsedUpstream: Upstream {
+public final class RecordReplayUpstream: Upstream {
     /// Where answers come from.
     public enum Source: Sendable {
         case upstream

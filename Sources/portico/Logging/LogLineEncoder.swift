@@ -1,11 +1,11 @@
 import Foundation
 import Logging
 
-/// Lines of the log on their way to the file, whose members come in the order of their adding. In JSON each is an
-/// object; as text, time, level and message, then `key=value` for each member that is not empty.
+/// Encodes log lines into one buffer. In JSON each line is an object; as text it has time, level and message, then
+/// `key=value` for each member that is not empty. Members come in the order in which they are added.
 ///
-/// They are written as bytes into one buffer: a gateway that is busy logs more lines than anything else it does.
-struct LogLines {
+/// Lines are bytes and not strings: a gateway that is busy logs more lines than anything else it does.
+struct LogLineEncoder {
     private(set) var bytes: [UInt8] = []
     let form: LogFormat
 
@@ -37,6 +37,7 @@ struct LogLines {
 
     /// A number or a truth value, which stand as they are.
     mutating func add(named key: String, literally value: some CustomStringConvertible) {
+        guard form == .json else { return addText(key, value.description) }
         bytes.append(UInt8(ascii: ","))
         quote(key)
         bytes.append(UInt8(ascii: ":"))
@@ -109,7 +110,7 @@ struct LogLines {
 }
 
 /// A line as text, for people at a terminal.
-extension LogLines {
+extension LogLineEncoder {
     /// The time of day in UTC: who watches knows the day.
     private mutating func openText(_ time: [UInt8], _ level: Logger.Level, _ message: String) {
         bytes.append(contentsOf: time.drop { $0 != UInt8(ascii: "T") }.dropFirst())

@@ -5,14 +5,14 @@ import UpstreamStandIn
 
 @testable import Upstream
 
-@Suite struct RehearsalTests {
+@Suite struct RecordReplayTests {
     @Test func `what was recorded is replayed, and nobody is asked`() async throws {
         try await withFolder { folder async throws in
             let server = try await StandIn { .plain(200, [("Content-Type", "text/plain")], "rows of \($0.target)") }
             let transport = HTTPUpstream(.loopback([server.address]), log: .discarding)
             let recording = Recording(folder: folder)
-            let recorder = RehearsedUpstream(transport, .recorded(recording), nil, log: .discarding)
-            let replayer = RehearsedUpstream(transport, .replayed(recording), nil, log: .discarding)
+            let recorder = RecordReplayUpstream(transport, .recorded(recording), nil, log: .discarding)
+            let replayer = RecordReplayUpstream(transport, .replayed(recording), nil, log: .discarding)
             for path in ["/a?b=1", "/a?b=2", "/c"] {
                 let request = UpstreamRequest(.get, try address(server.address + path))
                 let first = try await recorder.send(request)
@@ -39,7 +39,7 @@ import UpstreamStandIn
             }
             let transport = HTTPUpstream(.loopback([server.address]), log: .discarding)
             let credentials = UpstreamCredentials.apiKey(header: "X-Key", value: Secret("s3cret"))
-            let upstream = RehearsedUpstream(
+            let upstream = RecordReplayUpstream(
                 AuthorizedUpstream(transport, credentials, clock: NoClock()),
                 .recorded(Recording(folder: folder, secretNames: ["pin"])), nil, log: .discarding)
             let request = UpstreamRequest(
@@ -52,7 +52,7 @@ import UpstreamStandIn
                 let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
                 #expect(!(file + text).contains("s3cret") && !text.contains(Data("s3cret".utf8).base64EncodedString()))
             }
-            let replayer = RehearsedUpstream(
+            let replayer = RecordReplayUpstream(
                 transport, .replayed(Recording(folder: folder, secretNames: ["pin"])), nil, log: .discarding)
             let text = String(decoding: try await replayer.send(request).body, as: UTF8.self)
             #expect(text.contains("Ann") && !text.contains("s3cret") && text.contains("scrubbed"))
@@ -87,7 +87,7 @@ import UpstreamStandIn
             var shares = Chaos.Shares()
             adjust(&shares)
             let chaos = Chaos(seed: 3, shares)
-            return try await RehearsedUpstream(transport, .upstream, chaos, log: .discarding).send(request)
+            return try await RecordReplayUpstream(transport, .upstream, chaos, log: .discarding).send(request)
         }
         let whole = Array("0123456789".utf8)
         #expect(try await answer { _ in }.body == whole)
