@@ -156,12 +156,6 @@ class Folders(SabotageCase):
             f"Sources/Core/Reading/Reader.swift: [folders] uses Writer of Writing, {cycle}",
             f"Sources/Core/Writing/Writer.swift: [folders] uses Reader of Reading, {cycle}")
 
-    def test_an_exception_without_a_cycle_is_refused(self):
-        self.fixture.edit("Package.swift", "    targets: [\n", "    targets: [\n        .target(name: \"Gateway\"),\n")
-        self.fixture.write("Sources/Gateway/Dispatch/Dispatcher.swift", "struct Dispatcher {}\n")
-        self.assert_refused(
-            "Tests/Checks/rules/folders.py: [folders] AdapterLifecycle, Dispatch of Gateway are no cycle; remove the exception")
-
 
 class Documentation(SabotageCase):
     rule = "documentation"
