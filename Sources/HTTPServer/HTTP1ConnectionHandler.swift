@@ -44,6 +44,7 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandle
     private var isShut = false
     private var inputHasClosed = false
     private var isStopping = false
+    /// Of the request's body, or behind the last response.
     private var discarded = 0
     /// Requests whose heads came.
     private var heads = 0
@@ -99,7 +100,7 @@ extension HTTP1ConnectionHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         if isReading { idleTimeout.noteActivity(at: context.eventLoop.now) }
-        if case .held(let arrived)? = exchange?.body, exchange?.requestEnded == false { dispatchEarly(arrived) }
+        dispatchIncomplete()
         isReading = false
         if mustFlush {
             mustFlush = false
@@ -134,7 +135,13 @@ extension HTTP1ConnectionHandler {
         isDraining = true
         while exchange?.requestEnded != true, let item = queue.popFirst() { process(item) }
         isDraining = false
+        if !isReading { dispatchIncomplete() }
         resumeReading()
+    }
+
+    /// A request whose body has not come with its head: the responder reads on.
+    private func dispatchIncomplete() {
+        if case .held(let arrived)? = exchange?.body, exchange?.requestEnded == false { dispatchEarly(arrived) }
     }
 
     private func process(_ item: InboundQueue.Item) {
@@ -153,6 +160,7 @@ extension HTTP1ConnectionHandler {
 
     private func begin(_ head: HTTPRequestHead) {
         heads += 1
+        discarded = 0
         do throws(PorticoError) {
             if let rejected, !server.responder.isAlwaysAnswered(head.uri) { throw rejected }
             let request = try RequestHead(head)

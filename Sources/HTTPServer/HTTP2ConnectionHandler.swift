@@ -467,11 +467,22 @@ extension HTTP2Stream {
             .headers(.init(headers: fields, endStream: isLast)), on: id, promise: isLast ? cutOff() : nil)
     }
 
+    /// In frames of their own, so that a peer that reads slowly is seen to read: a long piece is not the unit of progress.
     private func write(_ bytes: ByteBuffer, isLast: Bool, promise: EventLoopPromise<Void>? = nil) {
+        var rest = bytes
+        while rest.readableBytes > Self.longestFrame, let piece = rest.readSlice(length: Self.longestFrame) {
+            writeFrame(piece, isLast: false)
+        }
+        writeFrame(rest, isLast: isLast, isWatched: bytes.readableBytes > Self.longestFrame, promise: promise)
+    }
+
+    private func writeFrame(
+        _ bytes: ByteBuffer, isLast: Bool, isWatched: Bool = true, promise: EventLoopPromise<Void>? = nil
+    ) {
         let size = bytes.readableBytes
         // A short body within the window leaves with the next flush; only what may wait is watched.
         let promise = promise ?? (isLast ? cutOff() : nil)
-        guard promise != nil || size > Self.unwatched || !isLast else {
+        guard promise != nil || isWatched || !isLast else {
             return connection.write(.data(.init(data: .byteBuffer(bytes), endStream: isLast)), on: id)
         }
         let left = promise ?? eventLoop.makePromise()
@@ -485,7 +496,8 @@ extension HTTP2Stream {
         watch()
     }
 
-    private static let unwatched = 16 << 10
+    /// Bytes of a DATA frame: what every peer takes (RFC 9113, section 6.5.2).
+    private static let longestFrame = 1 << 14
 
     /// A large body goes out piece by piece, as the peer takes it.
     private func writeRest() {

@@ -137,6 +137,24 @@ private func answer(_ text: String, close: Bool = false) -> String {
         #expect(long.isEnding)
     }
 
+    @Test func `short refused bodies end no connection, however many there are`() throws {
+        let connection = try TestConnection()
+        for _ in 0..<30 {
+            try connection.send("POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 20000\r\n\r\n")
+            try connection.send(String(repeating: "x", count: 20_000))
+        }
+        #expect(try connection.answers() == String(repeating: answer("POST /refused no"), count: 30))
+        #expect(!connection.isEnding)
+    }
+
+    @Test func `a request whose body is not complete is answered early behind a slower one too`() throws {
+        let connection = try TestConnection()
+        try connection.send(
+            "GET /later HTTP/1.1\r\nHost: a\r\n\r\nPOST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc")
+        connection.responder.answerNext()
+        #expect(try connection.answers() == answer("GET /later late") + answer("POST /refused no"))
+    }
+
     @Test func `a body beyond what is collected is refused while it arrives`() throws {
         let connection = try TestConnection()
         try connection.send("POST /a HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")

@@ -147,6 +147,20 @@ private final class TestConnection {
         #expect(connection.answer(on: 1)?.body == String(buffer: ScriptedResponder.large))
     }
 
+    @Test func `a stream whose reader is slow but steady is not given up`() throws {
+        let connection = try TestConnection()
+        connection.ask("/large", on: 1)
+        try connection.exchange()
+        for _ in 0..<12 {
+            connection.channel.embeddedEventLoop.advanceTime(by: .seconds(20))
+            connection.write(.windowUpdate(windowSizeIncrement: 20_000), on: 0)
+            connection.write(.windowUpdate(windowSizeIncrement: 20_000), on: 1)
+            try connection.exchange()
+        }
+        #expect(connection.reset(on: 1) == nil)
+        #expect(connection.answer(on: 1)?.body == String(buffer: ScriptedResponder.large))
+    }
+
     @Test func `a stream whose reader takes nothing is given up and the others are not`() throws {
         let connection = try TestConnection()
         connection.ask("/large", on: 1)

@@ -227,7 +227,9 @@ public final class Gateway: Sendable {
         // No error line for overload: the access log has it, and a second line for each refused request would add load.
         // A cancelled request whose client has gone is no error of the gateway either.
         let isAbandoned = error.code == .deadlineExceeded && Task.isCancelled && .now < request.deadline
-        if error.code.status.code >= 500, error.code != .overloaded, !isAbandoned {
+        // Nor is a method that the gateway does not know (501), which any client can send.
+        let isUnknownMethod = error.code.status == .notImplemented
+        if error.code.status.code >= 500, error.code != .overloaded, !isAbandoned, !isUnknownMethod {
             log.error(
                 "request failed",
                 [
