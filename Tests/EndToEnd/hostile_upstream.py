@@ -29,6 +29,8 @@ class HostileUpstream:
 
         class Server(socketserver.ThreadingTCPServer):
             allow_reuse_address, daemon_threads = True, True
+            # Five by default: with more connections at once the kernel drops some, which is an unreachable server.
+            request_queue_size = 128
 
         self._server = Server((host, 0), Handler)
         self.port = self._server.server_address[1]
