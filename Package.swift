@@ -121,6 +121,7 @@ let package = Package(
         module(
             "UpstreamStandIn", path: "Tests/UpstreamStandIn",
             [
+                adapterKit, "IPAddresses", "Upstream",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -129,6 +130,7 @@ let package = Package(
             "AttachmentFiles",
             [adapterKit, recordStorage, "DurableFiles", .product(name: "Crypto", package: "swift-crypto")]),
         module("Push", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
+        module("MirrorEngine", [adapterKit, recordStorage]),
         module("PluginHost", [adapterKit]),
         module("HostConfiguration", [adapterKit, .product(name: "Yams", package: "Yams")]),
         module(
@@ -149,7 +151,7 @@ let package = Package(
             "Gateway",
             [
                 adapterKit, wireFormats, recordStorage, syncEngine, "HTTPServer", "Identity", "IPAddresses",
-                "CZlib", .product(name: "SyncMessages", package: "SyncEngine"),
+                "MirrorEngine", "CZlib", .product(name: "SyncMessages", package: "SyncEngine"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -161,8 +163,8 @@ let package = Package(
             resources: [.embedInCode("Client"), .embedInCode("Demonstration")]),
         module("ChatPage", ["Gateway", adapterKit], resources: [.embedInCode("Files")]),
         adapter("PlistFeeds"),
-        adapter("EmployeeSearch"),
-        adapter("XMLUsers"),
+        adapter("EmployeeSearch", [wireFormats]),
+        adapter("XMLUsers", [wireFormats]),
         adapter("Chat"),
         module(
             "ODataAdapter", path: "Sources/Adapters/OData",
@@ -242,6 +244,9 @@ let package = Package(
                 "Upstream", "IPAddresses", "UpstreamStandIn", "CZlib", adapterKit,
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
+        tests(
+            "MirrorEngineTests",
+            ["MirrorEngine", adapterKit, recordStorage, sync("MemoryStore")]),
         tests("PushTests", ["Push", adapterKit]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
         tests("ClientGenerationTests", ["ClientGeneration", adapterKit, odata("ODataModel")]),

@@ -13,9 +13,9 @@ import Synchronization
 public final class SQLiteStore: BackupStore {
     public let epoch: Epoch
     private let lock: StoreLock
-    private let readers: ReaderPool
+    let readers: ReaderPool
     private let streams: StreamedReads
-    private let writer: Writer
+    let writer: Writer
     private let positions: LogPositions
     private let catalogue: SharedCatalogue
     private let statistics: TableStatistics
@@ -225,7 +225,7 @@ extension SQLiteStore {
         return health.current
     }
 
-    private func openCatalogue() throws(PorticoError) -> LayoutCatalogue {
+    func openCatalogue() throws(PorticoError) -> LayoutCatalogue {
         try health.requireInPlace()
         return try catalogue.open()
     }
@@ -332,4 +332,11 @@ public enum IntegrityCheck: Sendable, Equatable {
     case whereLeftOpen
     /// Each time: after a restore from a backup.
     case always
+}
+
+extension SQLiteStore: MirrorStore {
+    public func beginReplacement(of collection: CollectionID) async throws -> any RecordReplacement {
+        let layout = try openCatalogue().layout(collection)
+        return try await TableReplacement.begin(of: layout, in: StoreParts(writer: writer, readers: readers))
+    }
 }

@@ -71,7 +71,8 @@ import Testing
         try await raw.write {
             try $0.execute(
                 sql: """
-                    DROP TABLE portico_retired; DROP TABLE portico_unfinished_removal; PRAGMA user_version = 2
+                    DROP TABLE portico_retired; DROP TABLE portico_unfinished_removal; DROP TABLE portico_mirror;
+                    ALTER TABLE portico_collection DROP COLUMN replaced; PRAGMA user_version = 2
                     """)
         }
         try raw.close()

@@ -10,6 +10,12 @@ import Testing
         try await promise.run { try directory.store() }
     }
 
+    @Test(arguments: StoreConformance.replacementCases)
+    func `the SQLite store keeps the promises of a store of mirrors`(_ promise: ConformanceCase) async throws {
+        let directory = try TemporaryDirectory()
+        try await promise.run { try directory.store() }
+    }
+
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func `random queries agree with the reference`(seed: UInt64) async throws {
         let directory = try TemporaryDirectory()

@@ -106,9 +106,11 @@ import Testing
         let store = try store()
         let records = try await filled(store)
         let pieces = try await pieces(records, within: .milliseconds(100))
-        _ = try await pieces.next()
-        try await Task.sleep(for: .milliseconds(300))
-        let error = await #expect(throws: PorticoError.self) { while try await pieces.next() != nil {} }
+        let error = await #expect(throws: PorticoError.self) {
+            _ = try await pieces.next()
+            try await Task.sleep(for: .milliseconds(300))
+            while try await pieces.next() != nil {}
+        }
         #expect(error?.code == .deadlineExceeded)
         await store.close()
     }

@@ -1,5 +1,6 @@
 import AdapterKit
 import Testing
+import UpstreamStandIn
 
 @testable import Upstream
 

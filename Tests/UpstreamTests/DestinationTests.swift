@@ -12,7 +12,7 @@ import UpstreamStandIn
         "224.0.0.1", "255.255.255.255", "::", "::127.0.0.1",
     ])
     func `a name that leads into a network of its own is refused`(address: String) async throws {
-        let settings = UpstreamSettings(name: "erp", origins: [try origin("https://erp.example.com")])
+        let settings = UpstreamSettings.patient(["https://erp.example.com"])
         let answer = await ask(
             settings, UpstreamRequest(.get, try Self.page()), names: ScriptedNames([[address]]))
         #expect(answer.kind == .destinationRefused)
@@ -21,14 +21,14 @@ import UpstreamStandIn
     @Test(arguments: ["http://127.0.0.1:1/", "http://[::1]:1/", "http://0x7f.1:1/", "http://2130706433:1/"])
     func `an address instead of a name is checked like what a name means`(text: String) async throws {
         let target = try address(text)
-        let settings = UpstreamSettings(name: "erp", origins: [target.origin])
+        let settings = UpstreamSettings.patient([text])
         let answer = await ask(settings, UpstreamRequest(.get, target), names: SystemNameResolver())
         // A system may or may not read the odd notations; none of them leads inside.
         #expect(answer.kind == .destinationRefused || answer.kind == .unreachable)
     }
 
     @Test func `a server that is not configured is not asked, not even for its name`() async throws {
-        let settings = UpstreamSettings(name: "erp", origins: [try origin("https://other.example.com")])
+        let settings = UpstreamSettings.patient(["https://other.example.com"])
         let names = ScriptedNames([["127.0.0.1"]])
         let answer = await ask(settings, UpstreamRequest(.get, try Self.page()), names: names)
         #expect(answer.kind == .destinationRefused)
@@ -36,7 +36,7 @@ import UpstreamStandIn
     }
 
     @Test func `another port or another scheme is another server`() async throws {
-        let settings = UpstreamSettings(name: "erp", origins: [try origin("https://erp.example.com")])
+        let settings = UpstreamSettings.patient(["https://erp.example.com"])
         for text in ["https://erp.example.com:8443/", "http://erp.example.com/", "http://erp.example.com:443/"] {
             #expect(await ask(settings, UpstreamRequest(.get, try address(text))).kind == .destinationRefused)
         }

@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "643c68eac9c5c658109016e80d89b443bc638636b29792aa9b270bc4d708362a"
+#define ADAPTERKIT_SDK_HASH "f63a8321a1bfec1b5132ec09e0bf55fcc214b1bb5b83170d3b04baaef558ce67"

@@ -1,22 +1,54 @@
 import AdapterKit
+import Synchronization
 
 /// Finding employees as the mobile contract asks for it (docs/adapters/employees.md), and as an entity.
 public enum EmployeeSearchModule: AdapterModule {
     public static let name: AdapterName = "employees"
 
-    public static func declare(_ configuration: AdapterConfiguration) -> AdapterDeclaration {
-        AdapterDeclaration(
+    public static let options =
+        MirrorSource.options + [
+            ConfigurationOption(
+                "protocol", .choice(["json"]), summary: "What the upstream speaks: the contract's search in JSON."),
+            ConfigurationOption(
+                "path", .string, summary: "Where the upstream's search is; as in the contract where it is left out."),
+        ]
+
+    public static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
+        let mirror = try MirrorSource(Employees.entity.name, configuration)
+        return AdapterDeclaration(
             name: name, title: "Employees", summary: "Who works where, found by name and division.", version: "1.0",
-            entities: [Employees.entity], operations: EmployeeOperations.all)
+            entities: [Employees.entity],
+            operations: mirror == nil ? EmployeeOperations.all : [EmployeeOperations.search],
+            mirrors: mirror.map { [$0] } ?? [])
     }
 
     public static func make(_ configuration: AdapterConfiguration) -> any Adapter {
-        EmployeeSearchAdapter()
+        EmployeeSearchAdapter(
+            isMirror: configuration["upstream"] != nil,
+            path: configuration["path"]?.stringValue ?? EmployeeSource.defaultPath)
     }
 }
 
 /// Answers searches from the records. Nothing of what is searched for is logged: names are personal data.
-struct EmployeeSearchAdapter: Adapter {
+final class EmployeeSearchAdapter: Adapter {
+    private let isMirror: Bool
+    private let path: String
+    private let upstream = Mutex<(any Upstream)?>(nil)
+
+    init(isMirror: Bool, path: String) {
+        self.isMirror = isMirror
+        self.path = path
+    }
+
+    func start(_ context: AdapterContext) { upstream.withLock { $0 = context.upstream } }
+
+    func readMirror(_ request: MirrorRequest) async throws -> MirrorPage {
+        guard let upstream = upstream.withLock({ $0 }) else {
+            throw PorticoError(.adapterUnavailable, "No upstream is configured.")
+        }
+        return try await EmployeeSource(upstream: upstream, path: path).page(request)
+    }
+
     func handle(_ call: Call) async throws -> OperationResult {
         switch call.operation {
         case EmployeeOperations.search.name: try await search(call)
@@ -26,7 +58,7 @@ struct EmployeeSearchAdapter: Adapter {
     }
 
     func sampleRecords() -> [SampleRecords] {
-        [SampleRecords(Employees.entity.name, SampleEmployees().records)]
+        isMirror ? [] : [SampleRecords(Employees.entity.name, SampleEmployees().records)]
     }
 
     private func search(_ call: Call) async throws -> OperationResult {

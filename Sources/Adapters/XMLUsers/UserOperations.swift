@@ -31,7 +31,7 @@ enum UserOperations {
 
     static let schema = Operation(
         "schema", summary: "The XML Schema of version 2.", effect: .reads, output: .any,
-        documentType: UserSchema.mediaType, caching: .untilRecordsChange,
+        documentType: UserSchema.mediaType, caching: .untilRecordsChange, entities: [],
         bindings: [HTTPBinding(.get, "/v2/schema.xsd", presentation: Presentation(defaultFormat: "xml"))])
 
     /// The path's name for the number.

@@ -1,22 +1,51 @@
 import AdapterKit
+import Synchronization
 
 /// Users as the XML contract serves them (docs/adapters/users.md), and as an entity for everything newer.
 public enum XMLUsersModule: AdapterModule {
     public static let name: AdapterName = "users"
 
-    public static func declare(_ configuration: AdapterConfiguration) -> AdapterDeclaration {
-        AdapterDeclaration(
+    public static let options =
+        MirrorSource.options + [
+            ConfigurationOption("path", .string, summary: "Where the upstream's `v1/list` is, up to its `v1`.")
+        ]
+
+    public static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
+        let mirror = try MirrorSource(Users.entity.name, configuration)
+        let loading = UserOperations.loading.operation
+        return AdapterDeclaration(
             name: name, title: "Users", summary: "People with their shoe sizes, for clients that read XML.",
-            version: "2.0", entities: [Users.entity], operations: UserOperations.all)
+            version: "2.0", entities: [Users.entity],
+            operations: UserOperations.all.filter { mirror == nil || $0 != loading }, mirrors: mirror.map { [$0] } ?? []
+        )
     }
 
     public static func make(_ configuration: AdapterConfiguration) -> any Adapter {
-        XMLUsersAdapter()
+        XMLUsersAdapter(
+            isMirror: configuration["upstream"] != nil, path: configuration["path"]?.stringValue ?? "")
     }
 }
 
 /// Answers the contract's reads from the records; writing goes through the entity's own resource.
-struct XMLUsersAdapter: Adapter {
+final class XMLUsersAdapter: Adapter {
+    private let isMirror: Bool
+    private let path: String
+    private let upstream = Mutex<(any Upstream)?>(nil)
+
+    init(isMirror: Bool, path: String) {
+        self.isMirror = isMirror
+        self.path = path
+    }
+
+    func start(_ context: AdapterContext) { upstream.withLock { $0 = context.upstream } }
+
+    func readMirror(_ request: MirrorRequest) async throws -> MirrorPage {
+        guard let upstream = upstream.withLock({ $0 }) else {
+            throw PorticoError(.adapterUnavailable, "No upstream is configured.")
+        }
+        return try await UserSource(upstream: upstream, path: path).page(request)
+    }
+
     func handle(_ call: Call) async throws -> OperationResult {
         switch call.operation {
         case UserOperations.listV1.name: try await list(call.records, Users.all)
@@ -38,7 +67,7 @@ struct XMLUsersAdapter: Adapter {
     }
 
     func sampleRecords() -> [SampleRecords] {
-        [SampleRecords(Users.entity.name, SampleUsers.records)]
+        isMirror ? [] : [SampleRecords(Users.entity.name, SampleUsers.records)]
     }
 
     private func list(_ records: any RecordStore, _ fields: [FieldName]) async throws -> OperationResult {

@@ -1,5 +1,6 @@
 import AdapterKit
 import Dispatch
+import MirrorEngine
 import RecordStorage
 import SyncEngine
 
@@ -10,18 +11,23 @@ public final class ServedAdapter: Sendable {
     /// From the configuration, otherwise the declaration's.
     public let access: Access
     public let log: Log
+    /// Of its entities whose truth is in another system.
+    let mirrors: [Mirror]
     let status: AdapterStatus
     let thread: AdapterThread
 
+    /// `mirroring`: needed where the declaration has mirrors.
     public init(
         declaration: AdapterDeclaration, adapter: any Adapter, access: Access?, limits: AdapterLimits = AdapterLimits(),
-        log: Log
+        mirroring: MirrorSetup? = nil, log: Log
     ) {
         self.declaration = declaration
         self.adapter = adapter
         self.access = access ?? declaration.access
         self.log = log
         status = AdapterStatus(limits: limits)
+        mirrors =
+            mirroring?.mirrors(of: declaration, adapter: adapter, status: status, log: log) ?? []
         thread = AdapterThread(label: "adapter.\(declaration.name)")
     }
 

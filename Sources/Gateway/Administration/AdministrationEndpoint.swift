@@ -23,6 +23,7 @@ extension Gateway {
             status.routes() + AccountRoutes(accounts: accounts).routes() + CredentialRoutes(accounts: accounts).routes()
             + AuditRoutes(accounts: accounts).routes()
             + SyncAdminRoutes(sync: sync, identity: identity, services: services).routes()
+            + MirrorRoutes(adapters: adapters, services: services).routes()
             + StoreRoutes(maintenance: maintenance, services: services).routes()
             + UpstreamRoutes(upstreams: upstreams, services: services).routes()
             + OperatorRoutes(adapters: adapters, services: services).routes()

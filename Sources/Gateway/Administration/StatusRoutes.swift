@@ -1,5 +1,6 @@
 import AdapterKit
 import HTTPTypes
+import MirrorEngine
 import RecordStorage
 import ValueTree
 
@@ -43,6 +44,9 @@ struct StatusRoutes: Sendable {
             "uptimeSeconds": .int64(Int64(now.secondsSinceReferenceDate - started.secondsSinceReferenceDate)),
             "adapters": .int64(Int64(adapters.count)),
             "failedAdapters": .array(readiness.failedAdapters.map { .string($0.text) }),
+            "unhealthyMirrors": .array(
+                adapters.flatMap(\.mirrors).filter { ["held", "failing"].contains($0.status.word) }
+                    .map { .string($0.id.description) }),
             "upstreams": .int64(Int64(upstreams.reports.count)),
             "openUpstreams": .array(
                 upstreams.reports.filter { !$0.openCircuits.isEmpty }.map { .string($0.name.text) }),

@@ -1,6 +1,7 @@
 import AdapterKit
 import HTTPTypes
 import Identity
+import MirrorEngine
 import RecordStorage
 import ValueTree
 import WireFormats
@@ -107,7 +108,7 @@ struct RouteCatalogue: Sendable {
 
     func routes() -> [Route] {
         adapters.flatMap { served in
-            resources(of: served) + operations(of: served) + mounts(of: served)
+            resources(of: served) + operations(of: served) + mounts(of: served) + mirrors(of: served)
         }
     }
 
@@ -124,6 +125,13 @@ struct RouteCatalogue: Sendable {
                 Route(.put, record, ReplaceEndpoint(resource: resource)),
                 Route(.delete, record, DeleteEndpoint(resource: resource)),
             ]
+        }
+    }
+
+    private func mirrors(of served: ServedAdapter) -> [Route] {
+        served.mirrors.map { mirror in
+            let path = "/api/v1/\(mirror.id.adapter)/mirrors/\(mirror.id.entity)/refresh"
+            return Route(.post, PathTemplate(stringLiteral: path), MirrorRefreshEndpoint(mirror, of: served))
         }
     }
 

@@ -1,5 +1,6 @@
 import AdapterKit
 import HTTPTypes
+import MirrorEngine
 
 /// Answers the requests of one route.
 ///
@@ -63,10 +64,13 @@ final class EndpointProperties: Sendable {
     let status: AdapterStatus?
     /// Whether writes need a token of the caller even without a session cookie (``HTTPMount/requiresToken``).
     let requiresToken: Bool
+    /// The mirrors that answers to reads are made of.
+    let mirrors: [Mirror]
 
     init(
         name: String, access: Access, effect: Effect, adapter: AdapterName? = nil, status: AdapterStatus? = nil,
-        presentation: Presentation = Presentation(), bodyLimit: Int? = nil, requiresToken: Bool = false
+        presentation: Presentation = Presentation(), bodyLimit: Int? = nil, requiresToken: Bool = false,
+        mirrors: [Mirror] = []
     ) {
         self.name = name
         self.access = access
@@ -76,6 +80,7 @@ final class EndpointProperties: Sendable {
         self.presentation = presentation
         self.bodyLimit = bodyLimit
         self.requiresToken = requiresToken
+        self.mirrors = mirrors
     }
 }
 

@@ -18,7 +18,7 @@ struct MountEndpoint: Endpoint {
         properties = EndpointProperties(
             name: "\(served.declaration.name).\(mount.name)", access: .public, effect: .writes,
             adapter: served.declaration.name, status: served.status, bodyLimit: mount.bodyLimit,
-            requiresToken: mount.requiresToken)
+            requiresToken: mount.requiresToken, mirrors: served.mirrors)
     }
 
     var description: EndpointDescription {

@@ -23,7 +23,8 @@ struct OperationEndpoint: Endpoint {
         properties = EndpointProperties(
             name: "\(served.declaration.name).\(operation.name)",
             access: operation.authorization == .byOperation ? .public : served.access, effect: operation.effect,
-            adapter: served.declaration.name, status: served.status, presentation: binding.presentation)
+            adapter: served.declaration.name, status: served.status, presentation: binding.presentation,
+            mirrors: served.mirrors(of: operation))
         cacheName = "\(properties.name) \(binding.method.rawValue)"
     }
 

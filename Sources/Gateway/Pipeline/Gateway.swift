@@ -1,6 +1,7 @@
 import AdapterKit
 import HTTPServer
 import HTTPTypes
+import MirrorEngine
 import NIOCore
 import ValueTree
 
@@ -15,13 +16,13 @@ import ValueTree
 /// 5. The endpoint's access is checked, then the scope of an API key, then ``CSRFProtection``, then whether the
 ///    endpoint's adapter runs (503).
 /// 6. For endpoints that write, the response format is negotiated, so that a 406 means that nothing was changed.
-/// 7. A cached or constant response is taken.
+/// 7. A cached or constant response is taken, unless it is made of mirrored rows that are not fresh.
 ///
 /// None of them waits. A credential that memory does not know interrupts them after step 2; ``complete(_:)`` looks it up
 /// and goes on at step 4. What no step has answered, ``complete(_:)`` runs:
 ///
 /// 8. ``Admission`` waits for a slot of the caller and of the adapter (503 where the queue is full).
-/// 9. The endpoint runs: an operation, a mount, a resource, an account or a description.
+/// 9. Rows of mirrors that are not fresh are refreshed or waited for. The endpoint runs: an operation, a mount, a resource, an account or a description.
 /// 10. Conditional requests are evaluated; ``ErrorWriter`` writes errors in the caller's format; headers of CSRF, rate
 ///     limit and CORS are added; `HEAD` drops the body.
 public final class Gateway: Sendable {
@@ -99,6 +100,11 @@ public final class Gateway: Sendable {
             return .answered(failed(PorticoError(unexpected: error), admitted))
         }
         guard endpoint.mayRespondImmediately else { return .needsEndpoint(admitted) }
+        if !properties.mirrors.isEmpty {
+            // Rows that are not fresh have to be waited for.
+            guard let age = properties.mirrors.freshAge() else { return .needsEndpoint(admitted) }
+            admitted.age = age
+        }
         switch endpoint.lookUpResponse(to: admitted.request) {
         case .found(let kept):
             guard services.encoder.isWanted(kept.response, for: request) else { return .needsEndpoint(admitted) }
@@ -132,12 +138,15 @@ public final class Gateway: Sendable {
         do {
             let slot = try await services.admission.take(caller, of: request, admitted.endpoint.properties.adapter)
             defer { services.admission.leave(slot) }
+            let age = admitted.readsMirrors ? try await admitted.endpoint.properties.mirrors.age() : nil
             let answer = try await CallerIdentity.$current.withValue(Admission.identity(caller, request)) {
                 try await CallContext.$current.withValue(CallContext(request)) {
                     try await admitted.endpoint.respond(to: admitted.request)
                 }
             }
-            return finished(try services.encoder.revalidated(answer, for: request), admitted, nil)
+            var response = try services.encoder.revalidated(answer, for: request)
+            age?.addFields(to: &response)
+            return finished(response, admitted, nil)
         } catch {
             return failed(PorticoError(unexpected: error), admitted)
         }
@@ -153,6 +162,7 @@ public final class Gateway: Sendable {
         let request = admitted.request.request
         // What is added to an empty response comes after the kept answer's fields.
         var own = GatewayResponse(kept.response.status)
+        admitted.age?.addFields(to: &own)
         addFields(to: &own, admitted, nil)
         own.headers.put(.xRequestID, request.id)
         cors.addFields(to: &own, for: request)
@@ -321,6 +331,12 @@ struct AdmittedRequest: Sendable {
     var request: AuthenticatedRequest
     let endpoint: any Endpoint
     var rateLimit: RateLimitState?
+    /// Of the mirrored rows that a cached response is made of.
+    var age: MirrorAge?
+
+    var readsMirrors: Bool {
+        !endpoint.properties.mirrors.isEmpty && endpoint.effect(of: request.request) != .writes
+    }
 
     var trace: RequestTrace {
         RequestTrace(endpoint: endpoint.properties.name, caller: request.caller.principal.name)

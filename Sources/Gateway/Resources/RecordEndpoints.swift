@@ -19,7 +19,8 @@ struct EntityResource: Sendable {
         EndpointProperties(
             name: "\(served.declaration.name).\(entity.name).\(action)",
             access: (effect == .writes ? entity.writers : entity.readers) ?? served.access, effect: effect,
-            adapter: served.declaration.name, status: served.status)
+            adapter: served.declaration.name, status: served.status,
+            mirrors: served.mirror(of: entity.name).map { [$0] } ?? [])
     }
 
     func description(

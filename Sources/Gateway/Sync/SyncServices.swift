@@ -1,6 +1,7 @@
 import AdapterKit
 import Crypto
 import Identity
+import MirrorEngine
 import RecordStorage
 import SyncEngine
 
@@ -14,6 +15,7 @@ public struct SyncServices: Sendable {
     let attachments: any AttachmentStore
     let rights: AttachmentRights
     let settings: SyncSettings
+    private let mirrors: [(name: String, mirror: Mirror)]
 
     /// To be installed in the store beforehand.
     public static func collections() -> [CollectionDeclaration] { CheckpointKey.collections }
@@ -35,6 +37,19 @@ public struct SyncServices: Sendable {
             limits: LiveLimits(streams: settings.streams, perPrincipal: settings.streamsPerPrincipal),
             heartbeat: settings.heartbeat, clock: clock)
         self.settings = settings
+        let catalogue = catalogue
+        mirrors = adapters.flatMap(\.mirrors).compactMap { mirror in
+            catalogue[mirror.id].map { ($0.name, mirror) }
+        }
+    }
+
+    /// Has the mirrors refreshed that a pull of these collections reads (nil: all that the caller reaches), where their
+    /// rows are not fresh. The pull does not wait for it.
+    func refreshMirrors(_ names: [String]?, for caller: SyncCaller) {
+        for (name, mirror) in mirrors where names?.contains(name) ?? true {
+            guard catalogue[name]?.isReadable(by: caller) ?? false else { continue }
+            mirror.ask(by: .pull)
+        }
     }
 
     /// Wakes live streams until it is cancelled.

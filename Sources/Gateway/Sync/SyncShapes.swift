@@ -57,6 +57,9 @@ enum SyncShapes {
                                 Member("checksum", .string, isRequired: true),
                                 Member("key", .string, summary: "The field that holds the id."),
                                 Member("fields", record, summary: "The type of each field, by its name."),
+                                Member(
+                                    "asOf", .string,
+                                    summary: "When another system had the records, where they mirror one."),
                             ]))), isRequired: true),
             Member("description", .string, summary: "Names the keys and fields of all scopes together."),
         ])

@@ -36,15 +36,16 @@ final class CollectionLayout: Sendable {
 
     static let revisionColumn = "\"_revision\""
 
-    /// `scopeFields`: those that its own and its siblings' row rules look at.
+    /// `scopeFields`: those that its own and its siblings' row rules look at. `names`: those of other tables of the same
+    /// layout; nil: the collection's own.
     init(
-        _ declaration: CollectionDeclaration, number: Int64, scopeFields: [FieldName]
+        _ declaration: CollectionDeclaration, number: Int64, scopeFields: [FieldName], names: TableNames? = nil
     ) throws(PorticoError) {
         id = declaration.id
         self.number = number
         rules = try EntityRules(declaration.entity)
-        names = TableNames(declaration.id)
-        table = names.main.quotedIdentifier
+        self.names = names ?? TableNames(declaration.id)
+        table = self.names.main.quotedIdentifier
         columns = declaration.entity.fields.map { Column($0) }
         cells = columns.map { (name: $0.field.name.text, kind: $0.kind) }
         positions = Dictionary(
@@ -77,7 +78,11 @@ struct TableNames: Sendable {
     let search: String
 
     init(_ collection: CollectionID) {
-        main = "\(collection.adapter)/\(collection.entity)"
+        self.init(main: "\(collection.adapter)/\(collection.entity)")
+    }
+
+    init(main: String) {
+        self.main = main
         search = "\(main)~search"
     }
 
@@ -88,5 +93,23 @@ struct TableNames: Sendable {
     }
 }
 
-/// In this room a record is AdapterKit's; GRDB has a class of that name.
+extension TableNames {
+    /// All tables that are not the collection's own, and none of its own, begin so: no name of a field is empty.
+    var stagingPrefix: String { "\(main)~~" }
+
+    func staging(_ number: Int) -> TableNames { TableNames(main: "\(stagingPrefix)\(number)") }
+
+    var seen: String { "\(stagingPrefix)seen" }
+
+    /// Those that were exchanged.
+    var replaced: TableNames { TableNames(main: "\(stagingPrefix)replaced") }
+
+    /// An index's name as it would be had its table never been exchanged.
+    func plain(_ index: String) -> String {
+        guard index.hasPrefix(stagingPrefix), let colon = index.firstIndex(of: ":") else { return index }
+        return main + index[colon...]
+    }
+}
+
+/// In this module a record is AdapterKit's; GRDB has a class of that name.
 typealias Record = AdapterKit.Record

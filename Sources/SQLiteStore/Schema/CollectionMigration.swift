@@ -10,6 +10,7 @@ struct CollectionMigration {
     func run(_ touches: inout RevisionUpdate) throws {
         guard let installed = try SchemaRegistry(database: database).collection(layout.id) else { return }
         try checkKey(installed)
+        try LeftoverTable.dropAll(of: layout, on: database)
         try dropOldIndexes()
         if installed.search != search { try tables.dropSearch() }
         let fields = FieldMigration(layout: layout, database: database, installed: installed)
@@ -39,13 +40,13 @@ struct CollectionMigration {
     /// Names of indexes tell everything about them, so equal names are equal indexes.
     private func dropOldIndexes() throws {
         let declared = Set(layout.entity.indexes.map { layout.names.index($0) })
-        for name in try indexNames() where !declared.contains(name) {
+        for name in try indexNames() where !declared.contains(layout.names.plain(name)) {
             try database.run("DROP INDEX \(name.quotedIdentifier)")
         }
     }
 
     private func createNewIndexes() throws {
-        var present = Set(try indexNames())
+        var present = Set(try indexNames().map(layout.names.plain))
         for index in layout.entity.indexes where present.insert(layout.names.index(index)).inserted {
             try tables.createIndex(index)
         }

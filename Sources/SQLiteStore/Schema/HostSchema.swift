@@ -5,11 +5,11 @@ import RecordStorage
 /// The host's own tables: what is installed, the log, positions, the epoch.
 enum HostSchema {
     /// Grows with every change of these tables; kept in `user_version`.
-    static let version: Int64 = 3
+    static let version: Int64 = 4
     /// "Port", in `application_id`, so that a file of another program is not taken for a store.
     static let applicationID: Int64 = 0x506F_7274
 
-    private static let tables = original + HostUpgrade.toVersion2 + HostUpgrade.toVersion3
+    private static let tables = original + HostUpgrade.toVersion2 + HostUpgrade.toVersion3 + HostUpgrade.toVersion4
 
     /// As version 1 had them.
     private static let original = [
@@ -57,12 +57,12 @@ enum HostSchema {
     private static let foreign = refusal("The file is no store of this program.")
 
     private static func create(_ database: Database, _ epoch: Epoch) throws -> Epoch {
-        try database.run("BEGIN IMMEDIATE")
-        for table in tables { try database.run(table) }
-        try database.run("INSERT INTO portico_meta VALUES ('epoch', ?)", [.text(epoch.text)])
-        try database.run("PRAGMA application_id = \(applicationID)")
-        try database.run("PRAGMA user_version = \(version)")
-        try database.run("COMMIT")
+        try database.atomically {
+            for table in tables { try database.run(table) }
+            try database.run("INSERT INTO portico_meta VALUES ('epoch', ?)", [.text(epoch.text)])
+            try database.run("PRAGMA application_id = \(applicationID)")
+            try database.run("PRAGMA user_version = \(version)")
+        }
         return epoch
     }
 
@@ -139,15 +139,41 @@ enum HostUpgrade {
         "INSERT INTO portico_unfinished_removal SELECT collection, record FROM portico_retired",
     ]
 
-    private static let steps: [(version: Int64, statements: [String])] = [(2, toVersion2), (3, toVersion3)]
+    /// Version 4: collections that mirror another system's. Where the log says last that one was replaced as a whole, and
+    /// what is known of the other system's state.
+    static let toVersion4 = [
+        "ALTER TABLE portico_collection ADD COLUMN replaced INTEGER NOT NULL DEFAULT 0",
+        """
+        CREATE TABLE portico_mirror (collection TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT, WITHOUT ROWID
+        """,
+    ]
+
+    private static let steps: [(version: Int64, statements: [String])] = [
+        (2, toVersion2), (3, toVersion3), (4, toVersion4),
+    ]
 
     /// All steps that lead on from `version`, in one transaction.
     static func run(from version: Int64, on database: Database) throws {
-        try database.run("BEGIN IMMEDIATE")
-        for step in steps where step.version > version {
-            for statement in step.statements { try database.run(statement) }
-            try database.run("PRAGMA user_version = \(step.version)")
+        try database.atomically {
+            for step in steps where step.version > version {
+                for statement in step.statements { try database.run(statement) }
+                try database.run("PRAGMA user_version = \(step.version)")
+            }
         }
-        try database.run("COMMIT")
+    }
+}
+
+extension Database {
+    /// Everything that `body` does, or nothing where it throws: no access to a connection may end within a transaction.
+    func atomically<Result>(_ body: () throws -> Result) throws -> Result {
+        try run("BEGIN IMMEDIATE")
+        do {
+            let result = try body()
+            try run("COMMIT")
+            return result
+        } catch {
+            try? run("ROLLBACK")
+            throw error
+        }
     }
 }

@@ -21,13 +21,9 @@ struct SchemaInstaller {
 
     /// Throws ``PorticoError`` that names collection, field and reason where a declaration does not fit the data.
     func install(_ collections: [CollectionDeclaration]) throws -> Result {
-        try database.run("BEGIN IMMEDIATE")
         do {
-            let result = try installAll(collections)
-            try database.run("COMMIT")
-            return result
+            return try database.atomically { try installAll(collections) }
         } catch {
-            try? database.run("ROLLBACK")
             throw PorticoError.wrapping(error)
         }
     }
@@ -132,6 +128,19 @@ struct SchemaRegistry {
             "UPDATE portico_field SET hidden = 1 WHERE collection = ? AND name = ?", [.integer(number), .text(field)])
     }
 
+    /// Of tables that were exchanged, which have the declared columns alone.
+    func forgetHidden(of layout: CollectionLayout) throws {
+        let hidden = try database.rows(
+            SQLFragment(
+                "SELECT name FROM portico_field WHERE collection = ? AND hidden = 1", [.integer(layout.number)])
+        ) { FieldName(unchecked: $0.text(0)) }
+        for field in hidden {
+            try database.run("DROP TABLE IF EXISTS \(layout.names.list(field).quotedIdentifier)")
+        }
+        try database.run(
+            "DELETE FROM portico_field WHERE collection = ? AND hidden = 1", [.integer(layout.number)])
+    }
+
     func setSearch(_ search: String, of number: Int64) throws {
         try database.run(
             "UPDATE portico_collection SET search = ? WHERE number = ?", [.text(search), .integer(number)])
@@ -189,15 +198,17 @@ struct TableBuilder {
     }
 
     /// Accents and case are folded; prefixes of two and three letters have an index of their own.
-    func createSearch() throws {
+    ///
+    /// `content`: the table, quoted, whose texts are indexed; nil: the layout's own.
+    func createSearch(of content: String? = nil) throws {
         let columns = layout.entity.searchFields.map(\.text.quotedIdentifier).joined(separator: ", ")
         let table = layout.names.search.quotedIdentifier
         try database.run(
             """
-            CREATE VIRTUAL TABLE \(table) USING fts5(\(columns), content=\(layout.table), \
+            CREATE VIRTUAL TABLE \(table) USING fts5(\(columns), content=\(content ?? layout.table), \
             content_rowid=\(layout.rowColumn), tokenize='unicode61 remove_diacritics 2', prefix='2 3')
             """)
-        try database.run("INSERT INTO \(table) (\(table)) VALUES ('rebuild')")
+        if content == nil { try database.run("INSERT INTO \(table) (\(table)) VALUES ('rebuild')") }
     }
 
     func dropSearch() throws {

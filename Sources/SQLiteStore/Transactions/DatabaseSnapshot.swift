@@ -81,5 +81,11 @@ extension DatabaseReads {
         try StoredCopies(database: database).copies(which, before: number, limit: limit)
     }
 
+    func replacements() throws -> [CollectionID: Revision] { try MirrorStates(database: database).replacements() }
+
+    func mirrorState(of collection: CollectionID) throws -> WireDictionary? {
+        try MirrorStates(database: database).state(of: collection)
+    }
+
     private var reader: Reader { Reader(database: database, catalogue: catalogue) }
 }

@@ -12,6 +12,21 @@ enum OperationLog {
         """
     private static let put: Int64 = 0
     private static let remove: Int64 = 1
+    private static let replaceAll: Int64 = 2
+
+    static func appendReplacement(
+        at position: Int64, _ time: WireDate, of layout: CollectionLayout, on database: Database
+    ) throws {
+        try database.run(
+            "INSERT INTO portico_log (position, collection, record, kind, time) VALUES (?, ?, '', ?, ?)",
+            [
+                .integer(position), .integer(layout.number), .integer(replaceAll),
+                .real(time.secondsSinceReferenceDate),
+            ])
+        try database.run(
+            "UPDATE portico_collection SET replaced = ? WHERE number = ?",
+            [.integer(position), .integer(layout.number)])
+    }
 
     static func append(
         _ effect: RecordStepWriter.Effect, at position: Int64, _ time: WireDate, in layout: CollectionLayout,
@@ -63,12 +78,20 @@ enum OperationLog {
         FROM portico_log l JOIN portico_collection c ON c.number = l.collection
         """
 
+    private static func kind(_ number: Int64) -> LogEntry.Kind {
+        switch number {
+        case remove: .remove
+        case replaceAll: .replaceAll
+        default: .put
+        }
+    }
+
     private static func entry(_ row: RowReader) throws -> LogEntry {
         let previous = row.isNull(5) ? nil : try EncodedValue.decode(row.blob(5)).dictionaryValue
         return LogEntry(
             position: Revision(row.integer(0)),
             collection: CollectionID(AdapterName(unchecked: row.text(1)), EntityName(unchecked: row.text(2))),
-            id: RecordID(unchecked: row.text(3)), kind: row.integer(4) == remove ? .remove : .put,
+            id: RecordID(unchecked: row.text(3)), kind: kind(row.integer(4)),
             time: WireDate(secondsSinceReferenceDate: row.real(8)),
             previousRevision: row.isNull(6) ? nil : Revision(row.integer(6)), previousScopeValues: previous ?? [:],
             changedFields: row.isNull(7) ? nil : row.text(7).split(separator: " ").map { FieldName(unchecked: "\($0)") }

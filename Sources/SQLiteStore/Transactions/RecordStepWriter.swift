@@ -252,7 +252,16 @@ final class CommitChanges {
         return effects.last?.after
     }
 
-    private func note(_ effects: [RecordStepWriter.Effect]) throws {
+    /// All records of a collection were replaced; so many are there now.
+    func noteReplacement(of layout: CollectionLayout, created count: Int) throws {
+        revision += 1
+        touched[layout.id.adapter] = revision
+        created[layout.id, default: 0] += count
+        try OperationLog.appendReplacement(at: revision, now, of: layout, on: database)
+    }
+
+    /// Numbers what became of records, and logs it.
+    func note(_ effects: [RecordStepWriter.Effect]) throws {
         for effect in effects {
             revision += 1
             touched[effect.layout.id.adapter] = revision

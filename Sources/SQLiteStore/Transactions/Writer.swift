@@ -158,6 +158,10 @@ struct DatabaseTransaction: DatabaseReads, StoreTransaction {
         }
     }
 
+    func setMirrorState(_ state: WireDictionary, of collection: CollectionID) throws {
+        try run.undoing { try MirrorStates(database: database).set(state, of: collection) }
+    }
+
     func keep(_ copy: LosingCopy) throws {
         try run.undoing { try StoredCopies(database: database).keep(copy, at: position, run.now) }
     }

@@ -16,6 +16,9 @@ public struct MemoryTables: Sendable {
     var clients: [ClientID: PushClient] = [:]
     var outcomes: [ClientID: [Int64: PushOutcome]] = [:]
     var kept: [KeptCopy] = []
+    /// Collections that were replaced as a whole, and where the log says so last.
+    var replaced: [CollectionID: Revision] = [:]
+    var mirrors: [CollectionID: WireDictionary] = [:]
 
     public init() {}
 
@@ -110,6 +113,10 @@ extension MemoryTables: StoreSnapshot {
         Array(log.reversed().lazy.filter { $0.id == id && $0.collection == collection }.prefix(limit))
     }
 
+    public func replacements() throws -> [CollectionID: Revision] { replaced }
+
+    public func mirrorState(of collection: CollectionID) throws -> WireDictionary? { mirrors[collection] }
+
     public func client(_ id: ClientID) throws -> PushClient? { clients[id] }
 
     public func clients(after id: ClientID?, limit: Int) throws -> [PushClient] {
@@ -153,6 +160,17 @@ extension MemoryTables: StoreSnapshot {
 extension MemoryTables {
     /// What the next change gets.
     var next: Revision { Revision(position.number + 1) }
+
+    /// The one log entry for all changes of a collection.
+    mutating func noteReplacement(of id: CollectionID, at time: WireDate) {
+        position = next
+        positions[id.adapter] = position
+        replaced[id] = position
+        log.append(
+            LogEntry(
+                position: position, collection: id, id: RecordID(unchecked: ""), kind: .replaceAll, time: time,
+                previousRevision: nil, previousScopeValues: [:], changedFields: nil))
+    }
 
     /// Puts a record where another or none was, nil removes it; and the log entry.
     mutating func put(_ record: Record?, inPlaceOf before: Record?, in id: CollectionID, at time: WireDate) {

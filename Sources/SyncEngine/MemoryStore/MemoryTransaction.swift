@@ -48,6 +48,18 @@ final class MemoryTransaction: StoreTransaction {
             client: client, sequence: sequence, content: content, position: position)
     }
 
+    func setMirrorState(_ state: WireDictionary, of collection: CollectionID) throws {
+        tables.mirrors[collection] = state
+    }
+
+    /// All of what the body changes, or nothing where it throws.
+    func change<Result>(_ body: (inout MemoryTables) throws -> Result) throws -> Result {
+        var changed = tables
+        let result = try body(&changed)
+        tables = changed
+        return result
+    }
+
     func keep(_ copy: LosingCopy) throws {
         let number = (tables.kept.last?.number ?? 0) + 1
         tables.kept.append(KeptCopy(number: number, time: now, position: position, copy: copy))
@@ -77,6 +89,10 @@ extension MemoryTransaction {
     func history(of id: RecordID, in collection: CollectionID, limit: Int) throws -> [LogEntry] {
         try tables.history(of: id, in: collection, limit: limit)
     }
+
+    func replacements() throws -> [CollectionID: Revision] { tables.replaced }
+
+    func mirrorState(of collection: CollectionID) throws -> WireDictionary? { tables.mirrors[collection] }
 
     func client(_ id: ClientID) throws -> PushClient? { try tables.client(id) }
 

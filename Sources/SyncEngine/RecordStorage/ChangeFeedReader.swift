@@ -19,14 +19,18 @@ struct ChangeFeedReader {
     init(
         _ names: [EntityName], of declaration: AdapterDeclaration, for principal: Principal?, epoch: Epoch,
         at snapshot: any StoreSnapshot
-    ) throws(PorticoError) {
+    ) throws {
         var digest = StableHash()
         digest.add(principal?.id ?? "")
+        let replacements = try snapshot.replacements()
         var scopes: [CollectionID: ChangeFeedScope] = [:]
         for name in names.sorted() {
             let scope = try ChangeFeedScope(name, of: declaration, for: principal)
             scopes[scope.id] = scope
             digest.add(scope)
+            for id in [scope.id] + scope.groupCollections {
+                if let replaced = replacements[id] { digest.add("replaced \(replaced)") }
+            }
         }
         self.scopes = scopes
         self.snapshot = snapshot

@@ -8,6 +8,9 @@ public struct LogEntry: Sendable, Equatable {
         case put
         /// It was deleted.
         case remove
+        /// Any record of the collection may have come, gone or changed; the entry's id is empty. Replicas fetch the
+        /// collection again (``StoreSnapshot/replacements()``).
+        case replaceAll
     }
 
     /// The operation id, which is also the record's revision after it.

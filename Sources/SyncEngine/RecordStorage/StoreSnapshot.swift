@@ -52,10 +52,23 @@ public protocol StoreSnapshot {
 
     /// Newest first, with numbers below `number` (nil: all), at most `limit`.
     func keptCopies(_ which: KeptCopies, before number: Int64?, limit: Int) throws -> [KeptCopy]
+
+    /// The collections whose records were replaced as a whole (``LogEntry/Kind/replaceAll``), and where the log says so
+    /// last: what is known of them from before is of no use.
+    func replacements() throws -> [CollectionID: Revision]
+
+    /// What was stored of the collection's mirror; nil: nothing. It has no log entry.
+    func mirrorState(of collection: CollectionID) throws -> WireDictionary?
 }
 
 extension StoreSnapshot {
     public func checkCancellation() throws { try Task.checkCancellation() }
+
+    /// For stores that keep no mirrors.
+    public func replacements() throws -> [CollectionID: Revision] { [:] }
+
+    /// For stores that keep no mirrors.
+    public func mirrorState(of collection: CollectionID) throws -> WireDictionary? { nil }
 
     /// For stores in memory: it looks at all records that the query's limit allows.
     public func query(_ query: Query, in collection: CollectionID, atMost bytes: Int) throws -> RecordPage {
@@ -96,6 +109,16 @@ public protocol StoreTransaction: StoreSnapshot {
 
     /// Stores what a client wrote and what did not become the record.
     func keep(_ copy: LosingCopy) throws
+
+    /// Stores the state of the collection's mirror, without a log entry.
+    func setMirrorState(_ state: WireDictionary, of collection: CollectionID) throws
+}
+
+extension StoreTransaction {
+    /// For stores that keep no mirrors.
+    public func setMirrorState(_ state: WireDictionary, of collection: CollectionID) throws {
+        throw PorticoError(.adapterUnavailable, "This store keeps no mirrors.")
+    }
 }
 
 /// A moment that reads little twice: for the caller that answers many questions at once that look at the same changes.
@@ -197,6 +220,14 @@ extension CachingSnapshot {
         _ relation: Relation, seen visible: VisibleRows, _ receive: (any RowValues) throws -> Void
     ) throws {
         try snapshot.rows(relation, seen: visible, receive)
+    }
+
+    /// Passed on to the underlying snapshot; not cached.
+    public func replacements() throws -> [CollectionID: Revision] { try snapshot.replacements() }
+
+    /// Passed on to the underlying snapshot; not cached.
+    public func mirrorState(of collection: CollectionID) throws -> WireDictionary? {
+        try snapshot.mirrorState(of: collection)
     }
 
     /// Passed on to the underlying snapshot; not cached.

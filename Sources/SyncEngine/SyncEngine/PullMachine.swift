@@ -34,7 +34,7 @@ public struct PullMachine: Sendable {
         run.describe = request.describe
         try run.catchUp()
         try run.walk()
-        return run.page(tokens)
+        return try run.page(tokens)
     }
 
     /// Throws what ``page(_:for:at:)`` would throw for the request itself.
@@ -60,13 +60,14 @@ extension PullMachine {
 
     private func start(
         _ request: PullRequest, for caller: SyncCaller, at snapshot: any StoreSnapshot
-    ) throws(PorticoError) -> Start {
+    ) throws -> Start {
         let known = try known(request, for: caller, at: snapshot)
         var start = Start(checkpoint: known, scopes: [:], reset: [])
         start.checkpoint.scopes = []
         start.checkpoint.isNarrowed = request.collections != nil || known.isNarrowed
+        let replacements = try snapshot.replacements()
         for collection in try wanted(request, known, for: caller) {
-            let scope = SyncScope(collection, for: caller)
+            let scope = SyncScope(collection, for: caller, replacements: replacements)
             start.scopes[scope.name] = scope
             let before = known.scopes.first { $0.name == scope.name }
             let isKept = before?.fingerprint == scope.fingerprint && !request.refetch.contains(scope.name)

@@ -55,20 +55,20 @@ struct PullPageBuilder {
         operations.removeAll { $0.collection == scope.name }
     }
 
-    func page(_ tokens: CheckpointTokens) -> PullPage {
+    func page(_ tokens: CheckpointTokens) throws -> PullPage {
         let token = tokens.token(of: checkpoint)
         let isComplete = isCaughtUp && checkpoint.scopes.allSatisfy { $0.walk == .done }
         return PullPage(
-            reset: reset, operations: operations, ending: isComplete ? .complete(completion(token)) : .next(token))
+            reset: reset, operations: operations, ending: isComplete ? .complete(try completion(token)) : .next(token))
     }
 
-    private func completion(_ token: String) -> PullCompletion {
+    private func completion(_ token: String) throws -> PullCompletion {
         let description = describe.map { _ in self.description }
         let tells = description != describe
-        let summaries = checkpoint.scopes.map {
+        let summaries = try checkpoint.scopes.map {
             ScopeSummary(
                 scope: $0.name, count: $0.checksum.count, checksum: $0.checksum.text,
-                description: tells ? scopes[$0.name]?.description : nil)
+                asOf: try asOf(scopes[$0.name]), description: tells ? scopes[$0.name]?.description : nil)
         }
         return PullCompletion(
             checkpoint: token, position: checkpoint.position.number, scopes: summaries, description: description)
@@ -90,6 +90,12 @@ struct PullPageBuilder {
 }
 
 extension PullPageBuilder {
+    /// When another system had the scope's rows; nil for rows whose truth is here, and for a mirror that was never fetched.
+    private func asOf(_ scope: SyncScope?) throws -> WireDate? {
+        guard let scope, scope.collection.isMirror else { return nil }
+        return try snapshot.mirrorState(of: scope.collection.id)?[MirrorStateField.asOf]?.dateValue
+    }
+
     /// Sends rows of the scopes that the device does not have yet, once everything else has been sent.
     mutating func walk() throws {
         guard isCaughtUp else { return }

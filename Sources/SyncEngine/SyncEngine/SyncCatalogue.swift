@@ -43,6 +43,11 @@ public struct SyncCollection: Sendable {
     /// Of the adapter, as configured.
     let access: Access
     let declaration: AdapterDeclaration
+    /// Whether its truth is in another system.
+    var isMirror: Bool { declaration.mirror(of: entity.name) != nil }
+
+    /// Whether the caller may read any of it.
+    public func isReadable(by caller: SyncCaller) -> Bool { decision(for: caller, effect: .reads) == .allowed }
 
     /// Whether the caller's account and credential reach it at all, before any row rule is asked.
     func decision(for caller: SyncCaller, effect: Effect) -> Access.Decision {
@@ -93,10 +98,12 @@ struct SyncScope: Sendable {
     let visible: Filter?
     let groups: [GroupRelation]
     /// Changes when the same rows would be seen by other rules: the declaration, the configured access, or the
-    /// principal's roles and attributes are not what they were.
+    /// principal's roles and attributes are not what they were; or when the records, or those of a group that opens
+    /// them, were replaced as a whole.
     let fingerprint: UInt64
 
-    init(_ collection: SyncCollection, for caller: SyncCaller) {
+    /// `replacements`: of the store, where the fingerprint is looked at.
+    init(_ collection: SyncCollection, for caller: SyncCaller, replacements: [CollectionID: Revision] = [:]) {
         self.collection = collection
         principal = caller.principal
         let isOpen = collection.decision(for: caller, effect: .reads) == .allowed
@@ -105,6 +112,10 @@ struct SyncScope: Sendable {
         var digest = StableHash()
         digest.add(visible)
         for field in collection.entity.fields { digest.add(field.name.text) }
+        let adapter = collection.id.adapter
+        for id in [collection.id] + groups.map({ CollectionID(adapter, $0.entity) }) {
+            if let replaced = replacements[id] { digest.add("replaced \(replaced)") }
+        }
         fingerprint = digest.value
     }
 

@@ -23,11 +23,13 @@ public struct RowChanges: Sendable {
     /// Whose records have changed.
     public var adapters: Set<AdapterName> { Set(changes.map(\.collection.adapter)) }
 
-    /// Nil where that cannot be determined cheaply: too much has changed, or the log does not reach back.
+    /// Nil where that cannot be determined cheaply: too much has changed, a collection was replaced, or the log does not
+    /// reach back.
     public init?(since position: Revision, at snapshot: any StoreSnapshot) throws {
         guard position >= snapshot.floor else { return nil }
         let entries = try snapshot.changes(after: position, limit: Self.mostEntries + 1)
         guard entries.count <= Self.mostEntries else { return nil }
+        if entries.contains(where: { $0.kind == .replaceAll }) { return nil }
         self.position = snapshot.position
         changes = try entries.map { entry in
             let now = try snapshot.record(entry.id, in: entry.collection, visible: nil)?.fields

@@ -202,13 +202,18 @@ public struct ScopeSummary: SyncMessage {
     public var count: Int
     /// ``ScopeChecksum/text`` of the scope.
     public var checksum: String
+    /// When another system had the scope's records, where they mirror one; nil: their truth is here.
+    public var asOf: WireDate?
     /// What the collection's records look like; nil where it was not asked for or is known.
     public var description: CollectionDescription?
 
-    public init(scope: String, count: Int, checksum: String, description: CollectionDescription? = nil) {
+    public init(
+        scope: String, count: Int, checksum: String, asOf: WireDate? = nil, description: CollectionDescription? = nil
+    ) {
         self.scope = scope
         self.count = count
         self.checksum = checksum
+        self.asOf = asOf
         self.description = description
     }
 
@@ -216,6 +221,8 @@ public struct ScopeSummary: SyncMessage {
         scope = try value.text("scope")
         count = Int(clamping: try value.integer("count"))
         checksum = try value.text("checksum")
+        // A text in formats that know no instants.
+        asOf = try value.optionalText("asOf").flatMap { WireDate(rfc3339: $0) }
         if value.member("key") != nil { description = try CollectionDescription(from: value) }
     }
 
@@ -223,6 +230,7 @@ public struct ScopeSummary: SyncMessage {
         var members: WireDictionary = [
             "scope": .string(scope), "count": .int64(Int64(count)), "checksum": .string(checksum),
         ]
+        if let asOf = asOf?.rfc3339 { members["asOf"] = .string(asOf) }
         for member in description?.wireValue.dictionaryValue?.entries ?? [] { members[member.key] = member.value }
         return .dictionary(members)
     }

@@ -43,6 +43,8 @@ class FaultInjectingSnapshot: StoreSnapshot {
         try base.history(of: id, in: collection, limit: limit)
     }
 
+    func replacements() throws -> [CollectionID: Revision] { try base.replacements() }
+
     func clients(after id: ClientID?, limit: Int) throws -> [PushClient] { try base.clients(after: id, limit: limit) }
 
     func keptCopies(_ which: KeptCopies, before number: Int64?, limit: Int) throws -> [KeptCopy] {

@@ -89,7 +89,7 @@ struct Serve: AsyncParsableCommand {
                 named(
                     "store watch",
                     StoreWatchService(watch: host.watch, interval: settings.storeProbe, logger: logger)),
-                named("adapters", AdapterService(supervisor: host.supervisor, announcement: announcement)),
+                named("adapters", AdapterService(host: host, announcement: announcement)),
                 named("maintenance", MaintenanceService(host: host, logger: logger)),
                 named("compaction", CompactionService(maintenance: host.maintenance, logger: logger)),
                 named("administration", administration), named("public listener", front),

@@ -55,7 +55,10 @@ struct Host {
             transports, settings.upstreams, identity: identity, log: Log(logger, label: "upstream"))
         self.upstreams = upstreams
         let push = try PushServices(settings.push, upstreams.all, logger: logger)
-        adapters = plan.adapters.map { ServedAdapter($0, limits: settings.adapters, logger: logger) }
+        let mirroring = try await MirrorSetup(plan.mirrors, in: store, clock: SystemClock())
+        adapters = plan.adapters.map {
+            ServedAdapter($0, limits: settings.adapters, mirroring: mirroring, logger: logger)
+        }
         scratch = try ScratchDirectory(settings.dataDirectory.appending(path: ScratchDirectory.folderName))
         let attachments = try AttachmentFiles(
             in: attachmentFolder,
@@ -116,6 +119,13 @@ struct Host {
         return store
     }
 
+    /// Refreshes the mirrors until the task is cancelled.
+    func keepMirrors() async {
+        await withTaskGroup(of: Void.self) { group in
+            for served in adapters { group.addTask { await served.keepMirrors() } }
+        }
+    }
+
     /// After the last request.
     func stop() async {
         await supervisor.stop()
@@ -135,11 +145,21 @@ extension HostPlan {
     }
 }
 
+extension HostPlan {
+    var mirrors: [CollectionID] {
+        adapters.flatMap { planned in
+            planned.declaration.mirrors.map { CollectionID(planned.declaration.name, $0.entity) }
+        }
+    }
+}
+
 extension ServedAdapter {
-    convenience init(_ planned: HostPlan.PlannedAdapter, limits: AdapterLimits, logger: Logger) {
+    convenience init(
+        _ planned: HostPlan.PlannedAdapter, limits: AdapterLimits, mirroring: MirrorSetup, logger: Logger
+    ) {
         self.init(
             declaration: planned.declaration, adapter: planned.adapter, access: planned.access, limits: limits,
-            log: Log(logger, label: planned.declaration.name.text))
+            mirroring: mirroring, log: Log(logger, label: planned.declaration.name.text))
     }
 }
 

@@ -41,18 +41,19 @@ struct LiveService: Service {
     }
 }
 
-/// Starts the adapters and attempts again what fails. Requests are served meanwhile.
+/// Starts the adapters and attempts again what fails, then refreshes their mirrors. Requests are served meanwhile.
 struct AdapterService: Service {
-    let supervisor: AdapterSupervisor
+    let host: Host
     let announcement: Announcement
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await supervisor.run() }
+                group.addTask { await host.supervisor.run() }
                 group.addTask {
-                    await supervisor.settled()
+                    await host.supervisor.settled()
                     announcement.adaptersSettled()
+                    await host.keepMirrors()
                 }
                 try await group.waitForAll()
             }

@@ -146,7 +146,7 @@ import Testing
 
     @Test func `both paths take texts for numbers and answer flat errors`() throws {
         let search = try #require(
-            EmployeeSearchModule.declare(AdapterConfiguration()).operation("employeeSearch"))
+            try EmployeeSearchModule.declare(AdapterConfiguration()).operation("employeeSearch"))
         #expect(search.effect == .reads)
         #expect(
             search.bindings.map(\.path.description) == [

@@ -70,7 +70,7 @@ import XMLUsers
     }
 
     @Test func `details are answered at both paths, version 2 beside version 1`() throws {
-        let declaration = XMLUsersModule.declare(AdapterConfiguration())
+        let declaration = try XMLUsersModule.declare(AdapterConfiguration())
         let paths = declaration.operations.flatMap(\.bindings).map { "\($0.method.rawValue) \($0.path)" }
         #expect(
             Set(paths) == [

@@ -64,8 +64,7 @@ import UpstreamStandIn
         for page in OddPortal.Page.allCases {
             for proof in OddPortal.Proof.allCases {
                 let settings = try portal.settings(page, proof)
-                var reached = UpstreamSettings(name: "portal", origins: [settings.form.origin])
-                reached.privateNetworks = ["127.0.0.0/8"]
+                let reached = UpstreamSettings.loopback([portal.server.address], name: "portal")
                 let upstream = HTTPUpstream(reached, log: .discarding)
                 for asks in [form, basic] {
                     let fixture = try await IdentityFixture(providers: [.portal(settings, upstream)])
@@ -87,8 +86,7 @@ import UpstreamStandIn
         let settings = try portal.settings(.session, .none)
         let me = try #require(UpstreamAddress(portal.server.address + "/irj/me"))
         portal.behave(OddPortal.plain, .session, .none)
-        var reached = UpstreamSettings(name: "portal", origins: [settings.form.origin])
-        reached.privateNetworks = ["127.0.0.0/8"]
+        let reached = UpstreamSettings.loopback([portal.server.address], name: "portal")
         let upstream = HTTPUpstream(reached, log: .discarding)
         let fixture = try await IdentityFixture(providers: [.portal(settings, upstream)])
         let calls = try #require(fixture.identity.portalCalls("corp"))

@@ -45,9 +45,7 @@ final class PortalStand: Sendable {
     }
 
     func upstream(also others: [String] = [], _ adjust: (inout UpstreamLimits) -> Void = { _ in }) -> HTTPUpstream {
-        let origins = ([server.address] + others).compactMap { UpstreamAddress($0)?.origin }
-        var settings = UpstreamSettings(name: "portal", origins: Set(origins))
-        settings.privateNetworks = ["127.0.0.0/8"]
+        var settings = UpstreamSettings.loopback([server.address] + others, name: "portal")
         adjust(&settings.limits)
         return HTTPUpstream(settings, log: .discarding)
     }

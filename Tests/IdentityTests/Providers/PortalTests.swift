@@ -82,9 +82,7 @@ import UpstreamStandIn
         }
         let form = try #require(UpstreamAddress(portal.address + "/login"))
         for others in [[], [thief.address]] {
-            var settings = UpstreamSettings(
-                name: "portal", origins: Set(([portal.address] + others).compactMap { UpstreamAddress($0)?.origin }))
-            settings.privateNetworks = ["127.0.0.0/8"]
+            let settings = UpstreamSettings.loopback([portal.address] + others, name: "portal")
             let upstream = HTTPUpstream(settings, log: .discarding)
             let fixture = try await IdentityFixture(providers: [
                 .portal(PortalSettings(name: "corp", form: form), upstream)
@@ -105,8 +103,7 @@ import UpstreamStandIn
         ] {
             let portal = try await StandIn { _ in answer }
             let form = try #require(UpstreamAddress(portal.address + "/login"))
-            var settings = UpstreamSettings(name: "portal", origins: [form.origin])
-            settings.privateNetworks = ["127.0.0.0/8"]
+            var settings = UpstreamSettings.loopback([portal.address], name: "portal")
             settings.limits.deadline = deadline
             settings.limits.answer = 10_000
             let upstream = HTTPUpstream(settings, log: .discarding)

@@ -63,9 +63,7 @@ final class ProviderStand: Sendable {
     }
 
     func upstream() -> HTTPUpstream {
-        var settings = UpstreamSettings(
-            name: "idp", origins: Set([server.address].compactMap { UpstreamAddress($0)?.origin }))
-        settings.privateNetworks = ["127.0.0.0/8"]
+        var settings = UpstreamSettings.loopback([server.address], name: "idp")
         settings.limits.tries = 1
         return HTTPUpstream(settings, log: .discarding)
     }
@@ -136,15 +134,5 @@ final class ProviderStand: Sendable {
     static func json(_ object: [String: Any], _ status: Int = 200) -> StandIn.Answer {
         let data = (try? JSONSerialization.data(withJSONObject: object)) ?? Data()
         return .plain(status, [("Content-Type", "application/json")], String(decoding: data, as: UTF8.self))
-    }
-}
-
-extension UpstreamSettings {
-    /// May ask these servers; the first of them, in the order of their texts, is its own.
-    init(name: UpstreamName, origins: Set<UpstreamOrigin>) {
-        let first = origins.map(\.description).min().flatMap { UpstreamAddress($0 + "/") }
-        guard let url = first else { preconditionFailure("an upstream has a server") }
-        self.init(name: name, url: url)
-        self.origins = origins
     }
 }

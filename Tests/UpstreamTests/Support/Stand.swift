@@ -31,17 +31,6 @@ struct SilentNames: NameResolver {
     }
 }
 
-extension UpstreamSettings {
-    /// May reach these servers on the loopback interface, in little time.
-    static func loopback(_ servers: [String]) -> UpstreamSettings {
-        let origins = servers.compactMap { UpstreamAddress($0)?.origin }
-        var settings = UpstreamSettings(name: "erp", origins: Set(origins))
-        settings.privateNetworks = ["127.0.0.0/8"]
-        settings.limits.pause = .milliseconds(1)
-        return settings
-    }
-}
-
 /// Asks, and stops the client afterwards.
 func ask(
     _ settings: UpstreamSettings, _ request: UpstreamRequest, names: any NameResolver = ScriptedNames([["127.0.0.1"]]),
@@ -66,14 +55,4 @@ extension Result where Success == UpstreamResponse, Failure == UpstreamFailure {
 
 func address(_ text: String) throws -> UpstreamAddress {
     try #require(UpstreamAddress(text))
-}
-
-extension UpstreamSettings {
-    /// May ask these servers; the first of them, in the order of their texts, is its own.
-    init(name: UpstreamName, origins: Set<UpstreamOrigin>) {
-        let first = origins.map(\.description).min().flatMap { UpstreamAddress($0 + "/") }
-        guard let url = first else { preconditionFailure("an upstream has a server") }
-        self.init(name: name, url: url)
-        self.origins = origins
-    }
 }

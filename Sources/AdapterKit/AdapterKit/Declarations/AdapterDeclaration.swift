@@ -18,6 +18,8 @@ public struct AdapterDeclaration: Sendable, Equatable {
     public let mounts: [HTTPMount]
     /// The streams of server-sent events.
     public let liveFeeds: [LiveFeed]
+    /// The entities whose truth is in another system. Their ``Entity/writers`` are none.
+    public let mirrors: [MirrorSource]
     /// What its records are held to beyond what is declared; nil: nothing.
     public let rules: (any RecordRules)?
 
@@ -25,23 +27,31 @@ public struct AdapterDeclaration: Sendable, Equatable {
     public init(
         name: AdapterName, title: String, summary: String, version: String, access: Access = .login,
         entities: [Entity] = [], operations: [Operation] = [], mounts: [HTTPMount] = [], liveFeeds: [LiveFeed] = [],
-        rules: (any RecordRules)? = nil
+        mirrors: [MirrorSource] = [], rules: (any RecordRules)? = nil
     ) {
         self.name = name
         self.title = title
         self.summary = summary
         self.version = version
         self.access = access
-        self.entities = entities
+        self.entities = entities.map { entity in
+            mirrors.contains { $0.entity == entity.name } ? entity.writable(by: .roles([])) : entity
+        }
         self.operations = operations
         self.mounts = mounts
         self.liveFeeds = liveFeeds
+        self.mirrors = mirrors
         self.rules = rules
     }
 
     /// The entity of that name; nil where none is declared.
     public func entity(_ name: EntityName) -> Entity? {
         entities.first { $0.name == name }
+    }
+
+    /// Where the truth of that entity is; nil: here.
+    public func mirror(of entity: EntityName) -> MirrorSource? {
+        mirrors.first { $0.entity == entity }
     }
 
     /// The operation of that name; nil where none is declared.
@@ -55,7 +65,8 @@ extension AdapterDeclaration {
     public static func == (left: AdapterDeclaration, right: AdapterDeclaration) -> Bool {
         left.name == right.name && left.title == right.title && left.summary == right.summary
             && left.version == right.version && left.access == right.access && left.entities == right.entities
-            && left.operations == right.operations && left.mounts == right.mounts && left.liveFeeds == right.liveFeeds
+            && left.mirrors == right.mirrors && left.operations == right.operations && left.mounts == right.mounts
+            && left.liveFeeds == right.liveFeeds
             && (left.rules == nil) == (right.rules == nil)
     }
 }

@@ -58,6 +58,14 @@ public struct Entity: Sendable, Equatable {
         self.exposure = exposure
     }
 
+    /// The same entity, written by these callers alone.
+    func writable(by writers: Access) -> Entity {
+        Entity(
+            name, summary: summary, key: key, fields: fields, indexes: indexes, searchFields: searchFields,
+            attachments: attachments, historyFields: historyFields, parents: parents, rows: rows, readers: readers,
+            writers: writers, conflictPolicy: conflictPolicy, exposure: exposure)
+    }
+
     /// The field of that name; nil where none is declared.
     public func field(_ name: FieldName) -> Field? {
         fields.first { $0.name == name }

@@ -24,6 +24,9 @@ public struct Operation: Sendable, Equatable {
     public let deadline: Duration?
     /// How long a result may be cached.
     public let caching: CacheLifetime
+    /// The entities whose records its answers are made of, as far as those are mirrors: what an answer says of its age.
+    /// Nil: all of the adapter's.
+    public let entities: [EntityName]?
     /// Whom the operation is for.
     public let audience: Audience
     /// The HTTP methods and paths that reach the operation.
@@ -35,7 +38,8 @@ public struct Operation: Sendable, Equatable {
         input: ObjectShape? = nil, output: Shape, documentType: String? = nil,
         authorization: OperationAuthorization = .byAccess,
         access: Access? = nil, deadline: Duration? = nil,
-        caching: CacheLifetime = .noStore, audience: Audience = .callers, bindings: [HTTPBinding] = []
+        caching: CacheLifetime = .noStore, entities: [EntityName]? = nil, audience: Audience = .callers,
+        bindings: [HTTPBinding] = []
     ) {
         self.name = name
         self.summary = summary
@@ -48,6 +52,7 @@ public struct Operation: Sendable, Equatable {
         self.access = access
         self.deadline = deadline
         self.caching = caching
+        self.entities = entities
         self.audience = audience
         self.bindings = bindings
     }

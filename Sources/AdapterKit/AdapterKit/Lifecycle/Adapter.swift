@@ -26,6 +26,13 @@ public protocol Adapter: Sendable {
     /// `server.overloaded`) has the device send the change again later, anything else rejects it.
     func resolve(_ conflict: RecordConflict) async throws -> ConflictResolution
 
+    /// Answers a part of what its upstream has, for an entity that it declares a mirror of (``AdapterDeclaration/mirrors``).
+    /// Called by the host, one page after the other, and never twice at once for one entity; no caller waits for it.
+    ///
+    /// Throws ``PorticoError`` or ``UpstreamFailure`` where the other system cannot be asked, `sync.fetchAgain` where it
+    /// does not know ``MirrorRequest/since`` any more, and ``MirrorRefusal`` where its answer cannot be what was asked for.
+    func readMirror(_ request: MirrorRequest) async throws -> MirrorPage
+
     /// What it adds to services of other adapters.
     var serviceOperations: [any ServiceOperations] { get }
 
@@ -48,6 +55,9 @@ extension Adapter {
     public func errorResponse(for error: PorticoError, status: Int, to request: MountFailure) -> MountResponse? { nil }
 
     public func resolve(_ conflict: RecordConflict) async throws -> ConflictResolution { .keep }
+    public func readMirror(_ request: MirrorRequest) async throws -> MirrorPage {
+        throw PorticoError(.adapterUnavailable, "This adapter mirrors no \(request.entity).")
+    }
     public var serviceOperations: [any ServiceOperations] { [] }
     public func frontPageEntries() async throws -> [FrontPageEntry] { [] }
     public func sampleRecords() throws -> [SampleRecords] { [] }

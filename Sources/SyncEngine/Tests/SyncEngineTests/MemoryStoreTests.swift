@@ -10,6 +10,11 @@ import Testing
         try await promise.run { MemoryStore(clock: FixedClock()) }
     }
 
+    @Test(arguments: StoreConformance.replacementCases)
+    func `the memory store keeps the promises of a store of mirrors`(_ promise: ConformanceCase) async throws {
+        try await promise.run { MemoryStore(clock: FixedClock()) }
+    }
+
     @Test func `a store made from an image goes on where the other one was`() async throws {
         let first = MemoryStore(clock: FixedClock())
         try await first.transact(weight: 1) { try $0.remember([:], of: 1, from: "c", of: "ann") }

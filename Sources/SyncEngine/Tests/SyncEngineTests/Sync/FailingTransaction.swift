@@ -51,6 +51,8 @@ struct FailingTransaction: StoreTransaction {
         try inner.history(of: id, in: collection, limit: limit)
     }
 
+    func replacements() throws -> [CollectionID: Revision] { try inner.replacements() }
+
     func client(_ id: ClientID) throws -> PushClient? { try inner.client(id) }
 
     func clients(after id: ClientID?, limit: Int) throws -> [PushClient] { try inner.clients(after: id, limit: limit) }

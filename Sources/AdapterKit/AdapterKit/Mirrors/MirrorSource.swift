@@ -1,0 +1,169 @@
+/// Says that the truth of an entity is in another system, and what the host may do with it there.
+///
+/// The records of such an entity are a mirror: the host fetches them with ``Adapter/readMirror(_:)``, compares them with
+/// those that it has, and stores what differs. Everything that reads records works on them, whether the other system
+/// answers or not. Callers do not change them.
+public struct MirrorSource: Sendable, Equatable {
+    /// How the other system tells its rows.
+    public enum Reading: Sendable, Equatable {
+        /// All of them, page by page, each time.
+        case snapshot
+        /// All of them once, and from then on what has changed since a cursor.
+        case increments
+    }
+
+    /// The entity that is mirrored.
+    public let entity: EntityName
+    /// How the other system tells its rows.
+    public let reading: Reading
+    /// The other system, by the name that errors give it.
+    public let upstream: UpstreamName
+    /// When the rows are fetched, and how old they may be.
+    public let settings: MirrorSettings
+
+    /// Declares the mirror of an entity.
+    public init(
+        _ entity: EntityName, of upstream: UpstreamName, reading: Reading = .snapshot,
+        settings: MirrorSettings = MirrorSettings()
+    ) {
+        self.entity = entity
+        self.upstream = upstream
+        self.reading = reading
+        self.settings = settings
+    }
+}
+
+/// When a mirror is fetched, and how old its rows may be.
+public struct MirrorSettings: Sendable, Equatable {
+    /// A refresh that would change or delete a larger share of the records is held back. From how many records on.
+    public struct Guard: Sendable, Equatable {
+        /// From 0 to 1.
+        public var share: Double
+        /// With fewer records nothing is held back.
+        public var from: Int
+
+        /// Creates a guard with these values.
+        public init(share: Double = 0.5, from: Int = 20) {
+            self.share = share
+            self.from = from
+        }
+    }
+
+    /// Up to this age a read asks for no refresh.
+    public var freshFor: Duration
+    /// Beyond this age rows are not served over HTTP.
+    public var staleFor: Duration
+    /// How long a read over HTTP waits for a refresh.
+    public var waitFor: Duration
+    /// How long after a refresh the next one begins by itself; nil: none does.
+    public var refresh: Duration?
+    /// What is held back.
+    public var `guard`: Guard
+
+    /// Creates settings with these values.
+    public init(
+        freshFor: Duration = .seconds(300), staleFor: Duration = .seconds(7 * 86_400),
+        waitFor: Duration = .seconds(2), refresh: Duration? = nil, guard: Guard = Guard()
+    ) {
+        self.freshFor = freshFor
+        self.staleFor = staleFor
+        self.waitFor = waitFor
+        self.refresh = refresh
+        self.guard = `guard`
+    }
+}
+
+/// Asks an adapter for a part of what another system has.
+public struct MirrorRequest: Sendable, Equatable {
+    /// The entity that is mirrored.
+    public let entity: EntityName
+    /// ``MirrorPage/next`` of the page before; nil: the first page.
+    public let page: String?
+    /// ``MirrorPage/cursor`` of the last refresh, since which changes are asked for; nil: every row is. Given for sources
+    /// of ``MirrorSource/Reading/increments`` alone.
+    public let since: String?
+
+    /// Creates a request with these values.
+    public init(_ entity: EntityName, page: String? = nil, since: String? = nil) {
+        self.entity = entity
+        self.page = page
+        self.since = since
+    }
+}
+
+/// A part of what another system has.
+public struct MirrorPage: Sendable, Equatable {
+    /// Rows by the entity's field names. Members that are no fields are reported and left out; what does not fit its field
+    /// is reported, and the record that is there stays as it is.
+    public var rows: [WireDictionary]
+    /// Records that are gone; of increments alone.
+    public var removed: [RecordID]
+    /// What the next page is asked for with; nil: this is the last one.
+    public var next: String?
+    /// With the last page of a source of increments: since what changes are to be asked for next.
+    public var cursor: String?
+
+    /// Creates a page with these values.
+    public init(
+        _ rows: [WireDictionary], removed: [RecordID] = [], next: String? = nil, cursor: String? = nil
+    ) {
+        self.rows = rows
+        self.removed = removed
+        self.next = next
+        self.cursor = cursor
+    }
+}
+
+/// An answer of another system that cannot be what was asked for, although it came in time and without an error: nothing
+/// of it is taken, and the mirror says so until a later answer is good.
+public struct MirrorRefusal: Error, Sendable, Equatable {
+    /// What is wrong with it.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// It has another media type.
+        case mediaType
+        /// It is a page for a browser, or leads to one: mostly a login.
+        case loginPage
+        /// It ends too early, or is no document of its type.
+        case malformed
+        /// It is a document of its type, but says something else than was asked.
+        case unexpected
+    }
+
+    /// What is wrong with it.
+    public let kind: Kind
+    /// For operators; it names no secret and quotes no value.
+    public let detail: String
+
+    /// Creates a refusal with these values.
+    public init(_ kind: Kind, _ detail: String) {
+        self.kind = kind
+        self.detail = detail
+    }
+}
+
+extension UpstreamResponse {
+    /// The body of an answer that is a success and has one of these media types, parameters aside.
+    ///
+    /// Throws `upstream.failed` for a status that says that the request failed, and ``MirrorRefusal`` for a redirect, for
+    /// another media type and for an empty body.
+    public func document(_ mediaTypes: Set<String>, of upstream: UpstreamName) throws -> [UInt8] {
+        let target = address.logged
+        if (300..<400).contains(status) {
+            throw MirrorRefusal(.loginPage, "\(target) answered \(status) and leads elsewhere")
+        }
+        guard isSuccess else {
+            throw PorticoError(
+                .upstreamFailed, "The system \(upstream) could not be asked.", logDetail: "\(target) answered \(status)"
+            )
+        }
+        let found = (fields["Content-Type"] ?? "").prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
+        guard mediaTypes.contains(found) else {
+            let isPage = found == "text/html" || found == "application/xhtml+xml"
+            let shown = found.utf8.count <= 100 && found.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f } ? found : "another"
+            throw MirrorRefusal(
+                isPage ? .loginPage : .mediaType, "\(target) answered \(shown.isEmpty ? "no media type" : shown)")
+        }
+        guard !body.isEmpty else { throw MirrorRefusal(.malformed, "\(target) answered an empty body") }
+        return body
+    }
+}

@@ -1,0 +1,92 @@
+import AdapterKit
+import WireFormats
+
+/// Users of a system that speaks the same contract: version 1's list, which has all fields, or version 2's list and a
+/// document for each user where there is no version 1.
+struct UserSource: Sendable {
+    private static let mediaTypes: Set<String> = ["application/xml", "text/xml"]
+    /// Documents of users that are fetched at once.
+    private static let detailsAtOnce = 8
+
+    let upstream: any Upstream
+    let path: String
+
+    /// All users are one page: the contract knows no others.
+    func page(_ request: MirrorRequest) async throws -> MirrorPage {
+        let list = try await get("v1/list")
+        if ![404, 405, 410].contains(list.status) { return MirrorPage(try users(list)) }
+        let entries = try users(try await get("v2/list"))
+        return MirrorPage(try await details(of: entries))
+    }
+
+    private func get(_ place: String) async throws -> UpstreamResponse {
+        guard let address = upstream.url.resolving(path + place) else {
+            throw PorticoError(.upstreamFailed, "The system \(upstream.name) could not be asked.", logDetail: "no path")
+        }
+        return try await upstream.send(UpstreamRequest(.get, address, fields: ["Accept": "application/xml"]))
+    }
+
+    private func users(_ response: UpstreamResponse) throws -> [WireDictionary] {
+        let list = try document(response, root: UserOperations.listRoot.root)
+        // One entry reads as a dictionary, an empty list as an empty text.
+        switch list {
+        case .string(let text) where text.isEmpty: return []
+        case .dictionary(let members):
+            let entries = members[UserOperations.entry.text].map { $0.arrayValue ?? [$0] } ?? []
+            return try entries.map { entry in
+                guard let members = entry.dictionaryValue else {
+                    throw MirrorRefusal(.unexpected, "an entry of the list has no elements")
+                }
+                return Self.row(members)
+            }
+        default: throw MirrorRefusal(.unexpected, "the list has no entries")
+        }
+    }
+
+    /// In the order of the list.
+    private func details(of entries: [WireDictionary]) async throws -> [WireDictionary] {
+        var rows = [WireDictionary?](repeating: nil, count: entries.count)
+        try await withThrowingTaskGroup(of: (Int, WireDictionary?).self) { group in
+            for (index, entry) in entries.enumerated() {
+                if index >= Self.detailsAtOnce, let (done, row) = try await group.next() { rows[done] = row }
+                group.addTask { (index, try await detail(of: entry)) }
+            }
+            for try await (done, row) in group { rows[done] = row }
+        }
+        return rows.compactMap { $0 }
+    }
+
+    /// Nil for a user who has gone since the list was made.
+    private func detail(of entry: WireDictionary) async throws -> WireDictionary? {
+        guard let number = entry[Users.userID.text]?.int64Value else {
+            throw MirrorRefusal(.unexpected, "a user's number is no integer")
+        }
+        let response = try await get("v2/user/\(number)")
+        if response.status == 404 { return nil }
+        guard let user = try document(response, root: UserOperations.userRoot.root).dictionaryValue else {
+            throw MirrorRefusal(.unexpected, "a user has no elements")
+        }
+        return Self.row(user)
+    }
+
+    private func document(_ response: UpstreamResponse, root: String) throws -> WireValue {
+        let body = try response.document(Self.mediaTypes, of: upstream.name)
+        let value: WireValue
+        do { value = try XMLFormat(untypedRoot: .named).read(body) } catch {
+            throw MirrorRefusal(.malformed, "the answer is no XML")
+        }
+        guard let document = value["{\(UserOperations.namespace)}\(root)"] else {
+            throw MirrorRefusal(.unexpected, "the answer is another document than \(root)")
+        }
+        return document
+    }
+
+    /// Texts of XML as the entity's fields have them.
+    private static func row(_ elements: WireDictionary) -> WireDictionary {
+        var row = elements
+        if let number = elements[Users.userID.text]?.stringValue.flatMap({ Int64($0) }) {
+            row[Users.userID.text] = .int64(number)
+        }
+        return row
+    }
+}

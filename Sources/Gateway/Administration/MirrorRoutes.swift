@@ -1,0 +1,108 @@
+import AdapterKit
+import HTTPTypes
+import MirrorEngine
+import RecordStorage
+import ValueTree
+
+/// `porticoctl mirrors list`, `show`, `refresh` and `release`.
+struct MirrorRoutes: Sendable {
+    let adapters: [ServedAdapter]
+    let services: GatewayServices
+
+    func routes() -> [Route] {
+        [
+            Route(
+                .get, "/admin/v1/mirrors",
+                AdministrationEndpoint("mirrors.list", .reads, "The mirrors.", services: services) { _, _ in
+                    ["mirrors": .array(mirrors.map(summary))]
+                }),
+            Route(
+                .get, "/admin/v1/mirrors/{adapter}/{entity}",
+                AdministrationEndpoint("mirrors.show", .reads, "One mirror.", services: services) { request, _ in
+                    try await details(mirror(request))
+                }),
+            Route(
+                .post, "/admin/v1/mirrors/{adapter}/{entity}/refresh",
+                AdministrationEndpoint(
+                    "mirrors.refresh", .writes, "Refreshes a mirror, and waits for its end.", services: services
+                ) { request, _ in try await refresh(mirror(request)) }),
+            Route(
+                .post, "/admin/v1/mirrors/{adapter}/{entity}/release",
+                AdministrationEndpoint(
+                    "mirrors.release", .writes, "Makes a refresh that is held back take effect.", services: services
+                ) { request, _ in try await mirror(request).release().shown }),
+        ]
+    }
+
+    private var mirrors: [Mirror] { adapters.flatMap(\.mirrors).sorted { $0.id.description < $1.id.description } }
+
+    private func mirror(_ request: AuthenticatedRequest) throws(PorticoError) -> Mirror {
+        let name = "\(request["adapter"])/\(request["entity"])"
+        guard let mirror = mirrors.first(where: { $0.id.description == name }) else {
+            throw PorticoError(.recordNotFound, "There is no mirror of this name.")
+        }
+        return mirror
+    }
+
+    private func summary(_ mirror: Mirror) -> WireValue { .dictionary(members(mirror)) }
+
+    private func members(_ mirror: Mirror) -> WireDictionary {
+        let status = mirror.status
+        let now = services.clock.now()
+        let asOf = status.machine.asOf
+        let age = asOf.map { now.secondsSinceReferenceDate - $0.secondsSinceReferenceDate }
+        return [
+            "name": .string(mirror.id.description), "upstream": .string(mirror.source.upstream.text),
+            "state": .string(status.word), "asOf": asOf.map { .date($0.wholeSeconds) } ?? .null,
+            "ageSeconds": age.map { .int64(Int64(max(0, min($0, Double(Int32.max))))) } ?? .null,
+            "failures": .int64(Int64(status.machine.failures)),
+        ]
+    }
+
+    private func details(_ mirror: Mirror) async throws -> WireValue {
+        let machine = mirror.status.machine
+        var members = members(mirror)
+        let count = try await services.store.count(nil, in: mirror.id)
+        members["records"] = .int64(Int64(count))
+        members["running"] =
+            machine.running.map {
+                ["trigger": .string($0.trigger.rawValue), "since": .date($0.since.wholeSeconds)]
+            } ?? .null
+        members["lastRefresh"] = machine.last?.shown ?? .null
+        members["failure"] =
+            machine.failure.map {
+                [
+                    "code": .string($0.code.rawValue), "detail": .string($0.detail),
+                    "time": .date($0.time.wholeSeconds),
+                ]
+            } ?? .null
+        members["held"] =
+            machine.held.map {
+                [
+                    "detail": .string($0.detail), "time": .date($0.time.wholeSeconds),
+                    "releasable": .bool($0.isReleasable),
+                ]
+            } ?? .null
+        members["drifts"] = .array(mirror.status.stored.drifts.sorted().map { .string($0.description) })
+        return .dictionary(members)
+    }
+
+    private func refresh(_ mirror: Mirror) async throws -> WireValue {
+        switch await mirror.refreshNow(by: .operator) {
+        case .done(let summary): return summary.shown
+        case .held(let held):
+            throw PorticoError(.recordConflict, "The refresh was held back: \(held.detail).")
+        case .failed(let code, let detail):
+            throw PorticoError(code, "The mirror could not be refreshed: \(detail)")
+        }
+    }
+}
+
+extension RefreshSummary {
+    fileprivate var shown: WireValue {
+        [
+            "asOf": .date(asOf.wholeSeconds), "created": .int64(Int64(created)), "updated": .int64(Int64(updated)),
+            "deleted": .int64(Int64(deleted)), "refused": .int64(Int64(refused)),
+        ]
+    }
+}

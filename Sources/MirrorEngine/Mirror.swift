@@ -1,0 +1,420 @@
+import AdapterKit
+import RecordStorage
+import Synchronization
+
+/// One entity whose truth is in another system: executes its ``MirrorMachine`` over a store.
+///
+/// ``run()`` is the one task that refreshes; a read asks for a refresh and waits for its end, so that one fetch
+/// serves all who ask at once and no caller's end breaks it off.
+public final class Mirror: Sendable {
+    /// Reads one page of the source.
+    public typealias Reading = @Sendable (MirrorRequest) async throws -> MirrorPage
+
+    /// The adapter's name and the entity's.
+    public let id: CollectionID
+    /// What the adapter declares of it.
+    public let source: MirrorSource
+    private let refresh: MirrorRefresh
+    private let clock: any WallClock
+    private let random: @Sendable () -> Double
+    private let sleep: @Sendable (Duration) async throws -> Void
+    private let log: Log
+    private let state: Mutex<State>
+
+    fileprivate struct State {
+        var machine: MirrorMachine
+        var stored: MirrorState
+        var held: MirrorRefresh.Held?
+        var readers: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        /// Who waits for the end of a refresh that has not begun yet, and of the one that goes on.
+        var next: [CheckedContinuation<RefreshOutcome, Never>] = []
+        var current: [CheckedContinuation<RefreshOutcome, Never>] = []
+        var releases: [CheckedContinuation<Result<RefreshSummary, PorticoError>, Never>] = []
+        var lastReader: UInt64 = 0
+        var pause: CheckedContinuation<Void, Never>?
+        var isAwake = false
+        var isStopped = false
+    }
+
+    /// `stored`: what the store has of it (``StoreSnapshot/mirrorState(of:)``). `random` gives numbers from 0 to 1.
+    public init(
+        _ source: MirrorSource, of collection: CollectionDeclaration, stored: WireDictionary?,
+        in store: any MirrorStore,
+        clock: any WallClock, random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }, log: Log,
+        read: @escaping Reading
+    ) {
+        id = collection.id
+        self.source = source
+        self.clock = clock
+        self.random = random
+        self.sleep = sleep
+        self.log = log
+        refresh = MirrorRefresh(collection: collection, source: source, store: store, read: read, clock: clock)
+        let known = MirrorState(stored)
+        state = Mutex(
+            State(
+                machine: MirrorMachine(
+                    settings: source.settings, asOf: known.asOf, cursor: known.cursor, at: clock.now(), random: random()
+                ),
+                stored: known))
+    }
+
+    /// The age of the rows where they are fresh; nil where a read has to ask (``read()``).
+    public func freshAge() -> MirrorAge? {
+        let now = clock.now()
+        return state.withLock { state in
+            guard let asOf = state.machine.asOf, state.machine.isFresh(at: now) else { return nil }
+            return MirrorAge(asOf: asOf, now: now, cache: .hit)
+        }
+    }
+
+    /// Says how old the rows are that may be served now. Where they are not fresh it waits for a refresh, at most
+    /// ``MirrorSettings/waitFor`` and until the task is cancelled.
+    ///
+    /// Throws `adapter.unavailable`, naming the upstream, where the rows are too old or were never fetched.
+    public func read() async throws(PorticoError) -> MirrorAge {
+        if let age = freshAge() { return age }
+        let before = state.withLock { $0.machine.asOf }
+        await waitForRefresh()
+        let now = clock.now()
+        let (served, cause) = state.withLock { ($0.machine.served(at: now), $0.machine.cause) }
+        guard let served else { throw unavailable(cause) }
+        guard served == before else {
+            return MirrorAge(asOf: served, now: now, cache: .refreshed(isFirst: before == nil))
+        }
+        return MirrorAge(asOf: served, now: now, cache: .stale(detail: cause ?? "upstream-timeout"))
+    }
+
+    /// Asks for a refresh, and waits for nothing. True where one begins by it.
+    @discardableResult
+    public func ask(by trigger: RefreshTrigger) -> Bool {
+        let now = clock.now()
+        guard state.withLock({ $0.machine.ask(by: trigger, at: now) }) else { return false }
+        wake()
+        return true
+    }
+
+    /// Refreshes and says how that ended.
+    public func refreshNow(by trigger: RefreshTrigger) async -> RefreshOutcome {
+        let now = clock.now()
+        return await withCheckedContinuation { caller in
+            let isStopped = state.withLock { state in
+                guard !state.isStopped else { return true }
+                state.next.append(caller)
+                _ = state.machine.ask(by: trigger, at: now)
+                return false
+            }
+            if isStopped { caller.resume(returning: Self.stopped) } else { wake() }
+        }
+    }
+
+    /// Makes the refresh that is held back take effect. Throws `record.notFound` where none is that could.
+    public func release() async throws(PorticoError) -> RefreshSummary {
+        let result = await withCheckedContinuation { caller in
+            let isStopped = state.withLock { state in
+                guard !state.isStopped else { return true }
+                state.releases.append(caller)
+                return false
+            }
+            if isStopped { caller.resume(returning: .failure(Self.nothingHeld)) } else { wake() }
+        }
+        return try result.get()
+    }
+
+    /// What is known of it.
+    public var status: MirrorStatus {
+        state.withLock { MirrorStatus(machine: $0.machine, stored: $0.stored) }
+    }
+
+    private func unavailable(_ cause: String?) -> PorticoError {
+        PorticoError(
+            .adapterUnavailable,
+            "The system \(source.upstream) does not answer, and what is known of its \(id.entity) is too old or nothing.",
+            retryAfter: 5, logDetail: cause)
+    }
+
+    private static let stopped = RefreshOutcome.failed(.adapterUnavailable, detail: "the gateway stops")
+    private static let nothingHeld = PorticoError(.recordNotFound, "No refresh is held back that could be released.")
+}
+
+extension Mirror {
+    /// Refreshes whenever it is asked for or its time has come, until the task is cancelled. To be called once.
+    public func run() async {
+        while !Task.isCancelled {
+            if let callers = takeReleases() {
+                let result = await releaseHeld()
+                for caller in callers { caller.resume(returning: result) }
+                continue
+            }
+            let now = clock.now()
+            switch state.withLock({ $0.begin(at: now) }) {
+            case .refresh(let trigger): await refresh(by: trigger)
+            case .wait(let instant): await pause(until: instant)
+            }
+        }
+        stop()
+    }
+
+    private func refresh(by trigger: RefreshTrigger) async {
+        let known = state.withLock { $0.stored }
+        var outcome: RefreshOutcome
+        var held: MirrorRefresh.Held?
+        do {
+            switch try await refresh.run(since: known) {
+            case .done(let summary, let stored):
+                outcome = .done(summary)
+                report(stored.drifts.subtracting(known.drifts))
+                state.withLock { $0.stored = stored }
+            case .held(let reason, let snapshot):
+                outcome = .held(reason)
+                held = snapshot
+            }
+        } catch let refusal as MirrorRefusal {
+            outcome = .held(HeldRefresh(.answer(refusal.kind), detail: refusal.detail, time: clock.now()))
+        } catch {
+            let known = (error as? UpstreamFailure)?.asError ?? error as? PorticoError
+            outcome = .failed(known?.code ?? .serverInternal, detail: known?.logDetail ?? "\(error)")
+        }
+        end(outcome, held, by: trigger)
+    }
+
+    private func end(_ outcome: RefreshOutcome, _ held: MirrorRefresh.Held?, by trigger: RefreshTrigger) {
+        let (now, chance) = (clock.now(), random())
+        let (isFirst, waiting) = state.withLock { state in
+            let before = state.machine
+            state.machine.ended(outcome, at: now, random: chance)
+            state.held = held
+            let waiting = (Array(state.readers.values), state.current)
+            (state.readers, state.current) = ([:], [])
+            return (before.isNews(outcome), waiting)
+        }
+        report(outcome, by: trigger, isFirst: isFirst)
+        for reader in waiting.0 { reader.resume() }
+        for caller in waiting.1 { caller.resume(returning: outcome) }
+    }
+
+    private func releaseHeld() async -> Result<RefreshSummary, PorticoError> {
+        guard
+            let held = state.withLock({ state in
+                defer { state.held = nil }
+                return state.held
+            })
+        else { return .failure(Self.nothingHeld) }
+        do {
+            _ = try await held.replacement.apply(held.options)
+            state.withLock { $0.stored = MirrorState(held.options.state) }
+            end(.done(held.summary), nil, by: .operator)
+            return .success(held.summary)
+        } catch {
+            return .failure(
+                error as? PorticoError ?? PorticoError(.storeUnavailable, "The refresh cannot be released."))
+        }
+    }
+
+    private func takeReleases() -> [CheckedContinuation<Result<RefreshSummary, PorticoError>, Never>]? {
+        state.withLock { state in
+            guard !state.releases.isEmpty else { return nil }
+            defer { state.releases = [] }
+            return state.releases
+        }
+    }
+
+    private func stop() {
+        let waiting = state.withLock { state in
+            state.isStopped = true
+            defer { (state.readers, state.current, state.next, state.releases) = ([:], [], [], []) }
+            return (Array(state.readers.values), state.current + state.next, state.releases)
+        }
+        for reader in waiting.0 { reader.resume() }
+        for caller in waiting.1 { caller.resume(returning: Self.stopped) }
+        for caller in waiting.2 { caller.resume(returning: .failure(Self.nothingHeld)) }
+    }
+}
+
+extension Mirror {
+    private func waitForRefresh() async {
+        let number = state.withLock { state in
+            state.lastReader += 1
+            return state.lastReader
+        }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                if (try? await self.sleep(self.source.settings.waitFor)) != nil { self.endWait(number) }
+            }
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { caller in self.beginWait(number, caller) }
+            } onCancel: {
+                endWait(number)
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func beginWait(_ number: UInt64, _ caller: CheckedContinuation<Void, Never>) {
+        let now = clock.now()
+        let waits = state.withLock { state in
+            guard !state.isStopped, !Task.isCancelled, state.machine.read(at: now) == .wait else { return false }
+            state.readers[number] = caller
+            return true
+        }
+        if waits { wake() } else { caller.resume() }
+    }
+
+    private func endWait(_ number: UInt64) {
+        state.withLock { $0.readers.removeValue(forKey: number) }?.resume()
+    }
+
+    private func wake() {
+        let sleeper = state.withLock { state in
+            defer { state.pause = nil }
+            if state.pause == nil { state.isAwake = true }
+            return state.pause
+        }
+        sleeper?.resume()
+    }
+
+    private func pause(until instant: WireDate?) async {
+        await withTaskGroup(of: Void.self) { group in
+            if let instant {
+                let seconds = max(0.001, min(instant.seconds(since: clock.now()), 86_400))
+                group.addTask {
+                    if (try? await self.sleep(.seconds(seconds))) != nil { self.wake() }
+                }
+            }
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { caller in
+                    let isAwake = state.withLock { state in
+                        guard !state.isAwake, !Task.isCancelled else {
+                            state.isAwake = false
+                            return true
+                        }
+                        state.pause = caller
+                        return false
+                    }
+                    if isAwake { caller.resume() }
+                }
+            } onCancel: {
+                wake()
+            }
+            group.cancelAll()
+        }
+    }
+}
+
+extension Mirror.State {
+    mutating func begin(at now: WireDate) -> MirrorMachine.Next {
+        let step = machine.next(at: now)
+        if case .refresh = step { (current, next) = (next, []) }
+        return step
+    }
+}
+
+extension Mirror {
+    private func report(_ outcome: RefreshOutcome, by trigger: RefreshTrigger, isFirst: Bool) {
+        let name = LogValue.text("\(id)")
+        switch outcome {
+        case .done(let summary):
+            log.info(
+                "mirror refreshed",
+                [
+                    "mirror": name, "trigger": .text(trigger.rawValue), "created": .count(summary.created),
+                    "updated": .count(summary.updated), "deleted": .count(summary.deleted),
+                    "refused": .count(summary.refused),
+                ])
+        case .failed(let code, let detail) where isFirst:
+            log.warning(
+                "mirror cannot be refreshed",
+                [
+                    "mirror": name, "upstream": .text(source.upstream.text), "code": .text(code.rawValue),
+                    "detail": .text(detail),
+                ])
+        case .held(let held) where isFirst:
+            log.warning(
+                "refresh of a mirror held back",
+                ["mirror": name, "upstream": .text(source.upstream.text), "detail": .text(held.detail)])
+        case .failed, .held: break
+        }
+    }
+
+    private func report(_ drifts: Set<FieldDrift>) {
+        for drift in drifts.sorted() {
+            log.warning(
+                "field of a mirror has drifted",
+                ["mirror": .text("\(id)"), "field": .text(drift.field), "drift": .text(drift.kind.rawValue)])
+        }
+    }
+}
+
+/// How old the rows of an answer are, and why they are no younger.
+public struct MirrorAge: Sendable, Equatable {
+    /// Where the rows come from.
+    public enum Cache: Sendable, Equatable {
+        /// They are fresh; nothing was asked.
+        case hit
+        /// They were fetched for this read; `isFirst`: for the first time.
+        case refreshed(isFirst: Bool)
+        /// They could not be fetched for this read, and why: one token.
+        case stale(detail: String)
+    }
+
+    /// When the other system had them.
+    public let asOf: WireDate
+    /// In whole seconds, for `Age` (RFC 9111, section 5.1).
+    public let seconds: Int
+    /// Where the rows come from.
+    public let cache: Cache
+
+    init(asOf: WireDate, now: WireDate, cache: Cache) {
+        self.asOf = asOf
+        seconds = Int(max(0, min(now.seconds(since: asOf), Double(Int32.max))))
+        self.cache = cache
+    }
+
+    /// `Cache-Status` (RFC 9211).
+    public var cacheStatus: String {
+        switch cache {
+        case .hit: "portico; hit"
+        case .refreshed(let isFirst): isFirst ? "portico; fwd=miss; stored" : "portico; fwd=stale; stored"
+        case .stale(let detail): "portico; fwd=stale; detail=\(detail)"
+        }
+    }
+}
+
+/// What is known of a mirror, for operators.
+public struct MirrorStatus: Sendable {
+    /// When it was refreshed, and how.
+    public let machine: MirrorMachine
+    /// What is stored of it.
+    public let stored: MirrorState
+
+    /// A word: `never`, `refreshing`, `held`, `failing` or `good`.
+    public var word: String {
+        if machine.running != nil { return "refreshing" }
+        if machine.held != nil { return "held" }
+        if machine.failure != nil { return "failing" }
+        return machine.asOf == nil ? "never" : "good"
+    }
+}
+
+extension MirrorMachine {
+    /// Why the rows are not younger, as one token; nil where no refresh has failed.
+    var cause: String? {
+        if held != nil { return "refresh-held" }
+        switch failure?.code {
+        case nil: return nil
+        case .upstreamTimeout, .deadlineExceeded: return "upstream-timeout"
+        case .storeFull, .storeUnavailable: return "store-unavailable"
+        default: return "upstream-failed"
+        }
+    }
+
+    /// Whether an end is another than the last one, so that it is worth a line in the log.
+    func isNews(_ outcome: RefreshOutcome) -> Bool {
+        switch outcome {
+        case .done: true
+        case .failed(let code, _): failure?.code != code
+        case .held(let held): self.held?.reason != held.reason
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import AdapterKit
+import RecordStorage
+
+/// Fetches one state of another system and makes the records that: page by page into a staged snapshot, which takes
+/// effect as a whole or not at all.
+struct MirrorRefresh: Sendable {
+    /// Rows of one refresh; a source that never ends is cut off there.
+    static let mostRows = 50_000_000
+    /// Removals of one refresh of increments, which are in memory; beyond them every row is fetched.
+    static let mostRemovals = 100_000
+
+    let collection: CollectionDeclaration
+    let source: MirrorSource
+    let store: any MirrorStore
+    let read: Mirror.Reading
+    let clock: any WallClock
+
+    /// A snapshot that is held back, with what releasing it takes.
+    struct Held: Sendable {
+        let replacement: any RecordReplacement
+        let options: ReplacementOptions
+        let summary: RefreshSummary
+    }
+
+    enum Result: Sendable {
+        case done(RefreshSummary, MirrorState)
+        case held(HeldRefresh, Held)
+    }
+
+    /// Throws ``MirrorRefusal``, ``UpstreamFailure`` and ``PorticoError``.
+    func run(since known: MirrorState) async throws -> Result {
+        guard source.reading == .increments, let cursor = known.cursor else { return try await run(since: nil, known) }
+        do {
+            return try await run(since: cursor, known)
+        } catch let error as PorticoError where error.code == .fetchAgain {
+            return try await run(since: nil, known)
+        }
+    }
+
+    private func run(since cursor: String?, _ known: MirrorState) async throws -> Result {
+        let began = clock.now()
+        let replacement = try await store.beginReplacement(of: collection.id)
+        do {
+            return try await fill(replacement, since: cursor, known, began)
+        } catch {
+            // Whatever is left goes when the next one begins.
+            try? await replacement.discard()
+            throw error
+        }
+    }
+
+    private func fill(
+        _ replacement: any RecordReplacement, since cursor: String?, _ known: MirrorState, _ began: WireDate
+    ) async throws -> Result {
+        var rows = try MirrorRows(of: collection.entity, fieldsBefore: known.fields, at: began)
+        var removed: Set<RecordID> = []
+        var request = MirrorRequest(source.entity, since: cursor)
+        var count = 0
+        var lastCursor = cursor
+        while true {
+            try Task.checkCancellation()
+            let page = try await read(request)
+            count += page.rows.count
+            removed.formUnion(page.removed)
+            guard count <= Self.mostRows, removed.count <= Self.mostRemovals else {
+                throw MirrorRefusal(.unexpected, "the answers have too many rows")
+            }
+            let records = rows.read(page.rows)
+            try await replacement.stage(records.rows, keeping: records.kept, retaining: records.retained)
+            lastCursor = page.cursor ?? lastCursor
+            guard let next = page.next else { break }
+            guard next != request.page else { throw MirrorRefusal(.unexpected, "a page leads to itself") }
+            request = MirrorRequest(source.entity, page: next, since: cursor)
+        }
+        var state = known
+        state.asOf = began
+        state.cursor = lastCursor
+        // A snapshot without rows has no fields to go by.
+        if count > 0 {
+            state.drifts = rows.drifts
+            state.fields.formUnion(rows.fields)
+        }
+        return try await finish(
+            replacement, rows, deletesMissing: cursor == nil && !rows.hasUnreadableKey, removed, state)
+    }
+
+    private func finish(
+        _ replacement: any RecordReplacement, _ rows: MirrorRows, deletesMissing: Bool, _ removed: Set<RecordID>,
+        _ state: MirrorState
+    ) async throws -> Result {
+        var difference = try await replacement.difference()
+        if !deletesMissing { difference.deleted = removed.count }
+        var options = ReplacementOptions(state: state.stored)
+        options.deletesMissing = deletesMissing
+        options.removing = removed
+        var summary = RefreshSummary(asOf: state.asOf ?? clock.now(), cursor: state.cursor)
+        summary.refused = rows.refused
+        let changed = difference.updated + difference.deleted
+        if let reason = source.settings.guard.refusal(changed: changed, of: difference.known) {
+            let detail = "\(difference.updated) changed and \(difference.deleted) deleted of \(difference.known)"
+            summary.take(difference)
+            return .held(
+                HeldRefresh(reason, detail: detail, time: clock.now()),
+                Held(replacement: replacement, options: options, summary: summary))
+        }
+        summary.take(try await replacement.apply(options).difference)
+        return .done(summary, state)
+    }
+}
+
+extension RefreshSummary {
+    mutating func take(_ difference: ReplacementDifference) {
+        (created, updated, deleted) = (difference.created, difference.updated, difference.deleted)
+    }
+}

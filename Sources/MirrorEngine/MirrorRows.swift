@@ -1,0 +1,140 @@
+import AdapterKit
+
+/// A field of another system's rows that is not as it was, or not as the entity declares it.
+public struct FieldDrift: Sendable, Hashable, Comparable, CustomStringConvertible {
+    /// What became of the field.
+    public enum Kind: String, Sendable {
+        /// A member that is no field of the entity.
+        case appeared
+        /// No row has it any more, or a row lacks a value that is needed.
+        case vanished
+        /// Its values do not fit its shape.
+        case changedType
+    }
+
+    /// The member's name, shortened, without characters that a log cannot show.
+    public let field: String
+    /// What became of it.
+    public let kind: Kind
+
+    /// Creates a drift with these values.
+    public init(_ field: String, _ kind: Kind) {
+        self.field = field
+        self.kind = kind
+    }
+
+    /// As it is stored: the kind, a space, the name.
+    public var description: String { "\(kind.rawValue) \(field)" }
+
+    /// Reads ``description``.
+    public init?(_ text: String) {
+        let parts = text.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, let kind = Kind(rawValue: String(parts[0])) else { return nil }
+        self.init(String(parts[1]), kind)
+    }
+
+    public static func < (left: FieldDrift, right: FieldDrift) -> Bool { left.description < right.description }
+}
+
+/// Turns the rows of a source into records of its entity. What does not fit is left out and reported, and never fails the
+/// rest.
+public struct MirrorRows: Sendable {
+    /// Names that are reported of one refresh, so that a source that invents names fills no log.
+    public static let mostDrifts = 100
+    private static let longestName = 64
+
+    /// What a page comes to.
+    public struct Page: Sendable, Equatable {
+        /// Records as the source has them.
+        public var rows: [RecordDraft] = []
+        /// Records that the source has in a form that cannot be taken.
+        public var kept: [RecordID] = []
+        /// Fields that no row of the page has any more: the records keep what they have.
+        public var retained: Set<FieldName> = []
+    }
+
+    private let rules: EntityRules
+    private let fieldsBefore: Set<String>
+    private let authorship: Authorship
+    /// What is not as it was.
+    public private(set) var drifts: Set<FieldDrift> = []
+    /// The fields that some row had.
+    public private(set) var fields: Set<String> = []
+    /// Rows that were not taken.
+    public private(set) var refused = 0
+    /// Whether there was a row whose key cannot be read: no record can be said to be missing then.
+    public private(set) var hasUnreadableKey = false
+
+    /// `fieldsBefore`: those that the source had at the last refresh; empty: it is the first. Throws `server.internal` for
+    /// an entity that contradicts itself.
+    public init(of entity: Entity, fieldsBefore: Set<String>, at time: WireDate) throws(PorticoError) {
+        rules = try EntityRules(entity)
+        self.fieldsBefore = fieldsBefore
+        authorship = Authorship(author: Principal.system.name, time: time, position: Revision(0))
+    }
+
+    /// The records of one page.
+    public mutating func read(_ rows: [WireDictionary]) -> Page {
+        var page = Page()
+        guard !rows.isEmpty else { return page }
+        var present: Set<String> = []
+        for row in rows { for entry in row { present.insert(entry.key) } }
+        for name in present where rules.entity.fields.allSatisfy({ $0.name.text != name }) { note(name, .appeared) }
+        fields.formUnion(present)
+        for field in rules.entity.fields
+        where fieldsBefore.contains(field.name.text) && !present.contains(field.name.text) {
+            note(field.name.text, .vanished)
+            page.retained.insert(field.name)
+        }
+        for row in rows { read(row, into: &page) }
+        return page
+    }
+
+    private mutating func read(_ row: WireDictionary, into page: inout Page) {
+        let key = rules.entity.key.field.text
+        guard let sent = row[key], let id = try? rules.id(ofKey: sent) else {
+            hasUnreadableKey = true
+            refused += 1
+            note(key, row[key] == nil ? .vanished : .changedType)
+            return
+        }
+        var taken = WireDictionary()
+        var isWhole = true
+        for field in rules.entity.fields {
+            let name = field.name.text
+            guard let value = row[name], !value.isNull || field.isNullable else {
+                guard field.isRequired, field.defaultValue == nil, !page.retained.contains(field.name) else { continue }
+                note(name, .vanished)
+                isWhole = false
+                continue
+            }
+            if (try? Shape.check(value, of: field)) == nil {
+                note(name, .changedType)
+                isWhole = false
+            } else {
+                taken[name] = value
+            }
+        }
+        guard isWhole, let draft = try? rules.create(nil, taken, authorship) else {
+            refused += 1
+            page.kept.append(id)
+            return
+        }
+        page.rows.append(draft)
+    }
+
+    private mutating func note(_ name: String, _ kind: FieldDrift.Kind) {
+        guard drifts.count < Self.mostDrifts else { return }
+        let shown = name.unicodeScalars.prefix(Self.longestName).map { scalar in
+            scalar.value > 0x20 && scalar.value < 0x7f ? Character(scalar) : "?"
+        }
+        drifts.insert(FieldDrift(String(shown), kind))
+    }
+}
+
+extension Shape {
+    fileprivate static func check(_ value: WireValue, of field: Field) throws(PorticoError) {
+        if value.isNull { return }
+        try field.shape.check(value, at: field.name.text)
+    }
+}

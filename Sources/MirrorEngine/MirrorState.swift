@@ -1,0 +1,36 @@
+import AdapterKit
+import RecordStorage
+
+/// What is stored of a mirror beside its records, in the transaction that changes them.
+public struct MirrorState: Sendable, Equatable {
+    /// When the other system had the state that the records have; nil: they were never fetched.
+    public var asOf: WireDate?
+    /// Since what changes are asked for next; nil: every row is.
+    public var cursor: String?
+    /// The fields that the other system's rows had.
+    public var fields: Set<String> = []
+    /// What was reported as not being as it was.
+    public var drifts: Set<FieldDrift> = []
+
+    /// Of a mirror that was never fetched.
+    public init() {}
+
+    /// Reads ``stored``. What is missing is as in a mirror that was never fetched.
+    public init(_ stored: WireDictionary?) {
+        asOf = stored?[MirrorStateField.asOf]?.dateValue
+        cursor = stored?["cursor"]?.stringValue
+        fields = Set((stored?["fields"]?.arrayValue ?? []).compactMap(\.stringValue))
+        drifts = Set((stored?["drifts"]?.arrayValue ?? []).compactMap(\.stringValue).compactMap(FieldDrift.init))
+    }
+
+    /// As the store keeps it.
+    public var stored: WireDictionary {
+        var stored: WireDictionary = [
+            "fields": .array(fields.sorted().map { .string($0) }),
+            "drifts": .array(drifts.sorted().map { .string($0.description) }),
+        ]
+        if let asOf { stored[MirrorStateField.asOf] = .date(asOf) }
+        if let cursor { stored["cursor"] = .string(cursor) }
+        return stored
+    }
+}

@@ -1,0 +1,164 @@
+import AdapterKit
+
+/// A store whose collections can be brought to the state of another system's snapshot.
+public protocol MirrorStore: Store {
+    /// Begins to gather a snapshot of a collection, outside of its records. What an earlier replacement of the collection
+    /// gathered and did not apply is removed.
+    func beginReplacement(of collection: CollectionID) async throws -> any RecordReplacement
+}
+
+/// The members of ``StoreSnapshot/mirrorState(of:)`` that others than the mirror itself look at.
+public enum MirrorStateField {
+    /// When the other system had the state that the records have: a date.
+    public static let asOf = "asOf"
+}
+
+/// A snapshot of a collection that comes piece by piece, compared by key with the records that are there.
+///
+/// Readers see the records as they were until ``apply(_:)`` has succeeded, and as the snapshot has them from then on. No
+/// method holds up other callers' writes for longer than one piece takes. What others change in the collection after
+/// ``start`` stays as they left it. For one caller at a time; every method throws ``PorticoError``.
+public protocol RecordReplacement: Sendable {
+    /// The position of the store when the replacement began.
+    var start: Revision { get }
+
+    /// Adds rows of the snapshot. A row is unchanged where every value that the server does not give equals the record's:
+    /// numbers, instants and texts by what they mean, not by how they are spelled. Of rows with one key the first counts.
+    ///
+    /// `keeping`: records that the snapshot has in a form that cannot be taken; they stay as they are. `retaining`: fields
+    /// that the rows do not have, whose values stay where there is a record.
+    func stage(_ rows: [RecordDraft], keeping: [RecordID], retaining: Set<FieldName>) async throws
+
+    /// What ``apply(_:)`` would do, as far as others do not change the records meanwhile.
+    func difference() async throws -> ReplacementDifference
+
+    /// Makes the collection what the snapshot is. To be called once.
+    func apply(_ options: ReplacementOptions) async throws -> ReplacementResult
+
+    /// Removes what was gathered. Does nothing after ``apply(_:)``, and may be called twice.
+    func discard() async throws
+}
+
+/// How a snapshot differs from the records that are there.
+public struct ReplacementDifference: Sendable, Equatable {
+    /// The records that are there.
+    public var known = 0
+    /// Rows without a record of their key.
+    public var created = 0
+    /// Rows that differ from the record of their key.
+    public var updated = 0
+    /// Records without a row.
+    public var deleted = 0
+    /// Rows that repeat the key of an earlier one.
+    public var repeated = 0
+
+    /// Changes of every kind.
+    public var changes: Int { created + updated + deleted }
+
+    /// A snapshot that differs in nothing from no records.
+    public init() {}
+}
+
+/// How a snapshot takes the records' place.
+public struct ReplacementOptions: Sendable {
+    /// Up to this many changes are made one by one in one transaction, each with its log entry. More take effect with one
+    /// log entry, after which replicas fetch the collection again.
+    public var transactionLimit = 5_000
+    /// Whether rows that are missing are deleted.
+    public var deletesMissing = true
+    /// Records that are deleted although no row is missing for them.
+    public var removing: Set<RecordID> = []
+    /// The state of the mirror afterwards, stored in the same transaction; nil: none is stored.
+    public var state: WireDictionary?
+    /// Further records that stay as they are, asked in the transaction that makes the changes: those that others changed
+    /// and the other system does not know of yet.
+    public var protecting: @Sendable (any StoreSnapshot) throws -> Set<RecordID>
+
+    /// The defaults.
+    public init(
+        state: WireDictionary? = nil,
+        protecting: @escaping @Sendable (any StoreSnapshot) throws -> Set<RecordID> = { _ in [] }
+    ) {
+        self.state = state
+        self.protecting = protecting
+    }
+}
+
+/// What a replacement did, once it is durable.
+public struct ReplacementResult: Sendable, Equatable {
+    /// The log position that contains it.
+    public let position: Revision
+    /// What was changed, without the records that stayed as others had left them.
+    public let difference: ReplacementDifference
+    /// Whether replicas fetch the collection again.
+    public let isWhole: Bool
+
+    /// Creates the result of a replacement.
+    public init(position: Revision, difference: ReplacementDifference, isWhole: Bool) {
+        self.position = position
+        self.difference = difference
+        self.isWhole = isWhole
+    }
+}
+
+extension RecordReplacement {
+    /// Adds rows that have all fields.
+    public func stage(_ rows: [RecordDraft], keeping: [RecordID]) async throws {
+        try await stage(rows, keeping: keeping, retaining: [])
+    }
+}
+
+extension Entity {
+    /// A row of a snapshot as the record that is there would be with it: what the server gives stays, but for the time of
+    /// the change, and so do retained fields. Nil where nothing differs. Both have all fields in declared order.
+    public func merging(
+        _ row: WireDictionary, into record: Record, at time: WireDate, retaining: Set<FieldName> = []
+    ) -> WireDictionary? {
+        var entries: [WireDictionary.Entry] = []
+        entries.reserveCapacity(fields.count)
+        var isChanged = false
+        for field in fields {
+            let old = record[field.name]
+            let value: WireValue
+            switch field.source {
+            case _ where retaining.contains(field.name): value = old
+            case .caller, .callerOnCreate, .rules:
+                value = row[field.name.text] ?? .null
+                if !value.meansTheSame(as: old) { isChanged = true }
+            case .creator, .createdAt, .createdPosition: value = old
+            case .modifiedAt: value = .date(time)
+            }
+            entries.append(WireDictionary.Entry(key: field.name.text, value: value))
+        }
+        return isChanged ? WireDictionary(uncheckedUniqueKeys: entries) : nil
+    }
+}
+
+extension WireValue {
+    /// Whether both stand for one value: numbers of any kind by their value, members of dictionaries in any order.
+    public func meansTheSame(as other: WireValue) -> Bool {
+        if self == other { return true }
+        switch (self, other) {
+        // Canonically equivalent texts (Unicode, UAX 15).
+        case (.string(let left), .string(let right)): return left == right
+        case (.array(let left), .array(let right)):
+            return left.count == right.count && zip(left, right).allSatisfy { $0.meansTheSame(as: $1) }
+        case (.dictionary(let left), .dictionary(let right)):
+            return left.count == right.count
+                && left.allSatisfy { entry in right[entry.key].map { entry.value.meansTheSame(as: $0) } ?? false }
+        default:
+            guard let left = number, let right = other.number else { return false }
+            return left == right
+        }
+    }
+
+    private var number: WireDecimal? {
+        switch self {
+        case .decimal(let number): number
+        case .int64(let number): WireDecimal(number)
+        case .uint64(let number): WireDecimal(number)
+        case .double(let number): number.isFinite ? WireDecimal(number.description) : nil
+        default: nil
+        }
+    }
+}

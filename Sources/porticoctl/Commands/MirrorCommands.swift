@@ -1,0 +1,67 @@
+import ArgumentParser
+import ValueTree
+
+struct Mirrors: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Mirrors of other systems: how old they are, what is held back.",
+        subcommands: [List.self, Show.self, Refresh.self, Release.self])
+
+    struct Name: ParsableArguments {
+        @Argument(help: "The mirror: adapter/entity.") var name: String
+
+        func path(_ action: String = "") -> String {
+            let parts = name.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+            return "/admin/v1/mirrors/" + parts.map { String($0).asPathSegment }.joined(separator: "/") + action
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lists the mirrors.")
+
+        @OptionGroup var options: ConnectionOptions
+
+        func run() async throws {
+            let value = try await options.withConnection { try await $0.get("/admin/v1/mirrors") }
+            try Printer(style: options.output).show(
+                value, columns: ["name", "upstream", "state", "asOf", "ageSeconds", "failures"], list: "mirrors")
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Shows a mirror: its last refresh, why one failed or is held back, fields that have drifted.")
+
+        @OptionGroup var options: ConnectionOptions
+        @OptionGroup var mirror: Name
+
+        func run() async throws {
+            let value = try await options.withConnection { try await $0.get(mirror.path()) }
+            try Printer(style: options.output).show(value)
+        }
+    }
+
+    struct Refresh: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Refreshes a mirror now, and waits for the end.")
+
+        @OptionGroup var options: ConnectionOptions
+        @OptionGroup var mirror: Name
+
+        func run() async throws {
+            let value = try await options.withConnection { try await $0.post(mirror.path("/refresh"), [:]) }
+            try Printer(style: options.output).show(value)
+        }
+    }
+
+    struct Release: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Makes the refresh take effect that is held back because it changes too many records.")
+
+        @OptionGroup var options: ConnectionOptions
+        @OptionGroup var mirror: Name
+
+        func run() async throws {
+            let value = try await options.withConnection { try await $0.post(mirror.path("/release"), [:]) }
+            try Printer(style: options.output).show(value)
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import AdapterKit
+import AdapterTesting
+import EmployeeSearch
+import Synchronization
+import Testing
+import XMLUsers
+
+/// The first two sources against systems that tests make up.
+@Suite struct MirrorSourceTests {
+    private static func answer(
+        _ request: UpstreamRequest, _ body: String, _ type: String, status: Int = 200
+    ) -> UpstreamResponse {
+        UpstreamResponse(
+            address: request.address, status: status, fields: ["Content-Type": type], body: Array(body.utf8))
+    }
+
+    private static func employees(_ request: UpstreamRequest, of count: Int, page size: Int) -> UpstreamResponse {
+        let body = String(decoding: request.body, as: UTF8.self)
+        let index = body.firstMatch(of: /"pageIndex":(\d+)/).flatMap { Int($0.1) } ?? 0
+        let rows = (index * size..<max(index * size, min(count, (index + 1) * size))).map {
+            #"{"firstName":"F\#($0)","lastName":"L","division":"D","email":"e\#($0)@example.com","phoneNumber":""}"#
+        }
+        return answer(
+            request,
+            #"{"employees":[\#(rows.joined(separator: ","))],"totalRows":\#(count),"pageIndex":\#(index),"rowsPerPage":\#(size)}"#,
+            "application/json; charset=utf-8")
+    }
+
+    private static func user(_ number: Int, _ fields: String = "") -> String {
+        "<UserId>\(number)</UserId><UserName>A&amp;B \(number)</UserName>\(fields)"
+    }
+
+    private static let namespace = "xmlns=\"http://captechventures.com/schema\""
+    private static let xml = "application/xml; charset=utf-8"
+
+    private static func users(_ request: UpstreamRequest, hasVersion1: Bool) -> UpstreamResponse {
+        let path = String(request.address.path)
+        let numbers = [100, 101, 102]
+        let shoe = "<ShoeSize>8.5M</ShoeSize>"
+        switch path {
+        case "/users/v1/list" where hasVersion1:
+            let entries = numbers.map { "<entry>\(user($0, shoe))</entry>" }.joined()
+            return answer(request, "<UserList \(namespace)>\(entries)</UserList>", xml)
+        case "/users/v2/list":
+            let entries = numbers.map { "<entry>\(user($0))</entry>" }.joined()
+            return answer(request, "<UserList \(namespace)>\(entries)</UserList>", xml)
+        case _ where path.hasPrefix("/users/v2/user/"):
+            let number = Int(path.dropFirst("/users/v2/user/".count)) ?? 0
+            return answer(request, "<user \(namespace)>\(user(number, shoe))</user>", xml)
+        default: return answer(request, "", "text/plain", status: 404)
+        }
+    }
+
+    @Test func `the source of employees conforms`() async {
+        let conformance = MirrorConformance(
+            EmployeeSearchModule.self, "employees", configuration: ["upstream": "upstream"]
+        ) { request, _ in Self.employees(request, of: 1_203, page: 100) }
+        #expect(await conformance.problems() == [])
+    }
+
+    @Test(arguments: [true, false])
+    func `the source of users conforms, with and without version 1`(hasVersion1: Bool) async {
+        let conformance = MirrorConformance(
+            XMLUsersModule.self, "users", configuration: ["upstream": "upstream", "path": "users/"]
+        ) { request, _ in Self.users(request, hasVersion1: hasVersion1) }
+        #expect(await conformance.problems() == [])
+    }
+
+    @Test func `a source that takes whatever comes does not conform`() async {
+        let conformance = MirrorConformance(CredulousModule.self, "things", configuration: ["upstream": "upstream"]) {
+            request, _ in Self.answer(request, "a b c", "text/plain")
+        }
+        let problems = await conformance.problems()
+        #expect(problems.contains { $0.hasPrefix("a login page with the status 200 is taken for") })
+        #expect(problems.contains { $0.hasPrefix("a document that is cut off is taken for") })
+        #expect(problems.contains("the status 500 is taken for rows"))
+    }
+
+    @Test func `an employee of the contract has a key that stays, with and without an address`() async throws {
+        let rows = #"""
+            [{"firstName":"A","lastName":"B","division":"D","email":"A@Example.com","phoneNumber":"1"},
+             {"firstName":"A","lastName":"B","division":"D","email":"","phoneNumber":"2"},
+             {"firstName":"A","lastName":"B","division":"D","email":"","phoneNumber":"3"}]
+            """#
+        let page = try await Self.page(#"{"employees":\#(rows)}"#)
+        let keys = page.rows.map { $0["id"]?.stringValue ?? "" }
+        #expect(keys[0] == "a@example.com")
+        #expect(Set(keys).count == 3)
+        #expect(keys.allSatisfy { (1...40).contains($0.utf8.count) })
+        let again = try await Self.page(#"{"employees":\#(rows)}"#)
+        #expect(again == page)
+        #expect(page.next == nil)
+    }
+
+    @Test func `an error of the employees' contract is a failure, whatever its status`() async throws {
+        await #expect(throws: PorticoError.self) {
+            try await Self.page(#"{"errorCode":"E1","errorMessage":"out of order","employees":[]}"#)
+        }
+    }
+
+    @Test func `fewer employees than the answer says are refused`() async throws {
+        await #expect(throws: MirrorRefusal.self) {
+            try await Self.page(#"{"employees":[],"totalRows":40,"rowsPerPage":20,"pageIndex":0}"#)
+        }
+    }
+
+    private static func page(_ body: String) async throws -> MirrorPage {
+        let upstream = ScriptedUpstream(url: UpstreamAddress("https://hr.example/services/")!) { request, _ in
+            #expect(request.address.target == "/services/OrganizationInterfaceImplMobile/employeeSearch")
+            #expect(request.isIdempotent)
+            return answer(request, body, "application/json")
+        }
+        let host = try await TestHost(
+            EmployeeSearchModule.self, AdapterConfiguration(["upstream": "hr"]), upstream: upstream)
+        return try await host.adapter.readMirror(MirrorRequest("employees"))
+    }
+
+    @Test func `a mirror is written by no caller and has no samples and no import`() async throws {
+        for module in [EmployeeSearchModule.self, XMLUsersModule.self] as [any AdapterModule.Type] {
+            let configuration = AdapterConfiguration(["upstream": "hr", "freshFor": 60.0, "guard": ["share": 0.2]])
+            let declaration = try module.declare(configuration)
+            #expect(declaration.mirrors.map(\.upstream) == ["hr"])
+            #expect(declaration.mirrors.first?.settings.freshFor == .seconds(60))
+            #expect(declaration.mirrors.first?.settings.guard == MirrorSettings.Guard(share: 0.2, from: 20))
+            #expect(declaration.entities.map(\.writers) == [.roles([])])
+            #expect(declaration.operations.allSatisfy { $0.effect == .reads })
+            #expect(try module.make(configuration).sampleRecords().isEmpty)
+            let local = try module.declare(AdapterConfiguration())
+            #expect(local.mirrors.isEmpty && local.entities.map(\.writers) == [nil])
+        }
+    }
+
+    @Test(
+        arguments: [
+            ["upstream": "No Name"], ["upstream": "hr", "freshFor": 0.0], ["upstream": "hr", "guard": ["share": 1.5]],
+            ["upstream": "hr", "freshFor": 10.0, "staleFor": 5.0],
+        ] as [WireDictionary])
+    func `a mirror that makes no sense is refused`(values: WireDictionary) {
+        #expect(throws: ConfigurationProblem.self) {
+            try EmployeeSearchModule.declare(AdapterConfiguration(values))
+        }
+    }
+}
+
+/// A source that believes everything.
+private enum CredulousModule: AdapterModule {
+    static let name: AdapterName = "credulous"
+
+    static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
+        let entity = Entity(
+            "things", summary: "A thing.", key: EntityKey("id"), fields: [Field("id", .string, isRequired: true)])
+        return AdapterDeclaration(
+            name: name, title: "Credulous", summary: "Believes everything.", version: "1", entities: [entity],
+            mirrors: [MirrorSource("things", of: "upstream")])
+    }
+
+    static func make(_ configuration: AdapterConfiguration) -> any Adapter { CredulousAdapter() }
+}
+
+private final class CredulousAdapter: Adapter {
+    private let upstream = Mutex<(any Upstream)?>(nil)
+
+    func start(_ context: AdapterContext) { upstream.withLock { $0 = context.upstream } }
+
+    func handle(_ call: Call) async throws -> OperationResult { .nothing }
+
+    func readMirror(_ request: MirrorRequest) async throws -> MirrorPage {
+        guard let upstream = upstream.withLock({ $0 }) else { return MirrorPage([]) }
+        let response = try await upstream.send(UpstreamRequest(.get, upstream.url))
+        let words = Set(String(decoding: response.body, as: UTF8.self).split { !$0.isLetter }.map(String.init))
+        return MirrorPage(words.sorted().map { ["id": .string($0)] })
+    }
+}

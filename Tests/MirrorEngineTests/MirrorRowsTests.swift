@@ -1,0 +1,69 @@
+import AdapterKit
+import MirrorEngine
+import Testing
+
+@Suite struct MirrorRowsTests {
+    private let entity = Entity(
+        "people", summary: "", key: EntityKey("id"),
+        fields: [
+            Field("id", .string(maximumLength: 10), isRequired: true), Field("name", .string, isRequired: true),
+            Field("age", .integer), Field("mail", .string, defaultValue: ""),
+        ])
+
+    private func rows(before: Set<String> = []) throws -> MirrorRows {
+        try MirrorRows(of: entity, fieldsBefore: before, at: WireDate(secondsSinceReferenceDate: 0))
+    }
+
+    @Test func `a member that is no field is reported and left out`() throws {
+        var rows = try rows()
+        let page = rows.read([["id": "a", "name": "A", "new": 1], ["id": "b", "name": "B", "new": 2]])
+        #expect(
+            page.rows.map(\.fields) == [
+                ["id": "a", "name": "A", "age": .null, "mail": ""], ["id": "b", "name": "B", "age": .null, "mail": ""],
+            ])
+        #expect(rows.drifts == [FieldDrift("new", .appeared)])
+    }
+
+    @Test func `a value of another type is reported, and its record stays as it is`() throws {
+        var rows = try rows()
+        let page = rows.read([["id": "a", "name": "A", "age": "old"], ["id": "b", "name": "B", "age": 4]])
+        #expect(page.rows.map(\.id) == ["b"])
+        #expect(page.kept == ["a"])
+        #expect(rows.drifts == [FieldDrift("age", .changedType)])
+        #expect(rows.refused == 1)
+        #expect(!rows.hasUnreadableKey)
+    }
+
+    @Test func `a field that no row has any more is reported, and the records keep what they have`() throws {
+        var rows = try rows(before: ["id", "name", "age"])
+        let page = rows.read([["id": "a", "name": "A"], ["id": "b", "name": "B"]])
+        #expect(page.retained == ["age"])
+        #expect(page.rows.count == 2)
+        #expect(rows.drifts == [FieldDrift("age", .vanished)])
+    }
+
+    @Test func `a row without a value that is needed keeps its record`() throws {
+        var rows = try rows()
+        let page = rows.read([["id": "a"], ["id": "b", "name": .null], ["id": "c", "name": "C"]])
+        #expect(page.kept == ["a", "b"])
+        #expect(page.rows.map(\.id) == ["c"])
+        #expect(rows.drifts == [FieldDrift("name", .vanished)])
+    }
+
+    @Test func `a row whose key cannot be read is counted, and no record can be said to be missing`() throws {
+        var rows = try rows()
+        let page = rows.read([["name": "A"], ["id": 7, "name": "B"], ["id": "much too long a key", "name": "C"]])
+        #expect(page.rows.isEmpty && page.kept.isEmpty)
+        #expect(rows.hasUnreadableKey)
+        #expect(rows.refused == 3)
+    }
+
+    @Test func `names that a log cannot show are shortened, and not all that are invented are reported`() throws {
+        var rows = try rows()
+        var row: WireDictionary = ["id": "a", "name": "A", "line\nbreak": 1]
+        for number in 0..<500 { row["x\(number)"] = 1 }
+        _ = rows.read([row])
+        #expect(rows.drifts.count == MirrorRows.mostDrifts)
+        #expect(rows.drifts.allSatisfy { !$0.field.contains("\n") })
+    }
+}

@@ -1,0 +1,316 @@
+import AdapterKit
+import MemoryStore
+import MirrorEngine
+import RecordStorage
+import Synchronization
+import Testing
+
+/// A mirror over a store in memory, of a system that a test makes up.
+final class MirrorFixture: Sendable {
+    struct Answer: Sendable {
+        var rows: [WireDictionary] = []
+        var pageSize = 3
+        var failure: (any Error)?
+        /// Of the page with that number, from 0.
+        var failsAt: Int?
+    }
+
+    final class Clock: WallClock {
+        private let instant = Mutex(0.0)
+        func now() -> WireDate { WireDate(secondsSinceReferenceDate: instant.withLock { $0 }) }
+        func advance(_ seconds: Double) { instant.withLock { $0 += seconds } }
+    }
+
+    static let entity = Entity(
+        "people", summary: "", key: EntityKey("id"),
+        fields: [
+            Field("id", .string(maximumLength: 10), isRequired: true), Field("name", .string, isRequired: true),
+            Field("age", .integer),
+        ])
+
+    let clock = Clock()
+    let store: MemoryStore
+    let collection = CollectionDeclaration(adapter: "staff", entity: entity)
+    let answer = Mutex(Answer())
+    let requests = Mutex<[MirrorRequest]>([])
+    let lines = Mutex<[LogMessage]>([])
+    let settings: MirrorSettings
+
+    init(settings: MirrorSettings = MirrorSettings(waitFor: .seconds(60))) async throws {
+        store = MemoryStore(clock: clock)
+        self.settings = settings
+        try await store.install([collection])
+    }
+
+    /// Runs the mirror for as long as the body takes.
+    func withMirror<Result: Sendable>(_ body: @Sendable (Mirror) async throws -> Result) async throws -> Result {
+        let stored = try await store.withReadSnapshot { [id = collection.id] in try $0.mirrorState(of: id) }
+        let mirror = Mirror(
+            MirrorSource("people", of: "hr", settings: settings), of: collection, stored: stored, in: store,
+            clock: clock, random: { 0.5 }, log: Log { line in self.lines.withLock { $0.append(line) } },
+            read: { try self.page($0) })
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await mirror.run() }
+            defer { group.cancelAll() }
+            return try await body(mirror)
+        }
+    }
+
+    private func page(_ request: MirrorRequest) throws -> MirrorPage {
+        requests.withLock { $0.append(request) }
+        let answer = answer.withLock { $0 }
+        let first = Int(request.page ?? "0") ?? 0
+        if let failure = answer.failure, answer.failsAt.map({ first >= $0 * answer.pageSize }) ?? true { throw failure }
+        let rest = answer.rows.dropFirst(first)
+        let next = rest.count > answer.pageSize ? String(first + answer.pageSize) : nil
+        return MirrorPage(Array(rest.prefix(answer.pageSize)), next: next)
+    }
+
+    func tell(_ names: [String], failure: (any Error)? = nil, failsAt: Int? = nil) {
+        answer.withLock {
+            $0.rows = names.map { ["id": .string($0), "name": .string("name of \($0)"), "age": 1] }
+            $0.failure = failure
+            $0.failsAt = failsAt
+        }
+    }
+
+    func ids() async throws -> [String] {
+        let page = try await store.query(Query(order: [SortKey("id")], limit: 1_000), in: collection.id)
+        return page.records.map(\.id.text)
+    }
+
+    func lines(_ text: String) -> Int { lines.withLock { $0.count { $0.text == text } } }
+}
+
+@Suite struct MirrorTests {
+    @Test func `a read fetches rows that were never fetched, and the next one is answered from the records`()
+        async throws
+    {
+        let fixture = try await MirrorFixture()
+        fixture.tell(["a", "b", "c", "d", "e", "f", "g"])
+        try await fixture.withMirror { mirror in
+            let first = try await mirror.read()
+            #expect(first.cacheStatus == "portico; fwd=miss; stored")
+            let ids = try await fixture.ids()
+            #expect(ids == ["a", "b", "c", "d", "e", "f", "g"])
+            fixture.clock.advance(12)
+            let second = try await mirror.read()
+            #expect(second.cacheStatus == "portico; hit")
+            #expect(second.seconds == 12)
+            #expect(fixture.requests.withLock { $0.map(\.page) } == [nil, "3", "6"])
+        }
+    }
+
+    @Test func `all who read at once share one refresh`() async throws {
+        let fixture = try await MirrorFixture()
+        fixture.tell(["a"])
+        try await fixture.withMirror { mirror in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<100 { group.addTask { _ = try await mirror.read() } }
+                try await group.waitForAll()
+            }
+            #expect(fixture.requests.withLock { $0.count } == 1)
+        }
+    }
+
+    @Test func `a refresh writes what changed and nothing else`() async throws {
+        let fixture = try await MirrorFixture()
+        fixture.tell((0..<50).map { "p\($0)" })
+        try await fixture.withMirror { mirror in
+            guard case .done = await mirror.refreshNow(by: .operator) else { throw Unexpected() }
+            let before = fixture.store.position
+            fixture.answer.withLock { $0.rows[7]["name"] = "another" }
+            guard case .done(let summary) = await mirror.refreshNow(by: .operator) else { throw Unexpected() }
+            #expect([summary.created, summary.updated, summary.deleted] == [0, 1, 0])
+            #expect(fixture.store.position.number == before.number + 1)
+            guard case .done = await mirror.refreshNow(by: .operator) else { throw Unexpected() }
+            #expect(fixture.store.position.number == before.number + 1)
+        }
+    }
+
+    @Test(arguments: [0, 1, 2])
+    func `a refresh that breaks off changes nothing`(page: Int) async throws {
+        let fixture = try await MirrorFixture()
+        fixture.tell(["a", "b", "c", "d", "e", "f", "g"])
+        try await fixture.withMirror { mirror in
+            _ = try await mirror.read()
+            let before = fixture.store.position
+            fixture.tell(
+                ["x", "y", "z", "u", "v", "w", "t"], failure: UpstreamFailure(.timedOut, of: "hr"), failsAt: page)
+            fixture.clock.advance(1_000)
+            let age = try await mirror.read()
+            #expect(age.cacheStatus == "portico; fwd=stale; detail=upstream-timeout")
+            #expect(age.seconds == 1_000)
+            #expect(fixture.store.position == before)
+            #expect(mirror.status.word == "failing")
+            #expect(fixture.lines("mirror cannot be refreshed") == 1)
+        }
+    }
+
+    @Test func `rows beyond their age are refused, naming the system, and served again after a refresh`() async throws {
+        let fixture = try await MirrorFixture()
+        fixture.tell(["a"])
+        try await fixture.withMirror { mirror in
+            _ = try await mirror.read()
+            fixture.tell(["a"], failure: UpstreamFailure(.unreachable, of: "hr"))
+            fixture.clock.advance(8 * 86_400)
+            let error = await #expect(throws: PorticoError.self) { _ = try await mirror.read() }
+            #expect(error?.code == .adapterUnavailable)
+            #expect(error?.message.contains("hr") == true)
+            fixture.tell(["a"])
+            fixture.clock.advance(10)
+            let seconds = try await mirror.read().seconds
+            #expect(seconds == 0)
+        }
+    }
+
+    @Test func `an empty list is held back, released by an operator, and ended by the next good one`() async throws {
+        let fixture = try await MirrorFixture()
+        let names = (0..<30).map { "p\($0)" }
+        fixture.tell(names)
+        try await fixture.withMirror { mirror in
+            _ = try await mirror.read()
+            for releases in [false, true] {
+                fixture.tell([])
+                guard case .held(let held) = await mirror.refreshNow(by: .operator) else { throw Unexpected() }
+                #expect(held.reason == .share(changed: 30, of: 30))
+                #expect(mirror.status.word == "held")
+                let count = try await fixture.ids().count
+                #expect(count == 30)
+                if releases {
+                    let deleted = try await mirror.release().deleted
+                    #expect(deleted == 30)
+                    let left = try await fixture.ids()
+                    #expect(left == [])
+                } else {
+                    fixture.tell(names)
+                    guard case .done = await mirror.refreshNow(by: .operator) else { throw Unexpected() }
+                }
+                #expect(mirror.status.word == "good")
+                await #expect(throws: PorticoError.self) { _ = try await mirror.release() }
+            }
+            #expect(fixture.lines("refresh of a mirror held back") == 2)
+        }
+    }
+
+    @Test(arguments: MirrorRefusal.Kind.allCases)
+    func `an answer that cannot be what was asked for is held back and cannot be released`(kind: MirrorRefusal.Kind)
+        async throws
+    {
+        let fixture = try await MirrorFixture()
+        fixture.tell(["a"])
+        try await fixture.withMirror { mirror in
+            _ = try await mirror.read()
+            fixture.tell(["b"], failure: MirrorRefusal(kind, "no list"))
+            fixture.clock.advance(1_000)
+            let status = try await mirror.read().cacheStatus
+            #expect(status == "portico; fwd=stale; detail=refresh-held")
+            #expect(mirror.status.machine.held?.reason == .answer(kind))
+            await #expect(throws: PorticoError.self) { _ = try await mirror.release() }
+            let ids = try await fixture.ids()
+            #expect(ids == ["a"])
+        }
+    }
+
+    @Test func `a drift is reported once, again after it has ended, and fails nothing`() async throws {
+        let fixture = try await MirrorFixture()
+        fixture.tell(["a", "b"])
+        try await fixture.withMirror { mirror in
+            func refresh(_ member: String?) async throws {
+                fixture.tell(["a", "b", "c"])
+                if let member { fixture.answer.withLock { $0.rows[0][member] = "x" } }
+                guard case .done = await mirror.refreshNow(by: .operator) else { throw Unexpected() }
+            }
+            try await refresh(nil)
+            for member in ["age", "age", "salary", nil, "age"] { try await refresh(member) }
+            #expect(fixture.lines("field of a mirror has drifted") == 3)
+            let ids = try await fixture.ids()
+            #expect(ids == ["a", "b", "c"])
+            #expect(mirror.status.stored.drifts == [FieldDrift("age", .changedType)])
+        }
+    }
+
+    @Test func `a mirror goes on after a restart where it was`() async throws {
+        let fixture = try await MirrorFixture()
+        fixture.tell(["a"])
+        try await fixture.withMirror { _ = try await $0.read() }
+        fixture.tell(["a"], failure: UpstreamFailure(.unreachable, of: "hr"))
+        fixture.clock.advance(100)
+        try await fixture.withMirror { mirror in
+            let status = try await mirror.read().cacheStatus
+            #expect(status == "portico; hit")
+            let seconds = try await mirror.read().seconds
+            #expect(seconds == 100)
+        }
+        #expect(fixture.requests.withLock { $0.count } == 1)
+    }
+
+    @Test func `a source that leads in a circle is refused`() async throws {
+        let fixture = try await MirrorFixture()
+        let mirror = Mirror(
+            MirrorSource("people", of: "hr"), of: fixture.collection, stored: nil, in: fixture.store,
+            clock: fixture.clock, log: .discarding
+        ) { _ in MirrorPage([], next: "again") }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await mirror.run() }
+            guard case .held(let held) = await mirror.refreshNow(by: .operator) else { throw Unexpected() }
+            #expect(held.reason == .answer(.unexpected))
+            group.cancelAll()
+        }
+    }
+
+    @Test func `increments are asked for since the last cursor, and everything where the cursor is not known`()
+        async throws
+    {
+        let fixture = try await MirrorFixture()
+        let asked = Mutex<[String?]>([])
+        let mirror = Mirror(
+            MirrorSource("people", of: "hr", reading: .increments), of: fixture.collection, stored: nil,
+            in: fixture.store, clock: fixture.clock, log: .discarding
+        ) { request in
+            asked.withLock { $0.append(request.since) }
+            switch request.since {
+            case nil: return MirrorPage([["id": "a", "name": "A"], ["id": "b", "name": "B"]], cursor: "1")
+            case "1": return MirrorPage([["id": "c", "name": "C"]], removed: ["a"], cursor: "2")
+            default: throw PorticoError(.fetchAgain, "unknown")
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await mirror.run() }
+            for expected in [["a", "b"], ["b", "c"], ["a", "b"]] {
+                guard case .done = await mirror.refreshNow(by: .operator) else { throw Unexpected() }
+                let ids = try await fixture.ids()
+                #expect(ids == expected)
+            }
+            group.cancelAll()
+        }
+        #expect(asked.withLock { $0 } == [nil, "1", "2", nil])
+    }
+
+    @Test func `a read waits no longer than it is told to`() async throws {
+        let fixture = try await MirrorFixture()
+        let gate = AsyncStream<Void>.makeStream()
+        let isWaited = Mutex(false)
+        let mirror = Mirror(
+            MirrorSource("people", of: "hr", settings: MirrorSettings(waitFor: .milliseconds(1))),
+            of: fixture.collection,
+            stored: nil, in: fixture.store, clock: fixture.clock, log: .discarding
+        ) { _ in
+            isWaited.withLock { $0 = true }
+            for await _ in gate.stream { break }
+            return MirrorPage([["id": "a", "name": "A"]])
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await mirror.run() }
+            let error = await #expect(throws: PorticoError.self) { _ = try await mirror.read() }
+            #expect(error?.code == .adapterUnavailable)
+            gate.continuation.finish()
+            _ = await mirror.refreshNow(by: .operator)
+            let ids = try await fixture.ids()
+            #expect(ids == ["a"])
+            group.cancelAll()
+        }
+    }
+}
+
+struct Unexpected: Error {}
