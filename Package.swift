@@ -58,6 +58,7 @@ let package = Package(
         .executable(name: "portico", targets: ["portico"]),
         .executable(name: "porticoctl", targets: ["porticoctl"]),
         .executable(name: "portico-client-demo", targets: ["portico-client-demo"]),
+        .executable(name: "portico-stand-in", targets: ["portico-stand-in"]),
     ],
     dependencies: [
         .package(path: "Sources/AdapterKit"),
@@ -207,6 +208,24 @@ let package = Package(
         .executableTarget(
             name: "portico-client-demo", dependencies: [client], path: "Sources/portico-client-demo",
             swiftSettings: strict),
+        module(
+            "StandInService",
+            [
+                adapterKit, wireFormats,
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
+        .executableTarget(
+            name: "portico-stand-in",
+            dependencies: [
+                "StandInService", adapterKit, wireFormats,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            path: "Sources/portico-stand-in", swiftSettings: strict),
         driver("client-kill-driver", path: "Tests/Drivers/ClientKill", [client]),
         driver("store-kill-driver", path: "Tests/Drivers/StoreKill", ["SQLiteStore", recordStorage, adapterKit]),
         driver("store-speed", path: "Tests/Drivers/StoreSpeed", ["SQLiteStore", recordStorage, adapterKit]),
@@ -248,6 +267,7 @@ let package = Package(
             "MirrorEngineTests",
             ["MirrorEngine", adapterKit, recordStorage, sync("MemoryStore")]),
         tests("PushTests", ["Push", adapterKit]),
+        tests("StandInServiceTests", ["StandInService", adapterKit, wireFormats]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
         tests("ClientGenerationTests", ["ClientGeneration", adapterKit, odata("ODataModel")]),
         tests("HostConfigurationTests", ["HostConfiguration", adapterKit]),
