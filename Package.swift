@@ -14,6 +14,7 @@ let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireF
 let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
 let recordStorage = Target.Dependency.product(name: "RecordStorage", package: "SyncEngine")
 let client = Target.Dependency.product(name: "Client", package: "Client")
+let upstreamRecording = Target.Dependency.product(name: "UpstreamRecording", package: "AdapterTesting")
 func sync(_ name: String) -> Target.Dependency { .product(name: name, package: "SyncEngine") }
 func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -178,7 +179,7 @@ let package = Package(
             dependencies: [
                 adapterKit, wireFormats, recordStorage, syncEngine, logging, "Gateway", "HTTPServer", "Identity",
                 "IPAddresses",
-                "Upstream",
+                "Upstream", upstreamRecording,
                 "SQLiteStore",
                 "AttachmentFiles",
                 "PluginHost",
@@ -260,7 +261,7 @@ let package = Package(
         tests(
             "UpstreamTests",
             [
-                "Upstream", "IPAddresses", "UpstreamStandIn", "CZlib", adapterKit,
+                "Upstream", "IPAddresses", "UpstreamStandIn", "CZlib", adapterKit, upstreamRecording,
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
         tests(
@@ -319,6 +320,9 @@ let package = Package(
         packageTests(
             "AdapterTestingTests", of: "AdapterTesting",
             [.product(name: "AdapterTesting", package: "AdapterTesting"), adapterKit]),
+        packageTests(
+            "UpstreamRecordingTests", of: "AdapterTesting",
+            [.product(name: "AdapterTesting", package: "AdapterTesting"), upstreamRecording, adapterKit]),
         packageTests(
             "ClientTests", of: "Client",
             [

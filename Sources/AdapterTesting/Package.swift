@@ -14,22 +14,32 @@ let package = Package(
     name: "AdapterTesting",
     platforms: [.macOS(.v15)],
     products: [
-        .library(name: "AdapterTesting", targets: ["AdapterTesting"])
+        .library(name: "AdapterTesting", targets: ["AdapterTesting"]),
+        // For the host, which records, replays and injects faults by the same code (`upstreams.*.record`).
+        .library(name: "UpstreamRecording", targets: ["UpstreamRecording"]),
     ],
     dependencies: [
         .package(path: "../AdapterKit"),
         .package(path: "../SyncEngine"),
+        .package(path: "../WireFormats"),
     ],
     targets: [
         .target(
+            name: "UpstreamRecording",
+            dependencies: [adapterKit, .product(name: "WireFormats", package: "WireFormats")],
+            path: "UpstreamRecording", swiftSettings: strict),
+        .target(
             name: "AdapterTesting",
             dependencies: [
-                adapterKit, .product(name: "RecordEvaluation", package: "SyncEngine"),
+                adapterKit, "UpstreamRecording", .product(name: "RecordEvaluation", package: "SyncEngine"),
                 .product(name: "RecordStorage", package: "SyncEngine"),
             ], path: "AdapterTesting", swiftSettings: strict),
         .testTarget(
             name: "AdapterTestingTests", dependencies: ["AdapterTesting", adapterKit],
             path: "Tests/AdapterTestingTests", swiftSettings: strict),
+        .testTarget(
+            name: "UpstreamRecordingTests", dependencies: ["UpstreamRecording", "AdapterTesting", adapterKit],
+            path: "Tests/UpstreamRecordingTests", swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -2,6 +2,7 @@ import AdapterKit
 import Gateway
 import Identity
 import Upstream
+import UpstreamRecording
 
 /// The configured upstreams as they run: one client each, shared by all that use it.
 struct HostUpstreams: Sendable {

@@ -4,6 +4,7 @@ import HostConfiguration
 import IPAddresses
 import Identity
 import Upstream
+import UpstreamRecording
 
 /// One configured upstream: where it is, and in whose name it is called.
 struct UpstreamPlan {

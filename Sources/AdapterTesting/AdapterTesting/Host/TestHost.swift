@@ -1,5 +1,6 @@
 import AdapterKit
 import Synchronization
+import UpstreamRecording
 
 /// An adapter that runs as in the host, on records in memory and without a gateway: what a call goes through on both
 /// sides of the adapter is done here too (access, defaults, the input's shape, the output's shape).
@@ -204,29 +205,6 @@ public final class ScriptedUpstream: Upstream {
         return UpstreamStream(
             address: response.address, status: response.status, fields: response.fields,
             body: BufferedUpstreamBody(response.body, pieceBytes: pieceBytes))
-    }
-}
-
-/// A body that is in memory, by pieces.
-public final class BufferedUpstreamBody: UpstreamBody {
-    private let rest: Mutex<ArraySlice<UInt8>>
-    private let pieceBytes: Int
-
-    public init(_ bytes: [UInt8], pieceBytes: Int = 65_536) {
-        rest = Mutex(bytes[...])
-        self.pieceBytes = max(1, pieceBytes)
-    }
-
-    public func nextPiece() async throws(UpstreamFailure) -> [UInt8]? {
-        rest.withLock { rest in
-            guard !rest.isEmpty else { return nil }
-            defer { rest = rest.dropFirst(pieceBytes) }
-            return Array(rest.prefix(pieceBytes))
-        }
-    }
-
-    public func cancel() {
-        rest.withLock { $0 = [] }
     }
 }
 

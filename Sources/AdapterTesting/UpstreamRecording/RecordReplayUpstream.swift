@@ -20,11 +20,20 @@ public final class RecordReplayUpstream: Upstream {
     private let chaos: Mutex<Chaos>
     private let log: Log
 
-    public init(_ upstream: any Upstream, _ source: Source, _ chaos: Chaos?, log: Log) {
+    /// `chaos`: nil injects no faults. Answers that cannot be written down are reported to `log`.
+    public init(_ upstream: any Upstream, _ source: Source, _ chaos: Chaos? = nil, log: Log = .discarding) {
         self.upstream = upstream
         self.source = source
         self.chaos = Mutex(chaos ?? Chaos(seed: 0, Chaos.Shares()))
         self.log = log
+    }
+
+    /// Replays what was recorded of a system at another place or time: no system is called. `url` ends in a slash; its path
+    /// is the one of the recorded system.
+    public convenience init(
+        replaying recording: Recording, name: UpstreamName = "upstream", url: UpstreamAddress, chaos: Chaos? = nil
+    ) {
+        self.init(UnreachableUpstream(name: name, url: url), .replayed(recording), chaos)
     }
 
     public var name: UpstreamName { upstream.name }
@@ -83,7 +92,7 @@ public final class RecordReplayUpstream: Upstream {
     private func stream(_ response: UpstreamResponse) -> UpstreamStream {
         UpstreamStream(
             address: response.address, status: response.status, fields: response.fields,
-            body: KnownBody(response.body))
+            body: BufferedUpstreamBody(response.body))
     }
 }
 
@@ -101,21 +110,13 @@ extension Chaos.Fault {
     }
 }
 
-/// A body that is in memory.
-private final class KnownBody: UpstreamBody {
-    private let rest: Mutex<ArraySlice<UInt8>>
+/// A system that does not answer.
+private struct UnreachableUpstream: Upstream {
+    let name: UpstreamName
+    let url: UpstreamAddress
+    let actsForCallers = false
 
-    init(_ bytes: [UInt8]) {
-        rest = Mutex(bytes[...])
+    func stream(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure) -> UpstreamStream {
+        throw UpstreamFailure(.unreachable, of: name)
     }
-
-    func nextPiece() async throws(UpstreamFailure) -> [UInt8]? {
-        rest.withLock { rest in
-            guard !rest.isEmpty else { return nil }
-            defer { rest = rest.dropFirst(ContentDecoder.pieceBytes) }
-            return Array(rest.prefix(ContentDecoder.pieceBytes))
-        }
-    }
-
-    func cancel() { rest.withLock { $0 = [] } }
 }

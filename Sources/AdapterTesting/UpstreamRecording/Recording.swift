@@ -1,7 +1,5 @@
 import AdapterKit
-import Crypto
 import Foundation
-import Synchronization
 import WireFormats
 
 /// Answers of an upstream in files, one for each request: written while it is there, read instead of it later.
@@ -61,17 +59,17 @@ public struct Recording: Sendable {
     }
 
     private func file(_ request: UpstreamRequest) -> URL {
-        var digest = SHA256()
+        // FNV-1a of 64 bits: what tells the requests of one recording apart, not a protection.
+        var digest: UInt64 = 0xcbf2_9ce4_8422_2325
         for part in [
             Array(request.method.rawValue.utf8), Array(request.address.target.utf8),
             Array((request.fields["Accept"] ?? "").utf8), scrubbed(request.body),
         ] {
-            digest.update(data: part)
-            digest.update(data: [0])
+            for byte in part + [0] { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
         }
         let path = request.address.path.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" }
         let name =
-            "\(request.method.rawValue)\(String(path.prefix(80)))-\(Hexadecimal.text(digest.finalize().prefix(8))).json"
+            "\(request.method.rawValue)\(String(path.prefix(80)))-\(Hexadecimal.text(digest.bigEndianBytes)).json"
         return URL(fileURLWithPath: folder, isDirectory: true).appendingPathComponent(name)
     }
 
@@ -102,5 +100,11 @@ public struct Recording: Sendable {
             return .dictionary(clean)
         default: return value
         }
+    }
+}
+
+extension UInt64 {
+    fileprivate var bigEndianBytes: [UInt8] {
+        stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> UInt64($0)) }
     }
 }

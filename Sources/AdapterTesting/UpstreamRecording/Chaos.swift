@@ -40,16 +40,16 @@ public struct Chaos: Sendable {
     static let longestDelay = Duration.seconds(2)
 
     private let shares: Shares
-    private var state: UInt64
+    private var random: SeededRandom
 
     public init(seed: UInt64, _ shares: Shares) {
         self.shares = shares
-        state = seed
+        random = SeededRandom(seed: seed)
     }
 
     mutating func next() -> Fault {
-        let drawn = Int(number() % 100)
-        let detail = number()
+        let drawn = Int(random.next() % 100)
+        let detail = random.next()
         let share = Double(detail >> 11) / Double(UInt64(1) << 53)
         let faults: [(Int, Fault)] = [
             (shares.delay, .delay(Self.longestDelay * share)), (shares.truncate, .truncate(share)),
@@ -61,15 +61,6 @@ public struct Chaos: Sendable {
             if drawn < bound { return fault }
         }
         return .none
-    }
-
-    /// SplitMix64 (Steele, Lea, Flood 2014).
-    private mutating func number() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 
     static let page = Array("<html><form method=post><input type=password name=j_password></form></html>".utf8)
