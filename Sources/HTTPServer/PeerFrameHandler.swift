@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Stands before NIOHTTP2 and does four things that it cannot be configured to do.
+/// Stands before NIOHTTP2 and does five things that it cannot be configured to do.
 ///
 /// - It cuts off peers that send too many frames which ask for nothing (``PeerFrameBudget``).
 /// - It announces ``GatewayLimits/head`` as `SETTINGS_MAX_HEADER_LIST_SIZE`, though more is unpacked
@@ -10,12 +10,17 @@ import NIOCore
 /// - It lets our settings hold from the beginning. NIOHTTP2 would unpack 16 KiB only until the peer has acknowledged
 ///   more, and a peer may send its first request before. So NIOHTTP2 reads an acknowledgement right behind the peer's
 ///   settings, and the peer's own is left out.
+/// - It limits the table by which the fields of responses are compressed (``headerTable``): NIOHTTP2 makes it as large as
+///   the peer allows.
 final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
 
+    /// Bytes of that table: as many as without a setting of the peer (RFC 9113, section 6.5.2). A peer may ask for fewer,
+    /// and for more without effect (RFC 7541, section 4.2).
+    static let headerTable: UInt32 = 4_096
     private static let enhanceYourCalm: UInt32 = 0xB
 
     private enum Settings {
@@ -47,37 +52,40 @@ final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !hasEnded else { return }
         let arrived = unwrapInboundIn(data)
-        guard settings != .settled else { return look(at: arrived, context) }
-        scanner.append(arrived)
         let now = context.eventLoop.now
-        var passed = context.channel.allocator.buffer(capacity: arrived.readableBytes + FrameScanner.headLength)
+        // Nil: what arrived is passed as it is.
+        var passed: ByteBuffer?
+        if !passesUnchanged {
+            passed = context.channel.allocator.buffer(capacity: arrived.readableBytes + FrameScanner.headLength)
+        }
+        scanner.append(arrived)
         while let part = scanner.next() {
             switch part {
-            case .bytes(var bytes): passed.writeBuffer(&bytes)
-            case .head(let frame, var bytes):
+            case .bytes(let bytes): passed?.writeImmutableBuffer(bytes)
+            case .head(let frame, let bytes):
                 guard isWithinBudget(frame, now) else { return end(context) }
-                if !isAcknowledgedTwice(frame) { passed.writeBuffer(&bytes) }
+                if !isAcknowledgedTwice(frame) { passed?.writeImmutableBuffer(bytes) }
+                if passed == nil, frame.type == FrameScanner.Frame.settings {
+                    passed = arrived.getSlice(
+                        at: arrived.readerIndex, length: arrived.readableBytes - scanner.rest.readableBytes)
+                }
+            case .settings(var values):
+                values.changeSettings { $0 == .headerTable ? min($1, Self.headerTable) : $1 }
+                passed?.writeImmutableBuffer(values)
             case .end(let frame):
                 guard settings == .awaited, frame.type == FrameScanner.Frame.settings else { continue }
                 settings = .acknowledged
-                passed.writeFrameHead(length: 0, type: FrameScanner.Frame.settings, flags: 1, stream: 0)
+                passed?.writeFrameHead(length: 0, type: FrameScanner.Frame.settings, flags: 1, stream: 0)
             }
         }
-        // From now on bytes are passed as they come.
-        if settings == .settled { passed.writeImmutableBuffer(scanner.rest) }
-        if passed.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(passed)) }
+        if passesUnchanged { passed?.writeImmutableBuffer(scanner.rest) }
+        scanner.release()
+        let bytes = passed ?? arrived
+        if bytes.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(bytes)) }
     }
 
-    /// Nothing is left out or put in any more.
-    private func look(at arrived: ByteBuffer, _ context: ChannelHandlerContext) {
-        scanner.append(arrived)
-        let now = context.eventLoop.now
-        while let part = scanner.next() {
-            if case .head(let frame, _) = part, !isWithinBudget(frame, now) { return end(context) }
-        }
-        scanner.release()
-        context.fireChannelRead(wrapInboundOut(arrived))
-    }
+    /// Nothing is left out or put in any more, and no settings have begun to arrive.
+    private var passesUnchanged: Bool { settings == .settled && !scanner.isWithinSettings }
 
     private func isWithinBudget(_ frame: FrameScanner.Frame, _ now: NIODeadline) -> Bool {
         switch frame.type {
@@ -112,7 +120,13 @@ final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
         budget.sent(bytes.readableBytes)
         if !hasAnnounced, case .byteBuffer(var frame) = bytes {
             hasAnnounced = true
-            frame.announce([.fieldSectionSize: announcedHead, .streams: announcedStreams])
+            frame.changeSettings(behind: FrameScanner.headLength) { setting, value in
+                switch setting {
+                case .streams: announcedStreams
+                case .fieldSectionSize: announcedHead
+                case .headerTable: value
+                }
+            }
             bytes = .byteBuffer(frame)
         }
         context.write(wrapOutboundOut(bytes), promise: promise)
@@ -131,21 +145,21 @@ extension ByteBuffer {
         writeInteger(stream)
     }
 
-    /// Sets these settings in the frame of settings that these bytes are. Each setting is a name of two bytes and a value
-    /// of four (RFC 9113, section 6.5.1).
-    fileprivate mutating func announce(_ values: [AnnouncedSetting: UInt32]) {
-        let first = readerIndex + FrameScanner.headLength
-        for index in stride(from: first, through: writerIndex - 6, by: 6) {
-            guard let name = getInteger(at: index, as: UInt16.self).flatMap(AnnouncedSetting.init),
-                let value = values[name]
+    /// Changes settings' values. Each setting is a name of two bytes and a value of four (RFC 9113, section 6.5.1); the
+    /// first stands `offset` bytes behind the reader's index.
+    fileprivate mutating func changeSettings(behind offset: Int = 0, _ change: (Setting, UInt32) -> UInt32) {
+        for index in stride(from: readerIndex + offset, through: writerIndex - 6, by: 6) {
+            guard let setting = getInteger(at: index, as: UInt16.self).flatMap(Setting.init),
+                let value = getInteger(at: index + 2, as: UInt32.self)
             else { continue }
-            setInteger(value, at: index + 2)
+            setInteger(change(setting, value), at: index + 2)
         }
     }
 }
 
 /// By their numbers in RFC 9113, section 6.5.2.
-private enum AnnouncedSetting: UInt16 {
+private enum Setting: UInt16 {
+    case headerTable = 0x1
     case streams = 0x3
     case fieldSectionSize = 0x6
 }
@@ -208,16 +222,20 @@ struct FrameScanner {
     }
 
     enum Part: Equatable {
-        /// The connection's first bytes, or some of a frame's payload.
+        /// The connection's first bytes, or some of a payload of another frame than settings.
         case bytes(ByteBuffer)
         /// The head of a frame, whole, with its bytes.
         case head(Frame, ByteBuffer)
+        /// The payload of a frame of settings, whole where its length is allowed.
+        case settings(ByteBuffer)
         /// The last byte of a frame has been taken.
         case end(Frame)
     }
 
     static let headLength = 9
     private static let prefaceLength = 24
+    /// Of a frame, before we allow more (RFC 9113, section 6.5.2), which we do not.
+    private static let longestPayload = 1 << 14
 
     private enum State {
         case preface(rest: Int)
@@ -234,8 +252,13 @@ struct FrameScanner {
         if buffer.readableBytes == 0 { buffer = bytes } else { buffer.writeBuffer(&bytes) }
     }
 
-    /// Arrived and not handed out: the beginning of a frame's head.
+    /// Arrived and not handed out: the beginning of a frame's head, or of settings.
     var rest: ByteBuffer { buffer }
+
+    /// Settings have begun to arrive and are not whole.
+    var isWithinSettings: Bool {
+        if case .payload(let frame, _) = state { frame.type == Frame.settings } else { false }
+    }
 
     /// Lets go of bytes that were handed out, so that their next owner need not copy them.
     mutating func release() {
@@ -254,9 +277,12 @@ struct FrameScanner {
             state = .head
             return .end(frame)
         case .payload(let frame, let rest):
-            guard let piece = take(rest) else { return nil }
+            let isSettings = frame.type == Frame.settings
+            guard !isSettings || buffer.readableBytes >= min(rest, Self.longestPayload), let piece = take(rest) else {
+                return nil
+            }
             state = .payload(frame, rest: rest - piece.readableBytes)
-            return .bytes(piece)
+            return isSettings ? .settings(piece) : .bytes(piece)
         }
     }
 

@@ -1,5 +1,6 @@
 """HTTP/2 is served like HTTP/1.1; abuse ends the connection and affects no other."""
 
+import base64
 import json
 import socket
 import struct
@@ -92,6 +93,26 @@ class Served(Streams):
         "a length that is no number": request(fields=[("content-length", "one")]),
         "a length without a body": request(fields=[("content-length", "5")]),
     }
+
+    def test_the_head_of_a_live_stream_names_no_length(self):
+        basic = "Basic " + base64.b64encode(b"alice:portico-demo").decode()
+        connection = self.connect()
+        connection.send(HEADERS, request("/chat/v1/live", "HEAD", [("authorization", basic)]), WHOLE, 1)
+        self.assertEqual(connection.answer(1), (200, b""))
+        self.assertNotIn("content-length", connection.fields[1])
+        self.assertEqual(connection.fields[1]["content-type"], "text/event-stream")
+        with self.gateway.secured() as first:
+            head = f"Host: a\r\nAuthorization: {basic}\r\n"
+            first.sendall(
+                f"HEAD /chat/v1/live HTTP/1.1\r\n{head}\r\n"
+                f"HEAD /health/live HTTP/1.1\r\n{head}Connection: close\r\n\r\n".encode())
+            received = b"".join(iter(lambda: first.recv(65536), b"")).lower()
+        live, health, rest = received.split(b"\r\n\r\n")
+        self.assertTrue(live.startswith(b"http/1.1 200"), live)
+        for name in (b"content-length", b"transfer-encoding", b"connection"):
+            self.assertNotIn(b"\r\n%s:" % name, live)
+        self.assertIn(b"\r\ncontent-length: ", health)
+        self.assertEqual(rest, b"")
 
     def test_a_malformed_request_costs_its_stream_and_not_its_connection(self):
         connection = self.connect()

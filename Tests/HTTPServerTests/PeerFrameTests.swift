@@ -1,4 +1,5 @@
 import NIOCore
+import NIOEmbedded
 import Testing
 
 @testable import HTTPServer
@@ -21,7 +22,8 @@ import Testing
     @Test func `frames are found however their bytes arrive, and all bytes are handed out`() {
         var bytes = ByteBuffer(string: Self.preface)
         for frame in [
-            Self.frame(4), Self.frame(0, stream: 1, "some data"), Self.frame(0x42, stream: 3, "x"),
+            Self.frame(4, "\0\u{1}\0\0\u{10}\0"), Self.frame(0, stream: 1, "some data"),
+            Self.frame(0x42, stream: 3, "x"),
             Self.frame(4, flags: 1),
         ] {
             bytes.writeImmutableBuffer(frame)
@@ -33,7 +35,7 @@ import Testing
                 scanner.append(piece)
                 while let part = scanner.next() {
                     switch part {
-                    case .bytes(let bytes): out.writeImmutableBuffer(bytes)
+                    case .bytes(let bytes), .settings(let bytes): out.writeImmutableBuffer(bytes)
                     case .head(let frame, let bytes):
                         heads.append(frame)
                         out.writeImmutableBuffer(bytes)
@@ -46,6 +48,44 @@ import Testing
             #expect(heads.map(\.type) == [4, 0, 0x42, 4])
             #expect(heads.map(\.stream) == [0, 1, 3, 0])
             #expect(heads.map(\.isSettingsAcknowledgement) == [false, false, false, true])
+        }
+    }
+
+    private static func settings(_ values: [(name: UInt16, value: UInt32)]) -> ByteBuffer {
+        var bytes = frame(4)
+        bytes.setInteger(UInt16(6 * values.count), at: 1)
+        for (name, value) in values {
+            bytes.writeInteger(name)
+            bytes.writeInteger(value)
+        }
+        return bytes
+    }
+
+    /// Settings of the beginning and later ones, each before and after the peer has acknowledged ours.
+    @Test func `a peer may make the table of our fields smaller and not larger, however its bytes arrive`() throws {
+        func conversation(_ limit: UInt32) -> ByteBuffer {
+            var bytes = ByteBuffer(string: Self.preface)
+            bytes.writeImmutableBuffer(Self.settings([(4, 100_000), (1, min(limit, 1 << 20)), (1, 100)]))
+            // The acknowledgement that the handler puts in takes the place of the peer's.
+            bytes.writeImmutableBuffer(Self.frame(4, flags: 1))
+            bytes.writeImmutableBuffer(Self.frame(0, stream: 1, "data"))
+            bytes.writeImmutableBuffer(Self.settings([(1, min(limit, .max)), (3, 7)]))
+            bytes.writeImmutableBuffer(Self.settings([]))
+            bytes.writeImmutableBuffer(Self.frame(0, stream: 1, "more"))
+            bytes.writeImmutableBuffer(Self.settings([(1, min(limit, 4_097))]))
+            return bytes
+        }
+        let expected = conversation(PeerFrameHandler.headerTable)
+        for size in 1...expected.readableBytes {
+            let channel = EmbeddedChannel()
+            try channel.pipeline.syncOperations.addHandler(
+                PeerFrameHandler(head: 1_000, streams: 100, since: channel.eventLoop.now))
+            var (rest, passed) = (conversation(.max), ByteBuffer())
+            while let piece = rest.readSlice(length: min(size, rest.readableBytes)), piece.readableBytes > 0 {
+                channel.pipeline.fireChannelRead(piece)
+            }
+            while var bytes = try channel.readInbound(as: ByteBuffer.self) { passed.writeBuffer(&bytes) }
+            #expect(passed == expected)
         }
     }
 

@@ -59,7 +59,7 @@ struct BatchCall: Sendable {
             id: "\(batch.id).\(number)", method: .init(rawValue: call["method"]?.stringValue ?? "") ?? .get,
             target: target, headers: headers, peer: batch.peer, origin: batch.origin, body: .bytes(bytes),
             deadline: batch.deadline, isPartOfBatch: true,
-            countedAs: number == 0 ? Admission.key(caller, batch) : nil)
+            countedAs: number == 0 ? RequestQuotas.key(caller, batch) : nil)
     }
 
     /// By the same rules as the address of a request that comes alone.

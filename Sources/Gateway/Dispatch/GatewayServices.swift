@@ -13,7 +13,7 @@ struct GatewayServices: Sendable {
     let cache: ResponseCache
     let deadlines: DeadlineScheduler
     let calls: CallDispatcher
-    let admission: Admission
+    let quotas: RequestQuotas
     let clock: any WallClock
     /// Nil at the admin listener, which writes no records on a caller's behalf.
     let rights: AttachmentRights?
@@ -26,7 +26,7 @@ struct GatewayServices: Sendable {
         catalogue = .standard
         bodies = BodyReader(catalogue: catalogue, limits: limits)
         encoder = ResponseEncoder(catalogue: catalogue, clock: clock)
-        admission = Admission(limits)
+        quotas = RequestQuotas(limits)
         cache = ResponseCache(capacity: limits.answerCache)
         deadlines = DeadlineScheduler()
         calls = CallDispatcher(store: store, rights: rights, deadlines: deadlines)

@@ -161,14 +161,15 @@ extension GatewayResponse {
         return framed
     }
 
-    mutating func frame() {
+    /// `isForHead`: ``omitBody()`` has set the length, where there is one.
+    mutating func frame(isForHead: Bool = false) {
         headers.put(.xContentTypeOptions, "nosniff")
         // Content of adapters and callers must never act on this origin as a page. Set here, so that no endpoint can
         // omit it.
         if headers.text(.contentSecurityPolicy) == nil {
             headers.append(HTTPField(name: .contentSecurityPolicy, value: StoredContent.securityPolicy))
         }
-        let hasLength = stream == nil && status != .noContent && status != .notModified
+        let hasLength = stream == nil && !isForHead && status != .noContent && status != .notModified
         if hasLength, headers.text(.contentLength) == nil {
             headers.append(HTTPField(name: .contentLength, value: String(buffer.readableBytes)))
         }

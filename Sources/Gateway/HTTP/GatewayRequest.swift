@@ -20,7 +20,7 @@ final class GatewayRequest: Sendable {
     /// Parts of a batch are not batches again.
     let isPartOfBatch: Bool
     /// The first call of a batch is what the batch itself was counted for: its address, and the caller with this key of
-    /// ``Admission``. Nil for every other request.
+    /// ``RequestQuotas``. Nil for every other request.
     let countedAs: String?
 
     init(

@@ -8,11 +8,11 @@ import ValueTree
 /// Answers requests, each from its parsed target to its response. ``admit(_:)`` takes these steps, in this order, for every
 /// request of every listener and for every call of a batch, each step once:
 ///
-/// 1. ``Admission`` counts the request for its address (429).
+/// 1. ``RequestQuotas`` counts the request for its address (429).
 /// 2. ``RouteTable`` finds the endpoint; an unknown path is 404, an unknown method 405. `OPTIONS` is answered here.
 /// 3. An ``Authenticator`` resolves the credential to a ``Caller``; without one the caller is anonymous (401 for an
 ///    invalid credential).
-/// 4. ``Admission`` counts the request for its caller (429).
+/// 4. ``RequestQuotas`` counts the request for its caller (429).
 /// 5. The endpoint's access is checked, then the scope of an API key, then ``CSRFProtection``, then whether the
 ///    endpoint's adapter runs (503).
 /// 6. For endpoints that write, the response format is negotiated, so that a 406 means that nothing was changed.
@@ -21,8 +21,9 @@ import ValueTree
 /// None of them waits. A credential that memory does not know interrupts them after step 2; ``complete(_:)`` looks it up
 /// and goes on at step 4. What no step has answered, ``complete(_:)`` runs:
 ///
-/// 8. ``Admission`` waits for a slot of the caller and of the adapter (503 where the queue is full).
-/// 9. Rows of mirrors that are not fresh are refreshed or waited for. The endpoint runs: an operation, a mount, a resource, an account or a description.
+/// 8. ``RequestQuotas`` waits for a slot of the caller and of the adapter (503 where the queue is full).
+/// 9. Rows of mirrors that are not fresh are refreshed or waited for. The endpoint runs: an operation, a mount, a
+///    resource, an account or a description.
 /// 10. Conditional requests are evaluated; ``ErrorWriter`` writes errors in the caller's format; headers of CSRF, rate
 ///     limit and CORS are added; `HEAD` drops the body.
 public final class Gateway: Sendable {
@@ -60,7 +61,7 @@ public final class Gateway: Sendable {
     /// Steps 1 to 7. Does not wait.
     func admit(_ request: GatewayRequest) -> AdmissionStep {
         do {
-            try services.admission.countAddress(of: request)
+            try services.quotas.countAddress(of: request)
         } catch {
             return .answered(finished(refusal(error, of: request), to: request))
         }
@@ -85,7 +86,7 @@ public final class Gateway: Sendable {
         let properties = endpoint.properties
         var admitted = AdmittedRequest(
             request: AuthenticatedRequest(request: request, caller: caller, parameters: admission.parameters),
-            endpoint: endpoint, rateLimit: services.admission.count(caller, of: request))
+            endpoint: endpoint, rateLimit: services.quotas.count(caller, of: request))
         do {
             if let rateLimit = admitted.rateLimit, rateLimit.isExceeded { throw PorticoError.tooMany(rateLimit) }
             let effect = endpoint.effect(of: request)
@@ -136,10 +137,10 @@ public final class Gateway: Sendable {
     private func run(_ admitted: AdmittedRequest) async -> GatewayAnswer {
         let (request, caller) = (admitted.request.request, admitted.request.caller)
         do {
-            let slot = try await services.admission.take(caller, of: request, admitted.endpoint.properties.adapter)
-            defer { services.admission.leave(slot) }
+            let slot = try await services.quotas.take(caller, of: request, admitted.endpoint.properties.adapter)
+            defer { services.quotas.leave(slot) }
             let age = admitted.readsMirrors ? try await admitted.endpoint.properties.mirrors.age() : nil
-            let answer = try await CallerIdentity.$current.withValue(Admission.identity(caller, request)) {
+            let answer = try await CallerIdentity.$current.withValue(RequestQuotas.identity(caller, request)) {
                 try await CallContext.$current.withValue(CallContext(request)) {
                     try await admitted.endpoint.respond(to: admitted.request)
                 }
@@ -294,11 +295,9 @@ extension CallContext {
 }
 
 extension GatewayResponse {
-    /// The headers of a full answer, its length included, without the body (RFC 9110, section 9.3.2).
+    /// The headers of a full answer without the body, its length included where it has one (RFC 9110, section 9.3.2).
     mutating func omitBody() {
         stream?.end()
-        // Without a length the encoder would announce pieces; the connection's end says as well that there are none.
-        closesConnection = closesConnection || (stream != nil && headers[.contentLength] == nil)
         if stream == nil { headers[.contentLength] = String(buffer.readableBytes) }
         stream = nil
         buffer.clear()

@@ -106,7 +106,7 @@ final class GatewayResponder: RequestResponder {
             log(response.status, bytes: response.body.readableBytes, nil, answer.trace, inbound, id)
             sink.send(response)
         case .whole(var response):
-            response.frame()
+            response.frame(isForHead: inbound.method == .head)
             let (status, refusal, trace) = (response.status, response.refusal, answer.trace)
             var outbound = OutboundResponse(
                 status, fields: response.headers, body: response.buffer, stream: response.stream,

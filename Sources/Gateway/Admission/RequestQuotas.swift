@@ -4,9 +4,9 @@ import IPAddresses
 import NIOCore
 import Synchronization
 
-/// Rate limits and fair shares: how many requests each address and caller may make a minute, and how much concurrent
-/// work each caller and adapter may have.
-final class Admission: Sendable {
+/// How many requests each address and caller may make a minute, and how much concurrent work each caller and adapter may
+/// have.
+final class RequestQuotas: Sendable {
     /// Callers that are counted separately at once.
     static let capacity = 100_000
 
