@@ -15,7 +15,9 @@ final class CollectionLayout: Sendable {
     let keyPosition: Int
     /// Quoted; the table's integer primary key, by which the tables beside it refer to rows.
     let rowColumn: String
-    /// `SELECT` with every field's column in declared order, then the revision, then ``rowColumn``.
+    /// Every field's column in declared order, then the revision, then ``rowColumn``.
+    let selected: String
+    /// `SELECT` with ``selected`` from the table.
     let selection: String
     /// `INSERT` of a row: the revision, then every column in declared order.
     let insertion: String
@@ -53,8 +55,8 @@ final class CollectionLayout: Sendable {
         keyPosition = positions[declaration.entity.key.field] ?? 0
         key = columns[keyPosition]
         rowColumn = key.kind == .scalar(.integer) ? key.name : "\"_row\""
-        let selected = columns.map(\.name) + [Self.revisionColumn, rowColumn]
-        selection = "SELECT \(selected.joined(separator: ", ")) FROM \(table)"
+        selected = (columns.map(\.name) + [Self.revisionColumn, rowColumn]).joined(separator: ", ")
+        selection = "SELECT \(selected) FROM \(table)"
         let written = ([Self.revisionColumn] + columns.flatMap(\.names))
         let (listed, places) = (written.joined(separator: ", "), written.map { _ in "?" }.joined(separator: ", "))
         insertion = "INSERT INTO \(table) (\(listed)) VALUES (\(places))"

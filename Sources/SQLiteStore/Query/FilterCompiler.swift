@@ -9,6 +9,34 @@ import RecordStorage
 struct FilterCompiler {
     let catalogue: LayoutCatalogue
 
+    /// What selects the rows that meet a filter.
+    struct FilteredRows {
+        /// Of `FROM`.
+        var source: SQLFragment
+        var condition: SQLFragment?
+        /// Whether a search finds the rows.
+        var isSearch = false
+    }
+
+    /// A search that all rows meet is joined: as a condition, what it finds would be put into a table first. It is the
+    /// outer table: SQLite takes another field's index for better, and would search for each of its rows. Throws as
+    /// ``condition(_:in:)`` does.
+    func filteredRows(_ filter: Filter?, in layout: CollectionLayout) throws(PorticoError) -> FilteredRows {
+        let whole = SQLFragment(layout.table)
+        guard let filter else { return FilteredRows(source: whole) }
+        guard layout.hasSearch, let (words, rest) = filter.separatingSearch,
+            let expression = SearchExpression.text(words)
+        else { return FilteredRows(source: whole, condition: try condition(filter, in: layout)) }
+        try FilterLimits.standard.check(filter)
+        let (table, row) = (layout.names.search.quotedIdentifier, "\"_found\"")
+        let found = "(SELECT rowid AS \(row) FROM \(table) WHERE \(table) MATCH ?)"
+        return FilteredRows(
+            source: SQLFragment(
+                "\(found) CROSS JOIN \(layout.table) ON \(layout.rowColumn) = \(row)", [.text(expression)]),
+            condition: try rest.map { (rest) throws(PorticoError) in try compile(rest, in: layout, negated: false) },
+            isSearch: true)
+    }
+
     /// Throws `request.limitExceeded` and `request.invalid`.
     func condition(_ filter: Filter, in layout: CollectionLayout) throws(PorticoError) -> SQLFragment {
         try FilterLimits.standard.check(filter)
@@ -72,6 +100,23 @@ struct FilterCompiler {
         let condition = try compile(inner, in: other, negated: false)
         return SQLFragment(
             "\(column.name) IN (SELECT \(other.key.name) FROM \(other.table) WHERE \(condition.sql))", condition.values)
+    }
+}
+
+extension Filter {
+    /// The words of one search that every record meets, and what else there is to meet; nil without such a search.
+    fileprivate var separatingSearch: (words: [String], rest: Filter?)? {
+        switch self {
+        case .search(let words): return (words, nil)
+        case .all(var parts):
+            for (index, part) in parts.enumerated() {
+                guard let (words, rest) = part.separatingSearch else { continue }
+                if let rest { parts[index] = rest } else { parts.remove(at: index) }
+                return (words, parts.isEmpty ? nil : .all(parts))
+            }
+            return nil
+        default: return nil
+        }
     }
 }
 

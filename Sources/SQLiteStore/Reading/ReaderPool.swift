@@ -110,28 +110,35 @@ struct Reader {
     /// The page ends early where its records would be larger than `bytes`, but not before the first one.
     func page(_ query: Query, in layout: CollectionLayout, atMost bytes: Int = .max) throws -> RecordPage {
         let compiled = try PageCompiler(query, in: layout, FilterCompiler(catalogue: catalogue))
-        let total = query.countsAll ? try number(compiled.count()) : nil
-        return try page(compiled, limit: query.limit, atMost: bytes, total: total)
+        let page = try page(compiled, limit: query.limit, atMost: bytes)
+        guard query.countsAll else { return RecordPage(records: page.records, next: page.next) }
+        return RecordPage(records: page.records, next: page.next, total: try page.total ?? number(compiled.count()))
     }
 
-    private func page(_ compiled: PageCompiler, limit: Int, atMost bytes: Int, total: Int?) throws -> RecordPage {
+    /// With the total where the page's statement shows it.
+    private func page(_ compiled: PageCompiler, limit: Int, atMost bytes: Int) throws -> RecordPage {
         let execution = try Execution(database, compiled.page())
         var records: [Record] = []
-        var size = 0
+        var (rows, size) = (0, 0)
+        var next: AdapterKit.Cursor?
         while try execution.step() {
+            rows += 1
+            guard rows > compiled.skipped, next == nil else { continue }
             let record = try compiled.layout.record(execution.row)
             size += record.writtenSize
-            guard records.count < limit, records.isEmpty || size <= bytes else {
-                return RecordPage(records: records, next: records.last.map(compiled.cursor), total: total)
+            if records.count < limit, records.isEmpty || size <= bytes {
+                records.append(record)
+                continue
             }
-            records.append(record)
+            next = records.last.map(compiled.cursor)
+            guard compiled.readsAhead else { return RecordPage(records: records, next: next) }
         }
-        return RecordPage(records: records, next: nil, total: total)
+        return RecordPage(records: records, next: next, total: compiled.total(of: rows))
     }
 
     func count(_ filter: Filter?, in layout: CollectionLayout) throws -> Int {
-        let condition = try filter.map { try FilterCompiler(catalogue: catalogue).condition($0, in: layout) }
-        return try number(PageCompiler.count(layout, condition))
+        try number(
+            PageCompiler.count(try FilterCompiler(catalogue: catalogue).filteredRows(filter, in: layout)))
     }
 
     private func number(_ statement: SQLFragment) throws -> Int {
