@@ -26,12 +26,12 @@ package struct PeerAddress: Sendable {
         return forwarded(headers) ?? connection.address
     }
 
-    /// Scheme and authority of the address that the sender used; a trusted proxy says in `X-Forwarded-Proto` which scheme
-    /// that was.
-    func origin(of authority: String, _ connection: ConnectionPeer, _ headers: HTTPFields) -> String {
-        let scheme = connection.isProxy ? headers[.xForwardedProto] : nil
-        let own = isSecure ? "https" : "http"
-        return "\(scheme == "https" || scheme == "http" ? scheme ?? own : own)://\(authority)"
+    /// Scheme of the address that the sender used; a trusted proxy says in `X-Forwarded-Proto` which that was.
+    func scheme(_ connection: ConnectionPeer, _ headers: HTTPFields) -> String {
+        if connection.isProxy, let scheme = headers[.xForwardedProto], scheme == "https" || scheme == "http" {
+            return scheme
+        }
+        return isSecure ? "https" : "http"
     }
 
     private func forwarded(_ headers: HTTPFields) -> String? {

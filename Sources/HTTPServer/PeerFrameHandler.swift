@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Stands before NIOHTTP2 and does five things that it cannot be configured to do.
+/// Stands before NIOHTTP2 and does six things that it cannot be configured to do.
 ///
 /// - It cuts off peers that send too many frames which ask for nothing (``PeerFrameBudget``).
 /// - It announces ``GatewayLimits/head`` as `SETTINGS_MAX_HEADER_LIST_SIZE`, though more is unpacked
@@ -12,6 +12,8 @@ import NIOCore
 ///   settings, and the peer's own is left out.
 /// - It limits the table by which the fields of responses are compressed (``headerTable``): NIOHTTP2 makes it as large as
 ///   the peer allows.
+/// - It joins what is written before one flush, since each write becomes a record of TLS, and NIOHTTP2 writes a frame's head
+///   and its payload by themselves.
 final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -21,6 +23,8 @@ final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Bytes of that table: as many as without a setting of the peer (RFC 9113, section 6.5.2). A peer may ask for fewer,
     /// and for more without effect (RFC 7541, section 4.2).
     static let headerTable: UInt32 = 4_096
+    /// Bytes of a record of TLS (RFC 8446, section 5.1).
+    private static let longestJoined = 1 << 14
     private static let enhanceYourCalm: UInt32 = 0xB
 
     private enum Settings {
@@ -39,6 +43,9 @@ final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var hasAnnounced = false
     private var lastStream: UInt32 = 0
     private var hasEnded = false
+    /// Written and not passed on yet, and the promise for when it has left.
+    private var joined: ByteBuffer?
+    private var joinedPromise: EventLoopPromise<Void>?
 
     init(head: Int, streams: Int, since: NIODeadline) {
         budget = PeerFrameBudget(now: since)
@@ -111,14 +118,18 @@ final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
         frame.writeFrameHead(length: 8, type: FrameScanner.Frame.goAway, flags: 0, stream: 0)
         frame.writeInteger(lastStream)
         frame.writeInteger(Self.enhanceYourCalm)
+        passJoined(context)
         context.writeAndFlush(wrapOutboundOut(.byteBuffer(frame)), promise: nil)
         context.close(promise: nil)
     }
+}
 
+/// What goes out.
+extension PeerFrameHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        var bytes = unwrapOutboundIn(data)
-        budget.sent(bytes.readableBytes)
-        if !hasAnnounced, case .byteBuffer(var frame) = bytes {
+        guard case .byteBuffer(var frame) = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+        budget.sent(frame.readableBytes)
+        if !hasAnnounced {
             hasAnnounced = true
             frame.changeSettings(behind: FrameScanner.headLength) { setting, value in
                 switch setting {
@@ -127,9 +138,33 @@ final class PeerFrameHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 case .headerTable: value
                 }
             }
-            bytes = .byteBuffer(frame)
         }
-        context.write(wrapOutboundOut(bytes), promise: promise)
+        if let joined, joined.readableBytes + frame.readableBytes > Self.longestJoined { passJoined(context) }
+        if joined == nil { joined = frame } else { joined?.writeImmutableBuffer(frame) }
+        guard let promise else { return }
+        if let joinedPromise { joinedPromise.futureResult.cascade(to: promise) } else { joinedPromise = promise }
+    }
+
+    private func passJoined(_ context: ChannelHandlerContext) {
+        guard let bytes = joined else { return }
+        let promise = joinedPromise
+        (joined, joinedPromise) = (nil, nil)
+        context.write(wrapOutboundOut(.byteBuffer(bytes)), promise: promise)
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        passJoined(context)
+        context.flush()
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        passJoined(context)
+        context.close(mode: mode, promise: promise)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        joinedPromise?.fail(ChannelError.ioOnClosedChannel)
+        (joined, joinedPromise) = (nil, nil)
     }
 }
 

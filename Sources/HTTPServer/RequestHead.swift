@@ -23,9 +23,9 @@ package struct HeadLimits: Sendable {
 /// differently allows request smuggling. So nothing is repaired. The same rules hold for both versions of HTTP; one pass
 /// over the fields.
 struct RequestHead {
-    let method: HTTPRequest.Method
-    let target: String
-    let host: String
+    private(set) var method = HTTPRequest.Method.get
+    private(set) var target = ""
+    private(set) var host = ""
     /// Without the host and pseudo-fields.
     private(set) var fields = HTTPFields()
     /// As announced; nil: it is not.
@@ -78,39 +78,38 @@ struct RequestHead {
         var (method, target, host) = (String?.none, "", String?.none)
         var hosts: [String] = []
         var (count, bytes) = (0, 0)
+        fields.reserveCapacity(min(section.count, limits.fields))
         for (name, value, _) in section {
-            switch name {
-            case ":method":
-                method = value
+            if name.utf8.first == UInt8(ascii: ":") {
+                switch name {
+                case ":method": method = value
+                case ":path":
+                    target = value
+                    bytes += value.utf8.count
+                case ":authority":
+                    host = value
+                    bytes += "host".utf8.count + value.utf8.count
+                    count += 1
+                default: break
+                }
                 continue
-            case ":scheme": continue
-            case ":path":
-                target = value
-                bytes += value.utf8.count
-                continue
-            case ":authority":
-                host = value
-                bytes += "host".utf8.count + value.utf8.count
-            default: bytes += name.utf8.count + value.utf8.count
             }
+            bytes += name.utf8.count + value.utf8.count
             count += 1
-        }
-        guard count <= limits.fields, bytes <= limits.bytes else {
-            throw PorticoError(.requestHeadersTooLarge, "The header fields are too large or too many.")
-        }
-        guard let method = method.flatMap({ HTTPRequest.Method(rawValue: $0) }) else { throw .methodUnknown }
-        fields.reserveCapacity(count)
-        for (name, value, _) in section where name.utf8.first != UInt8(ascii: ":") {
+            guard count <= limits.fields, bytes <= limits.bytes else { throw .headTooLarge }
             if name == "host" {
                 hosts.append(value)
                 continue
             }
-            // Cannot trap: counted above.
-            guard let name = HTTPField.Name(name), HTTPField.isValidValue(value) else {
+            // Cannot trap: counted.
+            guard let name = HTTPField.Name(parsed: name), HTTPField.isValidValue(value) else {
                 throw .malformed("A field is not well-formed.")
             }
+            try take(name, value, connection: false)
             fields.append(HTTPField(name: name, value: value))
         }
+        guard count <= limits.fields, bytes <= limits.bytes else { throw .headTooLarge }
+        guard let method = method.flatMap({ HTTPRequest.Method(rawValue: $0) }) else { throw .methodUnknown }
         // Every `host` field names what `:authority` names (RFC 9113, section 8.3.1). Another program on the way may have
         // gone by either of them.
         guard hosts.count <= 1, let host = host ?? hosts.first,
@@ -121,7 +120,6 @@ struct RequestHead {
         self.method = method
         self.target = target
         self.host = host
-        for field in fields { try take(field.name, field.value, connection: false) }
         guard lengths <= 1 else { throw .malformed("The body's length is given more than once.") }
     }
 
@@ -190,12 +188,16 @@ struct RequestHead {
 }
 
 extension PorticoError {
+    package static var headTooLarge: PorticoError {
+        PorticoError(.requestHeadersTooLarge, "The header fields are too large or too many.")
+    }
+
     package static var methodUnknown: PorticoError { PorticoError(.methodUnknown, "The method is unknown.") }
 
     /// The decoder's errors as errors for the client.
     init(_ error: HTTPParserError) {
         switch error {
-        case .headerOverflow: self.init(.requestHeadersTooLarge, "The header fields are too large or too many.")
+        case .headerOverflow: self = .headTooLarge
         case .invalidEOFState: self.init(.requestMalformed, "The request ends before it is complete.")
         case .invalidMethod: self.init(.requestMalformed, "The method is unknown.")
         // Also said of a line that ends otherwise than it should, so the version is not necessarily the cause.

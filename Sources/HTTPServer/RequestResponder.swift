@@ -34,18 +34,21 @@ package final class InboundRequest: Sendable {
     package let fields: HTTPFields
     /// The client's IP address, `local` at a Unix socket; behind a trusted proxy, the one that the proxy names.
     package let peer: String
-    /// Scheme and authority as the client wrote them.
-    package let origin: String
+    /// Of the address that the client used: `http` or `https`.
+    package let scheme: String
+    /// The host and the port, as the client wrote them.
+    package let authority: String
     package let body: RequestBody
     /// When its head had arrived, or for a short request all of it.
     package let received: ContinuousClock.Instant
 
-    init(_ head: RequestHead, peer: String, origin: String, body: RequestBody, received: ContinuousClock.Instant) {
+    init(_ head: RequestHead, peer: String, scheme: String, body: RequestBody, received: ContinuousClock.Instant) {
         method = head.method
         target = head.target
         fields = head.fields
         self.peer = peer
-        self.origin = origin
+        self.scheme = scheme
+        authority = head.host
         self.body = body
         self.received = received
     }

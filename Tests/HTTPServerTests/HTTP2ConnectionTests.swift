@@ -116,6 +116,22 @@ private final class TestConnection {
         #expect(connection.answer(on: 1)?.body == "GET /later late")
     }
 
+    @Test func `what answers one read leaves as one write`() throws {
+        let connection = try TestConnection()
+        for stream in [1, 3, 5] { connection.ask("/a", on: stream) }
+        connection.channel.pipeline.fireChannelRead(try connection.client.written())
+        connection.channel.pipeline.fireChannelReadComplete()
+        guard case .byteBuffer(let bytes)? = try connection.channel.readOutbound(as: IOData.self) else {
+            Issue.record("nothing was written")
+            return
+        }
+        #expect(try connection.channel.readOutbound(as: IOData.self) == nil)
+        connection.client.pipeline.fireChannelRead(bytes)
+        connection.client.pipeline.fireChannelReadComplete()
+        try connection.exchange()
+        #expect([1, 3, 5].map { connection.answer(on: $0)?.body } == ["GET /a ", "GET /a ", "GET /a "])
+    }
+
     @Test func `a long body is read through its windows`() throws {
         let connection = try TestConnection()
         connection.ask("/a", "POST", on: 1, end: false)

@@ -57,7 +57,8 @@ struct BatchCall: Sendable {
         self.refusal = refusal
         request = GatewayRequest(
             id: "\(batch.id).\(number)", method: .init(rawValue: call["method"]?.stringValue ?? "") ?? .get,
-            target: target, headers: headers, peer: batch.peer, origin: batch.origin, body: .bytes(bytes),
+            target: target, headers: headers, peer: batch.peer, scheme: batch.scheme, authority: batch.authority,
+            body: .bytes(bytes),
             deadline: batch.deadline, isPartOfBatch: true,
             countedAs: number == 0 ? RequestQuotas.key(caller, batch) : nil)
     }

@@ -12,8 +12,10 @@ final class GatewayRequest: Sendable {
     let headers: HTTPFields
     /// The IP address of the client; behind a trusted proxy, the one that the proxy names.
     let peer: String
-    /// Scheme and authority as the sender wrote them, for absolute addresses in answers; empty where that is unknown.
-    let origin: String
+    /// Of the address that the sender used: `http` or `https`.
+    let scheme: String
+    /// The host and the port, as the sender wrote them; empty where they are unknown.
+    let authority: String
     let body: RequestBodySource
     /// When the request is answered 504.
     let deadline: ContinuousClock.Instant
@@ -25,7 +27,8 @@ final class GatewayRequest: Sendable {
 
     init(
         id: String, method: HTTPRequest.Method, target: RequestTarget, headers: HTTPFields, peer: String,
-        origin: String = "", body: RequestBodySource, deadline: ContinuousClock.Instant, isPartOfBatch: Bool = false,
+        scheme: String = "http", authority: String = "", body: RequestBodySource, deadline: ContinuousClock.Instant,
+        isPartOfBatch: Bool = false,
         countedAs: String? = nil
     ) {
         self.id = id
@@ -33,12 +36,16 @@ final class GatewayRequest: Sendable {
         self.target = target
         self.headers = headers
         self.peer = peer
-        self.origin = origin
+        self.scheme = scheme
+        self.authority = authority
         self.body = body
         self.deadline = deadline
         self.isPartOfBatch = isPartOfBatch
         self.countedAs = countedAs
     }
+
+    /// Scheme and authority, for absolute addresses in answers; empty where they are unknown.
+    var origin: String { authority.isEmpty ? "" : "\(scheme)://\(authority)" }
 }
 
 /// Where a request's body comes from. It can be collected once.

@@ -46,10 +46,6 @@ struct HeaderFields {
 }
 
 extension PorticoError {
-    static var headTooLarge: PorticoError {
-        PorticoError(.requestHeadersTooLarge, "The header fields are too large or too many.")
-    }
-
     static var addressTooLong: PorticoError { PorticoError(.requestURITooLong, "The address is too long.") }
 }
 

@@ -81,7 +81,7 @@ final class GatewayResponder: RequestResponder {
         guard let target = RequestTarget(inbound.target) else { throw .malformed("The address is not well-formed.") }
         return GatewayRequest(
             id: id, method: inbound.method, target: target, headers: inbound.fields, peer: inbound.peer,
-            origin: inbound.origin, body: try body(of: inbound, target),
+            scheme: inbound.scheme, authority: inbound.authority, body: try body(of: inbound, target),
             deadline: inbound.received + settings.request)
     }
 
