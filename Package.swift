@@ -234,7 +234,7 @@ let package = Package(
             "SQLiteStoreTests",
             [
                 "SQLiteStore", "DurableFiles", "AttachmentFiles", recordStorage, adapterKit,
-                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDB", package: "GRDB.swift"), sync("MemoryStore"),
                 .product(name: "StoreConformance", package: "SyncEngine"),
             ]),
         tests(
@@ -244,6 +244,11 @@ let package = Package(
                 odata("ODataEngine"), odata("ODataLanguage"), odata("ODataModel"),
                 "SQLiteStore",
                 recordStorage, adapterKit,
+            ]),
+        tests(
+            "ODataAdapterTests",
+            [
+                "ODataAdapter", "ODataReference", "SQLiteStore", adapterKit, wireFormats, recordStorage, sync("MemoryStore"),
             ]),
         tests(
             "IdentityTests",

@@ -63,6 +63,20 @@ public struct MemoryTables: Sendable {
     }
 }
 
+/// A row of a relation.
+private struct MemoryRow: RowValues {
+    let values: [WireValue]
+
+    var count: Int { values.count }
+
+    subscript(column: Int) -> WireValue { values[column] }
+
+    func withText<Result>(_ column: Int, _ body: (UnsafeBufferPointer<UInt8>) throws -> Result) rethrows -> Result? {
+        guard case .string(var text) = values[column] else { return nil }
+        return try text.withUTF8(body)
+    }
+}
+
 /// One entity's records.
 struct MemoryCollection: Sendable {
     var rules: EntityRules
@@ -97,6 +111,24 @@ extension MemoryTables: StoreSnapshot {
         try check(filter, in: collection)
         let evaluator = try evaluator(collection)
         return records.values.count { evaluator.matches(filter, $0) }
+    }
+
+    public func rows(
+        _ relation: Relation, seen visible: VisibleRows, _ receive: (any RowValues) throws -> Void
+    ) throws {
+        try RelationLimits.standard.check(relation)
+        let evaluator = RelationEvaluator { entity in
+            let id = CollectionID(visible.adapter, entity)
+            let rule = try visible.filter(of: entity)
+            let evaluator = try self.evaluator(id)
+            let collection = try self.collection(id)
+            let records = collection.records.values.filter { record in
+                rule.map { evaluator.matches($0, record) } ?? true
+            }
+            let key = collection.entity.key.field
+            return (collection.entity, records.sorted { ValueOrder.withNull($0[key], $1[key]) < 0 })
+        }
+        for row in try evaluator.rows(relation) { try receive(MemoryRow(values: row)) }
     }
 
     public func changes(after position: Revision, limit: Int) throws -> [LogEntry] {

@@ -112,7 +112,7 @@ extension RecordEvaluator {
 }
 
 /// The words of a text as a search sees them: runs of letters and digits, case and accents aside.
-private enum SearchTokens {
+enum SearchTokens {
     static func of(_ text: String) -> [String] {
         text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
             .split { !$0.isLetter && !$0.isNumber }

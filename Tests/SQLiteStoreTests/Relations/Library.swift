@@ -1,11 +1,18 @@
 import AdapterKit
+import MemoryStore
 import RecordStorage
 import SQLiteStore
+import Testing
 
-/// Authors and their books, in a store, for asking relations.
+/// Authors and their books, for asking relations. A few of them are in a store in memory too, where whatever is asked is
+/// asked as well: both have the same rows.
 struct Library {
     let records: AdapterRecords
     let everything: AdapterRecords
+    /// The same records in memory, for this reader; nil for more than ``comparedBooks``, or for records that change.
+    private let reference: AdapterRecords?
+    /// A join in memory compares each row with each.
+    private static let comparedBooks = 40
     private let directory: TemporaryDirectory
     let store: SQLiteStore
 
@@ -32,26 +39,54 @@ struct Library {
     static let declaration = AdapterDeclaration(
         name: "library", title: "Library", summary: "Books.", version: "1", entities: [authors, books])
 
-    init(books: [WireDictionary] = Library.someBooks, for principal: Principal? = nil) async throws {
+    init(
+        books: [WireDictionary] = Library.someBooks, for principal: Principal? = nil, isCompared: Bool = true
+    ) async throws {
         directory = try TemporaryDirectory()
         store = try directory.store()
         try await store.install(
             Self.declaration.entities.map { CollectionDeclaration(adapter: "library", entity: $0) })
-        let all = AdapterRecords(store: store, declaration: Self.declaration)
-        everything = all
-        if let principal {
-            records = AdapterRecords(store: store, declaration: Self.declaration, principal: principal)
-        } else {
-            records = all
-        }
+        everything = AdapterRecords(store: store, declaration: Self.declaration)
+        records = Self.records(of: store, for: principal)
         let changes =
             Self.someAuthors.map { RecordChange("authors", .create(nil, $0)) }
             + books.map { RecordChange("books", .create(nil, $0)) }
         _ = try await everything.apply(changes)
+        guard isCompared, books.count <= Self.comparedBooks else {
+            reference = nil
+            return
+        }
+        let memory = MemoryStore(clock: FixedClock())
+        try await memory.install(
+            Self.declaration.entities.map { CollectionDeclaration(adapter: "library", entity: $0) })
+        _ = try await Self.records(of: memory, for: nil).apply(changes)
+        reference = Self.records(of: memory, for: principal)
+    }
+
+    private static func records(of store: any Store, for principal: Principal?) -> AdapterRecords {
+        principal.map { AdapterRecords(store: store, declaration: declaration, principal: $0) }
+            ?? AdapterRecords(store: store, declaration: declaration)
     }
 
     func rows(_ relation: Relation) async throws -> [[WireValue]] {
-        try await records.withReadSnapshot { try $0.rows(relation) }
+        let rows = try await records.withReadSnapshot { try $0.rows(relation) }
+        guard let reference else { return rows }
+        do {
+            let expected = try await reference.withReadSnapshot { try $0.rows(relation) }
+            let isOrdered = !relation.order.isEmpty
+            let texts = [rows, expected].map { $0.map { row in row.map(Self.comparable).joined(separator: "|") } }
+            #expect(isOrdered ? texts[0] == texts[1] : texts[0].sorted() == texts[1].sorted(), "\(relation)")
+        } catch let error as PorticoError where error.code == .adapterUnavailable {
+            // What is not evaluated in memory.
+        }
+        return rows
+    }
+
+    /// Numbers rounded: decimals in memory have 38 digits.
+    private static func comparable(_ value: WireValue) -> String {
+        let number: Double? =
+            if case .decimal(let decimal) = value { Double(decimal.description) } else { value.doubleValue }
+        return number.map { "\(($0 * 1e6).rounded())" } ?? "\(value)"
     }
 
     /// The ids of the books for which it is true, in order.

@@ -33,7 +33,7 @@ import Testing
         }
 
         func library() async throws -> Library {
-            let library = try await Library(books: [])
+            let library = try await Library(books: [], isCompared: false)
             let gone = (1...Library.someAuthors.count).map {
                 RecordChange("authors", .delete(RecordID(unchecked: "\($0)")))
             }
