@@ -17,7 +17,7 @@ export PLUGINS := Notes
 # A regular expression for the names of the tests that `make test` runs: unit tests as Target.Suite/test, end-to-end tests
 # as module.Class.test. One that begins with test_ takes end-to-end tests alone.
 export FILTER ?=
-.PHONY: help run test test-all build build-host check check-deploy bench instructions kills power-loss sync-model store-speed fuzz fuzz-requests simulate soak scan docs install clean
+.PHONY: help run test test-all build build-host check check-deploy bench instructions kills power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate soak scan docs install clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
@@ -84,6 +84,13 @@ kills: need-build ## the store, killed a hundred times while it writes: nothing 
 power-loss: need-build ## the store against power loss, full and failing disks, on images rebuilt from recorded writes
 	@swift build -c release --product store-kill-driver -j $(JOBS)
 	@python3 -B Tests/PowerLoss .build/release/store-kill-driver --images 2000
+
+mutants: need-build ## MODULE's own tests against COUNT (50) mutants of it, chosen by SEED (1); 85 % of those that change behaviour must be caught
+	@python3 -B Tests/Mutants $(MODULE) --count $(or $(COUNT),50) --seed $(or $(SEED),1)
+
+coverage: need-build ## line and region coverage of every module by the unit tests, in a build of its own
+	@.ci/build-plugins debug $(PLUGINS)
+	@.ci/coverage
 
 sync-model: need-model ## every state of a model of outbox, cursor and compaction; minutes
 	@Tests/SyncModel/check.sh

@@ -248,7 +248,8 @@ let package = Package(
         tests(
             "ODataAdapterTests",
             [
-                "ODataAdapter", "ODataReference", "SQLiteStore", adapterKit, wireFormats, recordStorage, sync("MemoryStore"),
+                "ODataAdapter", "ODataReference", "SQLiteStore", adapterKit, wireFormats, recordStorage,
+                sync("MemoryStore"),
             ]),
         tests(
             "IdentityTests",
