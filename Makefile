@@ -17,7 +17,7 @@ export PLUGINS := Notes
 # A regular expression for the names of the tests that `make test` runs: unit tests as Target.Suite/test, end-to-end tests
 # as module.Class.test. One that begins with test_ takes end-to-end tests alone.
 export FILTER ?=
-.PHONY: help run test test-all build build-host check check-deploy bench instructions kills power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate soak scan docs install clean
+.PHONY: help run test test-all build build-host check check-deploy bench instructions kills power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
@@ -66,7 +66,7 @@ fuzz-requests: need-build need-test build ## damaged requests of every kind agai
 odata-sql: need-build need-test ## REQUESTS (10000) generated aggregations and expansions of OData against SQL, of SEED
 	@PORTICO_ODATA_SQL=$(or $(REQUESTS),10000) PORTICO_ODATA_SQL_SEED=$(or $(SEED),4012) .ci/test-end-to-end test_odata_sql
 
-soak: need-build need-test simulate kills ## long fault tests: half an hour of mixed load, kills of store and gateway, sync simulated
+soak: need-build need-test simulate simulate-mirrors kills ## long fault tests: half an hour of mixed load, kills of store and gateway, sync and mirrors simulated
 	@PORTICO_KILLS=100 PORTICO_SOAK=$(SOAK_SECONDS) .ci/test-end-to-end test_crash test_soak
 
 # SEEDS of 200 operations each, in JOBS processes; a failing one is shown by --seed. After SIMULATE_SECONDS no further seed
@@ -76,6 +76,11 @@ SIMULATE_SECONDS ?= 3600
 simulate: need-build ## SEEDS runs of devices, network and server with faults of every kind: no promise may break
 	@swift build -c release --product sync-simulator -j $(JOBS)
 	@.ci/simulate .build/release/sync-simulator $(SEEDS) $(SIMULATE_SECONDS) $(JOBS)
+
+MIRROR_SEEDS ?= 20000
+simulate-mirrors: need-build ## MIRROR_SEEDS runs of another system, a mirror of it and devices, with faults of every kind: no promise may break
+	@swift build -c release --product mirror-simulator -j $(JOBS)
+	@.ci/simulate .build/release/mirror-simulator $(MIRROR_SEEDS) $(SIMULATE_SECONDS) $(JOBS)
 
 kills: need-build ## the store, killed a hundred times while it writes: nothing acknowledged may be lost
 	@swift build --product store-kill-driver -j $(JOBS)

@@ -227,6 +227,15 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             path: "Sources/portico-stand-in", swiftSettings: strict),
+        module(
+            "MirrorSimulator", path: "Sources/MirrorSimulator/Simulator",
+            [
+                "MirrorEngine", adapterKit, recordStorage, syncEngine, sync("SyncMessages"), sync("SyncDevice"),
+                sync("MemoryStore"), .product(name: "SyncSimulator", package: "SyncSimulator"),
+            ]),
+        driver(
+            "mirror-simulator", path: "Sources/MirrorSimulator/Driver",
+            ["MirrorSimulator", .product(name: "SyncSimulator", package: "SyncSimulator")]),
         driver("client-kill-driver", path: "Tests/Drivers/ClientKill", [client]),
         driver("store-kill-driver", path: "Tests/Drivers/StoreKill", ["SQLiteStore", recordStorage, adapterKit]),
         driver("store-speed", path: "Tests/Drivers/StoreSpeed", ["SQLiteStore", recordStorage, adapterKit]),
@@ -274,6 +283,9 @@ let package = Package(
             "MirrorEngineTests",
             ["MirrorEngine", adapterKit, recordStorage, sync("MemoryStore")]),
         tests("PushTests", ["Push", adapterKit]),
+        tests(
+            "MirrorSimulatorTests",
+            ["MirrorSimulator", .product(name: "SyncSimulator", package: "SyncSimulator")]),
         tests("StandInServiceTests", ["StandInService", adapterKit, wireFormats]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
         tests("ClientGenerationTests", ["ClientGeneration", adapterKit, odata("ODataModel")]),

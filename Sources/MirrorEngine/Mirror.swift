@@ -50,7 +50,9 @@ public final class Mirror: Sendable {
         self.random = random
         self.sleep = sleep
         self.log = log
-        refresh = MirrorRefresh(collection: collection, source: source, store: store, read: read, clock: clock)
+        refresh = MirrorRefresh(
+            collection: collection, source: source, beginReplacement: { try await store.beginReplacement(of: $0) },
+            read: read, clock: clock)
         let known = MirrorState(stored)
         state = Mutex(
             State(

@@ -3,7 +3,7 @@ import RecordStorage
 
 /// Fetches one state of another system and makes the records that: page by page into a staged snapshot, which takes
 /// effect as a whole or not at all.
-struct MirrorRefresh: Sendable {
+package struct MirrorRefresh: Sendable {
     /// Rows of one refresh; a source that never ends is cut off there.
     static let mostRows = 50_000_000
     /// Removals of one refresh of increments, which are in memory; beyond them every row is fetched.
@@ -11,24 +11,37 @@ struct MirrorRefresh: Sendable {
 
     let collection: CollectionDeclaration
     let source: MirrorSource
-    let store: any MirrorStore
+    /// ``MirrorStore/beginReplacement(of:)`` of the store.
+    let beginReplacement: @Sendable (CollectionID) async throws -> any RecordReplacement
     let read: Mirror.Reading
     let clock: any WallClock
 
-    /// A snapshot that is held back, with what releasing it takes.
-    struct Held: Sendable {
-        let replacement: any RecordReplacement
-        let options: ReplacementOptions
-        let summary: RefreshSummary
+    package init(
+        collection: CollectionDeclaration, source: MirrorSource,
+        beginReplacement: @escaping @Sendable (CollectionID) async throws -> any RecordReplacement,
+        read: @escaping Mirror.Reading, clock: any WallClock
+    ) {
+        self.collection = collection
+        self.source = source
+        self.beginReplacement = beginReplacement
+        self.read = read
+        self.clock = clock
     }
 
-    enum Result: Sendable {
+    /// A snapshot that is held back, with what releasing it takes.
+    package struct Held: Sendable {
+        package let replacement: any RecordReplacement
+        package let options: ReplacementOptions
+        package let summary: RefreshSummary
+    }
+
+    package enum Result: Sendable {
         case done(RefreshSummary, MirrorState)
         case held(HeldRefresh, Held)
     }
 
     /// Throws ``MirrorRefusal``, ``UpstreamFailure`` and ``PorticoError``.
-    func run(since known: MirrorState) async throws -> Result {
+    package func run(since known: MirrorState) async throws -> Result {
         guard source.reading == .increments, let cursor = known.cursor else { return try await run(since: nil, known) }
         do {
             return try await run(since: cursor, known)
@@ -39,7 +52,7 @@ struct MirrorRefresh: Sendable {
 
     private func run(since cursor: String?, _ known: MirrorState) async throws -> Result {
         let began = clock.now()
-        let replacement = try await store.beginReplacement(of: collection.id)
+        let replacement = try await beginReplacement(collection.id)
         do {
             return try await fill(replacement, since: cursor, known, began)
         } catch {

@@ -5,103 +5,13 @@ import SyncSimulator
 @main
 enum SyncSimulatorDriver {
     static func main() async throws {
-        guard let arguments = DriverArguments(CommandLine.arguments.dropFirst()) else {
-            FileHandle.standardError.write(Data((DriverArguments.usage + "\n").utf8))
-            exit(2)
+        let driver = SimulationDriver("sync-simulator", sabotages: Sabotage.allCases.map(\.rawValue)) { run in
+            let plan = SimulationPlan(
+                seed: run.seed, operations: run.operations, sabotage: run.sabotage.flatMap(Sabotage.init),
+                keepsTrace: run.keepsTrace, filesEvery: run.filesEvery)
+            var simulation = try await Simulation(plan)
+            return try await simulation.run()
         }
-        exit(arguments.printsTrace ? try await show(arguments) : try await search(arguments))
-    }
-
-    private static func show(_ arguments: DriverArguments) async throws -> Int32 {
-        let report = try await run(arguments.seed ?? 0, arguments, keepsTrace: true)
-        for line in report.trace { print(line) }
-        print("digest \(String(report.digest, radix: 16))")
-        return report.violation == nil ? 0 : 1
-    }
-
-    private static func search(_ arguments: DriverArguments) async throws -> Int32 {
-        let first = arguments.seed ?? 1
-        let started = ContinuousClock.now
-        var counts = SimulationCounts()
-        for number in 0..<arguments.seeds {
-            let report = try await run(first + UInt64(number), arguments, keepsTrace: false)
-            counts.add(report.counts)
-            if let violation = report.violation {
-                print("seed \(first + UInt64(number)), \(arguments.operations) operations: \(violation)")
-                return 1
-            }
-            let isLate = arguments.seconds.map { started.duration(to: .now) > .seconds($0) } ?? false
-            if isLate, number + 1 >= arguments.atLeast { return say(number + 1, arguments, counts) }
-        }
-        return say(arguments.seeds, arguments, counts)
-    }
-
-    private static func run(
-        _ seed: UInt64, _ arguments: DriverArguments, keepsTrace: Bool
-    ) async throws -> SimulationReport {
-        let plan = SimulationPlan(
-            seed: seed, operations: arguments.operations, sabotage: arguments.sabotage, keepsTrace: keepsTrace,
-            filesEvery: arguments.filesEvery)
-        var simulation = try await Simulation(plan)
-        return try await simulation.run()
-    }
-
-    private static func say(_ seeds: Int, _ arguments: DriverArguments, _ counts: SimulationCounts) -> Int32 {
-        for (what, count) in counts.counts.sorted(by: { $0.key < $1.key }) { print("  \(what): \(count)") }
-        print("\(seeds) seeds of \(arguments.operations) operations, no violation")
-        return 0
-    }
-}
-
-/// What the command line says.
-struct DriverArguments {
-    var seeds = 100
-    var operations = 200
-    /// The first of the seeds; alone, its run is printed.
-    var seed: UInt64?
-    var sabotage: Sabotage?
-    /// After so many seconds no further seed is begun, once the seeds asked for at least are done.
-    var seconds: Double?
-    var atLeast = 0
-    /// In every how many-th seed one device has its data in a file.
-    var filesEvery = 8
-
-    static let usage = """
-        usage: sync-simulator [--seeds N] [--operations N] [--seed S] [--sabotage NAME] [--seconds N] [--at-least N] \
-        [--files-every N]
-        --seed without --seeds prints what happens; sabotages: \
-        \(Sabotage.allCases.map(\.rawValue).joined(separator: ", "))
-        """
-
-    var printsTrace: Bool { seed != nil && !namesSeeds }
-    private var namesSeeds = false
-
-    /// Nil for what is not understood.
-    init?(_ words: ArraySlice<String>) {
-        var rest = words
-        while let name = rest.popFirst() {
-            guard let value = rest.popFirst(), take(name, value) else { return nil }
-        }
-    }
-
-    private mutating func take(_ name: String, _ value: String) -> Bool {
-        switch name {
-        case "--seeds":
-            namesSeeds = true
-            return set(\.seeds, Int(value))
-        case "--operations": return set(\.operations, Int(value))
-        case "--seed": return set(\.seed, UInt64(value).map(Optional.some))
-        case "--sabotage": return set(\.sabotage, Sabotage(rawValue: value).map(Optional.some))
-        case "--seconds": return set(\.seconds, Double(value).map(Optional.some))
-        case "--files-every": return set(\.filesEvery, Int(value))
-        case "--at-least": return set(\.atLeast, Int(value))
-        default: return false
-        }
-    }
-
-    private mutating func set<Value>(_ path: WritableKeyPath<DriverArguments, Value>, _ value: Value?) -> Bool {
-        guard let value else { return false }
-        self[keyPath: path] = value
-        return true
+        exit(try await driver.status(Array(CommandLine.arguments.dropFirst())))
     }
 }

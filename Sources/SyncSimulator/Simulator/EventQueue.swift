@@ -50,7 +50,7 @@ struct EventQueue<SimulatedEvent> {
 }
 
 /// The time of a run in milliseconds since its start, and what the server's clock makes of it: that one jumps.
-final class VirtualClock: WallClock {
+public final class VirtualClock: WallClock {
     private struct Hands {
         var elapsed = 0
         var offset = 0
@@ -58,13 +58,18 @@ final class VirtualClock: WallClock {
 
     private let hands = Mutex(Hands())
 
-    var elapsed: Int { hands.withLock { $0.elapsed } }
+    /// At the start of a run.
+    public init() {}
 
-    func advance(to instant: Int) { hands.withLock { $0.elapsed = max($0.elapsed, instant) } }
+    /// Milliseconds since the start of the run.
+    public var elapsed: Int { hands.withLock { $0.elapsed } }
+
+    /// Never goes back.
+    public func advance(to instant: Int) { hands.withLock { $0.elapsed = max($0.elapsed, instant) } }
 
     func jump(by milliseconds: Int) { hands.withLock { $0.offset += milliseconds } }
 
-    func now() -> WireDate {
+    public func now() -> WireDate {
         WireDate(secondsSinceReferenceDate: hands.withLock { Double(($0.elapsed + $0.offset) / 1000) + 8e8 })
     }
 }
@@ -79,11 +84,14 @@ enum SimulatedTime {
 
 /// All chance of a run comes from its seed.
 extension SeededRandom {
-    mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
+    /// True in so many percent of all draws.
+    public mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
 
-    mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
+    /// From zero up to a bound, which is above zero.
+    public mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
 
-    mutating func pick<Item>(_ items: [Item]) -> Item? { items.randomElement(using: &self) }
+    /// Nil for an empty list.
+    public mutating func pick<Item>(_ items: [Item]) -> Item? { items.randomElement(using: &self) }
 }
 
 /// A folder of a run for its devices' files, made when the first one needs it and gone with the run.

@@ -182,8 +182,11 @@ struct Ledger {
 }
 
 /// Finds accidents, not forgeries: there are no forgers in a run.
-struct UnkeyedSeal: CheckpointSeal {
-    func code(for bytes: [UInt8]) -> [UInt8] {
+public struct UnkeyedSeal: CheckpointSeal {
+    /// The only one there is.
+    public init() {}
+
+    public func code(for bytes: [UInt8]) -> [UInt8] {
         var code: [UInt8] = []
         for salt in UInt64(1)...2 {
             var hash = salt &* 0xCBF2_9CE4_8422_2325
@@ -193,5 +196,5 @@ struct UnkeyedSeal: CheckpointSeal {
         return code
     }
 
-    func isCode(_ code: [UInt8], for bytes: [UInt8]) -> Bool { self.code(for: bytes) == code }
+    public func isCode(_ code: [UInt8], for bytes: [UInt8]) -> Bool { self.code(for: bytes) == code }
 }

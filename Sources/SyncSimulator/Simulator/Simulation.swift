@@ -148,10 +148,19 @@ struct Faults {
 
 /// What came of a run.
 public struct SimulationReport: Sendable {
+    /// Nil where every promise held.
     public let violation: Violation?
     public let trace: [String]
     public let digest: UInt64
     public let counts: SimulationCounts
+
+    /// What a run came to.
+    public init(violation: Violation?, trace: [String], digest: UInt64, counts: SimulationCounts) {
+        self.violation = violation
+        self.trace = trace
+        self.digest = digest
+        self.counts = counts
+    }
 }
 
 /// How often what happened: a run in which nothing happens proves nothing.
@@ -160,7 +169,8 @@ public struct SimulationCounts: Sendable {
 
     public init() {}
 
-    mutating func count(_ what: String) { counts[what, default: 0] += 1 }
+    /// Adds one to what is counted under a name.
+    public mutating func count(_ what: String) { counts[what, default: 0] += 1 }
 
     public mutating func add(_ other: SimulationCounts) { counts.merge(other.counts, uniquingKeysWith: +) }
 }

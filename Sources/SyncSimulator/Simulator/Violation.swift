@@ -4,7 +4,8 @@ public struct Violation: Error, Sendable, CustomStringConvertible {
     public let invariant: Int
     public let what: String
 
-    init(_ invariant: Int, _ what: String) {
+    /// `what` names the records and the devices.
+    public init(_ invariant: Int, _ what: String) {
         self.invariant = invariant
         self.what = what
     }
@@ -54,17 +55,20 @@ public struct SimulationPlan: Sendable {
 }
 
 /// What happened in a run, line by line.
-struct Trace {
+public struct Trace: Sendable {
     private let isKept: Bool
-    private(set) var lines: [String] = []
+    /// In the order in which they were added.
+    public private(set) var lines: [String] = []
     /// FNV-1a of all lines: two runs of one seed have the same.
-    private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
+    public private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
 
-    init(isKept: Bool) {
+    /// Nothing is added where it is not kept.
+    public init(isKept: Bool) {
         self.isKept = isKept
     }
 
-    mutating func add(_ line: @autoclosure () -> String) {
+    /// Adds a line, which is not made where it is not kept.
+    public mutating func add(_ line: @autoclosure () -> String) {
         guard isKept else { return }
         let line = line()
         lines.append(line)

@@ -1,0 +1,113 @@
+import AdapterKit
+import MemoryStore
+import MirrorEngine
+import RecordStorage
+import SyncDevice
+import SyncEngine
+import SyncMessages
+import SyncSimulator
+
+/// The gateway of a run: a store in memory whose image outlives each process, the mirror's machine, the pulls.
+struct SimulatedHost {
+    static let adapter: AdapterName = "hr"
+    static let mirror = CollectionID(adapter, "people")
+
+    let declaration: AdapterDeclaration
+    let collection: CollectionDeclaration
+    let source: MirrorSource
+    private let clock: VirtualClock
+    private(set) var store: MemoryStore
+    private var pulls: PullMachine
+    var machine: MirrorMachine
+    /// What the store has of the mirror beside its records.
+    var stored: MirrorState
+    var held: MirrorRefresh.Held?
+
+    init(
+        reading: MirrorSource.Reading, settings: MirrorSettings, hasRowRules: Bool, clock: VirtualClock, random: Double
+    ) async throws {
+        self.clock = clock
+        source = MirrorSource("people", of: "hr", reading: reading, settings: settings)
+        let people = Entity(
+            "people", summary: "A mirror.", key: EntityKey("id", chosenBy: .caller),
+            fields: [
+                Field("id", .string(maximumLength: 64), isRequired: true),
+                Field("name", .string(maximumLength: 64), isRequired: true),
+                Field("readers", .list(of: .string), isRequired: true), Field("seen", .string, isNullable: true),
+            ],
+            rows: RowRules(read: hasRowRules ? .sharedWith("readers") : .everyone, write: .nobody))
+        let notes = Entity(
+            "notes", summary: "Not a mirror.", key: EntityKey("id", chosenBy: .caller),
+            fields: [
+                Field("id", .string(maximumLength: 64), isRequired: true), Field("text", .string(maximumLength: 64)),
+            ])
+        declaration = AdapterDeclaration(
+            name: Self.adapter, title: "HR", summary: "For the simulator.", version: "1", entities: [people, notes],
+            mirrors: [source])
+        collection = CollectionDeclaration(adapter: Self.adapter, entity: people)
+        (store, pulls) = Self.process(MemoryTables(), declaration, clock)
+        try await store.install(declaration.entities.map { CollectionDeclaration(adapter: Self.adapter, entity: $0) })
+        stored = MirrorState()
+        machine = MirrorMachine(settings: settings, asOf: nil, cursor: nil, at: clock.now(), random: random)
+    }
+
+    private static func process(
+        _ image: MemoryTables, _ declaration: AdapterDeclaration, _ clock: VirtualClock
+    ) -> (MemoryStore, PullMachine) {
+        let epoch = Epoch("mirrors")
+        let pulls = PullMachine(
+            catalogue: SyncCatalogue([(declaration, .login)]), epoch: epoch, seal: UnkeyedSeal(), limits: PullLimits())
+        return (MemoryStore(image, epoch: epoch, clock: clock), pulls)
+    }
+
+    /// The process ends, and another one begins with what is durable.
+    func restarted(random: Double) async throws -> SimulatedHost {
+        var next = self
+        (next.store, next.pulls) = Self.process(try store.image, declaration, clock)
+        next.stored = MirrorState(try await next.store.withReadSnapshot { try $0.mirrorState(of: Self.mirror) })
+        next.machine = MirrorMachine(
+            settings: source.settings, asOf: next.stored.asOf, cursor: next.stored.cursor, at: clock.now(),
+            random: random)
+        next.held = nil
+        return next
+    }
+
+    func pull(_ request: PullRequest, for person: String) async throws -> PullPage {
+        let (pulls, caller) = (pulls, SyncCaller(Principal(kind: .user, id: "id-\(person)", name: person)))
+        return try await store.withReadSnapshot { try pulls.page(request, for: caller, at: $0) }
+    }
+
+    /// The records of the mirror, by their ids.
+    func rows() async throws -> [String: Record] {
+        let page = try await store.query(Query(order: [SortKey("id")], limit: 10_000), in: Self.mirror)
+        return Dictionary(page.records.map { ($0.id.text, $0) }, uniquingKeysWith: { $1 })
+    }
+
+    func writeNote(_ number: Int) async throws {
+        let id = RecordID(unchecked: "n\(number)")
+        let change = RecordChange("notes", .create(id, ["text": .string("text \(number)")]))
+        _ = try await store.write(
+            WriteTransaction([WriteTransaction.Step(adapter: Self.adapter, change: change)], author: "system"))
+    }
+
+    func notes() async throws -> Int { try await store.count(nil, in: CollectionID(Self.adapter, "notes")) }
+}
+
+/// A device of a run, and the request that it waits for.
+struct SimulatedMirrorDevice {
+    let person: String
+    var machine: Device
+    var request: (number: RequestNumber, pull: PullRequest)?
+    var isAsleep = false
+
+    init(_ number: Int, person: String, pageOperations: Int) {
+        self.person = person
+        machine = Device(
+            restoring: DeviceState(clientID: "d\(number)"), limits: DeviceLimits(pageOperations: pageOperations))
+    }
+
+    /// The revisions of the mirror's rows that it has.
+    var rows: [String: Int64] {
+        Dictionary(machine.state.rows.records(of: "people").map { ($0.id, $0.rev) }, uniquingKeysWith: { $1 })
+    }
+}
