@@ -7,7 +7,7 @@ import ssl
 import threading
 import uuid
 
-import hpack
+import hpack_reader
 
 Push = collections.namedtuple("Push", "headers body")
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
@@ -96,7 +96,7 @@ class StandIn:
 
         assert take(len(PREFACE)) == PREFACE
         connection.sendall(frame(SETTINGS))
-        table, streams = hpack.Table(), {}
+        table, streams = hpack_reader.Table(), {}
         while True:
             head = take(9)
             size, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]

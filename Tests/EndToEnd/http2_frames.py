@@ -7,7 +7,7 @@ import socket
 import ssl
 import struct
 
-from hpack import Table
+from hpack_reader import Table
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
 END_STREAM, END_HEADERS, ACK = 0x1, 0x4, 0x1

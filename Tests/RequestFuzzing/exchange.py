@@ -3,7 +3,7 @@
 import socket
 import struct
 
-import hpack
+import hpack_reader
 import http2_frames
 from mutation import encoded
 
@@ -118,7 +118,7 @@ class Framed:
         try:
             if self.connection is None or self.stream > 41:
                 self.close()
-                self.connection, self.stream, self.table = http2_frames.Connection(self.port), 1, hpack.Table()
+                self.connection, self.stream, self.table = http2_frames.Connection(self.port), 1, hpack_reader.Table()
             block = http2_frames.request(
                 call.target, call.method, [(name.lower(), value) for name, value in fields(call, token)], authority="localhost")
             body, stream = encoded(call)[:60_000], self.stream

@@ -1,4 +1,7 @@
-"""Reads header blocks of HTTP/2: HPACK (RFC 7541) with both tables and the Huffman code."""
+"""Reads header blocks of HTTP/2: HPACK (RFC 7541) with both tables and the Huffman code.
+
+Not called `hpack`: the library h2 of Tests/Scanners imports a package of that name.
+"""
 
 # Bits of the code of each symbol, 0 to 256 (appendix B), as letters: A is 0, Z 25, a 26. The code is canonical: among
 # codes of one length the symbols ascend, and a longer code follows the shorter ones.
