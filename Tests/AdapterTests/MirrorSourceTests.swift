@@ -66,6 +66,55 @@ import XMLUsers
         #expect(await conformance.problems() == [])
     }
 
+    @Test func `under faults by seed a source gives every row as it is, or none`() async throws {
+        let sources: [(any AdapterModule.Type, EntityName, WireDictionary, ScriptedUpstream.Answer)] = [
+            (
+                EmployeeSearchModule.self, "employees", [:],
+                { request, _ in Self.employees(request, of: 250, page: 100) }
+            ),
+            (
+                XMLUsersModule.self, "users", ["path": "users/"],
+                { request, _ in Self.users(request, hasVersion1: true) }
+            ),
+            (
+                XMLUsersModule.self, "users", ["path": "users/"],
+                { request, _ in Self.users(request, hasVersion1: false) }
+            ),
+        ]
+        var shares = Chaos.Shares()
+        (shares.truncate, shares.reset, shares.lie, shares.fail) = (8, 8, 8, 8)
+        for (module, entity, options, answer) in sources {
+            var configuration = options
+            configuration["upstream"] = "upstream"
+            let url = try #require(UpstreamAddress("https://upstream.example/"))
+            let system = ScriptedUpstream(url: url, answer: answer)
+            func rows(_ upstream: any Upstream) async throws -> [WireDictionary] {
+                let host = try await TestHost(module, AdapterConfiguration(configuration), upstream: upstream)
+                var rows: [WireDictionary] = []
+                var request = MirrorRequest(entity)
+                while true {
+                    let page = try await host.adapter.readMirror(request)
+                    rows += page.rows
+                    guard let next = page.next else { return rows }
+                    request = MirrorRequest(entity, page: next)
+                }
+            }
+            let genuine = try await rows(system)
+            var (whole, failed) = (0, 0)
+            for seed in UInt64(1)...200 {
+                do {
+                    #expect(
+                        try await rows(RecordReplayUpstream(system, .upstream, Chaos(seed: seed, shares))) == genuine)
+                    whole += 1
+                } catch {
+                    #expect(error is MirrorRefusal || error is UpstreamFailure || error is PorticoError, "\(error)")
+                    failed += 1
+                }
+            }
+            #expect(whole > 20 && failed > 20, "\(entity): \(whole), \(failed)")
+        }
+    }
+
     @Test func `a source that takes whatever comes does not conform`() async {
         let conformance = MirrorConformance(CredulousModule.self, "things", configuration: ["upstream": "upstream"]) {
             request, _ in Self.answer(request, "a b c", "text/plain")
