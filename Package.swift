@@ -303,7 +303,8 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "Gateway", "Identity", adapterKit, wireFormats, recordStorage, syncEngine, sync("MemoryStore"),
+                "Gateway", "Identity", "SQLiteStore", "AttachmentFiles", adapterKit, wireFormats, recordStorage,
+                syncEngine, sync("MemoryStore"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SyncMessages", package: "SyncEngine"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

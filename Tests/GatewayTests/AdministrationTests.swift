@@ -1,0 +1,95 @@
+import AdapterKit
+import HTTPTypes
+import Testing
+
+@testable import Gateway
+
+/// The endpoints of the admin listener.
+@Suite struct AdministrationTests {
+    private let base = "/admin/v1"
+
+    private func ask(_ host: NotesGateway, _ path: String) async throws -> GatewayAnswerRead {
+        try await host.send(.get, base + path, as: nil, by: host.administration)
+    }
+
+    private func tell(_ host: NotesGateway, _ path: String, _ value: WireValue = [:]) async throws -> GatewayAnswerRead
+    {
+        try await host.send(.post, base + path, value, as: nil, by: host.administration)
+    }
+
+    @Test func `the status names the version and each adapter's`() async throws {
+        let host = try await NotesGateway()
+        let status = try await ask(host, "/status")
+        #expect(status.status == 200 && status.json["version"] == "1.2.3", "\(status)")
+        let adapters = try await ask(host, "/adapters")
+        #expect(adapters.text.contains("notes"), "\(adapters)")
+        #expect(try await ask(host, "/adapters/notes").text.contains("running"))
+        #expect(try await ask(host, "/adapters/nothing").status == 404)
+        #expect(try await ask(host, "/upstreams").status == 200)
+        #expect(try await ask(host, "/upstreams/nothing").status == 404)
+        #expect(try await ask(host, "/nothing").status == 404)
+    }
+
+    @Test func `accounts are added, disabled, enabled and given roles and passwords`() async throws {
+        let host = try await NotesGateway()
+        let added = try await tell(
+            host, "/accounts", ["name": "carol", "password": "a long password", "roles": ["member"]])
+        #expect(added.status < 300, "\(added)")
+        #expect(try await tell(host, "/accounts", ["name": "carol", "password": "a long password"]).status == 409)
+        #expect(try await tell(host, "/accounts", ["password": "a long password"]).target == "name")
+        #expect(try await ask(host, "/accounts").text.contains("carol"))
+        #expect(try await tell(host, "/accounts/alice/disable").status < 300)
+        #expect(try await host.get("/auth/me").status == 401)
+        #expect(try await tell(host, "/accounts/alice/enable").status < 300)
+        #expect(try await host.get("/auth/me").status == 200)
+        #expect(try await tell(host, "/accounts/alice/roles/grant", ["roles": ["editor"]]).status < 300)
+        #expect(try await host.get("/auth/me").json["roles"] == ["editor", "member"])
+        #expect(try await tell(host, "/accounts/alice/roles/revoke", ["roles": ["member"]]).status < 300)
+        #expect(try await host.get("/auth/me").json["roles"] == ["editor"])
+        #expect(try await tell(host, "/accounts/alice/roles", ["roles": []]).status < 300)
+        #expect(try await host.get("/auth/me").json["roles"] == [])
+        #expect(try await tell(host, "/accounts/alice/roles", ["roles": [""]]).status == 400)
+        #expect(try await tell(host, "/accounts/alice/password", ["password": "a new long password"]).status < 300)
+        #expect(try await host.get("/auth/me").status == 401)
+        #expect(try await tell(host, "/accounts/nobody/disable").status == 404)
+        #expect(try await ask(host, "/accounts/bob/sessions").status == 200)
+        #expect(try await ask(host, "/accounts/bob/keys").status == 200)
+    }
+
+    @Test func `what was done is in the audit log, which can be verified`() async throws {
+        let host = try await NotesGateway()
+        #expect(try await tell(host, "/accounts/alice/disable").status < 300)
+        let entries = try await tell(host, "/audit/entries")
+        #expect(
+            entries.status == 200 && entries.json["entries"]?.arrayValue?.first?["detail"] == "disabled", "\(entries)")
+        #expect(entries.json["entries"]?.arrayValue?.first?["actor"] == "operator")
+        #expect(try await tell(host, "/audit/verify").status == 200)
+        #expect(try await tell(host, "/audit/verify", ["head": "nonsense"]).target == "head")
+        #expect(try await tell(host, "/audit/entries", ["limit": 1]).json["entries"]?.arrayValue?.count == 1)
+    }
+
+    @Test func `operations for operators are called here and nowhere else`() async throws {
+        let host = try await NotesGateway()
+        let answer = try await tell(host, "/adapters/notes/operations/clear")
+        #expect(answer.status == 200 && answer.text.contains("true"), "\(answer)")
+        #expect(try await tell(host, "/adapters/notes/operations/share").status == 404)
+        let public_ = try await host.send(.post, "\(base)/adapters/notes/operations/clear", as: nil)
+        #expect(public_.status == 404)
+    }
+
+    @Test func `sync is described, explained and compacted`() async throws {
+        let host = try await NotesGateway()
+        let path = try await host.note()
+        let id = path.split(separator: "/").last ?? ""
+        #expect(try await ask(host, "/sync/status").status == 200)
+        let changes = try await ask(host, "/sync/changes")
+        #expect(changes.status == 200 && changes.text.contains(id), "\(changes)")
+        let explained = try await ask(host, "/sync/explanations/alice/notes/\(id)")
+        #expect(explained.status == 200 || explained.status == 404, "\(explained)")
+        #expect(try await ask(host, "/sync/explanations/nobody/notes/\(id)").status == 404)
+        let dry = try await tell(host, "/sync/compaction", ["dryRun": true])
+        #expect(dry.status < 500, "\(dry)")
+        #expect(try await tell(host, "/sync/sweep").status < 500)
+        #expect(try await tell(host, "/signing-keys/rotate").status < 300)
+    }
+}
