@@ -79,7 +79,8 @@ final class NotesGateway: Sendable {
     /// By Basic authentication where `user` is one.
     func send(
         _ method: HTTPRequest.Method, _ path: String, body: [UInt8] = [], _ fields: HTTPFields = [:],
-        as user: String? = "alice", by gateway: Gateway? = nil, origin: String = "https://portico.example"
+        as user: String? = "alice", by gateway: Gateway? = nil, scheme: String = "https",
+        authority: String = "portico.example"
     ) async throws -> GatewayAnswerRead {
         var fields = fields
         if let user, fields[.authorization] == nil {
@@ -87,8 +88,8 @@ final class NotesGateway: Sendable {
         }
         let target = try #require(RequestTarget(path), "\(path)")
         let request = GatewayRequest(
-            id: "r1", method: method, target: target, headers: fields, peer: "192.0.2.1", origin: origin,
-            body: .bytes(body), deadline: .now + .seconds(60))
+            id: "r1", method: method, target: target, headers: fields, peer: "192.0.2.1", scheme: scheme,
+            authority: authority, body: .bytes(body), deadline: .now + .seconds(60))
         return GatewayAnswerRead(await (gateway ?? self.gateway).respond(to: request).response)
     }
 
