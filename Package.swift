@@ -313,7 +313,8 @@ let package = Package(
         tests(
             "AdapterTests",
             [
-                "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", adapterKit,
+                "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", "ODataAdapter", "SQLiteStore", adapterKit,
+                recordStorage,
                 .product(name: "AdapterTesting", package: "AdapterTesting"),
             ]),
         packageTests("ValueTreeTests", of: "AdapterKit", [adapterKit]),

@@ -373,6 +373,9 @@ public struct MirrorAge: Sendable, Equatable {
         self.cache = cache
     }
 
+    /// As adapters see it.
+    public var recordAge: RecordAge { RecordAge(asOf: asOf, seconds: seconds, cacheStatus: cacheStatus) }
+
     /// `Cache-Status` (RFC 9211).
     public var cacheStatus: String {
         switch cache {

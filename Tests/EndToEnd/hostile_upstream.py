@@ -1,5 +1,6 @@
 """A server on the loopback interface that answers as hostile or broken systems do, by the path that is asked for."""
 
+import base64
 import gzip
 import http.server
 import json
@@ -147,6 +148,89 @@ class HostileUpstream:
 
     def _login(self, connection):
         self._plain(connection, b"<form><input name=j_password></form>", fields="Content-Type: text/html\r\n")
+
+
+class MirroredSystem(HostileUpstream):
+    """Employees and users as their contracts have them, and a token endpoint that knows the caller.
+
+    `fault`: how every request is answered instead, by a path of `HostileUpstream` or by `truncated`, `other` and `empty`.
+    `searches` has the criteria that were posted, `delay` seconds pass before an answer."""
+
+    PAGE = 500
+
+    def __init__(self):
+        self.fault, self.delay, self.searches = None, 0, []
+        self.employees = [self.employee(number) for number in range(60)]
+        self.users = {number: f"User {number}" for number in range(100, 140)}
+        super().__init__()
+
+    @staticmethod
+    def employee(number, division="Sales", phone=""):
+        return {"firstName": f"First{number}", "lastName": f"Last{number}", "division": division,
+                "email": f"e{number}@example.com", "phoneNumber": phone}
+
+    def _answer(self, connection):
+        request = b""
+        while b"\r\n\r\n" not in request:
+            piece = connection.recv(65536)
+            if not piece:
+                return
+            request += piece
+        head, body = request.split(b"\r\n\r\n", 1)
+        head = head.decode("latin-1")
+        fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head.split("\r\n")[1:])}
+        while len(body) < int(fields.get("content-length", 0)):
+            body += connection.recv(65536)
+        self.asked.append(head)
+        if self.is_down:
+            return self._reset(connection)
+        path = head.split(" ")[1]
+        if path == "/token":
+            return self._token(connection, body)
+        if self.delay:
+            self._wait(self.delay)
+        content, kind = self._content(path, body, fields)
+        if content is None or self.fault == "missing":
+            return self._missing(connection)
+        if self.fault == "truncated":
+            content = content[: len(content) // 2]
+        elif self.fault == "other":
+            content = b'{"weather": "fine"}' if kind == "application/json" else b"<weather>fine</weather>"
+        elif self.fault and self.fault != "empty":
+            return getattr(self, "_" + self.fault.replace("-", "_"))(connection)
+        self._plain(connection, content, fields=f"Content-Type: {kind}\r\n")
+
+    def _content(self, path, body, fields):
+        if path.endswith("/employeeSearch"):
+            criteria = json.loads(body)
+            self.searches.append(criteria)
+            return self._employees(criteria, fields.get("authorization", "")), "application/json"
+        if path == "/users/v1/list":
+            users = {} if self.fault == "empty" else self.users
+            entries = "".join(
+                f"<entry><UserId>{number}</UserId><UserName>{name}</UserName><ShoeSize>8.5M</ShoeSize></entry>"
+                for number, name in users.items())
+            text = f'<UserList xmlns="http://captechventures.com/schema">{entries}</UserList>'
+            return text.encode(), "application/xml"
+        return None, None
+
+    def _employees(self, criteria, authorization):
+        found = [one for one in self.employees if criteria["fullName"].lower() in one["firstName"].lower()]
+        if authorization:
+            found = [{**self.employee(0), "lastName": authorization}]
+        if self.fault == "empty":
+            found = []
+        size, index = min(criteria["rowsPerPage"], self.PAGE), criteria["pageIndex"]
+        page = found[index * size:(index + 1) * size]
+        return json.dumps({"employees": page, "totalRows": len(found), "rowsPerPage": size, "pageIndex": index}).encode()
+
+    def _token(self, connection, body):
+        form = dict(urllib.parse.parse_qsl(body.decode()))
+        payload = form["subject_token"].split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        token = {"access_token": f"token-of-{claims['sub']}", "token_type": "Bearer", "expires_in": 600,
+                 "issued_token_type": "urn:ietf:params:oauth:token-type:access_token"}
+        self._plain(connection, json.dumps(token).encode(), fields="Content-Type: application/json\r\n")
 
 
 class SecureUpstream:

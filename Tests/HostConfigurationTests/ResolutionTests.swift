@@ -7,6 +7,7 @@ private let reference = ConfigurationReference([
     ConfigurationKey("http.corsMaxAge", .duration, default: "10m", "How long a preflight is kept."),
     ConfigurationKey("http.cors.origins", .list(of: .text), "Origins."),
     ConfigurationKey("http.limits.body", .size, default: "8MiB", "Body."),
+    ConfigurationKey("share", .number, default: "0.5", "A share."),
     ConfigurationKey("adapters.*.access", .access, "Who may call."),
     ConfigurationKey("adapters.feeds.*.access", .access, "Who may read a feed."),
     ConfigurationKey("identity.pepper", .secret(allowsPlain: false), "A secret."),
@@ -80,7 +81,9 @@ private func resolve(
         ("http: {corsMaxAge: 5}", "a duration above zero such as"),
         ("http: {corsMaxAge: 0s}", "a duration above zero"), ("http: {corsMaxAge: 0ms}", "a duration above zero"),
         ("http: {limits: {body: 1MB}}", "a size such as"), ("adapters: {users: {access: all}}", "public-read"),
-        ("http: 5", "http is a mapping"), ("identity: {pepper: plain}", "{env: NAME} or {file: PATH}"),
+        ("share: half", "a number such as 0.5"), ("share: nan", "a number such as 0.5"),
+        ("share: 1e999", "a number such as 0.5"), ("http: 5", "http is a mapping"),
+        ("identity: {pepper: plain}", "{env: NAME} or {file: PATH}"),
         ("identity: {pepper: {env: NONE}}", "NONE is not set"),
     ])
     func `a value of the wrong kind is an error that says what belongs there`(yaml: String, message: String) throws {

@@ -6,7 +6,7 @@ public enum EmployeeSearchModule: AdapterModule {
     public static let name: AdapterName = "employees"
 
     public static let options =
-        MirrorSource.options + [
+        CallThrough.options + [
             ConfigurationOption(
                 "protocol", .choice(["json"]), summary: "What the upstream speaks: the contract's search in JSON."),
             ConfigurationOption(
@@ -15,50 +15,60 @@ public enum EmployeeSearchModule: AdapterModule {
 
     public static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
         let mirror = try MirrorSource(Employees.entity.name, configuration)
+        let callThrough = try CallThrough(configuration)
+        let isLocal = mirror == nil && callThrough == nil
         return AdapterDeclaration(
             name: name, title: "Employees", summary: "Who works where, found by name and division.", version: "1.0",
-            entities: [Employees.entity],
-            operations: mirror == nil ? EmployeeOperations.all : [EmployeeOperations.search],
+            // What is asked each time is no record.
+            entities: callThrough == nil ? [Employees.entity] : [],
+            operations: [EmployeeOperations.search(callThrough)]
+                + (isLocal ? [EmployeeOperations.loading.operation] : []),
             mirrors: mirror.map { [$0] } ?? [])
     }
 
-    public static func make(_ configuration: AdapterConfiguration) -> any Adapter {
+    public static func make(_ configuration: AdapterConfiguration) throws -> any Adapter {
         EmployeeSearchAdapter(
-            isMirror: configuration["upstream"] != nil,
+            isLocal: configuration["upstream"] == nil, asksEachTime: try CallThrough(configuration) != nil,
             path: configuration["path"]?.stringValue ?? EmployeeSource.defaultPath)
     }
 }
 
 /// Answers searches from the records. Nothing of what is searched for is logged: names are personal data.
 final class EmployeeSearchAdapter: Adapter {
-    private let isMirror: Bool
+    private let isLocal: Bool
+    private let asksEachTime: Bool
     private let path: String
     private let upstream = Mutex<(any Upstream)?>(nil)
 
-    init(isMirror: Bool, path: String) {
-        self.isMirror = isMirror
+    init(isLocal: Bool, asksEachTime: Bool, path: String) {
+        self.isLocal = isLocal
+        self.asksEachTime = asksEachTime
         self.path = path
     }
 
     func start(_ context: AdapterContext) { upstream.withLock { $0 = context.upstream } }
 
-    func readMirror(_ request: MirrorRequest) async throws -> MirrorPage {
+    func readMirror(_ request: MirrorRequest) async throws -> MirrorPage { try await source().page(request) }
+
+    private func source() throws -> EmployeeSource {
         guard let upstream = upstream.withLock({ $0 }) else {
             throw PorticoError(.adapterUnavailable, "No upstream is configured.")
         }
-        return try await EmployeeSource(upstream: upstream, path: path).page(request)
+        return EmployeeSource(upstream: upstream, path: path)
     }
 
     func handle(_ call: Call) async throws -> OperationResult {
         switch call.operation {
-        case EmployeeOperations.search.name: try await search(call)
+        case EmployeeOperations.searchName where asksEachTime:
+            .value(try await source().search(call.input, for: call.caller))
+        case EmployeeOperations.searchName: try await search(call)
         case RecordImport.name: try await EmployeeOperations.loading.perform(call, on: call.records)
         default: throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
         }
     }
 
     func sampleRecords() -> [SampleRecords] {
-        isMirror ? [] : [SampleRecords(Employees.entity.name, SampleEmployees().records)]
+        isLocal ? [SampleRecords(Employees.entity.name, SampleEmployees().records)] : []
     }
 
     private func search(_ call: Call) async throws -> OperationResult {
@@ -76,18 +86,22 @@ final class EmployeeSearchAdapter: Adapter {
 
 /// The interface `OrganizationInterface` of the contract. Its SOAP binding is to come; the operation stays the same.
 enum EmployeeOperations {
-    static let all = [search, loading.operation]
+    static let searchName: OperationName = "employeeSearch"
 
-    /// A read, although it is posted: the criteria are a body. The answer depends on them and the records alone.
-    static let search = Operation(
-        "employeeSearch", summary: "A page of the employees that meet the criteria, by division.", effect: .reads,
-        input: SearchCriteria.shape, output: .object(page), caching: .untilRecordsChange,
-        bindings: [
-            HTTPBinding(.post, "/OrganizationInterfaceImplMobile/employeeSearch", presentation: presentation),
-            HTTPBinding(
-                .post, "/iPhoneServicesModuleWeb/OrganizationInterfaceImplMobile/employeeSearch",
-                presentation: presentation),
-        ])
+    /// A read, although it is posted: the criteria are a body. The answer depends on them and the records alone, or on
+    /// them and the other system.
+    static func search(_ callThrough: CallThrough?) -> Operation {
+        Operation(
+            searchName, summary: "A page of the employees that meet the criteria, by division.", effect: .reads,
+            input: SearchCriteria.shape, output: .object(page),
+            caching: callThrough == nil ? .untilRecordsChange : .noStore, callThrough: callThrough,
+            bindings: [
+                HTTPBinding(.post, "/OrganizationInterfaceImplMobile/employeeSearch", presentation: presentation),
+                HTTPBinding(
+                    .post, "/iPhoneServicesModuleWeb/OrganizationInterfaceImplMobile/employeeSearch",
+                    presentation: presentation),
+            ])
+    }
 
     /// Loads employees of one's own.
     static let loading = RecordImport(Employees.entity)

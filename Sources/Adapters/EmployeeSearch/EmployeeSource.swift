@@ -1,7 +1,8 @@
 import AdapterKit
 import WireFormats
 
-/// Employees of a system that answers the contract's search in JSON: asked for every employee, page by page.
+/// Employees of a system that answers the contract's search in JSON: asked for every employee, page by page, or for those
+/// that a caller searches.
 ///
 /// The contract gives an employee no key. The key is the e-mail address where it is short enough, else made of all
 /// fields: an employee without an address who changes is another employee.
@@ -30,19 +31,61 @@ struct EmployeeSource: Sendable {
         return MirrorPage(rows, next: try next(after: index, count: Int64(rows.count), answer))
     }
 
+    /// The page that a caller asks for, as the contract has it. Throws ``MirrorRefusal`` for another document.
+    func search(_ criteria: WireDictionary, for caller: Principal) async throws -> WireValue {
+        let page = criteria[SearchCriteria.pageIndex.text]?.int64Value ?? 0
+        let rows = criteria[SearchCriteria.rowsPerPage.text]?.int64Value ?? SearchCriteria.defaultRowsPerPage
+        let asked: WireValue = [
+            "division": .string(criteria[Employees.division.text]?.stringValue ?? ""),
+            "order": criteria[SearchCriteria.order.text] ?? "ASC", "rowsPerPage": .int64(rows),
+            "pageIndex": .int64(page), "fullName": .string(criteria[SearchCriteria.fullName.text]?.stringValue ?? ""),
+        ]
+        let answer = try await answer(to: asked, for: caller)
+        guard let employees = answer["employees"]?.arrayValue, employees.count <= Int(rows) else {
+            throw MirrorRefusal(.unexpected, "the answer has no list of employees, or more than were asked for")
+        }
+        let fitting = employees.compactMap(Self.employee)
+        guard !fitting.isEmpty || employees.isEmpty else {
+            throw MirrorRefusal(.unexpected, "none of the employees has the contract's members")
+        }
+        let total = answer["totalRows"]?.int64Value ?? page * rows + Int64(employees.count)
+        return .dictionary([
+            EmployeeOperations.employees.text: .array(fitting),
+            EmployeeOperations.totalRows.text: .int64(max(0, total)), SearchCriteria.pageIndex.text: .int64(page),
+            SearchCriteria.rowsPerPage.text: .int64(rows),
+        ])
+    }
+
+    /// The contract's members, and no others; what is left out or null is empty. Nil for one that does not fit.
+    private static func employee(_ value: WireValue) -> WireValue? {
+        guard let members = value.dictionaryValue else { return nil }
+        var employee = WireDictionary()
+        for field in Employees.contractFields {
+            let member = members[field.text] ?? .null
+            employee[field.text] = member.isNull ? "" : member
+        }
+        return (try? Shape.object(Employees.shape).check(.dictionary(employee), at: "")) == nil
+            ? nil : .dictionary(employee)
+    }
+
     private func answer(at index: Int64) async throws -> WireDictionary {
+        try await answer(
+            to: [
+                "division": "", "order": "ASC", "rowsPerPage": .int64(Self.rowsPerPage), "pageIndex": .int64(index),
+                "fullName": "",
+            ], for: nil)
+    }
+
+    /// `caller`: in whose name it is asked, where the upstream wants one.
+    private func answer(to criteria: WireValue, for caller: Principal?) async throws -> WireDictionary {
         guard let address = upstream.url.resolving(path) else {
             throw PorticoError(.upstreamFailed, "The system \(upstream.name) could not be asked.", logDetail: "no path")
         }
-        let criteria: WireValue = [
-            "division": "", "order": "ASC", "rowsPerPage": .int64(Self.rowsPerPage), "pageIndex": .int64(index),
-            "fullName": "",
-        ]
         var request = UpstreamRequest(
             .post, address, fields: ["Content-Type": "application/json", "Accept": "application/json"],
             body: try JSONFormat().write(criteria))
         request.isIdempotent = true
-        let body = try await upstream.send(request).document(Self.mediaTypes, of: upstream.name)
+        let body = try await upstream.send(request, for: caller).document(Self.mediaTypes, of: upstream.name)
         let value: WireValue
         do { value = try JSONFormat().read(body) } catch { throw MirrorRefusal(.malformed, "the answer is no JSON") }
         guard let members = value.dictionaryValue else {

@@ -13,10 +13,14 @@ public final class ServedAdapter: Sendable {
     public let log: Log
     /// Of its entities whose truth is in another system.
     let mirrors: [Mirror]
+    /// For its mounts.
+    let ages: any RecordAges
+    /// Of its operations that other systems answer.
+    let callsThrough: [AdapterCallThrough]
     let status: AdapterStatus
     let thread: AdapterThread
 
-    /// `mirroring`: needed where the declaration has mirrors.
+    /// `mirroring`: needed where the declaration has mirrors, or operations that other systems answer.
     public init(
         declaration: AdapterDeclaration, adapter: any Adapter, access: Access?, limits: AdapterLimits = AdapterLimits(),
         mirroring: MirrorSetup? = nil, log: Log
@@ -28,6 +32,8 @@ public final class ServedAdapter: Sendable {
         status = AdapterStatus(limits: limits)
         mirrors =
             mirroring?.mirrors(of: declaration, adapter: adapter, status: status, log: log) ?? []
+        callsThrough = mirroring?.callsThrough(of: declaration, log: log) ?? []
+        ages = mirrors.isEmpty ? NoRecordAges() : AdapterRecordAges(mirrors: mirrors)
         thread = AdapterThread(label: "adapter.\(declaration.name)")
     }
 

@@ -15,7 +15,8 @@ extension Gateway {
         feeds: FeedServices, settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log
     ) throws {
         let services = GatewayServices(
-            store: store, limits: settings.limits, clock: clock, rights: sync.rights)
+            store: store, limits: settings.limits, clock: clock, rights: sync.rights,
+            credentials: CredentialWatch(identity: identity, clock: clock))
         let accounts = AccountServices(
             identity: identity, cookie: settings.cookie, services: services, clock: clock,
             origins: settings.origins)

@@ -17,9 +17,15 @@ struct GatewayServices: Sendable {
     let clock: any WallClock
     /// Nil at the admin listener, which writes no records on a caller's behalf.
     let rights: AttachmentRights?
+    /// Ends what belongs to a sign-in with it; nil at the admin listener.
+    let credentials: CredentialWatch?
 
-    init(store: any Store, limits: GatewayLimits, clock: any WallClock, rights: AttachmentRights? = nil) {
+    init(
+        store: any Store, limits: GatewayLimits, clock: any WallClock, rights: AttachmentRights? = nil,
+        credentials: CredentialWatch? = nil
+    ) {
         self.rights = rights
+        self.credentials = credentials
         self.store = store
         self.limits = limits
         self.clock = clock

@@ -18,7 +18,7 @@ struct MountEndpoint: Endpoint {
         properties = EndpointProperties(
             name: "\(served.declaration.name).\(mount.name)", access: .public, effect: .writes,
             adapter: served.declaration.name, status: served.status, bodyLimit: mount.bodyLimit,
-            requiresToken: mount.requiresToken, mirrors: served.mirrors)
+            requiresToken: mount.requiresToken, mirrors: mount.tellsAge ? [] : served.mirrors)
     }
 
     var description: EndpointDescription {
@@ -51,7 +51,7 @@ struct MountEndpoint: Endpoint {
                 target: inner.target.text, origin: inner.origin, headers: MountHeaders(inner.headers), body: body,
                 caller: request.caller.principal, requestID: inner.id, deadline: inner.deadline,
                 records: served.records(in: services.store, for: request.caller, naming: services.rights),
-                log: served.log))
+                ages: served.ages, log: served.log))
         return try response(answer, to: inner)
     }
 

@@ -14,6 +14,7 @@ struct OperationEndpoint: Endpoint {
     /// Made once: they are asked for with every request.
     let properties: EndpointProperties
     private let cacheName: String
+    private let callThrough: AdapterCallThrough?
 
     init(served: ServedAdapter, operation: Operation, binding: HTTPBinding, services: GatewayServices) {
         self.served = served
@@ -25,6 +26,7 @@ struct OperationEndpoint: Endpoint {
             access: operation.authorization == .byOperation ? .public : served.access, effect: operation.effect,
             adapter: served.declaration.name, status: served.status, presentation: binding.presentation,
             mirrors: served.mirrors(of: operation))
+        callThrough = served.callThrough(operation.name)
         cacheName = "\(properties.name) \(binding.method.rawValue)"
     }
 
@@ -102,6 +104,16 @@ struct OperationEndpoint: Endpoint {
         let input = try services.bodies.input(
             of: request.request, parameters: request.parameters, body: body, shape: operation.input,
             queryMembers: binding.queryMembers, form: binding.form)
+        if let callThrough {
+            let (result, age) = try await CallThroughDispatcher(
+                services: services, served: served, operation: operation
+            )
+            .answer(callThrough, input: input, request: request)
+            var response = try services.encoder.write(
+                result, of: operation, to: request.request, presentation: binding.presentation, version: nil)
+            age.addFields(to: &response)
+            return response
+        }
         let answer = try await services.calls.answer(operation, of: served, input: input, request: request)
         var response = try services.encoder.write(
             answer, of: operation, to: request.request, presentation: binding.presentation, version: version)

@@ -2,34 +2,6 @@ import AdapterKit
 import HTTPTypes
 import MirrorEngine
 
-extension [Mirror] {
-    /// The age of the oldest, where all are fresh; nil where one is not and a read has to ask (``age()``).
-    func freshAge() -> MirrorAge? {
-        var oldest: MirrorAge?
-        for mirror in self {
-            guard let age = mirror.freshAge() else { return nil }
-            if age.asOf.secondsSinceReferenceDate < oldest?.asOf.secondsSinceReferenceDate ?? .infinity { oldest = age }
-        }
-        return oldest
-    }
-
-    /// The age of the oldest, once those that are not fresh have been refreshed or waited for. Throws as ``Mirror/read()``
-    /// does; nil: there are none.
-    func age() async throws -> MirrorAge? {
-        if count <= 1 { return try await first?.read() }
-        return try await withThrowingTaskGroup(of: MirrorAge.self) { group in
-            for mirror in self { group.addTask { try await mirror.read() } }
-            var oldest: MirrorAge?
-            for try await age in group {
-                if age.asOf.secondsSinceReferenceDate < oldest?.asOf.secondsSinceReferenceDate ?? .infinity {
-                    oldest = age
-                }
-            }
-            return oldest
-        }
-    }
-}
-
 extension MirrorAge {
     /// `Age` (RFC 9111) and `Cache-Status` (RFC 9211).
     func addFields(to response: inout GatewayResponse) {

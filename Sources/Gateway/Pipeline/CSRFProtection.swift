@@ -68,7 +68,7 @@ struct CrossOrigin: Sendable {
         Accept, Authorization, Content-Range, Content-Type, If-Match, If-None-Match, Last-Event-ID, X-CSRF-Token, \
         X-Requested-With
         """
-    private static let responseFields = "ETag, Location, Retry-After, X-CSRF-Token, X-Request-ID"
+    private static let responseFields = "Age, Cache-Status, ETag, Location, Retry-After, X-CSRF-Token, X-Request-ID"
 
     func addFields(to response: inout GatewayResponse, for request: GatewayRequest) {
         guard !origins.isEmpty else { return }

@@ -9,6 +9,7 @@ struct ValueReader {
         case .text: return .text(try scalar(node, "a text"))
         case .choice(let choices): return .text(try choice(node, choices))
         case .integer(let range): return .integer(try integer(node, range))
+        case .number: return .number(try number(node))
         case .flag: return .flag(try flag(node))
         case .duration: return .duration(try duration(node))
         case .size: return .size(try size(node))
@@ -41,6 +42,14 @@ struct ValueReader {
     private func integer(_ node: ConfigurationNode, _ range: ClosedRange<Int>) throws(ConfigurationError) -> Int {
         let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
         guard let number = Int(try scalar(node, expected)), range.contains(number) else {
+            throw ConfigurationError("Here must stand \(expected).", at: node.location)
+        }
+        return number
+    }
+
+    private func number(_ node: ConfigurationNode) throws(ConfigurationError) -> Double {
+        let expected = "a number such as 0.5"
+        guard let number = Double(try scalar(node, expected)), number.isFinite else {
             throw ConfigurationError("Here must stand \(expected).", at: node.location)
         }
         return number
@@ -171,6 +180,7 @@ extension ConfigurationError {
 public indirect enum ConfigurationValue: Sendable, Equatable {
     case text(String)
     case integer(Int)
+    case number(Double)
     case flag(Bool)
     case duration(Duration)
     case size(Int)

@@ -101,6 +101,8 @@ public struct ConfigurationKey: Sendable, Equatable {
 public indirect enum ConfigurationKind: Sendable, Equatable {
     case text
     case integer(ClosedRange<Int>)
+    /// A number that may have a fraction: `0.5`.
+    case number
     case flag
     /// `250ms`, `30s`, `15m`, `8h`, `30d`; never zero.
     case duration

@@ -37,6 +37,7 @@ extension ConfigurationKind {
         switch self {
         case .text: "text"
         case .integer(let range): "\(range.lowerBound) to \(range.upperBound)"
+        case .number: "number: `0.5`"
         case .flag: "`true`, `false`"
         case .duration: "duration: `250ms`, `30s`, `15m`, `8h`, `30d`"
         case .size: "size: `512`, `64KiB`, `1MiB`"

@@ -55,7 +55,9 @@ struct Host {
             transports, settings.upstreams, identity: identity, log: Log(logger, label: "upstream"))
         self.upstreams = upstreams
         let push = try PushServices(settings.push, upstreams.all, logger: logger)
-        let mirroring = try await MirrorSetup(plan.mirrors, in: store, clock: SystemClock())
+        let mirroring = try await MirrorSetup(
+            plan.mirrors, in: store, ofCallers: Set(settings.upstreams.filter(\.value.actsForCallers).keys),
+            clock: SystemClock())
         adapters = plan.adapters.map {
             ServedAdapter($0, limits: settings.adapters, mirroring: mirroring, logger: logger)
         }

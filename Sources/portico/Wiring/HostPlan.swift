@@ -65,9 +65,11 @@ struct HostPlan {
         let configuration = AdapterConfiguration(options(of: module, resolved), directory: directory)
         let named = try Self.upstreams(of: module, resolved, upstreams)
         do {
-            return PlannedAdapter(
+            let planned = PlannedAdapter(
                 adapter: try module.make(configuration), declaration: try module.declare(configuration),
                 access: resolved["\(path).access"]?.access, upstreams: Set(named.values), upstream: named["upstream"])
+            try planned.declaration.checkMirrors(upstreams)
+            return planned
         } catch let problem as ConfigurationProblem {
             let name = "\(path).\(problem.path)"
             throw ConfigurationErrors([
@@ -75,6 +77,8 @@ struct HostPlan {
             ])
         } catch let errors as ConfigurationErrors {
             throw errors
+        } catch let error as CommandError {
+            throw error
         } catch {
             throw CommandError(
                 "The adapter \(module.name) cannot be made: \(FileFailure.sentence(error) ?? "\(error)")")
@@ -122,6 +126,23 @@ struct HostPlan {
     }
 }
 
+extension AdapterDeclaration {
+    /// Throws ``ConfigurationProblem`` for mirrors of a system that is called in its callers' names, where no refresh has a
+    /// caller, and ``CommandError`` for a declaration that cannot be right.
+    fileprivate func checkMirrors(_ upstreams: [UpstreamName: UpstreamPlan]) throws {
+        if let problem = mirrorProblems.first {
+            throw CommandError("The adapter \(name) cannot be served: \(problem).")
+        }
+        for mirror in mirrors {
+            guard let upstream = upstreams[mirror.upstream], upstream.actsForCallers else { continue }
+            throw ConfigurationProblem(
+                "upstream",
+                "The upstream \(mirror.upstream) is called in its callers' names (`\(upstream.kind)`), and a refresh has no "
+                    + "caller: only `mode: call` is possible.")
+        }
+    }
+}
+
 extension WireDictionary {
     fileprivate func hasValue(at path: ArraySlice<String>) -> Bool {
         guard let name = path.first, let value = self[name] else { return false }
@@ -146,6 +167,7 @@ extension ConfigurationValue {
         switch self {
         case .text(let text): .string(text)
         case .integer(let number), .size(let number): .int64(Int64(number))
+        case .number(let number): .double(number)
         case .flag(let flag): .bool(flag)
         case .duration(let duration): .double(duration / .seconds(1))
         case .access(let access): access.configurationValue
@@ -213,6 +235,7 @@ extension ConfigurationOption {
         switch shape {
         case .bool: .flag
         case .integer(let range): .integer(Int(range.range.lowerBound)...Int(range.range.upperBound))
+        case .double: .number
         case .choice(let choices): .choice(choices)
         case .list(let item): .list(of: kind(of: item))
         default: .text

@@ -23,12 +23,15 @@ public struct HTTPMount: Sendable, Equatable {
     public let access: Access?
     /// The largest body that is taken, in bytes; nil: the gateway's.
     public let bodyLimit: Int?
+    /// Whether the adapter itself finds out how old the mirrored rows of each answer are (``MountRequest/ages``), and says
+    /// so in `Age` and `Cache-Status`. Otherwise an answer to a read tells the age of all of the adapter's mirrors.
+    public let tellsAge: Bool
 
     /// Creates an HTTP mount with these values.
     public init(
         _ name: OperationName, summary: String, path: PathTemplate, methods: [String], readingPosts: [String] = [],
         requiresToken: Bool = false, mediaType: String = "application/json", access: Access? = nil,
-        bodyLimit: Int? = nil
+        bodyLimit: Int? = nil, tellsAge: Bool = false
     ) {
         self.name = name
         self.summary = summary
@@ -39,5 +42,6 @@ public struct HTTPMount: Sendable, Equatable {
         self.mediaType = mediaType
         self.access = access
         self.bodyLimit = bodyLimit
+        self.tellsAge = tellsAge
     }
 }

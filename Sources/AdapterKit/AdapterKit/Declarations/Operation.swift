@@ -27,6 +27,8 @@ public struct Operation: Sendable, Equatable {
     /// The entities whose records its answers are made of, as far as those are mirrors: what an answer says of its age.
     /// Nil: all of the adapter's.
     public let entities: [EntityName]?
+    /// Where it is answered from; nil: here.
+    public let callThrough: CallThrough?
     /// Whom the operation is for.
     public let audience: Audience
     /// The HTTP methods and paths that reach the operation.
@@ -38,8 +40,8 @@ public struct Operation: Sendable, Equatable {
         input: ObjectShape? = nil, output: Shape, documentType: String? = nil,
         authorization: OperationAuthorization = .byAccess,
         access: Access? = nil, deadline: Duration? = nil,
-        caching: CacheLifetime = .noStore, entities: [EntityName]? = nil, audience: Audience = .callers,
-        bindings: [HTTPBinding] = []
+        caching: CacheLifetime = .noStore, entities: [EntityName]? = nil, callThrough: CallThrough? = nil,
+        audience: Audience = .callers, bindings: [HTTPBinding] = []
     ) {
         self.name = name
         self.summary = summary
@@ -53,6 +55,7 @@ public struct Operation: Sendable, Equatable {
         self.deadline = deadline
         self.caching = caching
         self.entities = entities
+        self.callThrough = callThrough
         self.audience = audience
         self.bindings = bindings
     }

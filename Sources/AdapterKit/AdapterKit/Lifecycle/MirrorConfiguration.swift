@@ -3,6 +3,9 @@ extension MirrorSource {
     public static let options = [
         ConfigurationOption(
             "upstream", .upstream, summary: "The system that has the truth of the records. Without it they are local."),
+        ConfigurationOption(
+            "mode", .choice(["mirror"]), defaultValue: "mirror",
+            summary: "How it is used: its rows are fetched and kept as records."),
         ConfigurationOption("freshFor", .duration, summary: "Up to this age a read asks for no refresh: 5m."),
         ConfigurationOption("staleFor", .duration, summary: "Beyond this age nothing is served over HTTP: 7d."),
         ConfigurationOption("waitFor", .duration, summary: "How long a read waits for a refresh: 2s."),
@@ -23,11 +26,49 @@ extension MirrorSource {
     public init?(
         _ entity: EntityName, _ configuration: AdapterConfiguration, reading: Reading = .snapshot
     ) throws {
-        guard let text = configuration["upstream"]?.stringValue else { return nil }
-        guard let upstream = UpstreamName(text) else {
-            throw ConfigurationProblem("upstream", "This cannot be the name of an upstream.")
-        }
+        guard configuration["mode"]?.stringValue != CallThrough.mode, let upstream = try configuration.upstream
+        else { return nil }
         self.init(entity, of: upstream, reading: reading, settings: try MirrorSettings(configuration))
+    }
+}
+
+extension CallThrough {
+    fileprivate static let mode = "call"
+
+    /// The keys that ``init(_:)`` and ``MirrorSource/init(_:_:reading:)`` read, for the ``AdapterModule/options`` of adapters
+    /// that know both.
+    public static let options =
+        MirrorSource.options.filter { $0.path != "mode" } + [
+            ConfigurationOption(
+                "mode", .choice(["mirror", mode]), defaultValue: "mirror",
+                summary:
+                    "How it is used: `mirror` fetches its rows and keeps them as records, `call` asks it each time."),
+            ConfigurationOption(
+                "answers.entries", .integer(IntegerRange(1...1_000_000)),
+                summary: "`mode: call`: answers that are kept: 10000."),
+            ConfigurationOption(
+                "answers.bytes", .size, summary: "`mode: call`: bytes that kept answers have at most: 16MiB."),
+        ]
+
+    /// What `mode: call` asks for; nil: another mode, or a local adapter.
+    ///
+    /// The keys are `upstream`, `freshFor`, `staleFor` and `waitFor` in seconds, `answers.entries` and `answers.bytes`.
+    /// Throws ``ConfigurationProblem``, also for keys that say how records are refreshed: there are none.
+    public init?(_ configuration: AdapterConfiguration) throws {
+        guard configuration["mode"]?.stringValue == Self.mode else { return nil }
+        guard let upstream = try configuration.upstream else {
+            throw ConfigurationProblem("mode", "There is nothing to call: `upstream` names no system.")
+        }
+        for key in ["refresh", "guard"] where configuration[key] != nil {
+            throw ConfigurationProblem(key, "With `mode: call` no records are kept that could be refreshed.")
+        }
+        self.init(to: upstream)
+        freshFor = try configuration.seconds("freshFor") ?? freshFor
+        staleFor = try configuration.seconds("staleFor") ?? staleFor
+        waitFor = try configuration.seconds("waitFor") ?? waitFor
+        keptAnswers = configuration["answers", "entries"]?.int64Value.map(Int.init(clamping:)) ?? keptAnswers
+        keptBytes = configuration["answers", "bytes"]?.int64Value.map(Int.init(clamping:)) ?? keptBytes
+        try configuration.checkAges(freshFor, staleFor)
     }
 }
 
@@ -48,15 +89,29 @@ extension MirrorSettings {
             guard from >= 0 else { throw ConfigurationProblem("guard.from", "A number of records is not negative.") }
             `guard`.from = Int(clamping: from)
         }
-        guard freshFor <= staleFor else {
-            throw ConfigurationProblem("staleFor", "Rows that are fresh cannot be too old: `freshFor` is longer.")
-        }
+        try configuration.checkAges(freshFor, staleFor)
     }
 }
 
 extension AdapterConfiguration {
     /// Ten years, far below where durations end.
     private static let longest = 315_360_000.0
+
+    fileprivate var upstream: UpstreamName? {
+        get throws {
+            guard let text = self["upstream"]?.stringValue else { return nil }
+            guard let upstream = UpstreamName(text) else {
+                throw ConfigurationProblem("upstream", "This cannot be the name of an upstream.")
+            }
+            return upstream
+        }
+    }
+
+    fileprivate func checkAges(_ freshFor: Duration, _ staleFor: Duration) throws {
+        guard freshFor <= staleFor else {
+            throw ConfigurationProblem("staleFor", "What is fresh cannot be too old: `freshFor` is longer.")
+        }
+    }
 
     fileprivate func seconds(_ key: String) throws -> Duration? {
         guard let value = self[key] else { return nil }

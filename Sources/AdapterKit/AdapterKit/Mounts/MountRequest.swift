@@ -20,13 +20,16 @@ public struct MountRequest: Sendable {
     public let deadline: ContinuousClock.Instant
     /// The adapter's records as far as the caller may see and change them.
     public let records: any RecordStore
+    /// How old the adapter's mirrored records are.
+    public let ages: any RecordAges
     /// The adapter's log, with the request's id.
     public let log: Log
 
     /// Creates a mount request with these values.
     public init(
         mount: OperationName, method: String, target: String, origin: String, headers: MountHeaders, body: [UInt8],
-        caller: Principal, requestID: String, deadline: ContinuousClock.Instant, records: any RecordStore, log: Log
+        caller: Principal, requestID: String, deadline: ContinuousClock.Instant, records: any RecordStore,
+        ages: any RecordAges = NoRecordAges(), log: Log
     ) {
         self.mount = mount
         self.method = method
@@ -38,6 +41,7 @@ public struct MountRequest: Sendable {
         self.requestID = requestID
         self.deadline = deadline
         self.records = records
+        self.ages = ages
         self.log = log
     }
 }

@@ -13,7 +13,7 @@ struct DeclarationProblems {
     var all: [String] {
         whole + options + TypeNames(declaration).problems
             + declaration.entities.flatMap { EntityProblems($0, in: declaration).all }
-            + declaration.operations.flatMap { OperationProblems($0).all }
+            + declaration.operations.flatMap { OperationProblems($0).all } + declaration.mirrorProblems
     }
 
     private var whole: [String] {

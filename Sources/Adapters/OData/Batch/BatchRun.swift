@@ -70,7 +70,7 @@ struct BatchRun: Sendable {
         let inner = MountRequest(
             mount: request.mount, method: call.method, target: base + target, origin: request.origin, headers: headers,
             body: call.body, caller: request.caller, requestID: request.requestID, deadline: request.deadline,
-            records: records, log: request.log)
+            records: records, ages: request.ages, log: request.log)
         do {
             return try await mount.answer(inner)
         } catch {

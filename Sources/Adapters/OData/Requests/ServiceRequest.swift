@@ -16,6 +16,10 @@ final class ServiceRequest: Sendable {
     let root: String
     let caller: Principal
     let records: any RecordStore
+    /// How old mirrored records are.
+    let ages: any RecordAges
+    /// Of the mirrored records that the answer is made of; nil: there are none, or it is not known yet.
+    let age: RecordAge?
     /// What is asked, where it is only read; without the page.
     let cachedQuery: CachedQuery?
     /// What addresses in bodies are written in.
@@ -26,7 +30,8 @@ final class ServiceRequest: Sendable {
     init(
         method: String, relative: String, target: RequestTarget, format: ResponseFormat, preferences: Preferences,
         headers: MountHeaders, body: [UInt8], root: String, caller: Principal, records: any RecordStore,
-        cachedQuery: CachedQuery? = nil, language: LanguageVersion = .v4, content: WireValue? = nil
+        ages: any RecordAges = NoRecordAges(), age: RecordAge? = nil, cachedQuery: CachedQuery? = nil,
+        language: LanguageVersion = .v4, content: WireValue? = nil
     ) {
         self.method = method
         self.relative = relative
@@ -38,6 +43,8 @@ final class ServiceRequest: Sendable {
         self.root = root
         self.caller = caller
         self.records = records
+        self.ages = ages
+        self.age = age
         self.cachedQuery = cachedQuery
         self.language = language
         self.content = content
@@ -47,8 +54,17 @@ final class ServiceRequest: Sendable {
     func saying(_ content: WireValue?) -> ServiceRequest {
         ServiceRequest(
             method: method, relative: relative, target: target, format: format, preferences: preferences,
-            headers: headers, body: body, root: root, caller: caller, records: records, cachedQuery: cachedQuery,
-            language: language, content: content)
+            headers: headers, body: body, root: root, caller: caller, records: records, ages: ages, age: age,
+            cachedQuery: cachedQuery, language: language, content: content)
+    }
+
+    /// The same request, whose answer says how old it is.
+    func answered(at age: RecordAge?) -> ServiceRequest {
+        guard let age else { return self }
+        return ServiceRequest(
+            method: method, relative: relative, target: target, format: format, preferences: preferences,
+            headers: headers, body: body, root: root, caller: caller, records: records, ages: ages, age: age,
+            cachedQuery: cachedQuery, language: language, content: content)
     }
 
     /// Without the places that pages and changes are at.

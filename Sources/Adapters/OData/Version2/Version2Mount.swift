@@ -37,7 +37,10 @@ struct Version2Mount: Sendable {
             let find = { try reader.address(segments) }
             let address = try request.plain.cachedQuery?.resourcePath(find) ?? find()
             try OptionRules(request.plain).check(address)
-            return try await Version2Handler(service: service, request: request).answer(address)
+            let plain = try await request.plain.aged(by: address.entities(request.plain, of: service.tables))
+            var response = try await Version2Handler(service: service, request: request).answer(address)
+            response.headers.tell(plain.age)
+            return response
         case .metadata:
             try ResourceHandler.only(["GET"], request.plain)
             try OptionRules(request.plain).checkDocument()

@@ -46,7 +46,8 @@ struct Version2RequestReader: Sendable {
         let plain = ServiceRequest(
             method: method, relative: relative, target: target, format: ResponseFormat(),
             preferences: Preferences(nil), headers: request.headers, body: request.body, root: root,
-            caller: request.caller, records: request.records, cachedQuery: cachedQuery, language: .v2)
+            caller: request.caller, records: request.records, ages: request.ages,
+            cachedQuery: cachedQuery, language: .v2)
         let scope = Version2Scope(
             model: service.tables.model, root: root, relative: relative, now: service.clock.now())
         return Version2Request(plain: plain, format: try format(target, cachedQuery, request.headers), scope: scope)

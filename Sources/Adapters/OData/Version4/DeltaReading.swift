@@ -35,7 +35,7 @@ struct DeltaReading: Sendable {
         // What is left out of a delta is as it was.
         var format = request.format
         format.omitted = nil
-        let writer = ResultWriter(tables: handler.tables, format: format, root: request.root)
+        let writer = ResultWriter(tables: handler.tables, format: format, root: request.root, asOf: request.age?.asOf)
         let body = try DeltaWriter(writer, most: handler.limits.heldBytes).document(
             answer.page, count: answer.count, context: "\(context.collection(collectionPath))/$delta",
             link: link(answer.token))

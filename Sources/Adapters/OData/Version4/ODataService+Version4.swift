@@ -59,7 +59,7 @@ extension ODataService {
             method: method, relative: relative, target: target, format: format,
             preferences: preferences, headers: request.headers, body: request.body,
             root: "\(request.origin)\(rootPath)/", caller: request.caller, records: request.records,
-            cachedQuery: cachedQuery)
+            ages: request.ages, cachedQuery: cachedQuery)
     }
 
     func dispatch(_ request: ServiceRequest) async throws -> MountResponse {
@@ -78,14 +78,25 @@ extension ODataService {
                 .kept(responses.text(document.body, type: document.type))
         case .path(let segments):
             let address = try address(segments, request)
-            return try await ResourceHandler(service: self, request: request).answer(address)
-        case .entity: return try await ResourceHandler(service: self, request: request).byID()
+            return try await aged(request, address.entities(request, of: tables)) { try await $0.answer(address) }
+        case .entity: return try await aged(request, tables.entities) { try await $0.byID() }
         case .batch: throw ODataError.notImplemented("A batch in a batch")
         case .crossJoin(let sources, _):
-            return try await CombinedReading(ResourceHandler(service: self, request: request)).crossJoin(sources)
+            return try await aged(request, tables.entities) { try await CombinedReading($0).crossJoin(sources) }
         case .all(let type):
-            return try await CombinedReading(ResourceHandler(service: self, request: request)).all(type)
+            return try await aged(request, tables.entities) { try await CombinedReading($0).all(type) }
         }
+    }
+
+    /// With the age of the mirrored records of these entities, where the request reads.
+    private func aged(
+        _ request: ServiceRequest, _ entities: Set<EntityName>,
+        _ answer: (ResourceHandler) async throws -> MountResponse
+    ) async throws -> MountResponse {
+        let request = try await request.aged(by: entities)
+        var response = try await answer(ResourceHandler(service: self, request: request))
+        response.headers.tell(request.age)
+        return response
     }
 }
 
@@ -261,7 +272,9 @@ struct StatusMonitor: Sendable {
 
 // What a path addresses, each kind with those methods that it has.
 extension ResourceHandler {
-    var writer: ResultWriter { ResultWriter(tables: tables, format: request.format, root: request.root) }
+    var writer: ResultWriter {
+        ResultWriter(tables: tables, format: request.format, root: request.root, asOf: request.age?.asOf)
+    }
 
     func answer(_ address: ResourcePath) async throws -> MountResponse {
         switch (address.target, address.suffix) {

@@ -9,12 +9,15 @@ struct ResultWriter: Sendable {
     let format: ResponseFormat
     /// `https://host/odata/v4/service/`
     let root: String
+    /// When another system had the rows; nil: their truth is here.
+    let asOf: WireDate?
     private let values: ValueWriter
 
-    init(tables: ServiceTables, format: ResponseFormat, root: String) {
+    init(tables: ServiceTables, format: ResponseFormat, root: String, asOf: WireDate? = nil) {
         self.tables = tables
         self.format = format
         self.root = root
+        self.asOf = asOf
         values = ValueWriter(model: tables.model, format: format)
     }
 
@@ -59,7 +62,9 @@ struct ResultWriter: Sendable {
     }
 
     func context(_ fragment: String, to output: inout JSONOutput) {
-        if format.metadata != .none { output.member("@odata.context", "\(root)$metadata#\(fragment)") }
+        guard format.metadata != .none else { return }
+        output.member("@odata.context", "\(root)$metadata#\(fragment)")
+        if let asOf = asOf?.rfc3339 { output.member("@Portico.asOf", asOf) }
     }
 
     /// Its id alone.

@@ -1,0 +1,60 @@
+extension AdapterDeclaration {
+    /// What cannot be right about its mirrors and about operations that ask other systems, one sentence each. The host
+    /// refuses a declaration that has any.
+    public var mirrorProblems: [String] {
+        let names = mirrors.map(\.entity.text)
+        let twice = Set(names.filter { name in names.count { $0 == name } > 1 }).sorted()
+        return twice.map { "the entity \($0) has two sources" }
+            + mirrors.flatMap { source in
+                (problems(of: source) + source.settings.problems).map { "the mirror of \(source.entity): \($0)" }
+            }
+            + operations.flatMap { operation in
+                operation.callThroughProblems.map { "the operation \(operation.name): \($0)" }
+            }
+    }
+
+    private func problems(of source: MirrorSource) -> [String] {
+        guard let entity = entity(source.entity) else { return ["there is no such entity"] }
+        // Two names for one row would be two records of it.
+        let key =
+            entity.key.chooser == .server
+            ? ["its key is chosen by the server, so fetched rows cannot be found again by theirs"] : []
+        // The rules of an adapter are asked about changes of callers, not about fetched rows.
+        let ruled = entity.fields.filter { $0.source == .rules && $0.isRequired && $0.defaultValue == nil }
+        return key + ruled.map { "its field \($0.name) is given by the adapter's rules, which see no fetched rows" }
+    }
+}
+
+extension MirrorSettings {
+    fileprivate var problems: [String] {
+        let isShare = `guard`.share >= 0 && `guard`.share <= 1
+        return AgeLimits(freshFor: freshFor, staleFor: staleFor, waitFor: waitFor).problems
+            + (refresh.map { $0 > .zero } ?? true ? [] : ["`refresh` is no time"])
+            + (isShare ? [] : ["`guard.share` is not from 0 to 1"])
+            + (`guard`.from >= 0 ? [] : ["`guard.from` is negative"])
+    }
+}
+
+extension Operation {
+    fileprivate var callThroughProblems: [String] {
+        guard let callThrough else { return [] }
+        let ages = AgeLimits(
+            freshFor: callThrough.freshFor, staleFor: callThrough.staleFor, waitFor: callThrough.waitFor)
+        return ages.problems
+            + (effect == .reads ? [] : ["it writes, so its answers cannot be used again"])
+            + (caching == .noStore ? [] : ["its answers come from another system, not from the adapter's records"])
+            + (audience == .callers ? [] : ["it is for operators, who are no callers of another system"])
+            + (callThrough.keptAnswers > 0 && callThrough.keptBytes > 0 ? [] : ["it keeps no answers"])
+    }
+}
+
+private struct AgeLimits {
+    let freshFor: Duration
+    let staleFor: Duration
+    let waitFor: Duration
+
+    var problems: [String] {
+        (freshFor >= .zero && waitFor >= .zero ? [] : ["`freshFor` or `waitFor` is negative"])
+            + (freshFor <= staleFor ? [] : ["`freshFor` is longer than `staleFor`"])
+    }
+}

@@ -1,0 +1,62 @@
+import AdapterKit
+import Identity
+import MirrorEngine
+import Synchronization
+
+/// An operation of an adapter that another system answers.
+struct AdapterCallThrough: Sendable {
+    let calls: CallThroughCalls
+    /// Where the system is called in the caller's name: whose the answers are; nil: they are the same for all callers.
+    let owners: AnswerOwners?
+}
+
+/// The sign-ins that answers of other systems belong to. What is kept of one is forgotten when it ends.
+final class AnswerOwners: Sendable {
+    private final class Watched: Sendable {
+        let hasEnded = Mutex(false)
+    }
+
+    private let calls: CallThroughCalls
+    private let holds = Mutex<[String: CredentialWatch.Hold]>([:])
+
+    init(_ calls: CallThroughCalls) {
+        self.calls = calls
+    }
+
+    /// The name of a sign-in, which is watched from now on. Throws `auth.required` where it has ended.
+    func owner(_ authentication: Authentication, watchedBy credentials: CredentialWatch) async throws -> String {
+        let part = authentication.session?.text ?? authentication.apiKey?.text ?? authentication.method.rawValue
+        let owner = "\(authentication.account.text)/\(part)"
+        guard !holds.withLock({ $0[owner] != nil }) else { return owner }
+        let watched = Watched()
+        let hold = try await credentials.watch(authentication) { [weak self] in
+            watched.hasEnded.withLock { $0 = true }
+            self?.end(owner)
+        }
+        for other in replaced(by: hold, of: owner) { other.end() }
+        guard !watched.hasEnded.withLock({ $0 }) else {
+            end(owner)
+            throw PorticoError(.loginRequired, "This needs a login.")
+        }
+        return owner
+    }
+
+    /// Watches that are not needed: of credentials that ended by themselves, and of sign-ins of which nothing is kept.
+    private func replaced(by hold: CredentialWatch.Hold, of owner: String) -> [CredentialWatch.Hold] {
+        holds.withLock { holds in
+            guard holds[owner] == nil else { return [hold] }
+            let others = holds.filter { $0.value.isExpired || !calls.holds($0.key) }
+            for (other, _) in others {
+                holds[other] = nil
+                calls.forget(other)
+            }
+            holds[owner] = hold
+            return Array(others.values)
+        }
+    }
+
+    private func end(_ owner: String) {
+        holds.withLock { $0.removeValue(forKey: owner) }?.end()
+        calls.forget(owner)
+    }
+}

@@ -1,0 +1,259 @@
+import AdapterKit
+import Synchronization
+
+/// One operation that is answered by asking another system: executes its ``AnswerCache``.
+///
+/// ``run()`` makes the calls, so that one serves all who ask the same at once and no caller's end breaks it off.
+public final class CallThroughCalls: Sendable {
+    /// What an operation answered, and how old that is.
+    public typealias Answer = (result: OperationResult, age: MirrorAge)
+    /// Calls the adapter.
+    public typealias Performing = @Sendable () async throws -> OperationResult
+
+    /// How long a call may take that outlives its callers. Upstreams have deadlines of their own, which are shorter.
+    public static let longestCall = Duration.seconds(60)
+
+    private typealias Cache = AnswerCache<OperationResult>
+    private typealias Reply = Result<Answer, any Error>
+
+    private struct PendingCall {
+        let key: AnswerCache<OperationResult>.Key
+        let perform: Performing
+        /// Of the first caller: whose trace the call goes on in.
+        let context: CallContext?
+    }
+
+    private struct State {
+        var cache: Cache
+        var waiters: [UInt64: CheckedContinuation<Reply, Never>] = [:]
+        var lastWaiter: UInt64 = 0
+        var isStopped = false
+        /// Why the last call failed; nil: it did not.
+        var failing: String?
+    }
+
+    /// What the adapter declares of it.
+    public let operation: OperationName
+    /// For how long answers may be used again.
+    public let settings: CallThrough
+    private let clock: any WallClock
+    private let sleep: @Sendable (Duration) async throws -> Void
+    private let log: Log
+    private let state: Mutex<State>
+    private let (pending, signal) = AsyncStream.makeStream(of: PendingCall.self)
+
+    /// `operation` is for the log, and `settings` are what the adapter declares of it.
+    public init(
+        _ operation: OperationName, _ settings: CallThrough, clock: any WallClock,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }, log: Log
+    ) {
+        self.operation = operation
+        self.settings = settings
+        self.clock = clock
+        self.sleep = sleep
+        self.log = log
+        state = Mutex(State(cache: AnswerCache(settings)))
+    }
+
+    /// The answer to what a caller asks: a fresh one that is kept, the other system's, or the last good one where that
+    /// fails or takes longer than ``CallThrough/waitFor``.
+    ///
+    /// `input`: equal for equal inputs; `owner`: the sign-in whose answer it is, nil where it is the same for all callers.
+    /// Throws what the other system answers as an error, and `adapter.unavailable`, naming it, where it fails and there is
+    /// no answer that may be served. Ends with the task that waits.
+    public func answer(
+        input: [UInt8], owner: String?, deadline: ContinuousClock.Instant, perform: @escaping Performing
+    ) async throws -> Answer {
+        let key = Cache.Key(operation, input: input, owner: owner)
+        let now = clock.now()
+        let (fresh, waiter) = state.withLock { state in
+            state.lastWaiter += 1
+            return (state.cache.fresh(key, at: now), state.lastWaiter)
+        }
+        if let fresh { return fresh }
+        let wait = min(settings.waitFor, max(.zero, ContinuousClock.now.duration(to: deadline) - Self.answering))
+        let call = PendingCall(key: key, perform: perform, context: CallContext.current)
+        let reply = await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                if (try? await self.sleep(wait)) != nil { self.overdue(waiter, key) }
+            }
+            defer { group.cancelAll() }
+            return await withTaskCancellationHandler {
+                await withCheckedContinuation { caller in self.wait(waiter, caller, for: call) }
+            } onCancel: {
+                self.leave(waiter, key)
+            }
+        }
+        return try reply.get()
+    }
+
+    /// The sign-in has ended: its answers are kept no longer.
+    public func forget(_ owner: String) { state.withLock { $0.cache.forget(owner) } }
+
+    /// Whether something is kept or called for this sign-in.
+    public func holds(_ owner: String) -> Bool { state.withLock { $0.cache.holds(owner) } }
+
+    /// Makes the calls until the task is cancelled. To be called once.
+    public func run() async {
+        await withDiscardingTaskGroup { group in
+            for await call in pending {
+                group.addTask { await self.make(call) }
+            }
+            group.cancelAll()
+        }
+        let waiting = state.withLock { state in
+            state.isStopped = true
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiting { waiter.resume(returning: .failure(unavailable("the gateway stops"))) }
+    }
+}
+
+extension CallThroughCalls {
+    /// What is left of a caller's time for writing the last good answer.
+    private static let answering = Duration.milliseconds(100)
+
+    private func wait(_ waiter: UInt64, _ caller: CheckedContinuation<Reply, Never>, for call: PendingCall) {
+        let now = clock.now()
+        let reply: Reply? = state.withLock { state in
+            // What cancels takes the lock after this, or has set the flag before.
+            guard !Task.isCancelled else { return .failure(CancellationError()) }
+            guard !state.isStopped else { return .failure(unavailable("the gateway stops")) }
+            switch state.cache.ask(call.key, waiter, at: now) {
+            case .answer(let result, let age): return .success((result, age))
+            case .wait(let begins):
+                state.waiters[waiter] = caller
+                if begins { signal.yield(call) }
+                return nil
+            }
+        }
+        if let reply { caller.resume(returning: reply) }
+    }
+
+    private func overdue(_ waiter: UInt64, _ key: Cache.Key) {
+        let now = clock.now()
+        let (caller, answer) = state.withLock { state in
+            let answer = state.cache.overdue(waiter, of: key, at: now)
+            return (answer == nil ? nil : state.waiters.removeValue(forKey: waiter), answer)
+        }
+        if let answer { caller?.resume(returning: .success(answer)) }
+    }
+
+    private func leave(_ waiter: UInt64, _ key: Cache.Key) {
+        let caller = state.withLock { state in
+            state.cache.leave(waiter, of: key)
+            return state.waiters.removeValue(forKey: waiter)
+        }
+        caller?.resume(returning: .failure(CancellationError()))
+    }
+
+    private func make(_ call: PendingCall) async {
+        var context = call.context
+        // The callers' deadlines end their waits, not the call.
+        context?.deadline = .now + Self.longestCall
+        do {
+            let result = try await CallContext.$current.withValue(context) { try await call.perform() }
+            end(call.key, .answered(result, bytes: result.approximateBytes), nil)
+        } catch let error as UpstreamFailure where error.kind == .cancelled && Task.isCancelled {
+            end(call.key, .refused, unavailable("the gateway stops"))
+        } catch {
+            let failure = Failure(error, hasOwner: call.key.owner != nil)
+            switch failure {
+            case .failed(let token, let detail): end(call.key, .failed(detail: token), unavailable(detail))
+            case .denied(let error): end(call.key, .denied, error)
+            case .refused(let error): end(call.key, .refused, error)
+            }
+        }
+    }
+
+    private func end(_ key: Cache.Key, _ outcome: Cache.Outcome, _ error: PorticoError?) {
+        let now = clock.now()
+        let (ended, callers, isNews) = state.withLock { state in
+            let ended = state.cache.end(key, outcome, at: now)
+            let before = state.failing
+            switch outcome {
+            case .answered: state.failing = nil
+            case .failed(let detail): state.failing = detail
+            case .denied, .refused: break
+            }
+            return (
+                ended, ended.waiters.compactMap { state.waiters.removeValue(forKey: $0) }, state.failing != before
+            )
+        }
+        if isNews { report(outcome, error) }
+        let reply: Reply = ended.answer.map { .success($0) } ?? .failure(error ?? unavailable("no answer"))
+        for caller in callers { caller.resume(returning: reply) }
+    }
+
+    private func report(_ outcome: Cache.Outcome, _ error: PorticoError?) {
+        let (name, upstream) = (LogValue.text(operation.text), LogValue.text(settings.upstream.text))
+        guard case .failed = outcome else {
+            return log.info("calls of another system are answered again", ["operation": name, "upstream": upstream])
+        }
+        log.warning(
+            "calls of another system fail",
+            ["operation": name, "upstream": upstream, "detail": .text(error?.logDetail ?? "")])
+    }
+
+    private func unavailable(_ detail: String) -> PorticoError {
+        PorticoError(
+            .adapterUnavailable,
+            "The system \(settings.upstream) does not answer, and no answer of it is kept that is recent enough.",
+            target: operation.text, retryAfter: 5, logDetail: detail)
+    }
+
+    /// What a thrown error says of the other system.
+    private enum Failure {
+        case failed(token: String, detail: String)
+        case denied(PorticoError)
+        case refused(PorticoError)
+
+        init(_ error: any Error, hasOwner: Bool) {
+            switch error {
+            case let refusal as MirrorRefusal: self = .failed(token: "upstream-failed", detail: refusal.detail)
+            case let failure as UpstreamFailure:
+                let detail = "\(failure.kind.rawValue): \(failure.detail)"
+                switch failure.kind {
+                case .signInRequired: self = .denied(failure.asError)
+                case .credentialsRefused where hasOwner: self = .denied(failure.asError)
+                case .timedOut: self = .failed(token: "upstream-timeout", detail: detail)
+                default: self = .failed(token: "upstream-failed", detail: detail)
+                }
+            case let error as PorticoError:
+                let detail = error.logDetail ?? error.message
+                switch error.code {
+                case .loginRequired, .accessDenied: self = .denied(error)
+                case .upstreamTimeout, .deadlineExceeded: self = .failed(token: "upstream-timeout", detail: detail)
+                case .upstreamFailed, .overloaded, .adapterUnavailable, .serverInternal:
+                    self = .failed(token: "upstream-failed", detail: detail)
+                default: self = .refused(error)
+                }
+            default: self = .failed(token: "upstream-failed", detail: "\(error)")
+            }
+        }
+    }
+}
+
+extension OperationResult {
+    fileprivate var approximateBytes: Int {
+        switch content {
+        case .nothing: 0
+        case .value(let value): value.approximateBytes
+        case .document(let bytes, _): bytes.count
+        }
+    }
+}
+
+extension WireValue {
+    /// In memory, about.
+    fileprivate var approximateBytes: Int {
+        var bytes = 32
+        if let text = stringValue { bytes += text.utf8.count }
+        for item in arrayValue ?? [] { bytes += item.approximateBytes }
+        for entry in dictionaryValue?.entries ?? [] {
+            bytes += 32 + entry.key.utf8.count + entry.value.approximateBytes
+        }
+        return bytes
+    }
+}
