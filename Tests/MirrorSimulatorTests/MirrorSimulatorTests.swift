@@ -13,7 +13,8 @@ import Testing
         for what in [
             "refreshes", "held back", "released", "answers refused", "failed refreshes", "deaths",
             "replaced as a whole", "changed one by one", "refreshes without a change", "reads served", "reads refused",
-            "writes while a refresh goes on", "pulled",
+            "writes while a refresh goes on", "pulled", "pushes while a refresh goes on",
+            "changes of the mirror refused",
         ] {
             #expect(counts.counts[what, default: 0] > 4, "\(what): \(counts.counts[what, default: 0])")
         }

@@ -26,6 +26,8 @@ public enum MirrorSabotage: String, Sendable, CaseIterable {
     case asOf = "as-of"
     /// Every caller may read every row.
     case rowRules = "row-rules"
+    /// Callers may change the mirror as any other collection.
+    case writers
 }
 
 /// What a run does.
@@ -53,7 +55,8 @@ public struct MirrorSimulationPlan: Sendable {
 /// 4. Rows are served up to their age, never beyond it, and are as new as is said of them.
 /// 5. No device has a row that its person may not see.
 /// 6. A device's rows are those of one state of the gateway.
-/// 7. Records of other collections are left alone, and are written while a refresh goes on.
+/// 7. Records of other collections are left alone. They are written, and devices' changes of them made at once, while a
+///    refresh goes on and while the other system fails. What a device changes in the mirror is refused for good.
 /// 8. When the faults stop, gateway and devices come to have what the other system has.
 public actor MirrorSimulation {
     /// More changes than these take effect with one log entry; small, so that both ways are taken.
@@ -76,7 +79,8 @@ public actor MirrorSimulation {
     private var expectedVersion: Int?
     /// A lie that no guard can find was taken, and what followed builds on it: a list with fewer rows, below the share.
     private var buildsOnLie = false
-    private var notes = 0
+    /// The notes that were acknowledged.
+    private var notes: Set<String> = []
     private var hasFaults = true
     /// The answers of the refresh that goes on, or that is released.
     private var serving: SimulatedUpstream.Serving?
@@ -101,7 +105,7 @@ public actor MirrorSimulation {
         self.settings = settings
         host = try await SimulatedHost(
             reading: random.chance(50) ? .increments : .snapshot, settings: settings,
-            hasRowRules: plan.sabotage != .rowRules, clock: clock, random: 0.5)
+            sabotage: plan.sabotage, clock: clock, random: 0.5)
         for number in 0..<3 {
             devices.append(
                 SimulatedMirrorDevice(
@@ -161,9 +165,10 @@ public actor MirrorSimulation {
     }
 
     private func writeNote() async throws {
-        notes += 1
-        try await host.writeNote(notes)
-        trace.add("note \(notes)")
+        let id = "n\(notes.count)"
+        try await host.writeNote(id)
+        notes.insert(id)
+        trace.add("note \(id)")
         if isRefreshing { counts.count("writes while a refresh goes on") }
     }
 
@@ -354,28 +359,85 @@ extension MirrorSimulation {
         }
     }
 
-    /// One request and its answer, or one try to begin.
+    /// One request and its answer, an edit, or one try to begin.
     private func step(_ number: Int) async throws {
-        guard let waiting = devices[number].request else {
+        guard !devices[number].requests.isEmpty else {
+            if hasFaults, random.chance(15) { return try edit(number) }
             _ = host.machine.ask(by: .pull, at: clock.now())
             let actions = devices[number].isAsleep ? devices[number].machine.wake() : devices[number].machine.sync()
             devices[number].isAsleep = false
             return try carryOut(actions, number)
         }
-        devices[number].request = nil
-        let reply: PullReply
-        if hasFaults, random.chance(10) {
-            reply = .unavailable
+        switch devices[number].requests.removeFirst() {
+        case .pull(let request, let pull):
+            let reply = try await answer(pull, devices[number].person)
+            try carryOut(devices[number].machine.pulled(request, reply), number)
+        case .push(let request, let push):
+            let reply = try await answer(push, devices[number].person)
+            try carryOut(devices[number].machine.pushed(request, reply), number)
+        }
+    }
+
+    /// The request or the answer may be lost.
+    private func answer(_ pull: PullRequest, _ person: String) async throws -> PullReply {
+        if hasFaults, random.chance(10) { return .unavailable }
+        do {
+            let page = try await host.pull(pull, for: person)
+            try await check(page, of: person)
+            return hasFaults && random.chance(5) ? .unavailable : .page(page)
+        } catch let error as PorticoError where error.code == .fetchAgain {
+            return .fetchAgain
+        }
+    }
+
+    private func answer(_ push: PushRequest, _ person: String) async throws -> PushReply {
+        if hasFaults, random.chance(10) { return .unavailable }
+        let response = try await host.push(push, for: person)
+        try check(response, to: push, of: person)
+        return hasFaults && random.chance(10) ? .unavailable : .answer(response)
+    }
+
+    /// A note, or what no caller may make: a change of the mirror.
+    private func edit(_ number: Int) throws {
+        devices[number].edits += 1
+        let edit: LocalEdit
+        if random.chance(75) {
+            let id = "d\(number).\(devices[number].edits)"
+            edit = LocalEdit(RecordKey("notes", id), .create(["text": .string("text of \(id)")]))
+        } else if random.chance(50), let id = random.pick(devices[number].rows.keys.sorted()) {
+            edit = LocalEdit(RecordKey("people", id), random.chance(50) ? .delete : .update(["name": "mine"]))
         } else {
-            do {
-                let page = try await host.pull(waiting.pull, for: devices[number].person)
-                try await check(page, of: devices[number].person)
-                reply = hasFaults && random.chance(5) ? .unavailable : .page(page)
-            } catch let error as PorticoError where error.code == .fetchAgain {
-                reply = .fetchAgain
+            // It may be the id of a row that the person does not see.
+            let id = "p\(random.below(60))"
+            edit = LocalEdit(
+                RecordKey("people", id), .create(["name": "mine", "readers": [.string(devices[number].person)]]))
+        }
+        guard let actions = try? devices[number].machine.edit(edit) else { return }
+        trace.add("d\(number) edits \(edit.key.id)")
+        counts.count("edits")
+        try carryOut(actions, number)
+    }
+
+    /// Notes are taken at once, changes of the mirror refused for good, and no refusal tells of a row out of sight.
+    private func check(_ response: PushResponse, to push: PushRequest, of person: String) throws {
+        for (mutation, outcome) in zip(push.mutations, response.outcomes) {
+            if mutation.collection == "notes" {
+                guard outcome.verdict == .applied else {
+                    throw Violation(7, "the note \(mutation.id) is not taken: \(outcome.verdict)")
+                }
+                notes.insert(mutation.id)
+                if isRefreshing { counts.count("pushes while a refresh goes on") }
+            } else {
+                guard outcome.verdict == .rejected else {
+                    throw Violation(7, "the change of \(mutation.id) is not refused: \(outcome.verdict)")
+                }
+                counts.count("changes of the mirror refused")
+            }
+            if let fields = outcome.record?.fields, mutation.collection == "people", !Self.isReader(person, fields) {
+                throw Violation(5, "\(person) is shown \(mutation.id) by an outcome")
             }
         }
-        try carryOut(devices[number].machine.pulled(waiting.number, reply), number)
+        guard response.outcomes.count == push.mutations.count else { throw Violation(7, "a mutation has no outcome") }
     }
 
     private func carryOut(_ actions: [DeviceAction], _ number: Int) throws {
@@ -383,8 +445,8 @@ extension MirrorSimulation {
             switch action {
             case .persist(let entry): if case .pulled = entry { devices[number].machine.rowsAreStored() }
             case .stage: devices[number].machine.pieceIsStaged()
-            case .pull(let request, let pull): devices[number].request = (request, pull)
-            case .push: throw Violation(7, "d\(number) pushes what it never changed")
+            case .pull(let request, let pull): devices[number].requests.append(.pull(request, pull))
+            case .push(let request, let push): devices[number].requests.append(.push(request, push))
             case .wake: devices[number].isAsleep = true
             case .report(.pulled):
                 counts.count("pulled")
@@ -479,12 +541,16 @@ extension MirrorSimulation {
             throw Violation(8, "the mirror has not the \(wrong) that the other system has")
         }
         for number in devices.indices {
-            for _ in 0..<1_000 {
+            // A pull and a push that were under way, and one of each after them.
+            for _ in 0..<3 {
                 try await step(number)
-                if devices[number].request == nil, !devices[number].isAsleep { break }
+                for _ in 0..<1_000 where !devices[number].requests.isEmpty || devices[number].isAsleep {
+                    try await step(number)
+                }
             }
-            try await step(number)
-            for _ in 0..<1_000 where devices[number].request != nil { try await step(number) }
+            guard devices[number].machine.state.outbox.pending.isEmpty else {
+                throw Violation(8, "d\(number) still has changes to send")
+            }
             let visible = try await host.rows().filter { Self.isReader(devices[number].person, $0.value.fields) }
             guard devices[number].rows == visible.mapValues(\.revision.number) else {
                 throw Violation(8, "d\(number) has not what its person may see")

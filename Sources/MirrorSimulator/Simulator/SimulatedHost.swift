@@ -18,13 +18,15 @@ struct SimulatedHost {
     private let clock: VirtualClock
     private(set) var store: MemoryStore
     private var pulls: PullMachine
+    private var pushes: PushMachine
     var machine: MirrorMachine
     /// What the store has of the mirror beside its records.
     var stored: MirrorState
     var held: MirrorRefresh.Held?
 
     init(
-        reading: MirrorSource.Reading, settings: MirrorSettings, hasRowRules: Bool, clock: VirtualClock, random: Double
+        reading: MirrorSource.Reading, settings: MirrorSettings, sabotage: MirrorSabotage?, clock: VirtualClock,
+        random: Double
     ) async throws {
         self.clock = clock
         source = MirrorSource("people", of: "hr", reading: reading, settings: settings)
@@ -35,7 +37,9 @@ struct SimulatedHost {
                 Field("name", .string(maximumLength: 64), isRequired: true),
                 Field("readers", .list(of: .string), isRequired: true), Field("seen", .string, isNullable: true),
             ],
-            rows: RowRules(read: hasRowRules ? .sharedWith("readers") : .everyone, write: .nobody))
+            rows: RowRules(
+                read: sabotage == .rowRules ? .everyone : .sharedWith("readers"),
+                write: sabotage == .writers ? .everyone : .nobody))
         let notes = Entity(
             "notes", summary: "Not a mirror.", key: EntityKey("id", chosenBy: .caller),
             fields: [
@@ -43,9 +47,9 @@ struct SimulatedHost {
             ])
         declaration = AdapterDeclaration(
             name: Self.adapter, title: "HR", summary: "For the simulator.", version: "1", entities: [people, notes],
-            mirrors: [source])
+            mirrors: sabotage == .writers ? [] : [source])
         collection = CollectionDeclaration(adapter: Self.adapter, entity: people)
-        (store, pulls) = Self.process(MemoryTables(), declaration, clock)
+        (store, pulls, pushes) = Self.process(MemoryTables(), declaration, clock)
         try await store.install(declaration.entities.map { CollectionDeclaration(adapter: Self.adapter, entity: $0) })
         stored = MirrorState()
         machine = MirrorMachine(settings: settings, asOf: nil, cursor: nil, at: clock.now(), random: random)
@@ -53,17 +57,20 @@ struct SimulatedHost {
 
     private static func process(
         _ image: MemoryTables, _ declaration: AdapterDeclaration, _ clock: VirtualClock
-    ) -> (MemoryStore, PullMachine) {
+    ) -> (MemoryStore, PullMachine, PushMachine) {
         let epoch = Epoch("mirrors")
-        let pulls = PullMachine(
-            catalogue: SyncCatalogue([(declaration, .login)]), epoch: epoch, seal: UnkeyedSeal(), limits: PullLimits())
-        return (MemoryStore(image, epoch: epoch, clock: clock), pulls)
+        let catalogue = SyncCatalogue([(declaration, .login)])
+        return (
+            MemoryStore(image, epoch: epoch, clock: clock),
+            PullMachine(catalogue: catalogue, epoch: epoch, seal: UnkeyedSeal(), limits: PullLimits()),
+            PushMachine(catalogue: catalogue, epoch: epoch, seal: UnkeyedSeal())
+        )
     }
 
     /// The process ends, and another one begins with what is durable.
     func restarted(random: Double) async throws -> SimulatedHost {
         var next = self
-        (next.store, next.pulls) = Self.process(try store.image, declaration, clock)
+        (next.store, next.pulls, next.pushes) = Self.process(try store.image, declaration, clock)
         next.stored = MirrorState(try await next.store.withReadSnapshot { try $0.mirrorState(of: Self.mirror) })
         next.machine = MirrorMachine(
             settings: source.settings, asOf: next.stored.asOf, cursor: next.stored.cursor, at: clock.now(),
@@ -73,8 +80,21 @@ struct SimulatedHost {
     }
 
     func pull(_ request: PullRequest, for person: String) async throws -> PullPage {
-        let (pulls, caller) = (pulls, SyncCaller(Principal(kind: .user, id: "id-\(person)", name: person)))
+        let (pulls, caller) = (pulls, Self.caller(person))
         return try await store.withReadSnapshot { try pulls.page(request, for: caller, at: $0) }
+    }
+
+    func push(_ request: PushRequest, for person: String) async throws -> PushResponse {
+        let (pushes, caller) = (pushes, Self.caller(person))
+        let plan = try pushes.plan(request, for: caller)
+        let progress = try await store.transact(weight: request.mutations.count) { transaction in
+            try pushes.perform(plan, in: transaction)
+        }
+        return PushResponse(outcomes: progress.outcomes, checkpoint: pulls.mark(store.position, for: caller))
+    }
+
+    private static func caller(_ person: String) -> SyncCaller {
+        SyncCaller(Principal(kind: .user, id: "id-\(person)", name: person))
     }
 
     /// The records of the mirror, by their ids.
@@ -83,22 +103,33 @@ struct SimulatedHost {
         return Dictionary(page.records.map { ($0.id.text, $0) }, uniquingKeysWith: { $1 })
     }
 
-    func writeNote(_ number: Int) async throws {
-        let id = RecordID(unchecked: "n\(number)")
-        let change = RecordChange("notes", .create(id, ["text": .string("text \(number)")]))
+    func writeNote(_ id: String) async throws {
+        let change = RecordChange("notes", .create(RecordID(unchecked: id), ["text": .string("text of \(id)")]))
         _ = try await store.write(
             WriteTransaction([WriteTransaction.Step(adapter: Self.adapter, change: change)], author: "system"))
     }
 
-    func notes() async throws -> Int { try await store.count(nil, in: CollectionID(Self.adapter, "notes")) }
+    /// The ids of all notes.
+    func notes() async throws -> Set<String> {
+        let page = try await store.query(
+            Query(order: [SortKey("id")], limit: 10_000), in: CollectionID(Self.adapter, "notes"))
+        return Set(page.records.map(\.id.text))
+    }
 }
 
 /// A device of a run, and the request that it waits for.
 struct SimulatedMirrorDevice {
     let person: String
     var machine: Device
-    var request: (number: RequestNumber, pull: PullRequest)?
+    /// In the order in which they were made.
+    var requests: [Request] = []
     var isAsleep = false
+    var edits = 0
+
+    enum Request {
+        case pull(RequestNumber, PullRequest)
+        case push(RequestNumber, PushRequest)
+    }
 
     init(_ number: Int, person: String, pageOperations: Int) {
         self.person = person
