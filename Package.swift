@@ -282,6 +282,9 @@ let package = Package(
         tests(
             "MirrorEngineTests",
             ["MirrorEngine", adapterKit, recordStorage, sync("MemoryStore")]),
+        tests(
+            "PorticoctlTests",
+            ["porticoctl", adapterKit, .product(name: "ArgumentParser", package: "swift-argument-parser")]),
         tests("PushTests", ["Push", adapterKit]),
         tests(
             "MirrorSimulatorTests",

@@ -36,6 +36,17 @@ import Testing
         #expect(atom.text.contains("<d:Name>Coffee Mug</d:Name>"), "\(atom.text.prefix(3000))")
         #expect(atom.text.contains("<d:Price m:type=\"Edm.Double\">15.5</d:Price>"))
         #expect(atom.text.contains("m:null=\"true\""))
+        #expect(atom.text.contains("<id>https://portico.example/odata/v2/reference/Products(guid'"))
+        #expect(atom.text.contains("term=\"ComplianceService.Product\"") && atom.text.contains("rel=\"edit\""))
+        #expect(atom.text.contains("title=\"Category\"") && !atom.text.contains("<m:inline>"))
+        let expanded = try await service.get(
+            "Categories?$filter=Name eq 'Kitchen'&$expand=Products", root: ReferenceService.version2)
+        #expect(
+            expanded.text.contains("<m:inline><feed><id>https://portico.example/odata/v2/reference/Categories(guid'"))
+        #expect(expanded.text.contains("/Products</id><title type=\"text\">Products</title>"))
+        #expect(
+            expanded.text.contains("<d:Name>Coffee Mug</d:Name>") && expanded.text.contains("</feed></m:inline></link>")
+        )
         let json = try await service.get("Products?$top=1&$format=json", root: ReferenceService.version2)
         #expect(json.json["d"]?["results"]?.arrayValue?.count == 1)
     }
@@ -53,6 +64,7 @@ import Testing
         #expect(laptop["ReleaseDate"]?.stringValue?.hasPrefix("/Date(") == true)
         #expect(laptop["Price"]?.doubleValue == 999.99)
         #expect(laptop["ShippingAddress"]?["City"] != nil)
+        #expect(laptop["ShippingAddress"]?["__metadata"] == ["type": "ComplianceService.Address"])
     }
 
     @Test(arguments: StoreKind.allCases)

@@ -174,6 +174,42 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a nested delta removes what belongs to the entity and leaves what belongs to others`(kind: StoreKind)
+        async throws
+    {
+        let service = try await ReferenceService(kind)
+        let laptop = try await service.product("Laptop")
+        let mug = try await service.key(of: "Coffee Mug", in: "Products")
+        let foreign = "ProductDescriptions(ProductID=\(mug),LanguageKey='EN')"
+        let delta = try await service.send(
+            "PATCH", laptop, ["Descriptions@delta": [["@removed": ["reason": "deleted"], "@id": .string(foreign)]]])
+        #expect(delta.status == 204, "\(delta)")
+        #expect(try await service.get(foreign).status == 200)
+        let related: WireValue = ["RelatedProducts@delta": [["@id": .string("Products(\(mug))")]]]
+        #expect(try await service.send("PATCH", laptop, related).status == 204)
+        #expect(try await service.send("PATCH", laptop, related).status == 204)
+        #expect(try await service.names("\(laptop)/RelatedProducts") == ["Coffee Mug"])
+        let parted: WireValue = [
+            "RelatedProducts@delta": [["@id": .string("Products(\(mug))"), "@removed": ["reason": "changed"]]]
+        ]
+        #expect(try await service.send("PATCH", laptop, parted).status == 204)
+        #expect(try await service.names("\(laptop)/RelatedProducts").isEmpty)
+        #expect(try await service.get("Products(\(mug))").status == 200)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a delta does to a read-only set what single requests may do to it: nothing`(kind: StoreKind) async throws {
+        let service = try await ReferenceService(kind)
+        let key = try await service.key(of: "Read-only item A", in: "ReadOnlyItems")
+        for item in [["ID": .string(key), "Name": "C"], ["ID": .string(key), "@removed": [:]], ["Name": "C"]]
+            as [WireValue]
+        {
+            let answer = try await service.send("PATCH", "ReadOnlyItems", ["@context": "#$delta", "value": [item]])
+            #expect(answer.status == 405, "\(item): \(answer)")
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `references link, are listed and are taken away`(kind: StoreKind) async throws {
         let service = try await ReferenceService(kind)
         let (laptop, mug) = (try await service.product("Laptop"), try await service.product("Coffee Mug"))
@@ -300,5 +336,9 @@ import Testing
         let more = try await service.send(
             "POST", "Products", ["Name": "B", "Price": 1, "Descriptions": .array(descriptions)])
         #expect(more.status == 400 && more.json["error"]?["code"] == "request.limitExceeded", "\(more)")
+        let flat = try await ReferenceService(kind, limits: ["insertDepth": 1])
+        #expect(try await flat.send("POST", "Products", ["Name": "A", "Price": 1]).status == 201)
+        let nested = try await flat.send("POST", "Products", ["Name": "B", "Price": 1, "Category": ["Name": "Games"]])
+        #expect(nested.status == 400 && nested.json["error"]?["code"] == "request.limitExceeded", "\(nested)")
     }
 }

@@ -107,7 +107,7 @@ struct ServiceOperationTable: Sendable {
 /// A readers-writer lock: requests share it, reloading the seed holds it exclusively.
 actor ReseedGate {
     private var running = 0
-    private var isClosed = false
+    private(set) var isClosed = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
     private var whenIdle: [CheckedContinuation<Void, Never>] = []
 
