@@ -97,6 +97,10 @@ import Testing
         #expect(try await service.get("Products?$deltatoken=nonsense").status >= 400)
         #expect(try await service.get("Products?$skiptoken=nonsense").status >= 400)
         let start = try link(try await service.get("Products", ["Prefer": "track-changes"]))
+        let filtered = try link(try await service.get("Products?$filter=Price gt 100", ["Prefer": "track-changes"]))
+        let token = filtered.components(separatedBy: "$deltatoken=").last ?? ""
+        #expect(try await service.get(filtered).status == 200)
+        #expect(try await service.get("Products?$filter=Price gt 200&$deltatoken=\(token)").status >= 400)
         let other = start.replacingOccurrences(of: "/Products?", with: "/Categories?")
         #expect(try await service.get(other).status >= 400)
     }

@@ -195,6 +195,46 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `sets have SAP's names too, and SAP's search`(kind: StoreKind) async throws {
+        let service = try await ReferenceService(kind)
+        for name in ["Products", "ProductsCollection", "ProductCollection"] {
+            #expect(try await rows(service, name).count == 7, "\(name)")
+        }
+        let found = try await rows(service, "Products?search=mouse%20wireless")
+        #expect(found.map { $0["Name"] } == ["Wireless Mouse"])
+        #expect(try await rows(service, "Products?search=").count == 7)
+        let unknown = try await service.get("NothingCollection", root: ReferenceService.version2)
+        #expect(unknown.status == 404)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `complex values come and go in Atom`(kind: StoreKind) async throws {
+        let service = try await ReferenceService(kind)
+        let entry = """
+            <entry xmlns="http://www.w3.org/2005/Atom" xmlns:d="http://schemas.microsoft.com/ado/2007/08/dataservices"
+              xmlns:m="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata">
+              <category term="ComplianceService.SpecialProduct" scheme="http://schemas.microsoft.com/ado/2007/08/dataservices/scheme"/>
+              <content type="application/xml"><m:properties><d:Name>Tent</d:Name><d:Price m:type="Edm.Double">12.5</d:Price>
+                <d:SpecialFeature>Dry</d:SpecialFeature><d:Description m:null="true"/>
+                <d:ShippingAddress m:type="ComplianceService.Address"><d:City>Oslo</d:City></d:ShippingAddress>
+              </m:properties></content></entry>
+            """
+        let made = try await service.send(
+            "POST", "Products", body: Array(entry.utf8), headers: ["Content-Type": "application/atom+xml"],
+            root: ReferenceService.version2)
+        #expect(made.status == 201, "\(made)")
+        let row = try #require(try await service.rows("Products?$filter=Name eq 'Tent'").first)
+        #expect(row["ShippingAddress"]?["City"] == "Oslo" && row["ShippingAddress"]?["@odata.type"] == nil)
+        #expect(row["@odata.type"] == "#ComplianceService.SpecialProduct" && row["SpecialFeature"] == "Dry")
+        #expect(row["Description"] == .null && row["Price"]?.doubleValue == 12.5)
+        let wrong = entry.replacingOccurrences(of: "<d:City>Oslo</d:City>", with: "<d:Nothing>x</d:Nothing>")
+        let refused = try await service.send(
+            "POST", "Products", body: Array(wrong.utf8), headers: ["Content-Type": "application/atom+xml"],
+            root: ReferenceService.version2)
+        #expect(refused.status == 400)
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `the documents are those of version 2, at every root`(kind: StoreKind) async throws {
         let service = try await ReferenceService(kind)
         for root in [
