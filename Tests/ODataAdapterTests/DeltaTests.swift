@@ -73,6 +73,25 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `clients of version 4.0 get deleted entities in its form`(kind: StoreKind) async throws {
+        let service = try await ReferenceService(kind)
+        let old: MountHeaders = ["OData-MaxVersion": "4.0"]
+        let start = try link(
+            try await service.get("Categories", ["Prefer": "odata.track-changes", "OData-MaxVersion": "4.0"]))
+        let kitchen = "Categories(\(try await service.key(of: "Kitchen", in: "Categories")))"
+        _ = try await service.send("POST", "Categories", ["Name": "Games"])
+        for product in try await service.rows("\(kitchen)/Products?$select=ID") {
+            _ = try await service.send("DELETE", "Products(\(product["ID"]?.stringValue ?? ""))")
+        }
+        #expect(try await service.send("DELETE", kitchen).status == 204)
+        let changes = try #require(try await service.get(start, old).json["value"]?.arrayValue)
+        #expect(changes.count == 2 && changes[0]["@odata.removed"] == nil && changes[1]["@odata.removed"] == nil)
+        let gone = changes.first { $0["@odata.context"]?.stringValue?.hasSuffix("$deletedEntity") == true }
+        #expect(gone?["reason"] == "deleted" && gone?["id"]?.stringValue?.hasSuffix(kitchen) == true, "\(changes)")
+        #expect(changes.contains { $0["Name"] == "Games" })
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a change of what is expanded is within its entity`(kind: StoreKind) async throws {
         let service = try await ReferenceService(kind)
         let mug = try await service.product("Coffee Mug")

@@ -180,6 +180,8 @@ import Testing
         let exact = try await service.get(
             "DecimalSamples?$count=true", ["Accept": "application/json;IEEE754Compatible=true"])
         #expect(exact.json["@odata.count"] == "1")
+        #expect(exact.headers["Content-Type"]?.hasSuffix(";IEEE754Compatible=true") == true)
+        #expect(plain.headers["Content-Type"]?.contains("IEEE754Compatible") == false)
         #expect(exact.json["value"]?.arrayValue?.first?["Amount"]?.stringValue?.hasPrefix("123.45") == true)
     }
 

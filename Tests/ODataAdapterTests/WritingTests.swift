@@ -62,6 +62,24 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `places are on the earth and have as many numbers as a place has`(kind: StoreKind) async throws {
+        let service = try await ReferenceService(kind)
+        func made(_ type: WireValue, _ coordinates: WireValue, _ property: String = "Location") async throws -> Int {
+            let product: WireDictionary = ["Name": "Place", "Price": 1, property: ["type": type, "coordinates": coordinates]]
+            return try await service.send("POST", "Products", .dictionary(product)).status
+        }
+        for good in [[10, 20], [-180, 90], [1.5, 2.5, 300]] as [WireValue] { #expect(try await made("Point", good) == 201, "\(good)") }
+        for wrong in [[181, 0], [0, 91], [1], [1, 2, 3, 4, 5], [1, "x"], 1, [[1, 2]]] as [WireValue] {
+            #expect(try await made("Point", wrong) == 400, "\(wrong)")
+        }
+        #expect(try await made("LineString", [[1, 2], [3, 4]], "Route") == 201)
+        #expect(try await made("LineString", [[1, 2]], "Route") == 400)
+        #expect(try await made("Polygon", [[[0, 0], [0, 1], [1, 1], [0, 0]]], "Area") == 201)
+        #expect(try await made("Polygon", [[[0, 0], [0, 1], [1, 1], [2, 2]]], "Area") == 400)
+        #expect(try await made("Point", [1, 2], "Area") == 400)
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a change sets what it names, and a replacement resets the rest`(kind: StoreKind) async throws {
         let service = try await ReferenceService(kind)
         let chair = try await service.product("Office Chair")
