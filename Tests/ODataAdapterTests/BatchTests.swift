@@ -117,6 +117,12 @@ import Testing
         #expect(statuses(try await batch(service, Array(requests.prefix(2)))) == [200, 200])
         let more = try await service.send("POST", "$batch", ["requests": .array(requests)])
         #expect(more.status == 400 && more.json["error"]?["code"] == "request.limitExceeded")
+        let narrow = try await ReferenceService(kind, limits: ["batchPart": 200])
+        let get = "GET Categories HTTP/1.1\r\n\r\n"
+        #expect(try await multipart(narrow, part(get) + "--b--").status == 200)
+        let long = part("GET Categories?$filter=Name%20ne%20'\(String(repeating: "a", count: 200))' HTTP/1.1\r\n\r\n")
+        let refused = try await multipart(narrow, long + "--b--")
+        #expect(refused.status == 400 && refused.text.contains("request.limitExceeded"), "\(refused)")
     }
 
     private func multipart(
@@ -152,6 +158,8 @@ import Testing
         #expect(all.headers["Content-Type"]?.hasPrefix("multipart/mixed") == true)
         #expect(all.text.components(separatedBy: "HTTP/1.1 200").count == 3)
         #expect(all.text.components(separatedBy: "HTTP/1.1 404").count == 2)
+        let head = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 200 "
+        #expect(all.text.contains(head), "\(all)")
         let first = try await multipart(service, body)
         #expect(first.text.components(separatedBy: "HTTP/1.1 200").count == 2)
         let feeds = try await multipart(service, body.replacingOccurrences(of: "\r\n", with: "\n"))

@@ -96,6 +96,20 @@ final class ReferenceService: Sendable {
         return try await send(method, target, body: JSONFormat().write(value), headers: headers, root: root)
     }
 
+    /// The operators' import of rows: what it answers.
+    func load(_ rows: WireValue, into set: String, mode: String = "append", service: String = "reference") async throws
+        -> WireValue
+    {
+        let input: WireDictionary = [
+            "service": .string(service), "set": .string(set), "rows": rows, "mode": .string(mode),
+        ]
+        let call = Call(
+            operation: "import", input: input, caller: .system, requestID: "r1", deadline: .now + .seconds(60),
+            records: AdapterRecords(store: store, declaration: declaration), log: .discarding)
+        guard case .value(let value) = try await adapter.handle(call).content else { return .null }
+        return value
+    }
+
     func get(_ target: String, _ headers: MountHeaders = [:], root: String = version4) async throws -> ServiceResponse {
         try await send("GET", target, headers: headers, root: root)
     }

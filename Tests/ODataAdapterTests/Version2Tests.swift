@@ -92,7 +92,8 @@ import Testing
             #expect(answer.status == 400, "\(wrong)")
             #expect(answer.json["error"]?["message"]?["value"]?.stringValue?.isEmpty == false)
             let atom = try await service.get("Products?$filter=\(wrong)", root: ReferenceService.version2)
-            #expect(atom.text.contains("<error xmlns=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\">"))
+            #expect(
+                atom.text.contains("<error xmlns=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\">"))
             #expect(atom.text.contains("<code>request.invalid</code><message xml:lang="), "\(atom)")
             #expect(atom.text.contains("<transactionid>r1</transactionid>") && atom.text.hasSuffix("</error>"))
         }
