@@ -283,7 +283,7 @@ let package = Package(
             "MirrorEngineTests",
             ["MirrorEngine", adapterKit, recordStorage, sync("MemoryStore")]),
         tests(
-            "PorticoctlTests",
+            "porticoctlTests",
             ["porticoctl", adapterKit, .product(name: "ArgumentParser", package: "swift-argument-parser")]),
         tests("PushTests", ["Push", adapterKit]),
         tests(

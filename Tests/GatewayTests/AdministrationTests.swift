@@ -73,8 +73,8 @@ import Testing
         let answer = try await tell(host, "/adapters/notes/operations/clear")
         #expect(answer.status == 200 && answer.text.contains("true"), "\(answer)")
         #expect(try await tell(host, "/adapters/notes/operations/share").status == 404)
-        let public_ = try await host.send(.post, "\(base)/adapters/notes/operations/clear", as: nil)
-        #expect(public_.status == 404)
+        let elsewhere = try await host.send(.post, "\(base)/adapters/notes/operations/clear", as: nil)
+        #expect(elsewhere.status == 404)
     }
 
     @Test func `sync is described, explained and compacted`() async throws {
