@@ -17,7 +17,7 @@ export PLUGINS := Notes
 # A regular expression for the names of the tests that `make test` runs: unit tests as Target.Suite/test, end-to-end tests
 # as module.Class.test. One that begins with test_ takes end-to-end tests alone.
 export FILTER ?=
-.PHONY: help run test test-all build build-host check check-deploy bench instructions kills power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install clean
+.PHONY: help run test test-all build build-host check check-deploy bench instructions kills kills-writes power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
@@ -67,7 +67,7 @@ odata-sql: need-build need-test ## REQUESTS (10000) generated aggregations and e
 	@PORTICO_ODATA_SQL=$(or $(REQUESTS),10000) PORTICO_ODATA_SQL_SEED=$(or $(SEED),4012) .ci/test-end-to-end test_odata_sql
 
 soak: need-build need-test simulate simulate-mirrors kills ## long fault tests: half an hour of mixed load, kills of store and gateway, sync and mirrors simulated
-	@PORTICO_KILLS=100 PORTICO_SOAK=$(SOAK_SECONDS) .ci/test-end-to-end test_crash test_soak
+	@PORTICO_KILLS=100 PORTICO_SOAK=$(SOAK_SECONDS) .ci/test-end-to-end test_crash test_mirror_writes test_soak
 
 # SEEDS of 200 operations each, in JOBS processes; a failing one is shown by --seed. After SIMULATE_SECONDS no further seed
 # is begun; the number of seeds is printed.
@@ -85,6 +85,9 @@ simulate-mirrors: need-build ## MIRROR_SEEDS runs of another system, a mirror of
 kills: need-build ## the store, killed a hundred times while it writes: nothing acknowledged may be lost
 	@swift build --product store-kill-driver -j $(JOBS)
 	@.build/debug/store-kill-driver --rounds 100
+
+kills-writes: need-build need-test ## KILLS (1000) of the gateway with pending writes of mirrors: none lost, none made twice
+	@PORTICO_KILLS=$(or $(KILLS),1000) .ci/test-end-to-end test_mirror_writes
 
 power-loss: need-build ## the store against power loss, full and failing disks, on images rebuilt from recorded writes
 	@swift build -c release --product store-kill-driver -j $(JOBS)

@@ -36,10 +36,11 @@ public final class Mirror: Sendable {
         var isStopped = false
     }
 
-    /// `stored`: what the store has of it (``StoreSnapshot/mirrorState(of:)``). `random` gives numbers from 0 to 1.
+    /// `stored`: what the store has of it (``StoreSnapshot/mirrorState(of:)``). `writes`: what callers change of it, which a
+    /// refresh leaves as it is; nil: they change nothing. `random` gives numbers from 0 to 1.
     public init(
         _ source: MirrorSource, of collection: CollectionDeclaration, stored: WireDictionary?,
-        in store: any MirrorStore,
+        in store: any MirrorStore, writes: MirrorWrites? = nil,
         clock: any WallClock, random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }, log: Log,
         read: @escaping Reading
@@ -52,7 +53,7 @@ public final class Mirror: Sendable {
         self.log = log
         refresh = MirrorRefresh(
             collection: collection, source: source, beginReplacement: { try await store.beginReplacement(of: $0) },
-            read: read, clock: clock)
+            read: read, clock: clock, writes: writes)
         let known = MirrorState(stored)
         state = Mutex(
             State(

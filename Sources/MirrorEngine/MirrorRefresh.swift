@@ -15,17 +15,20 @@ package struct MirrorRefresh: Sendable {
     let beginReplacement: @Sendable (CollectionID) async throws -> any RecordReplacement
     let read: Mirror.Reading
     let clock: any WallClock
+    /// Callers' changes; nil: there are none.
+    let writes: MirrorWrites?
 
     package init(
         collection: CollectionDeclaration, source: MirrorSource,
         beginReplacement: @escaping @Sendable (CollectionID) async throws -> any RecordReplacement,
-        read: @escaping Mirror.Reading, clock: any WallClock
+        read: @escaping Mirror.Reading, clock: any WallClock, writes: MirrorWrites? = nil
     ) {
         self.collection = collection
         self.source = source
         self.beginReplacement = beginReplacement
         self.read = read
         self.clock = clock
+        self.writes = writes
     }
 
     /// A snapshot that is held back, with what releasing it takes.
@@ -52,6 +55,7 @@ package struct MirrorRefresh: Sendable {
 
     private func run(since cursor: String?, _ known: MirrorState) async throws -> Result {
         let began = clock.now()
+        writes?.refreshBegins()
         let replacement = try await beginReplacement(collection.id)
         do {
             return try await fill(replacement, since: cursor, known, began)
@@ -103,7 +107,8 @@ package struct MirrorRefresh: Sendable {
     ) async throws -> Result {
         var difference = try await replacement.difference()
         if !deletesMissing { difference.deleted = removed.count }
-        var options = ReplacementOptions(state: state.stored)
+        let writes = writes
+        var options = ReplacementOptions(state: state.stored) { try writes?.protected(in: $0) ?? [] }
         options.deletesMissing = deletesMissing
         options.removing = removed
         var summary = RefreshSummary(asOf: state.asOf ?? clock.now(), cursor: state.cursor)

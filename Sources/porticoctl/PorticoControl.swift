@@ -12,8 +12,9 @@ struct PorticoControl: AsyncParsableCommand {
         discussion: "Exit status: 0 done, 1 failed, 2 wrong usage, 4 not signed in.",
         version: "0.1.0",
         subcommands: [
-            Status.self, Adapters.self, Upstreams.self, Mirrors.self, Accounts.self, Roles.self, SessionCommands.self,
-            Keys.self, Audit.self, Feeds.self, Employees.self, Users.self, ODataCommands.self, Sync.self, Backup.self,
+            Status.self, Adapters.self, Upstreams.self, Mirrors.self, Writes.self, Accounts.self, Roles.self,
+            SessionCommands.self, Keys.self, Audit.self, Feeds.self, Employees.self, Users.self, ODataCommands.self,
+            Sync.self, Backup.self,
             Restore.self,
             ClientCommands.self,
         ])

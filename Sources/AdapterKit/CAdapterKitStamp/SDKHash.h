@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "a0b770fd2b4fae0bf694ce92b8b8ca2af1f4d5be9815f13d7f971985a13b42ec"
+#define ADAPTERKIT_SDK_HASH "4ae398c394aa320d01088b7467409e59aa0479b3f4986f3b6bc0b08ac2d694dd"

@@ -8,6 +8,8 @@ struct UserSource: Sendable {
     /// Documents of users that are fetched at once.
     private static let detailsAtOnce = 8
 
+    private static let document = ShapedXML(UserOperations.userRoot, .object(UserOperations.userShape))
+
     let upstream: any Upstream
     let path: String
 
@@ -67,6 +69,41 @@ struct UserSource: Sendable {
             throw MirrorRefusal(.unexpected, "a user has no elements")
         }
         return Self.row(user)
+    }
+
+    /// One user, by version 2's document.
+    func user(_ id: RecordID) async throws -> MirrorRecord {
+        let response = try await get("v2/user/\(id.text)")
+        if response.status == 404 || response.status == 410 { return .absent }
+        guard let user = try document(response, root: UserOperations.userRoot.root).dictionaryValue else {
+            throw MirrorRefusal(.unexpected, "a user has no elements")
+        }
+        return .found(Self.row(user))
+    }
+
+    /// `PUT` with the whole document, or `DELETE`. The answer is taken where it is the user's document.
+    func write(_ change: MirrorChange) async throws -> MirrorWriteResult {
+        // The key is an integer, whose text stands in a path as it is.
+        guard let address = upstream.url.resolving(path + "v2/user/\(change.id.text)") else {
+            throw PorticoError(.adapterUnavailable, "The system \(upstream.name) could not be asked.")
+        }
+        var request = UpstreamRequest(
+            change.operation == .delete ? .delete : .put, address,
+            fields: ["Accept": "application/xml", "Idempotency-Key": change.idempotencyKey])
+        if let user = change.after, let document = Self.document {
+            request.fields["Content-Type"] = "application/xml; charset=utf-8"
+            request.body = try document.write(.dictionary(user.only(Users.all)))
+        }
+        request.isIdempotent = change.mayRepeat
+        let response = try await upstream.send(request)
+        if change.operation == .delete, response.status == 404 || response.status == 410 { return .stored(nil) }
+        let result = MirrorWriteResult(response, of: upstream.name)
+        guard case .stored = result, change.operation != .delete, !response.body.isEmpty else { return result }
+        // A page that says 200 is no success of a change.
+        guard let user = try document(response, root: UserOperations.userRoot.root).dictionaryValue else {
+            return .unknown("the answer has no elements")
+        }
+        return .stored(Self.row(user))
     }
 
     private func document(_ response: UpstreamResponse, root: String) throws -> WireValue {

@@ -11,7 +11,7 @@ public enum XMLUsersModule: AdapterModule {
         ]
 
     public static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
-        let mirror = try MirrorSource(Users.entity.name, configuration)
+        let mirror = try MirrorSource(Users.entity.name, configuration, isWritable: true)
         let loading = UserOperations.loading.operation
         return AdapterDeclaration(
             name: name, title: "Users", summary: "People with their shoe sizes, for clients that read XML.",
@@ -39,11 +39,19 @@ final class XMLUsersAdapter: Adapter {
 
     func start(_ context: AdapterContext) { upstream.withLock { $0 = context.upstream } }
 
-    func readMirror(_ request: MirrorRequest) async throws -> MirrorPage {
+    func readMirror(_ request: MirrorRequest) async throws -> MirrorPage { try await source().page(request) }
+
+    func readMirror(_ entity: EntityName, _ id: RecordID) async throws -> MirrorRecord {
+        try await source().user(id)
+    }
+
+    func writeMirror(_ change: MirrorChange) async throws -> MirrorWriteResult { try await source().write(change) }
+
+    private func source() throws -> UserSource {
         guard let upstream = upstream.withLock({ $0 }) else {
             throw PorticoError(.adapterUnavailable, "No upstream is configured.")
         }
-        return try await UserSource(upstream: upstream, path: path).page(request)
+        return UserSource(upstream: upstream, path: path)
     }
 
     func handle(_ call: Call) async throws -> OperationResult {

@@ -26,14 +26,36 @@ public struct MirrorSetup: Sendable {
         }
     }
 
-    func mirrors(
+    /// What callers change of the mirrors that can be changed.
+    func writes(
         of declaration: AdapterDeclaration, adapter: any Adapter, status: AdapterStatus, log: Log
+    ) -> [MirrorWrites] {
+        declaration.mirrors.compactMap { source in
+            guard source.writing != .none, let entity = declaration.entity(source.entity) else { return nil }
+            return MirrorWrites(
+                source, of: CollectionDeclaration(adapter: declaration.name, entity: entity), in: store, clock: clock,
+                log: log,
+                send: { change in
+                    try status.requireRunning()
+                    return try await adapter.writeMirror(change)
+                },
+                readBack: { id in
+                    try status.requireRunning()
+                    return try await adapter.readMirror(source.entity, id)
+                })
+        }
+    }
+
+    func mirrors(
+        of declaration: AdapterDeclaration, adapter: any Adapter, writes: [MirrorWrites], status: AdapterStatus,
+        log: Log
     ) -> [Mirror] {
         declaration.mirrors.compactMap { source in
             guard let entity = declaration.entity(source.entity) else { return nil }
             let collection = CollectionDeclaration(adapter: declaration.name, entity: entity)
             return Mirror(
-                source, of: collection, stored: states[collection.id], in: store, clock: clock, log: log,
+                source, of: collection, stored: states[collection.id], in: store,
+                writes: writes.first { $0.id == collection.id }, clock: clock, log: log,
                 read: { request in
                     try status.requireRunning()
                     return try await adapter.readMirror(request)
@@ -55,12 +77,13 @@ extension MirrorSetup {
 }
 
 extension ServedAdapter {
-    /// Refreshes the adapter's mirrors, and makes the calls of other systems that answer its operations, until the task is
-    /// cancelled. To be called once, when the adapter has been started.
+    /// Refreshes the adapter's mirrors, sends what callers change of them, and makes the calls of other systems that
+    /// answer its operations, until the task is cancelled. To be called once, when the adapter has been started.
     public func keepMirrors() async {
         await withTaskGroup(of: Void.self) { group in
             for mirror in mirrors { group.addTask { await mirror.run() } }
             for callThrough in callsThrough { group.addTask { await callThrough.calls.run() } }
+            for write in writes { group.addTask { await write.run() } }
         }
     }
 
@@ -114,5 +137,33 @@ struct AdapterRecordAges: RecordAges {
         let read = mirrors.filter { entities.contains($0.source.entity) }
         if let age = read.freshAge() { return age.recordAge }
         return try await read.age()?.recordAge
+    }
+}
+
+/// Changes of mirrors that are made in other systems while their callers wait.
+struct AdapterWriteThrough: WriteThrough {
+    let writes: [MirrorWrites]
+
+    func write(
+        _ mirror: CollectionID, _ propose: @escaping @Sendable (any StoreTransaction) throws -> RecordID
+    ) async throws -> WriteReceipt {
+        guard let writes = writes.first(where: { $0.id == mirror }) else {
+            throw PorticoError(.adapterUnavailable, "Changes of \(mirror) cannot be sent.")
+        }
+        return try await writes.write(mirror, propose)
+    }
+}
+
+/// The host's own part of what is served: what it keeps for callers, without an operation.
+struct HostAdapter: Adapter {
+    func handle(_ call: Call) async throws -> OperationResult {
+        throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
+    }
+}
+
+extension ServedAdapter {
+    /// Serves the records of pending writes. Needed where a mirror can be written.
+    public static func pendingWrites(log: Log) -> ServedAdapter {
+        ServedAdapter(declaration: PendingWriteRecords.declaration, adapter: HostAdapter(), access: nil, log: log)
     }
 }

@@ -17,6 +17,8 @@ public final class ServedAdapter: Sendable {
     let ages: any RecordAges
     /// Of its operations that other systems answer.
     let callsThrough: [AdapterCallThrough]
+    /// What callers change of them.
+    let writes: [MirrorWrites]
     let status: AdapterStatus
     let thread: AdapterThread
 
@@ -30,8 +32,9 @@ public final class ServedAdapter: Sendable {
         self.access = access ?? declaration.access
         self.log = log
         status = AdapterStatus(limits: limits)
+        writes = mirroring?.writes(of: declaration, adapter: adapter, status: status, log: log) ?? []
         mirrors =
-            mirroring?.mirrors(of: declaration, adapter: adapter, status: status, log: log) ?? []
+            mirroring?.mirrors(of: declaration, adapter: adapter, writes: writes, status: status, log: log) ?? []
         callsThrough = mirroring?.callsThrough(of: declaration, log: log) ?? []
         ages = mirrors.isEmpty ? NoRecordAges() : AdapterRecordAges(mirrors: mirrors)
         thread = AdapterThread(label: "adapter.\(declaration.name)")
@@ -53,13 +56,6 @@ public final class ServedAdapter: Sendable {
                 records: ownRecords(in: store), accounts: accounts, log: log, clock: clock, live: live, push: push,
                 upstream: upstreams.own, upstreams: upstreams.all, serviceOperations: serviceOperations,
                 changeFeed: StoreChanges(store: store, adapter: declaration.name), scratch: scratch))
-    }
-
-    /// The records as the caller may see and change them; the only way in which a request reaches them.
-    func records(in store: any Store, for caller: Caller, naming rights: AttachmentRights?) -> AdapterRecords {
-        AdapterRecords(
-            store: store, declaration: declaration, principal: caller.principal,
-            attachments: rights?.authorization(of: caller.syncing))
     }
 }
 

@@ -24,6 +24,7 @@ extension Gateway {
             + AuditRoutes(accounts: accounts).routes()
             + SyncAdminRoutes(sync: sync, identity: identity, services: services).routes()
             + MirrorRoutes(adapters: adapters, services: services).routes()
+            + WriteRoutes(adapters: adapters, services: services).routes()
             + StoreRoutes(maintenance: maintenance, services: services).routes()
             + UpstreamRoutes(upstreams: upstreams, services: services).routes()
             + OperatorRoutes(adapters: adapters, services: services).routes()

@@ -39,6 +39,7 @@ struct StatusRoutes: Sendable {
 
     private func status() -> WireValue {
         let now = services.clock.now()
+        let writes = adapters.flatMap(\.writes).map(\.counts)
         return [
             "version": .string(version), "ready": .bool(readiness.isReady), "started": .date(started.wholeSeconds),
             "uptimeSeconds": .int64(Int64(now.secondsSinceReferenceDate - started.secondsSinceReferenceDate)),
@@ -47,6 +48,8 @@ struct StatusRoutes: Sendable {
             "unhealthyMirrors": .array(
                 adapters.flatMap(\.mirrors).filter { ["held", "failing"].contains($0.status.word) }
                     .map { .string($0.id.description) }),
+            "pendingWrites": .int64(Int64(writes.reduce(0) { $0 + $1.pending })),
+            "unknownWrites": .int64(Int64(writes.reduce(0) { $0 + $1.unknown })),
             "upstreams": .int64(Int64(upstreams.reports.count)),
             "openUpstreams": .array(
                 upstreams.reports.filter { !$0.openCircuits.isEmpty }.map { .string($0.name.text) }),

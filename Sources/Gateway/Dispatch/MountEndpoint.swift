@@ -50,7 +50,7 @@ struct MountEndpoint: Endpoint {
                 mount: mount.name, method: inner.method == .head ? "GET" : inner.method.rawValue,
                 target: inner.target.text, origin: inner.origin, headers: MountHeaders(inner.headers), body: body,
                 caller: request.caller.principal, requestID: inner.id, deadline: inner.deadline,
-                records: served.records(in: services.store, for: request.caller, naming: services.rights),
+                records: try served.records(in: services.store, for: request, naming: services.rights),
                 ages: served.ages, log: served.log))
         return try response(answer, to: inner)
     }

@@ -151,7 +151,7 @@ struct CallDispatcher: Sendable {
     ) async throws -> OperationResult {
         try served.status.requireRunning()
         try operation.input.check(input)
-        let call = call(operation, of: served, input: input, request: request)
+        let call = try call(operation, of: served, input: input, request: request)
         let adapter = served.adapter
         do {
             guard operation.deadline != nil else { return try await adapter.handle(call) }
@@ -172,12 +172,12 @@ struct CallDispatcher: Sendable {
     /// An operation without its own deadline has the request's, which ``DeadlineScheduler`` enforces.
     private func call(
         _ operation: Operation, of served: ServedAdapter, input: WireDictionary, request: AuthenticatedRequest
-    ) -> Call {
+    ) throws(PorticoError) -> Call {
         let whole = request.request.deadline
         let own = operation.deadline.map { min(ContinuousClock.now + $0, whole) }
         return Call(
             operation: operation.name, input: input, caller: request.caller.principal, requestID: request.request.id,
-            deadline: own ?? whole, records: served.records(in: store, for: request.caller, naming: rights),
+            deadline: own ?? whole, records: try served.records(in: store, for: request, naming: rights),
             log: served.log)
     }
 }

@@ -82,7 +82,7 @@ extension ErrorCode {
         case .recordExists, .recordConflict: .conflict
         case .preconditionFailed: .preconditionFailed
         case .fetchAgain: .gone
-        case .deadlineExceeded, .upstreamTimeout: .gatewayTimeout
+        case .deadlineExceeded, .upstreamTimeout, .upstreamOutcomeUnknown: .gatewayTimeout
         case .overloaded, .stopping, .storeUnavailable, .adapterUnavailable: .serviceUnavailable
         case .serverInternal: .internalServerError
         case .storeFull: .standard(507)
@@ -137,6 +137,7 @@ extension ErrorCode {
         case .adapterUnavailable: "the adapter does not run"
         case .upstreamFailed: "another system failed"
         case .upstreamTimeout: "another system took too long"
+        case .upstreamOutcomeUnknown: "it is unknown what another system did"
         }
     }
 }

@@ -28,7 +28,7 @@ struct ListEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let list = try ListQuery(request.request.target, entity: resource.entity, limits: resource.services.limits)
-        let page = try await resource.records(for: request.caller).query(
+        let page = try await resource.records(for: request).query(
             list.query, in: resource.entity.name, atMost: resource.services.limits.pageBytes)
         return try resource.services.encoder.write(
             try value(page, list), to: request.request, presentation: Presentation(), validators: nil)

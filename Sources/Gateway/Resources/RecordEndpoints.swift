@@ -11,8 +11,8 @@ struct EntityResource: Sendable {
 
     var collectionPath: String { "/api/v1/\(served.declaration.name)/\(entity.name)" }
 
-    func records(for caller: Caller) -> AdapterRecords {
-        served.records(in: services.store, for: caller, naming: services.rights)
+    func records(for request: AuthenticatedRequest) throws(PorticoError) -> AdapterRecords {
+        try served.records(in: services.store, for: request, naming: services.rights)
     }
 
     func properties(_ action: String, _ effect: Effect) -> EndpointProperties {
@@ -30,7 +30,10 @@ struct EntityResource: Sendable {
         let common: Set<ErrorCode> = [
             .requestInvalid, .recordNotFound, .storeUnavailable, .adapterUnavailable,
         ]
-        let writing: Set<ErrorCode> = [.recordExists, .recordConflict, .preconditionFailed, .storeFull, .csrfRequired]
+        var writing: Set<ErrorCode> = [.recordExists, .recordConflict, .preconditionFailed, .storeFull, .csrfRequired]
+        if served.declaration.mirror(of: entity.name)?.writing == .through {
+            writing.formUnion([.upstreamFailed, .upstreamOutcomeUnknown])
+        }
         return EndpointDescription(
             summary: summary, tag: served.declaration.title, body: body ? entity.patchShape : nil,
             answers: answers.map { (status: $0.0, answer: $0.1) }, errors: reads ? common : common.union(writing))
@@ -120,7 +123,7 @@ struct ReadEndpoint: Endpoint {
         let key = request.cacheKey ?? key(request)
         let version = try await resource.services.version(of: resource.served.declaration.name)
         if let kept = resource.services.cache.answer(for: key, at: version) { return kept.response }
-        let found = try await resource.records(for: request.caller).record(
+        let found = try await resource.records(for: request).record(
             resource.id(request), in: resource.entity.name)
         guard let found else { throw PorticoError(.recordNotFound, "There is no such record.") }
         var response = try resource.answer(found, to: request)
@@ -160,7 +163,7 @@ struct CreateEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let fields = try await resource.fields(request)
-        let record = try await resource.records(for: request.caller).create(fields, in: resource.entity.name)
+        let record = try await resource.records(for: request).create(fields, in: resource.entity.name)
         return try resource.answer(record, to: request, status: .created)
     }
 }
@@ -179,7 +182,7 @@ struct UpdateEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let condition = try Preconditions(request.request.headers).condition()
-        let record = try await resource.records(for: request.caller).update(
+        let record = try await resource.records(for: request).update(
             resource.id(request), try await resource.fields(request), in: resource.entity.name, if: condition)
         return try resource.answer(record, to: request)
     }
@@ -200,7 +203,7 @@ struct ReplaceEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let id = try resource.id(request)
-        let records = resource.records(for: request.caller)
+        let records = try resource.records(for: request)
         let existed = try await records.record(id, in: resource.entity.name) != nil
         let change = RecordChange(
             resource.entity.name,
@@ -225,7 +228,7 @@ struct DeleteEndpoint: Endpoint {
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let condition = try Preconditions(request.request.headers).condition()
-        try await resource.records(for: request.caller).delete(
+        try await resource.records(for: request).delete(
             resource.id(request), in: resource.entity.name, if: condition)
         return GatewayResponse(.noContent)
     }

@@ -10,6 +10,8 @@ public struct AdapterRecords: RecordStore {
     /// Nil: the adapter itself.
     private let principal: Principal?
     private let attachments: (any AttachmentAuthorization)?
+    private let origin: WriteOrigin
+    private let through: (any WriteThrough)?
 
     /// All of the adapter's records; what it creates is the system's.
     public init(store: any Store, declaration: AdapterDeclaration) {
@@ -17,18 +19,24 @@ public struct AdapterRecords: RecordStore {
         self.declaration = declaration
         self.principal = nil
         attachments = nil
+        origin = WriteOrigin()
+        through = nil
     }
 
     /// The adapter's records as far as `principal` may see and change them. `attachments` decides which attachments its
-    /// changes may name; nil: any.
+    /// changes may name; nil: any. `through` makes changes of mirrors in the other systems that are to have them first;
+    /// nil: they are queued.
     public init(
         store: any Store, declaration: AdapterDeclaration, principal: Principal,
-        attachments: (any AttachmentAuthorization)? = nil
+        attachments: (any AttachmentAuthorization)? = nil, origin: WriteOrigin = WriteOrigin(),
+        through: (any WriteThrough)? = nil
     ) {
         self.store = store
         self.declaration = declaration
         self.principal = principal
         self.attachments = attachments
+        self.origin = origin
+        self.through = through
     }
 
     public func record(_ id: RecordID, in entity: EntityName) async throws -> Record? {
@@ -61,13 +69,32 @@ public struct AdapterRecords: RecordStore {
     public func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
         let steps = try steps(of: changes)
         if let attachments { try await attachments.check(changes, of: declaration) }
-        guard let principal, declaration.rules != nil else {
+        guard let principal, declaration.rules != nil || declaration.isWrittenElsewhere(steps) else {
             return try await store.write(WriteTransaction(steps, author: (principal ?? .system).name))
         }
-        let (declaration, epoch) = (declaration, store.epoch)
+        if let through, declaration.isWrittenThrough(steps) {
+            return try await write(steps, of: principal, by: through)
+        }
+        let (declaration, epoch, origin) = (declaration, store.epoch, origin)
         return try await store.transact(weight: steps.count) {
-            try AuthorizedWrite(declaration: declaration, principal: principal, epoch: epoch, transaction: $0).apply(
-                steps)
+            try AuthorizedWrite(
+                declaration: declaration, principal: principal, epoch: epoch, origin: origin, transaction: $0
+            ).apply(steps)
+        }
+    }
+
+    private func write(
+        _ steps: [WriteTransaction.Step], of principal: Principal, by through: any WriteThrough
+    ) async throws -> WriteReceipt {
+        // Another system can take part in no transaction.
+        guard let step = steps.first, steps.count == 1 else {
+            throw PorticoError(.requestInvalid, "Changes of \(declaration.title) are made one at a time.")
+        }
+        let (declaration, epoch, origin) = (declaration, store.epoch, origin)
+        return try await through.write(step.collection) {
+            try AuthorizedWrite(
+                declaration: declaration, principal: principal, epoch: epoch, origin: origin, transaction: $0
+            ).propose(step)
         }
     }
 
@@ -110,6 +137,18 @@ public struct AdapterRecords: RecordStore {
     private func readable(_ entity: EntityName) throws(PorticoError) -> EntityScope {
         try EntityScope(reading: entity, of: declaration, for: principal)
     }
+}
+
+/// Makes changes of mirrors in other systems while their callers wait.
+public protocol WriteThrough: Sendable {
+    /// Runs `propose` in a transaction, which keeps a ``PendingWrite`` and returns its id; has it sent, and returns what was
+    /// stored of the answer.
+    ///
+    /// Throws what `propose` does, what the other system refused it with, `upstream.failed` where nothing was sent, and
+    /// `upstream.outcomeUnknown`.
+    func write(
+        _ mirror: CollectionID, _ propose: @escaping @Sendable (any StoreTransaction) throws -> RecordID
+    ) async throws -> WriteReceipt
 }
 
 extension Query {

@@ -2,18 +2,23 @@ import AdapterKit
 
 /// Makes changes on a caller's behalf: within the row rules, which their steps carry, and the adapter's own rules. The
 /// only way in which a change that a caller asks for reaches a store, from any interface.
+///
+/// A change of a mirror is kept as a ``PendingWrite`` in the same transaction.
 package struct AuthorizedWrite {
     let declaration: AdapterDeclaration
     let principal: Principal
     let epoch: Epoch
+    let origin: WriteOrigin
     let transaction: any StoreTransaction
 
     package init(
-        declaration: AdapterDeclaration, principal: Principal, epoch: Epoch, transaction: any StoreTransaction
+        declaration: AdapterDeclaration, principal: Principal, epoch: Epoch, origin: WriteOrigin = WriteOrigin(),
+        transaction: any StoreTransaction
     ) {
         self.declaration = declaration
         self.principal = principal
         self.epoch = epoch
+        self.origin = origin
         self.transaction = transaction
     }
 
@@ -28,8 +33,58 @@ package struct AuthorizedWrite {
         }
     }
 
+    /// Checks a change as ``apply(_:)`` does, changes no record, and keeps it as a pending write that a caller waits for.
+    func propose(_ step: WriteTransaction.Step) throws -> RecordID {
+        var proposed: PendingChange?
+        do {
+            try transaction.undoing {
+                let before = try step.change.recordID.flatMap { try record($0, step.collection) }
+                let receipt = try apply([step])
+                let after = receipt.records.first ?? nil
+                proposed = declaration.entity(step.change.entity).flatMap {
+                    PendingChange(step, of: $0, before: before, after: after)
+                }
+                throw Undoing()
+            }
+        } catch is Undoing {}
+        guard let proposed else { throw PorticoError(.recordNotFound, "There is no such record.") }
+        let earlier = try transaction.pendingWrites(of: proposed.record, in: proposed.collection)
+        guard !earlier.contains(where: { $0.state == .unknown }) else {
+            throw PorticoError(
+                .recordConflict, "It is unknown whether an earlier change of this record was made.")
+        }
+        return try transaction.addPendingWrite(
+            proposed, isThrough: true, origin: origin, author: principal.name, epoch: epoch)
+    }
+
+    private struct Undoing: Error {}
+
     fileprivate func write(_ steps: [WriteTransaction.Step]) throws -> WriteReceipt {
-        try transaction.apply(WriteTransaction(steps, author: principal.name))
+        guard declaration.isWrittenElsewhere(steps) else {
+            return try transaction.apply(WriteTransaction(steps, author: principal.name))
+        }
+        return try transaction.undoing {
+            var position = transaction.position
+            var records: [Record?] = []
+            for (index, step) in steps.enumerated() {
+                let before = try step.change.recordID.flatMap { try record($0, step.collection) }
+                let receipt = try transaction.apply(WriteTransaction([step], author: principal.name))
+                position = receipt.position
+                records += receipt.records
+                guard declaration.isWrittenElsewhere(step.change.entity),
+                    let entity = declaration.entity(step.change.entity),
+                    let change = PendingChange(step, of: entity, before: before, after: receipt.records.first ?? nil)
+                else { continue }
+                try transaction.addPendingWrite(
+                    change, isThrough: false, origin: origin.part(index, of: steps.count), author: principal.name,
+                    epoch: epoch)
+            }
+            return WriteReceipt(position: position, records: records)
+        }
+    }
+
+    private func record(_ id: RecordID, _ collection: CollectionID) throws -> Record? {
+        try transaction.record(id, in: collection, visible: nil)
     }
 
     fileprivate var writing: RecordRuleContext {
@@ -110,6 +165,31 @@ private struct RecordRulesExecution {
         for case let record? in receipt.records where known[entity, default: []].insert(record.id).inserted {
             touched.append((entity, record.id))
         }
+    }
+}
+
+extension AdapterDeclaration {
+    /// Whether callers' changes of the entity go to another system.
+    func isWrittenElsewhere(_ entity: EntityName) -> Bool { mirror(of: entity).map { $0.writing != .none } ?? false }
+
+    /// Whether one of the changes goes to another system.
+    func isWrittenElsewhere(_ steps: [WriteTransaction.Step]) -> Bool {
+        !mirrors.isEmpty && steps.contains { isWrittenElsewhere($0.change.entity) }
+    }
+
+    /// Whether one of the changes is made in another system first.
+    func isWrittenThrough(_ steps: [WriteTransaction.Step]) -> Bool {
+        !mirrors.isEmpty && steps.contains { mirror(of: $0.change.entity)?.writing == .through }
+    }
+}
+
+extension WriteOrigin {
+    /// Of one of several changes that come together: each has a key of its own.
+    fileprivate func part(_ index: Int, of count: Int) -> WriteOrigin {
+        guard count > 1, let idempotencyKey else { return self }
+        var part = self
+        part.idempotencyKey = "\(idempotencyKey).\(index)"
+        return part
     }
 }
 

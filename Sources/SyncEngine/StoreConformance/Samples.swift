@@ -4,9 +4,9 @@ import RecordStorage
 /// The collections that the cases work with.
 enum Samples {
     static let adapter: AdapterName = "samples"
-    static let collections = [items, groups, tickets, posts, marks].map {
-        CollectionDeclaration(adapter: adapter, entity: $0)
-    }
+    static let collections =
+        [items, groups, tickets, posts, marks].map { CollectionDeclaration(adapter: adapter, entity: $0) }
+        + PendingWriteRecords.collections
 
     static let itemsID = CollectionID(adapter, "items")
     static let ticketsID = CollectionID(adapter, "tickets")

@@ -160,7 +160,9 @@ extension MutationExecution {
     ) throws -> MutationOutcome {
         let step = try target.scope.step(RecordChange(target.collection.entity.name, action))
         let bound = AuthorizedWrite(
-            declaration: target.collection.declaration, principal: principal, epoch: epoch, transaction: transaction)
+            declaration: target.collection.declaration, principal: principal, epoch: epoch,
+            origin: WriteOrigin(WriteOrigin.Mutation(client: plan.client, sequence: mutation.sequence)),
+            transaction: transaction)
         let receipt = try bound.apply([step])
         let seen = verdict == .merged ? try visible(target) : nil
         return MutationOutcome(

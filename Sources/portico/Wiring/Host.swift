@@ -58,9 +58,10 @@ struct Host {
         let mirroring = try await MirrorSetup(
             plan.mirrors, in: store, ofCallers: Set(settings.upstreams.filter(\.value.actsForCallers).keys),
             clock: SystemClock())
-        adapters = plan.adapters.map {
-            ServedAdapter($0, limits: settings.adapters, mirroring: mirroring, logger: logger)
-        }
+        adapters =
+            plan.adapters.map {
+                ServedAdapter($0, limits: settings.adapters, mirroring: mirroring, logger: logger)
+            } + (plan.hasWritableMirror ? [.pendingWrites(log: log)] : [])
         scratch = try ScratchDirectory(settings.dataDirectory.appending(path: ScratchDirectory.folderName))
         let attachments = try AttachmentFiles(
             in: attachmentFolder,
@@ -138,7 +139,7 @@ struct Host {
 
 extension HostPlan {
     var collections: [CollectionDeclaration] {
-        Identity.collections() + SyncServices.collections()
+        Identity.collections() + SyncServices.collections() + PendingWriteRecords.collections
             + adapters.flatMap { planned in
                 planned.declaration.entities.map {
                     CollectionDeclaration(adapter: planned.declaration.name, entity: $0)
@@ -148,6 +149,10 @@ extension HostPlan {
 }
 
 extension HostPlan {
+    var hasWritableMirror: Bool {
+        adapters.contains { $0.declaration.mirrors.contains { $0.writing != .none } }
+    }
+
     var mirrors: [CollectionID] {
         adapters.flatMap { planned in
             planned.declaration.mirrors.map { CollectionID(planned.declaration.name, $0.entity) }

@@ -18,7 +18,8 @@ public struct AdapterDeclaration: Sendable, Equatable {
     public let mounts: [HTTPMount]
     /// The streams of server-sent events.
     public let liveFeeds: [LiveFeed]
-    /// The entities whose truth is in another system. Their ``Entity/writers`` are none.
+    /// The entities whose truth is in another system. Their ``Entity/writers`` are
+    /// none where ``MirrorSource/writing`` is.
     public let mirrors: [MirrorSource]
     /// What its records are held to beyond what is declared; nil: nothing.
     public let rules: (any RecordRules)?
@@ -35,7 +36,8 @@ public struct AdapterDeclaration: Sendable, Equatable {
         self.version = version
         self.access = access
         self.entities = entities.map { entity in
-            mirrors.contains { $0.entity == entity.name } ? entity.writable(by: .roles([])) : entity
+            mirrors.contains { $0.entity == entity.name && $0.writing == .none }
+                ? entity.writable(by: .roles([])) : entity
         }
         self.operations = operations
         self.mounts = mounts

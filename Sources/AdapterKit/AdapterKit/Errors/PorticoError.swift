@@ -128,4 +128,6 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case upstreamFailed = "upstream.failed"
     /// Another system did not answer in time.
     case upstreamTimeout = "upstream.timeout"
+    /// Another system may have made the change, or not. The change is a record of `portico/writes`.
+    case upstreamOutcomeUnknown = "upstream.outcomeUnknown"
 }

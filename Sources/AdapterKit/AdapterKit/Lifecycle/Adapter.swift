@@ -33,6 +33,16 @@ public protocol Adapter: Sendable {
     /// does not know ``MirrorRequest/since`` any more, and ``MirrorRefusal`` where its answer cannot be what was asked for.
     func readMirror(_ request: MirrorRequest) async throws -> MirrorPage
 
+    /// Makes one change of a mirrored record in its upstream (``MirrorSource/writing``). Called by the host: one change of
+    /// a record after the other, those of several records at once. It sends ``MirrorChange/idempotencyKey`` along, and
+    /// sends the change once where ``MirrorChange/mayRepeat`` does not say otherwise.
+    ///
+    /// What it throws is understood as ``MirrorWriteResult/init(_:)`` says.
+    func writeMirror(_ change: MirrorChange) async throws -> MirrorWriteResult
+
+    /// Asks its upstream for one record of a mirror, to find out whether a change was made there.
+    func readMirror(_ entity: EntityName, _ id: RecordID) async throws -> MirrorRecord
+
     /// What it adds to services of other adapters.
     var serviceOperations: [any ServiceOperations] { get }
 
@@ -58,6 +68,10 @@ extension Adapter {
     public func readMirror(_ request: MirrorRequest) async throws -> MirrorPage {
         throw PorticoError(.adapterUnavailable, "This adapter mirrors no \(request.entity).")
     }
+    public func writeMirror(_ change: MirrorChange) async throws -> MirrorWriteResult {
+        throw PorticoError(.adapterUnavailable, "This adapter changes no \(change.entity) elsewhere.")
+    }
+    public func readMirror(_ entity: EntityName, _ id: RecordID) async throws -> MirrorRecord { .unavailable }
     public var serviceOperations: [any ServiceOperations] { [] }
     public func frontPageEntries() async throws -> [FrontPageEntry] { [] }
     public func sampleRecords() throws -> [SampleRecords] { [] }

@@ -1,5 +1,5 @@
 extension MirrorSource {
-    /// The keys that ``init(_:_:reading:)`` reads, for ``AdapterModule/options``.
+    /// The keys that ``init(_:_:reading:isWritable:)`` reads, for ``AdapterModule/options``.
     public static let options = [
         ConfigurationOption(
             "upstream", .upstream, summary: "The system that has the truth of the records. Without it they are local."),
@@ -13,6 +13,12 @@ extension MirrorSource {
             "refresh", .duration,
             summary: "How long after a refresh the next one begins by itself; without it none does."),
         ConfigurationOption(
+            "write", .choice(Writing.allCases.map(\.rawValue)),
+            summary: "How callers' changes reach the system: at once, later, or not at all (none)."),
+        ConfigurationOption(
+            "idempotencyKeys", .bool,
+            summary: "Whether the system makes a change once however often it gets its Idempotency-Key: false."),
+        ConfigurationOption(
             "guard.share", .double, summary: "A refresh that changes a larger share of the records is held back: 0.5."),
         ConfigurationOption(
             "guard.from", .integer(IntegerRange(0...Int64(Int32.max))),
@@ -21,14 +27,23 @@ extension MirrorSource {
 
     /// The mirror that `adapters.{name}.upstream` and the keys beside it ask for; nil: the adapter is local.
     ///
-    /// The keys are `freshFor`, `staleFor`, `waitFor` and `refresh` in seconds, and `guard.share` and `guard.from`. Throws
-    /// ``ConfigurationProblem``.
+    /// The keys are `freshFor`, `staleFor`, `waitFor` and `refresh` in seconds, `guard.share` and `guard.from`, `write` and
+    /// `idempotencyKeys`. `isWritable`: the adapter has ``Adapter/writeMirror(_:)`` for the entity; without it `write` is
+    /// refused. Throws ``ConfigurationProblem``.
     public init?(
-        _ entity: EntityName, _ configuration: AdapterConfiguration, reading: Reading = .snapshot
+        _ entity: EntityName, _ configuration: AdapterConfiguration, reading: Reading = .snapshot,
+        isWritable: Bool = false
     ) throws {
         guard configuration["mode"]?.stringValue != CallThrough.mode, let upstream = try configuration.upstream
         else { return nil }
-        self.init(entity, of: upstream, reading: reading, settings: try MirrorSettings(configuration))
+        let writing = configuration["write"]?.stringValue.flatMap(Writing.init(rawValue:)) ?? .none
+        guard writing == .none || isWritable else {
+            throw ConfigurationProblem("write", "These records can only be read from the system, not changed there.")
+        }
+        self.init(
+            entity, of: upstream, reading: reading, writing: writing,
+            honoursIdempotencyKeys: configuration["idempotencyKeys"]?.boolValue ?? false,
+            settings: try MirrorSettings(configuration))
     }
 }
 

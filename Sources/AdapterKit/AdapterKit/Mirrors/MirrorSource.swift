@@ -2,7 +2,7 @@
 ///
 /// The records of such an entity are a mirror: the host fetches them with ``Adapter/readMirror(_:)``, compares them with
 /// those that it has, and stores what differs. Everything that reads records works on them, whether the other system
-/// answers or not. Callers do not change them.
+/// answers or not. What callers change of them goes to the other system, where ``writing`` allows it.
 public struct MirrorSource: Sendable, Equatable {
     /// How the other system tells its rows.
     public enum Reading: Sendable, Equatable {
@@ -12,10 +12,25 @@ public struct MirrorSource: Sendable, Equatable {
         case increments
     }
 
-    /// The entity that is mirrored.
+    /// How callers' changes reach the other system.
+    public enum Writing: String, Sendable, CaseIterable {
+        /// Callers change nothing.
+        case none
+        /// A change over HTTP is made in the other system first, and stored as that answers. Changes of devices are queued.
+        case through
+        /// A change is stored at once, and made in the other system later.
+        case queued
+    }
+
+    /// The entity that is mirrored. Callers can create records of it whose ids are chosen by themselves.
     public let entity: EntityName
     /// How the other system tells its rows.
     public let reading: Reading
+    /// How callers' changes reach the other system.
+    public let writing: Writing
+    /// Whether the other system makes a change once, however often it gets its `Idempotency-Key`. Where it does not, a
+    /// change whose outcome is unknown is never sent again.
+    public let honoursIdempotencyKeys: Bool
     /// The other system, by the name that errors give it.
     public let upstream: UpstreamName
     /// When the rows are fetched, and how old they may be.
@@ -23,12 +38,14 @@ public struct MirrorSource: Sendable, Equatable {
 
     /// Declares the mirror of an entity.
     public init(
-        _ entity: EntityName, of upstream: UpstreamName, reading: Reading = .snapshot,
-        settings: MirrorSettings = MirrorSettings()
+        _ entity: EntityName, of upstream: UpstreamName, reading: Reading = .snapshot, writing: Writing = .none,
+        honoursIdempotencyKeys: Bool = false, settings: MirrorSettings = MirrorSettings()
     ) {
         self.entity = entity
         self.upstream = upstream
         self.reading = reading
+        self.writing = writing
+        self.honoursIdempotencyKeys = honoursIdempotencyKeys
         self.settings = settings
     }
 }

@@ -176,7 +176,7 @@ enum BatchFailure {
         case .requestTooLarge: 413
         case .unsupportedMediaType, .unsupportedEncoding: 415
         case .loginThrottled, .rateLimited: 429
-        case .deadlineExceeded, .upstreamTimeout: 504
+        case .deadlineExceeded, .upstreamTimeout, .upstreamOutcomeUnknown: 504
         case .upstreamFailed: 502
         case .overloaded, .stopping, .storeUnavailable, .adapterUnavailable: 503
         case .storeFull: 507

@@ -1,0 +1,118 @@
+/// One change of one record of a mirror, to be made in the other system.
+public struct MirrorChange: Sendable, Equatable {
+    /// What is done to the record.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// The record is new.
+        case create
+        /// The named fields change, the others stay.
+        case update
+        /// Every field is set; the record may be new.
+        case replace
+        /// The record goes.
+        case delete
+    }
+
+    /// The entity that is mirrored.
+    public let entity: EntityName
+    /// The record.
+    public let id: RecordID
+    /// What is done to the record.
+    public let operation: Kind
+    /// The fields that change; all that callers give, of a new or replaced record; none of a deleted one.
+    public let fields: WireDictionary
+    /// All fields before the change, as far as they are known here; nil: there was no such record.
+    public let before: WireDictionary?
+    /// Names the change, in whatever way it is sent: `Idempotency-Key`.
+    public let idempotencyKey: String
+    /// Whether the other system makes a change once however often it gets its key. Where it does not, the change is to be
+    /// sent once: an ``UpstreamRequest/isIdempotent`` that is true would have it sent again.
+    public let mayRepeat: Bool
+
+    /// Creates a change with these values.
+    public init(
+        _ entity: EntityName, _ id: RecordID, _ operation: Kind, fields: WireDictionary = [:],
+        before: WireDictionary? = nil, idempotencyKey: String, mayRepeat: Bool
+    ) {
+        self.entity = entity
+        self.id = id
+        self.operation = operation
+        self.fields = fields
+        self.before = before
+        self.idempotencyKey = idempotencyKey
+        self.mayRepeat = mayRepeat
+    }
+
+    /// All fields after the change; nil: there is no record any more.
+    public var after: WireDictionary? {
+        switch operation {
+        case .create, .replace: return fields
+        case .update:
+            var after = before ?? [:]
+            for field in fields { after[field.key] = field.value }
+            return after
+        case .delete: return nil
+        }
+    }
+}
+
+/// What another system made of a change.
+public enum MirrorWriteResult: Sendable, Equatable {
+    /// Made. The record as the other system has it now; nil: it did not say.
+    case stored(WireDictionary?)
+    /// Refused for good: it would be refused again. The sentence may be shown to callers.
+    case refused(ErrorCode, String)
+    /// Not made, and it may be sent again later. The detail is for operators.
+    case notMade(String)
+    /// It cannot be known whether it was made. The detail is for operators.
+    case unknown(String)
+}
+
+/// What another system has of one record.
+public enum MirrorRecord: Sendable, Equatable {
+    /// The record's fields.
+    case found(WireDictionary)
+    /// There is no such record.
+    case absent
+    /// It cannot be asked for one record.
+    case unavailable
+}
+
+extension MirrorWriteResult {
+    /// What the status of an answer says of a change (RFC 9110, section 15).
+    ///
+    /// 401, 407, 425, 429 and 503 say that nothing was done. 408, a redirect and every other error of the server say
+    /// nothing. Other errors of the client refuse the change for good.
+    public init(_ response: UpstreamResponse, of upstream: UpstreamName) {
+        let status = response.status
+        let detail = "\(response.address.logged) answered \(status)"
+        switch status {
+        case 200..<300: self = .stored(nil)
+        case 401, 407, 425, 429, 503: self = .notMade(detail)
+        case 403: self = .refused(.accessDenied, "The system \(upstream) does not allow the change.")
+        case 404, 410: self = .refused(.recordNotFound, "The system \(upstream) has no such record.")
+        case 409, 412: self = .refused(.recordConflict, "The system \(upstream) has the record in another state.")
+        case 400..<500 where status != 408:
+            self = .refused(.requestInvalid, "The system \(upstream) refused the change (\(status)).")
+        default: self = .unknown(detail)
+        }
+    }
+
+    /// What an error says of a change that an adapter was to make: only where nothing can have been sent, it was not made.
+    public init(_ error: any Error) {
+        switch error {
+        case let failure as UpstreamFailure where failure.kind.sentNothing: self = .notMade("\(failure)")
+        case let error as PorticoError where error.code == .adapterUnavailable: self = .notMade("\(error)")
+        default: self = .unknown("\(error)")
+        }
+    }
+}
+
+extension UpstreamFailure.Kind {
+    /// Whether the other system cannot have got the request, where it was tried once.
+    var sentNothing: Bool {
+        switch self {
+        case .destinationRefused, .unreachable, .overloaded, .circuitOpen, .credentialsRefused, .signInRequired: true
+        case .redirectRefused, .broken, .timedOut, .answerTooLarge, .cancelled: false
+        }
+    }
+}

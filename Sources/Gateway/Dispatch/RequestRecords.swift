@@ -1,0 +1,44 @@
+import AdapterKit
+import HTTPTypes
+import MirrorEngine
+import RecordStorage
+import SyncEngine
+
+extension ServedAdapter {
+    /// The records as the caller may see and change them; the only way in which a request reaches them. Throws
+    /// `request.invalid` for a change of a mirror whose `Idempotency-Key` cannot be one.
+    func records(
+        in store: any Store, for request: AuthenticatedRequest, naming rights: AttachmentRights?
+    ) throws(PorticoError) -> AdapterRecords {
+        AdapterRecords(
+            store: store, declaration: declaration, principal: request.caller.principal,
+            attachments: rights?.authorization(of: request.caller.syncing),
+            origin: writes.isEmpty ? WriteOrigin() : try WriteOrigin(request.request),
+            through: writes.isEmpty ? nil : AdapterWriteThrough(writes: writes))
+    }
+}
+
+extension WriteOrigin {
+    private static let longestKey = 200
+
+    /// The caller's own `Idempotency-Key`, where it sends one. A colon is refused: the keys of devices' changes have one.
+    init(_ request: GatewayRequest) throws(PorticoError) {
+        guard let key = request.headers[.idempotencyKey] else {
+            self.init()
+            return
+        }
+        let isKey =
+            (1...Self.longestKey).contains(key.utf8.count)
+            && key.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ":") }
+        guard isKey else {
+            throw PorticoError(
+                .requestInvalid, "An Idempotency-Key has 1 to 200 visible ASCII characters and no colon.",
+                target: "Idempotency-Key")
+        }
+        self.init(idempotencyKey: key)
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+}

@@ -1,0 +1,470 @@
+import AdapterKit
+import RecordStorage
+import Synchronization
+
+/// Sends the pending writes of one mirror: executes its ``PendingWrites`` over the store and the other system.
+///
+/// What is to be sent is in the store, written in the transaction of the change, so that it survives the process. A stop in
+/// the middle of sending leaves a write of which it is unknown whether it was made. ``run()`` is the one task that sends.
+public final class MirrorWrites: Sendable {
+    /// Sends one change.
+    public typealias Sending = @Sendable (MirrorChange) async throws -> MirrorWriteResult
+    /// Reads one record back.
+    public typealias ReadingBack = @Sendable (RecordID) async throws -> MirrorRecord
+
+    /// How long before its deadline a waiting caller is answered.
+    static let grace = Duration.milliseconds(250)
+    private static let storePause = Duration.seconds(1)
+    private static let page = 1_000
+
+    /// The adapter's name and the entity's.
+    public let id: CollectionID
+    /// What the adapter declares of the mirror.
+    public let source: MirrorSource
+    private let entity: Entity
+    private let store: any Store
+    private let clock: any WallClock
+    private let random: @Sendable () -> Double
+    private let sleep: @Sendable (Duration) async throws -> Void
+    private let log: Log
+    private let send: Sending
+    private let readBack: ReadingBack
+    /// What was written up to here was written by another process.
+    private let start: Int64
+    private let state: Mutex<State>
+
+    fileprivate typealias Caller = CheckedContinuation<Result<WriteReceipt, PorticoError>, Never>
+
+    fileprivate struct State {
+        var machine: PendingWrites
+        var loaded: Int64 = 0
+        var seen: Revision?
+        var callers: [RecordID: Caller] = [:]
+        /// Writes that go without having been sent.
+        var removals: [RecordID] = []
+        /// Records that a write was made of since the last refresh began.
+        var settled: Set<RecordID> = []
+        var pause: CheckedContinuation<Void, Never>?
+        var isAwake = false
+        var isStopped = false
+    }
+
+    /// `random` gives numbers from 0 to 1.
+    public init(
+        _ source: MirrorSource, of collection: CollectionDeclaration, in store: any Store, clock: any WallClock,
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }, log: Log,
+        send: @escaping Sending, readBack: @escaping ReadingBack
+    ) {
+        id = collection.id
+        entity = collection.entity
+        self.source = source
+        self.store = store
+        self.clock = clock
+        self.random = random
+        self.sleep = sleep
+        self.log = log
+        self.send = send
+        self.readBack = readBack
+        start = store.position.number
+        state = Mutex(State(machine: PendingWrites(honoursKeys: source.honoursIdempotencyKeys)))
+        store.observe { [weak self] _ in self?.committed() }
+    }
+
+    /// Writes that are still to be made, and writes that stay unknown.
+    public var counts: (pending: Int, unknown: Int) {
+        state.withLock { ($0.machine.pending, $0.machine.unknown) }
+    }
+
+    /// A refresh of the mirror begins: what it reads may be older than writes that are made from now on.
+    func refreshBegins() { state.withLock { $0.settled = [] } }
+
+    /// The records that a refresh leaves as they are.
+    func protected(in snapshot: any StoreSnapshot) throws -> Set<RecordID> {
+        // In this order: a write is among those that are made before it is pending no longer.
+        let pending = try snapshot.recordsWithPendingWrites(of: id)
+        return pending.union(state.withLock { $0.settled })
+    }
+
+    private func committed() {
+        let position = store.position(of: PendingWriteRecords.adapter)
+        if state.withLock({ $0.seen != position }) { wake() }
+    }
+}
+
+extension MirrorWrites {
+    /// Sends until the task is cancelled. To be called once.
+    public func run() async {
+        await withDiscardingTaskGroup { group in
+            while !Task.isCancelled {
+                await persistently { try await self.load() }
+                await removeUnsent()
+                let now = clock.now()
+                switch state.withLock({ $0.machine.next(at: now) }) {
+                case .send(let write):
+                    group.addTask {
+                        await self.deliver(write)
+                        self.wake()
+                    }
+                case .readBack(let write):
+                    group.addTask {
+                        await self.lookFor(write)
+                        self.wake()
+                    }
+                case .wait(let instant): await pause(until: instant)
+                }
+            }
+        }
+        let callers = state.withLock { state in
+            state.isStopped = true
+            defer { state.callers = [:] }
+            return Array(state.callers.values)
+        }
+        for caller in callers { caller.resume(returning: .failure(outcomeUnknown)) }
+    }
+
+    /// Takes what was written since the last time. What a caller waits for is added by its caller.
+    private func load() async throws {
+        while true {
+            let position = store.position(of: PendingWriteRecords.adapter)
+            guard let after = state.withLock({ $0.seen == position ? nil : $0.loaded }) else { return }
+            let found = try await store.withReadSnapshot { [id] in
+                try $0.pendingWrites(of: id, after: after, limit: Self.page)
+            }
+            state.withLock { state in
+                for write in found where write.state != .refused {
+                    let isOfAnotherProcess = write.position <= start
+                    guard isOfAnotherProcess || !write.isThrough else { continue }
+                    state.take(write, mayHaveBeenSent: mayHaveBeenSent(write), isOfAnotherProcess)
+                }
+                state.loaded = found.last?.position ?? state.loaded
+                if found.count < Self.page { state.seen = position }
+            }
+        }
+    }
+
+    /// A restored store may be older than what was sent since.
+    private func mayHaveBeenSent(_ write: PendingWrite) -> Bool { write.wasSent || write.epoch != store.epoch.text }
+
+    private func removeUnsent() async {
+        for id in state.withLock({ $0.removals }) {
+            await persistently { try await self.store.transact(weight: 2) { try $0.removePendingWrite(id) } }
+            state.withLock { state in state.removals.removeAll { $0 == id } }
+        }
+    }
+
+    private func deliver(_ id: RecordID) async {
+        let marks = !source.honoursIdempotencyKeys
+        let found = await persistently {
+            try await self.store.transact(weight: 1) { transaction -> PendingWrite? in
+                guard let write = try transaction.pendingWrite(id), write.state == .pending else { return nil }
+                if marks, !write.wasSent { try transaction.setSent(true, of: id) }
+                return write
+            }
+        }
+        guard let found else { return }
+        guard let write = found else {
+            _ = ended(id, .made)
+            return
+        }
+        let result: MirrorWriteResult
+        do { result = try await send(write.change(mayRepeat: !marks)) } catch { result = MirrorWriteResult(error) }
+        switch result {
+        case .stored(let fields): await settle(write, stored: fields) { self.ended(id, .made) }
+        case .refused(let code, let message): await refuse(write, code, message)
+        case .notMade(let detail):
+            if marks {
+                await persistently { try await self.store.transact(weight: 1) { try $0.setSent(false, of: id) } }
+            }
+            if ended(id, .notMade) == .giveUp {
+                await persistently { try await self.store.transact(weight: 2) { try $0.removePendingWrite(id) } }
+                answer(id, .failure(notMade(detail)))
+            }
+        case .unknown: _ = ended(id, .unknown)
+        }
+    }
+
+    private func lookFor(_ id: RecordID) async {
+        let found = await persistently { try await self.store.withReadSnapshot { try $0.pendingWrite(id) } }
+        guard let found else { return }
+        let record = found == nil ? .unavailable : await truth(of: found?.record)
+        guard let write = found, write.change(mayRepeat: false).isMade(in: record) else {
+            let (now, chance) = (clock.now(), random())
+            let step = state.withLock { $0.machine.readBack(id, isMade: found == nil, at: now, random: chance) }
+            if step == .staysUnknown, let write = found { await leaveUnknown(write) }
+            return
+        }
+        var fields: WireDictionary?
+        if case .found(let found) = record { fields = found }
+        await settle(write, stored: fields) {
+            let (now, chance) = (self.clock.now(), self.random())
+            return self.state.withLock { $0.machine.readBack(id, isMade: true, at: now, random: chance) }
+        }
+    }
+
+    @discardableResult
+    private func ended(_ id: RecordID, _ outcome: PendingWrites.Sent) -> PendingWrites.Step {
+        let (now, chance) = (clock.now(), random())
+        return state.withLock { state in
+            state.machine.sent(
+                id, outcome, isAwaited: state.callers[id] != nil, at: now, random: chance)
+        }
+    }
+
+    private func truth(of record: RecordID?) async -> MirrorRecord {
+        guard let record else { return .unavailable }
+        return (try? await readBack(record)) ?? .unavailable
+    }
+}
+
+extension MirrorWrites {
+    /// The write is made: the record becomes what the other system has, with what is still pending of it.
+    private func settle(_ write: PendingWrite, stored: WireDictionary?, _ end: () -> PendingWrites.Step) async {
+        state.withLock { _ = $0.settled.insert(write.record) }
+        let rebase = PendingRebase(entity: entity, write: write)
+        let receipt = await persistently {
+            try await self.store.transact(weight: 3) { transaction in
+                try rebase.made(stored, in: transaction)
+                return WriteReceipt(
+                    position: transaction.position,
+                    records: [try transaction.record(write.record, in: write.collection, visible: nil)])
+            }
+        }
+        guard let receipt else { return }
+        _ = end()
+        answer(write.id, .success(receipt))
+    }
+
+    /// The write is refused for good: its record becomes what the other system has, and its author learns of it.
+    private func refuse(_ write: PendingWrite, _ code: ErrorCode, _ message: String) async {
+        // From here on no deadline answers the caller with something else.
+        let caller = state.withLock { $0.callers.removeValue(forKey: write.id) }
+        let isAwaited = caller != nil
+        let truth = isAwaited ? .unavailable : await truth(of: write.record)
+        let rebase = PendingRebase(entity: entity, write: write)
+        state.withLock { _ = $0.settled.insert(write.record) }
+        let done: Void? = await persistently {
+            try await self.store.transact(weight: 3) { transaction in
+                guard !isAwaited else { return try transaction.removePendingWrite(write.id) }
+                try transaction.setState(.refused, reason: code, message: message, of: write.id)
+                if let losing = write.losingCopy { try transaction.keep(losing) }
+                try rebase.becomes(truth, in: transaction)
+                try transaction.removeOldestRefusedWrite(of: write.collection)
+            }
+        }
+        guard done != nil else {
+            caller?.resume(returning: .failure(outcomeUnknown))
+            return
+        }
+        _ = ended(write.id, .refused)
+        log.warning(
+            "write refused by another system",
+            [
+                "mirror": .text("\(self.id)"), "upstream": .text(source.upstream.text), "write": .text(write.id.text),
+                "code": .text(code.rawValue),
+            ])
+        caller?.resume(returning: .failure(PorticoError(code, message)))
+    }
+
+    private func leaveUnknown(_ write: PendingWrite) async {
+        await persistently {
+            try await self.store.transact(weight: 1) {
+                try $0.setState(
+                    .unknown, reason: .upstreamOutcomeUnknown, message: self.outcomeUnknown.message, of: write.id)
+            }
+        }
+        log.warning(
+            "outcome of a write is unknown",
+            [
+                "mirror": .text("\(self.id)"), "upstream": .text(source.upstream.text), "write": .text(write.id.text),
+            ])
+        answer(write.id, .failure(outcomeUnknown))
+    }
+
+    /// Until it succeeds; nil where the task is cancelled.
+    @discardableResult
+    private func persistently<Result>(_ body: () async throws -> Result) async -> Result? {
+        var isReported = false
+        while !Task.isCancelled {
+            do { return try await body() } catch {
+                guard !Task.isCancelled else { return nil }
+                if !isReported {
+                    log.error(
+                        "pending writes cannot be stored", ["mirror": .text("\(id)"), "detail": .text("\(error)")])
+                }
+                isReported = true
+                try? await sleep(Self.storePause)
+            }
+        }
+        return nil
+    }
+}
+
+extension MirrorWrites: WriteThrough {
+    public func write(
+        _ mirror: CollectionID, _ propose: @escaping @Sendable (any StoreTransaction) throws -> RecordID
+    ) async throws -> WriteReceipt {
+        let write = try await store.transact(weight: 3) { transaction in
+            let id = try propose(transaction)
+            guard let write = try transaction.pendingWrite(id) else {
+                throw PorticoError(.serverInternal, "The pending write is not there after it was written.")
+            }
+            return write
+        }
+        return try await withTaskGroup(of: Void.self) { group in
+            if let deadline = CallContext.current?.deadline {
+                group.addTask {
+                    if (try? await Task.sleep(until: deadline - Self.grace, clock: .continuous)) != nil {
+                        self.abandon(write.id)
+                    }
+                }
+            }
+            let result = await withTaskCancellationHandler {
+                await withCheckedContinuation { caller in begin(write, caller) }
+            } onCancel: {
+                abandon(write.id)
+            }
+            group.cancelAll()
+            return result
+        }.get()
+    }
+
+    private func begin(_ write: PendingWrite, _ caller: Caller) {
+        let isLate = Task.isCancelled
+        let begins = state.withLock { state in
+            guard !state.isStopped, !isLate else {
+                state.removals.append(write.id)
+                return false
+            }
+            state.callers[write.id] = caller
+            state.machine.add(write.id, of: write.record, at: write.position, isThrough: true)
+            return true
+        }
+        if !begins { caller.resume(returning: .failure(notMade(nil))) }
+        wake()
+    }
+
+    private func abandon(_ id: RecordID) {
+        let (caller, isUnsent) = state.withLock { state -> (Caller?, Bool) in
+            guard let caller = state.callers.removeValue(forKey: id) else { return (nil, false) }
+            let isUnsent = state.machine.abandon(id)
+            if isUnsent { state.removals.append(id) }
+            return (caller, isUnsent)
+        }
+        caller?.resume(returning: .failure(isUnsent ? notMade("the deadline passed") : outcomeUnknown))
+        if isUnsent { wake() }
+    }
+
+    private func answer(_ id: RecordID, _ result: Result<WriteReceipt, PorticoError>) {
+        state.withLock { $0.callers.removeValue(forKey: id) }?.resume(returning: result)
+    }
+
+    private func notMade(_ detail: String?) -> PorticoError {
+        PorticoError(
+            .upstreamFailed, "The system \(source.upstream) could not be asked. Nothing was changed.", retryAfter: 5,
+            logDetail: detail)
+    }
+
+    private var outcomeUnknown: PorticoError {
+        PorticoError(
+            .upstreamOutcomeUnknown, "It is unknown whether the system \(source.upstream) has made the change.")
+    }
+}
+
+extension MirrorWrites {
+    /// Has a write sent again that an operator names. Throws `record.notFound`, and `record.conflict` for one under way.
+    public func retry(_ id: RecordID) async throws {
+        let write = try await pending(id)
+        if write.state != .pending {
+            try await store.transact(weight: 2) {
+                try $0.setSent(false, of: id)
+                try $0.setState(.pending, of: id)
+            }
+        }
+        let begins = state.withLock { state in
+            if state.machine.contains(id) { return state.machine.retry(id) }
+            state.machine.add(id, of: write.record, at: write.position)
+            return true
+        }
+        guard begins else { throw PorticoError(.recordConflict, "The write is under way.") }
+        wake()
+    }
+
+    /// Removes a write that an operator names; its record becomes what the other system has. Throws `record.notFound`, and
+    /// `record.conflict` for one under way.
+    public func drop(_ id: RecordID) async throws {
+        let write = try await pending(id)
+        guard state.withLock({ $0.machine.drop(id) }) else {
+            throw PorticoError(.recordConflict, "The write is under way.")
+        }
+        let truth = write.state == .refused ? .unavailable : await truth(of: write.record)
+        let rebase = PendingRebase(entity: entity, write: write)
+        state.withLock { _ = $0.settled.insert(write.record) }
+        try await store.transact(weight: 3) { transaction in
+            try transaction.removePendingWrite(id)
+            // What was refused has left its record before.
+            if write.state != .refused { try rebase.becomes(truth, in: transaction) }
+        }
+        answer(id, .failure(write.wasSent ? outcomeUnknown : notMade("dropped by an operator")))
+        wake()
+    }
+
+    private func pending(_ id: RecordID) async throws -> PendingWrite {
+        let found = try await store.withReadSnapshot { try $0.pendingWrite(id) }
+        guard let found, found.collection == self.id else {
+            throw PorticoError(.recordNotFound, "There is no write of this id.")
+        }
+        return found
+    }
+}
+
+extension MirrorWrites.State {
+    fileprivate mutating func take(_ write: PendingWrite, mayHaveBeenSent: Bool, _ isOfAnotherProcess: Bool) {
+        // Its caller got no answer, and nothing was sent.
+        if isOfAnotherProcess, write.isThrough, !mayHaveBeenSent, !machine.honoursKeys {
+            removals.append(write.id)
+            return
+        }
+        machine.add(
+            write.id, of: write.record, at: write.position, isThrough: write.isThrough, wasSent: mayHaveBeenSent,
+            isUnknown: write.state == .unknown)
+    }
+}
+
+extension MirrorWrites {
+    private func wake() {
+        let sleeper = state.withLock { state in
+            defer { state.pause = nil }
+            if state.pause == nil { state.isAwake = true }
+            return state.pause
+        }
+        sleeper?.resume()
+    }
+
+    private func pause(until instant: WireDate?) async {
+        await withTaskGroup(of: Void.self) { group in
+            if let instant {
+                let seconds = max(0.001, min(instant.seconds(since: clock.now()), 86_400))
+                group.addTask {
+                    if (try? await self.sleep(.seconds(seconds))) != nil { self.wake() }
+                }
+            }
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { caller in
+                    let isAwake = state.withLock { state in
+                        guard !state.isAwake, !Task.isCancelled else {
+                            state.isAwake = false
+                            return true
+                        }
+                        state.pause = caller
+                        return false
+                    }
+                    if isAwake { caller.resume() }
+                }
+            } onCancel: {
+                wake()
+            }
+            group.cancelAll()
+        }
+    }
+}

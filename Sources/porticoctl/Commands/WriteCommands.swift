@@ -1,0 +1,64 @@
+import ArgumentParser
+import ValueTree
+
+struct Writes: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Callers' changes that other systems have not taken yet, or have refused.",
+        subcommands: [List.self, Show.self, Retry.self, Drop.self])
+
+    struct ID: ParsableArguments {
+        @Argument(help: "The write's id.") var id: String
+
+        func path(_ action: String = "") -> String { "/admin/v1/writes/" + id.asPathSegment + action }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lists the writes, the oldest first.")
+
+        @OptionGroup var options: ConnectionOptions
+
+        func run() async throws {
+            let value = try await options.withConnection { try await $0.get("/admin/v1/writes") }
+            try Printer(style: options.output).show(
+                value, columns: ["id", "collection", "record", "state", "reason", "author", "created"], list: "writes")
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Shows a write: what it changes, whether it was sent, why it was refused.")
+
+        @OptionGroup var options: ConnectionOptions
+        @OptionGroup var write: ID
+
+        func run() async throws {
+            let value = try await options.withConnection { try await $0.get(write.path()) }
+            try Printer(style: options.output).show(value)
+        }
+    }
+
+    struct Retry: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Sends a write again, also one that was refused or whose outcome is unknown.")
+
+        @OptionGroup var options: ConnectionOptions
+        @OptionGroup var write: ID
+
+        func run() async throws {
+            let value = try await options.withConnection { try await $0.post(write.path("/retry"), [:]) }
+            try Printer(style: options.output).show(value)
+        }
+    }
+
+    struct Drop: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Removes a write. Its record becomes what the other system has.")
+
+        @OptionGroup var options: ConnectionOptions
+        @OptionGroup var write: ID
+
+        func run() async throws {
+            _ = try await options.withConnection { try await $0.post(write.path("/drop"), [:]) }
+        }
+    }
+}

@@ -1,0 +1,309 @@
+"""Changes of mirrored records: made in the other system at once or later, once, and never lost.
+
+PORTICO_KILLS says how often the gateway is killed with pending writes (30 where it is not set).
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import shutil
+import tempfile
+import time
+import unittest
+
+from harness import Gateway, run_portico
+from ledger_upstream import LedgerUpstream
+from sync_device import Device
+
+USERS = "/api/v1/users/users"
+WRITES = "/api/v1/portico/writes"
+KILLS = int(os.environ.get("PORTICO_KILLS", "30"))
+SECONDS = float(os.environ.get("TEST_SECONDS", "100000"))
+SEED = 20261123
+CONFIGURATION = """
+http: {{ host: 127.0.0.1 }}
+identity: {{ basic: {{ enabled: true }}, demoAccounts: [
+  {{ name: alice, password: portico-demo, roles: [member] }}, {{ name: bob, password: portico-demo, roles: [member] }}] }}
+limits: {{ requestsPerMinute: 1000000 }}
+upstreams:
+  hr: {{ url: '{url}', networks: [127.0.0.1/32], deadline: 2s, limits: {{ failures: 1000 }} }}
+adapters:
+  users: {{ access: login, upstream: hr, write: {write}, idempotencyKeys: {keys}, freshFor: 1d }}
+"""
+
+
+class MirrorWriteTest(unittest.TestCase):
+    def start(self, write, honours_keys=True, users=range(100, 105)):
+        self.upstream = LedgerUpstream(honours_keys, users)
+        self.addCleanup(self.upstream.stop)
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-writes-"))
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        (self.folder / "data").mkdir()
+        self.config = self.folder / "portico.yaml"
+        self.config.write_text(CONFIGURATION.format(
+            url=self.upstream.address, write=write, keys=str(honours_keys).lower()))
+        self.gateway = None
+        self.serve()
+        self.addCleanup(lambda: self.gateway.remove())
+        if users:
+            self.until(lambda: self.gateway.get(USERS, user="alice").status == 200)
+
+    def serve(self):
+        self.gateway = Gateway(config=str(self.config), data=self.folder / "data")
+
+    def until(self, condition, seconds=60):
+        end = time.monotonic() + seconds
+        while not condition():
+            self.assertLess(time.monotonic(), end, "it does not come to that")
+            time.sleep(0.02)
+
+    def change(self, number, name, **headers):
+        return self.gateway.request(
+            "PATCH", f"{USERS}/{number}", body=json.dumps({"UserName": name}).encode(), user="alice",
+            headers={"Content-Type": "application/json", **headers})
+
+    def create(self, number, name, user="alice"):
+        return self.gateway.send(
+            "POST", USERS, {"UserId": number, "UserName": name, "ShoeSize": "8.5M"}, user=user)
+
+    def name(self, number):
+        answer = self.gateway.get(f"{USERS}/{number}", user="alice")
+        return answer.json()["UserName"] if answer.status == 200 else None
+
+    def writes(self, user="alice"):
+        answer = self.gateway.get(WRITES, user=user)
+        self.assertEqual(answer.status, 200, answer)
+        return answer.json()["items"]
+
+    def control(self, *arguments):
+        done = run_portico(
+            *arguments, "--data", str(self.folder / "data"), "--output", "json", program="porticoctl")
+        return done, json.loads(done.stdout or "null")
+
+
+class Through(MirrorWriteTest):
+    def test_a_change_is_made_there_first_and_stored_as_it_is_answered(self):
+        self.start("through")
+        answer = self.change(100, "Ann", **{"Idempotency-Key": "mine-1"})
+        self.assertEqual((answer.status, answer.json()["UserName"]), (200, "Ann"))
+        self.assertEqual(self.upstream.made, [("PUT", 100, "Ann", "mine-1")])
+        self.assertEqual(self.create(200, "Bea").status, 201)
+        self.assertEqual(self.gateway.request("DELETE", f"{USERS}/101", user="alice").status, 204)
+        self.assertEqual(self.upstream.users[200], "Bea")
+        self.assertNotIn(101, self.upstream.users)
+        self.assertIsNone(self.name(101))
+        self.assertEqual(self.writes(), [])
+
+    def test_what_is_refused_or_cannot_be_sent_changes_nothing(self):
+        # With keys the client would send a change that was not taken again by itself.
+        self.start("through", honours_keys=False)
+        before = self.name(100)
+        self.upstream.plan = ["refuse"]
+        answer = self.change(100, "Ann")
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (400, "request.invalid"))
+        self.assertIn("hr", answer.json()["error"]["message"])
+        self.upstream.plan = ["busy"]
+        answer = self.change(100, "Ann")
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (502, "upstream.failed"))
+        self.assertEqual((self.name(100), self.writes(), self.upstream.made), (before, [], []))
+
+    def test_rules_are_checked_before_anything_leaves(self):
+        self.start("through")
+        self.assertEqual(self.change(100, "").status, 400)
+        self.assertEqual(self.change(999, "x").status, 404)
+        self.assertEqual(self.change(100, "x", **{"If-Match": '"1"'}).status, 412)
+        self.assertEqual(self.create(100, "x").status, 409)
+        for key in ["a:1", "x" * 201, ""]:
+            self.assertEqual(self.change(100, "x", **{"Idempotency-Key": key}).status, 400, key)
+        self.assertEqual(self.upstream.asked, [])
+
+    def test_a_lost_answer_is_read_back_and_an_unknown_outcome_is_not_repeated(self):
+        self.start("through", honours_keys=False)
+        self.upstream.plan = ["lose"]
+        self.assertEqual(self.change(100, "Ann").status, 200)
+        self.upstream.plan = ["hang"]
+        answer = self.change(101, "Bea")
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (504, "upstream.outcomeUnknown"))
+        self.assertEqual([write["state"] for write in self.writes()], ["unknown"])
+        self.assertEqual(len(self.upstream.asked), 2)
+        self.assertEqual(self.change(101, "Cyd").status, 409)
+        _, status = self.control("status")
+        self.assertEqual((status["pendingWrites"], status["unknownWrites"]), (0, 1))
+        _, listed = self.control("writes", "list")
+        identifier = listed["writes"][0]["id"]
+        _, shown = self.control("writes", "show", identifier)
+        self.assertEqual((shown["operation"], shown["sent"], shown["author"]), ("update", True, "alice"))
+        self.assertEqual(self.control("writes", "retry", identifier)[0].returncode, 0)
+        self.until(lambda: not self.writes())
+        self.assertEqual((self.upstream.users[101], self.name(101)), ("Bea", "Bea"))
+        self.assertEqual(self.control("writes", "drop", identifier)[0].returncode, 1)
+        self.assertEqual(self.gateway.log().count("outcome of a write is unknown"), 1)
+
+    def test_a_deadline_in_the_middle_says_that_the_outcome_is_unknown(self):
+        self.start("through")
+        self.gateway.stop()
+        self.gateway = Gateway(
+            "--set", "http.deadlines.request=3s", config=str(self.config), data=self.folder / "data")
+        self.upstream.plan = ["hang", "hang", "hang"]
+        answer = self.change(100, "Ann")
+        self.assertEqual((answer.status, answer.json()["error"]["code"]), (504, "upstream.outcomeUnknown"))
+        self.until(lambda: not self.writes())
+        self.assertEqual([change[:3] for change in self.upstream.made], [("PUT", 100, "Ann")])
+        self.assertEqual(self.name(100), "Ann")
+
+
+class Queued(MirrorWriteTest):
+    def test_a_change_is_stored_at_once_and_made_later(self):
+        self.start("queued")
+        self.upstream.is_down = True
+        self.assertEqual(self.change(100, "Ann").status, 200)
+        self.assertEqual(self.create(200, "Bea").status, 201)
+        self.assertEqual((self.name(100), self.name(200)), ("Ann", "Bea"))
+        writes = self.writes()
+        self.assertEqual([write["state"] for write in writes], ["pending", "pending"])
+        self.assertEqual({write["collection"] for write in writes}, {"users/users"})
+        self.assertEqual(self.writes(user="bob"), [])
+        self.upstream.is_down = False
+        self.until(lambda: not self.writes())
+        self.assertEqual((self.upstream.users[100], self.upstream.users[200]), ("Ann", "Bea"))
+
+    def test_what_is_refused_returns_and_its_device_learns_of_it(self):
+        self.start("queued")
+        device = Device(self.gateway, "alice")
+        self.assertEqual(device.pull(), [])
+        self.upstream.plan = ["refuse"]
+        outcome = device.change("update", "100", {"UserName": "Ann"}, collection="users")
+        self.assertEqual(outcome["outcome"], "applied", outcome)
+        self.until(lambda: [write["state"] for write in self.writes()] == ["refused"])
+        self.assertEqual(device.pull(), [])
+        self.assertEqual(device.rows["users", "100"][1]["UserName"], "Fake 100")
+        (write,) = [fields for (name, _), (_, fields) in device.rows.items() if name == "writes"]
+        self.assertEqual((write["state"], write["record"], write["reason"]), ("refused", "100", "request.invalid"))
+        self.assertEqual(write["fields"], {"UserName": "Ann"})
+        other = Device(self.gateway, "bob")
+        self.assertEqual(other.pull(), [])
+        self.assertEqual([name for name, _ in other.rows if name == "writes"], [])
+        self.assertEqual(self.gateway.log().count("write refused by another system"), 1)
+        identifier = self.writes()[0]["id"]
+        self.assertEqual(self.control("writes", "drop", identifier)[0].returncode, 0)
+        self.assertEqual(self.writes(), [])
+
+    def test_a_push_never_waits_for_the_other_system_and_its_keys_name_the_mutation(self):
+        self.start("through")
+        self.upstream.delay = 1
+        device = Device(self.gateway, "alice")
+        device.pull()
+        outcomes = device.push(
+            device.mutation("update", "100", {"UserName": "Ann"}, collection="users"),
+            device.mutation("create", "300", {"UserId": 300, "UserName": "Cyd", "ShoeSize": "5M"}, collection="users"),
+            device.mutation("delete", "101", collection="users"))["outcomes"]
+        self.assertEqual([one["outcome"] for one in outcomes], ["applied"] * 3, outcomes)
+        self.assertEqual(self.upstream.made, [])
+        self.until(lambda: not self.writes())
+        self.assertEqual(
+            sorted(key for _, _, _, key in self.upstream.made), [f"{device.client}:{n}" for n in (1, 2, 3)])
+
+    def test_a_refresh_leaves_a_pending_change(self):
+        self.start("queued")
+        self.upstream.plan = ["busy"] * 3
+        self.assertEqual(self.change(100, "Ann").status, 200)
+        self.upstream.users[102] = "Changed there"
+        self.assertEqual(self.control("mirrors", "refresh", "users/users")[0].returncode, 0)
+        self.assertEqual((self.name(100), self.name(102)), ("Ann", "Changed there"))
+        self.until(lambda: not self.writes())
+        self.assertEqual(self.upstream.users[100], "Ann")
+
+    def test_without_write_callers_change_nothing(self):
+        self.start("none")
+        self.assertEqual(self.change(100, "Ann").status, 403)
+        self.assertEqual(self.gateway.get(WRITES, user="alice").status, 404)
+        self.assertEqual(self.upstream.asked, [])
+
+
+class Configured(unittest.TestCase):
+    CASES = [
+        ("adapters: {employees: {upstream: hr, protocol: json, write: queued}}", "can only be read"),
+        ("adapters: {users: {upstream: hr, write: queued}}", "in callers' names"),
+        ("adapters: {users: {upstream: hr, refresh: 5m}}", "in callers' names"),
+        ("adapters: {users: {upstream: hr, write: sometimes}}", "none, through, queued"),
+    ]
+    UPSTREAM = """
+upstreams: {hr: {url: 'https://hr.example/', credentials: {kind: exchange, tokenURL: 'https://id.example/token',
+  clientID: portico, clientSecret: {env: HR_SECRET}, audience: hr}}}
+"""
+
+    def test_settings_that_contradict_each_other_are_named(self):
+        for text, problem in self.CASES:
+            with self.subTest(text), tempfile.TemporaryDirectory() as folder:
+                config = pathlib.Path(folder, "portico.yaml")
+                config.write_text(self.UPSTREAM + text)
+                done = run_portico("check", "--config", str(config), environment={"HR_SECRET": "x" * 20})
+                self.assertEqual(done.returncode, 1, done)
+                self.assertIn(problem, done.stdout + done.stderr)
+
+
+class Killed(MirrorWriteTest):
+    """`kill -9` with pending writes: each record is changed once, to a name of its own."""
+
+    def test_with_keys_none_is_lost_and_none_is_made_twice(self):
+        acknowledged = self.kill_often(honours_keys=True)
+        self.until(lambda: not self.writes(), seconds=300)
+        made = {}
+        for _, number, name, _ in self.upstream.made:
+            self.assertNotIn(number, made, "a write was made twice")
+            made[number] = name
+        self.assertEqual({number: made.get(number) for number in acknowledged}, acknowledged, "a write was lost")
+        print(f"{self.kills} kills with keys, {len(acknowledged)} writes acknowledged, {len(made)} made once")
+
+    def test_without_keys_none_is_made_twice_and_each_lost_outcome_is_unknown(self):
+        acknowledged = self.kill_often(honours_keys=False)
+        self.until(lambda: all(write["state"] == "unknown" for write in self.all_writes()), seconds=300)
+        made = {}
+        for _, number, name, _ in self.upstream.made:
+            self.assertNotIn(number, made, "a write was made twice")
+            made[number] = name
+        unknown = {int(write["record"]) for write in self.all_writes()}
+        lost = {number for number in acknowledged if made.get(number) != acknowledged[number]} - unknown
+        self.assertEqual(lost, set(), "a write was lost and is not known to be")
+        print(
+            f"{self.kills} kills without keys, {len(acknowledged)} writes acknowledged, {len(made)} made once, "
+            f"{len(unknown)} unknown")
+
+    def all_writes(self):
+        _, listed = self.control("writes", "list")
+        return listed["writes"]
+
+    def kill_often(self, honours_keys):
+        self.start("queued", honours_keys, users=[])
+        self.upstream.delay = 0.02
+        generator, acknowledged, self.kills, next_number = random.Random(SEED), {}, 0, 1000
+        token = self.gateway.login("alice").json()["accessToken"]
+        end = time.monotonic() + SECONDS
+        while self.kills < KILLS and time.monotonic() < end:
+            token = token or self.gateway.login("alice").json()["accessToken"]
+            with concurrent.futures.ThreadPoolExecutor(4) as pool:
+                numbers = range(next_number, next_number + 12)
+                next_number += 12
+                waiting = {number: pool.submit(self.attempt, number, token) for number in numbers}
+                time.sleep(generator.uniform(0.02, 0.25))
+                self.gateway.kill()
+                for number, attempt in waiting.items():
+                    if attempt.result() == 201:
+                        acknowledged[number] = f"User {number}"
+            self.kills += 1
+            self.serve()
+        return acknowledged
+
+    def attempt(self, number, token):
+        """The status; None where there was no answer."""
+        user = {"UserId": number, "UserName": f"User {number}", "ShoeSize": "8.5M"}
+        try:
+            return self.gateway.send("POST", USERS, user, token=token).status
+        except OSError:
+            return None
+        except Exception as error:  # http.client reports a connection that ended in several ways.
+            if type(error).__module__ != "http.client":
+                raise
+            return None

@@ -1,0 +1,345 @@
+import AdapterKit
+import MemoryStore
+import MirrorEngine
+import RecordStorage
+import Synchronization
+import Testing
+
+/// Another system with a ledger, whose answers a test decides.
+private final class Ledger: Sendable {
+    struct State: Sendable {
+        var records: [RecordID: WireDictionary] = [:]
+        var changes: [MirrorChange] = []
+        var keys: Set<String> = []
+        /// What becomes of the next changes; when there are none left they are made.
+        var plan: [Plan] = []
+        var readsBack = true
+    }
+
+    enum Plan: Sendable {
+        case refuse
+        case unreachable
+        /// Made, and the answer is lost.
+        case lose
+        /// The answer is lost, and nothing was made.
+        case drop
+    }
+
+    let state = Mutex(State())
+
+    func send(_ change: MirrorChange) throws -> MirrorWriteResult {
+        try state.withLock { state in
+            let plan = state.plan.isEmpty ? nil : state.plan.removeFirst()
+            switch plan {
+            case .refuse: return .refused(.requestInvalid, "No.")
+            case .unreachable: throw UpstreamFailure(.unreachable, of: "hr")
+            case .drop: throw UpstreamFailure(.timedOut, of: "hr")
+            case .lose, nil:
+                if !change.mayRepeat || state.keys.insert(change.idempotencyKey).inserted {
+                    state.changes.append(change)
+                    state.records[change.id] = change.after
+                }
+                if plan == .lose { throw UpstreamFailure(.broken, of: "hr") }
+                return .stored(state.records[change.id])
+            }
+        }
+    }
+
+    func read(_ id: RecordID) -> MirrorRecord {
+        state.withLock { state in
+            guard state.readsBack else { return .unavailable }
+            return state.records[id].map { .found($0) } ?? .absent
+        }
+    }
+
+    func plan(_ plan: Plan...) { state.withLock { $0.plan = plan } }
+    var changes: [MirrorChange] { state.withLock { $0.changes } }
+}
+
+private final class WritesFixture: Sendable {
+    final class Clock: WallClock {
+        private let instant = Mutex(0.0)
+        func now() -> WireDate { WireDate(secondsSinceReferenceDate: instant.withLock { $0 }) }
+        func advance(_ seconds: Double) { instant.withLock { $0 += seconds } }
+    }
+
+    let clock = Clock()
+    let store: MemoryStore
+    let ledger = Ledger()
+    let lines = Mutex<[LogMessage]>([])
+    let declaration: AdapterDeclaration
+    let collection: CollectionDeclaration
+    let alice = Principal(kind: .user, id: "1", name: "alice")
+
+    init(_ writing: MirrorSource.Writing, honoursKeys: Bool = false) async throws {
+        store = MemoryStore(clock: clock)
+        declaration = AdapterDeclaration(
+            name: "staff", title: "", summary: "", version: "1", access: .public, entities: [MirrorFixture.entity],
+            mirrors: [MirrorSource("people", of: "hr", writing: writing, honoursIdempotencyKeys: honoursKeys)])
+        collection = CollectionDeclaration(adapter: "staff", entity: MirrorFixture.entity)
+        try await store.install([collection] + PendingWriteRecords.collections)
+    }
+
+    func writes() -> MirrorWrites {
+        MirrorWrites(
+            declaration.mirrors[0], of: collection, in: store, clock: clock, random: { 0.5 },
+            // Pauses pass at once, by the clock that the machine looks at.
+            sleep: { [clock] pause in
+                try Task.checkCancellation()
+                await Task.yield()
+                clock.advance(pause / .seconds(1))
+            }, log: Log { line in self.lines.withLock { $0.append(line) } },
+            send: { [ledger] in try ledger.send($0) }, readBack: { [ledger] in ledger.read($0) })
+    }
+
+    func withWrites<Result: Sendable>(
+        _ body: @Sendable (MirrorWrites) async throws -> Result
+    ) async throws -> Result {
+        let writes = writes()
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await writes.run() }
+            defer { group.cancelAll() }
+            return try await body(writes)
+        }
+    }
+
+    func records(_ writes: MirrorWrites? = nil, key: String? = nil) -> AdapterRecords {
+        AdapterRecords(
+            store: store, declaration: declaration, principal: alice, origin: WriteOrigin(idempotencyKey: key),
+            through: writes)
+    }
+
+    static func person(_ id: String, _ name: String) -> WireDictionary { ["id": .string(id), "name": .string(name)] }
+
+    func name(_ id: RecordID) async throws -> String? {
+        try await store.record(id, in: collection.id, visible: nil)?["name"].stringValue
+    }
+
+    func states() async throws -> [String] {
+        try await store.query(Query(order: [SortKey("created")], limit: 100), in: CollectionID("portico", "writes"))
+            .records.compactMap { $0["state"].stringValue }
+    }
+
+    func until(_ condition: () async throws -> Bool) async throws {
+        while try await !condition() { await Task.yield() }
+    }
+}
+
+@Suite struct MirrorWritesTests {
+    @Test func `a queued change is stored at once, made later, and goes from the pending writes`() async throws {
+        let fixture = try await WritesFixture(.queued)
+        let made = try await fixture.records().create(WritesFixture.person("a", "Ann"), in: "people")
+        #expect(made.id == "a")
+        let states = try await fixture.states()
+        #expect(states == ["pending"])
+        #expect(fixture.ledger.changes.isEmpty)
+        try await fixture.withWrites { _ in try await fixture.until { try await fixture.states().isEmpty } }
+        #expect(fixture.ledger.changes.map(\.operation) == [.create])
+        let name = try await fixture.name("a")
+        #expect(name == "Ann")
+    }
+
+    @Test func `changes of a record arrive in their order, each with the state before it`() async throws {
+        let fixture = try await WritesFixture(.queued)
+        let records = fixture.records()
+        _ = try await records.create(WritesFixture.person("a", "Ann"), in: "people")
+        _ = try await records.update("a", ["name": "Bea"], in: "people")
+        _ = try await records.update("a", ["age": 7], in: "people")
+        try await records.delete("a", in: "people")
+        fixture.ledger.plan(.unreachable)
+        try await fixture.withWrites { _ in try await fixture.until { try await fixture.states().isEmpty } }
+        #expect(fixture.ledger.changes.map(\.operation) == [.create, .update, .update, .delete])
+        #expect(fixture.ledger.changes[2].fields == ["age": 7])
+        #expect(fixture.ledger.changes[2].before?["name"] == "Bea")
+    }
+
+    @Test func `a through change is made in the other system before it is stored`() async throws {
+        let fixture = try await WritesFixture(.through)
+        try await fixture.withWrites { writes in
+            let made = try await fixture.records(writes, key: "k1").create(
+                WritesFixture.person("a", "Ann"), in: "people")
+            #expect(made["name"] == "Ann")
+            #expect(fixture.ledger.changes.map(\.idempotencyKey) == ["k1"])
+            fixture.ledger.plan(.refuse)
+            let refused = await #expect(throws: PorticoError.self) {
+                _ = try await fixture.records(writes).update("a", ["name": "Bea"], in: "people")
+            }
+            #expect(refused?.code == .requestInvalid)
+            fixture.ledger.plan(.unreachable)
+            let failed = await #expect(throws: PorticoError.self) {
+                _ = try await fixture.records(writes).update("a", ["name": "Bea"], in: "people")
+            }
+            #expect(failed?.code == .upstreamFailed)
+            let name = try await fixture.name("a")
+            #expect(name == "Ann")
+            let states = try await fixture.states()
+            #expect(states == [])
+        }
+    }
+
+    @Test func `rules are checked before anything leaves`() async throws {
+        let fixture = try await WritesFixture(.through)
+        try await fixture.withWrites { writes in
+            await #expect(throws: PorticoError.self) {
+                _ = try await fixture.records(writes).create(["id": "a", "name": 7], in: "people")
+            }
+            await #expect(throws: PorticoError.self) {
+                _ = try await fixture.records(writes).update("nobody", ["name": "x"], in: "people")
+            }
+            #expect(fixture.ledger.changes.isEmpty)
+        }
+    }
+
+    @Test func `a lost answer is found by reading back, and is unknown where that tells nothing`() async throws {
+        let fixture = try await WritesFixture(.through)
+        try await fixture.withWrites { writes in
+            fixture.ledger.plan(.lose)
+            _ = try await fixture.records(writes).create(WritesFixture.person("a", "Ann"), in: "people")
+            fixture.ledger.plan(.drop)
+            let lost = await #expect(throws: PorticoError.self) {
+                _ = try await fixture.records(writes).update("a", ["name": "Bea"], in: "people")
+            }
+            #expect(lost?.code == .upstreamOutcomeUnknown)
+            let states = try await fixture.states()
+            #expect(states == ["unknown"])
+            let blocked = await #expect(throws: PorticoError.self) {
+                _ = try await fixture.records(writes).update("a", ["name": "Cyd"], in: "people")
+            }
+            #expect(blocked?.code == .recordConflict)
+            #expect(fixture.ledger.changes.count == 1)
+            #expect(fixture.lines.withLock { $0.count { $0.text == "outcome of a write is unknown" } } == 1)
+        }
+    }
+
+    @Test func `with keys a lost answer is asked for again, and the change is made once`() async throws {
+        let fixture = try await WritesFixture(.queued, honoursKeys: true)
+        fixture.ledger.plan(.lose, .drop, .lose)
+        _ = try await fixture.records().create(WritesFixture.person("a", "Ann"), in: "people")
+        try await fixture.withWrites { _ in try await fixture.until { try await fixture.states().isEmpty } }
+        #expect(fixture.ledger.changes.count == 1)
+    }
+
+    @Test func `what is refused for good returns the record to what the other system has`() async throws {
+        let fixture = try await WritesFixture(.queued)
+        _ = try await fixture.records().create(WritesFixture.person("a", "Ann"), in: "people")
+        try await fixture.withWrites { _ in try await fixture.until { try await fixture.states().isEmpty } }
+        fixture.ledger.plan(.refuse)
+        _ = try await fixture.records().update("a", ["name": "Bea"], in: "people")
+        _ = try await fixture.records().update("a", ["age": 7], in: "people")
+        try await fixture.withWrites { _ in
+            try await fixture.until { try await fixture.states() == ["refused"] }
+        }
+        let record = try await fixture.store.record("a", in: fixture.collection.id, visible: nil)
+        #expect(record?["name"] == "Ann")
+        #expect(record?["age"] == 7)
+        #expect(fixture.ledger.changes.last?.before?["name"] == "Ann")
+        #expect(fixture.ledger.state.withLock { $0.records["a"]?["name"] } == "Ann")
+    }
+
+    @Test func `a refused creation takes the record away, and a refused deletion brings it back`() async throws {
+        let fixture = try await WritesFixture(.queued)
+        fixture.ledger.plan(.refuse)
+        _ = try await fixture.records().create(WritesFixture.person("a", "Ann"), in: "people")
+        try await fixture.withWrites { _ in try await fixture.until { try await fixture.states() == ["refused"] } }
+        let gone = try await fixture.name("a")
+        #expect(gone == nil)
+        fixture.ledger.state.withLock { $0.records["b"] = WritesFixture.person("b", "Bob") }
+        _ = try await fixture.store.write(
+            WriteTransaction(
+                [
+                    WriteTransaction.Step(
+                        adapter: "staff", change: RecordChange("people", .create("b", WritesFixture.person("b", "Bob")))
+                    )
+                ], author: "system"))
+        fixture.ledger.plan(.refuse)
+        try await fixture.records().delete("b", in: "people")
+        try await fixture.withWrites { _ in
+            try await fixture.until { try await fixture.states() == ["refused", "refused"] }
+        }
+        let back = try await fixture.name("b")
+        #expect(back == "Bob")
+    }
+
+    @Test func `a write that another process began is looked for, and one that it did not send is sent`() async throws {
+        let fixture = try await WritesFixture(.queued)
+        _ = try await fixture.records().create(WritesFixture.person("a", "Ann"), in: "people")
+        _ = try await fixture.records().create(WritesFixture.person("b", "Bob"), in: "people")
+        let sent = try await fixture.store.withReadSnapshot {
+            try $0.pendingWrites(of: CollectionID("staff", "people"), after: 0, limit: 10)
+        }
+        try await fixture.store.transact(weight: 1) { try $0.setSent(true, of: sent[0].id) }
+        try await fixture.withWrites { _ in try await fixture.until { try await fixture.states() == ["unknown"] } }
+        #expect(fixture.ledger.changes.map(\.id) == ["b"])
+        try await fixture.withWrites { writes in
+            try await writes.retry(sent[0].id)
+            try await fixture.until { try await fixture.states().isEmpty }
+            await #expect(throws: PorticoError.self) { try await writes.retry(sent[0].id) }
+        }
+        #expect(fixture.ledger.changes.map(\.id) == ["b", "a"])
+    }
+
+    @Test func `a through change that was not sent before a restart is not made after it`() async throws {
+        let fixture = try await WritesFixture(.through)
+        let (records, late) = (fixture.records(fixture.writes()), ContinuousClock.now + .milliseconds(300))
+        // Nothing runs that would send it.
+        let error = await #expect(throws: PorticoError.self) {
+            try await CallContext.$current.withValue(CallContext(deadline: late, requestID: "r")) {
+                _ = try await records.create(WritesFixture.person("a", "Ann"), in: "people")
+            }
+        }
+        #expect(error?.code == .upstreamFailed)
+        let states = try await fixture.states()
+        #expect(states == ["pending"])
+        try await fixture.withWrites { _ in try await fixture.until { try await fixture.states().isEmpty } }
+        #expect(fixture.ledger.changes.isEmpty)
+    }
+
+    @Test func `a dropped write leaves the record as the other system has it`() async throws {
+        let fixture = try await WritesFixture(.queued)
+        fixture.ledger.plan(.drop)
+        _ = try await fixture.records().create(WritesFixture.person("a", "Ann"), in: "people")
+        try await fixture.withWrites { writes in
+            try await fixture.until { try await fixture.states() == ["unknown"] }
+            let id = try await fixture.store.query(Query(limit: 1), in: CollectionID("portico", "writes")).records[0].id
+            try await writes.drop(id)
+            let states = try await fixture.states()
+            #expect(states == [])
+        }
+        let name = try await fixture.name("a")
+        #expect(name == nil)
+    }
+
+    @Test func `a refresh leaves a record with a pending change as it is`() async throws {
+        let fixture = try await WritesFixture(.queued)
+        let writes = fixture.writes()
+        let mirror = Mirror(
+            fixture.declaration.mirrors[0], of: fixture.collection, stored: nil, in: fixture.store, writes: writes,
+            clock: fixture.clock, log: Log { _ in },
+            read: { _ in MirrorPage([WritesFixture.person("a", "old"), WritesFixture.person("b", "Bob")]) })
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await mirror.run() }
+            defer { group.cancelAll() }
+            guard case .done = await mirror.refreshNow(by: .operator) else { throw PorticoError(.serverInternal, "") }
+            _ = try await fixture.records().update("a", ["name": "new"], in: "people")
+            _ = try await fixture.records().create(WritesFixture.person("c", "Cyd"), in: "people")
+            guard case .done = await mirror.refreshNow(by: .operator) else { throw PorticoError(.serverInternal, "") }
+            let names = try await [fixture.name("a"), fixture.name("b"), fixture.name("c")]
+            #expect(names == ["new", "Bob", "Cyd"])
+        }
+    }
+
+    @Test func `authors see their own writes alone`() async throws {
+        let fixture = try await WritesFixture(.queued)
+        _ = try await fixture.records().create(WritesFixture.person("a", "Ann"), in: "people")
+        for (name, count) in [("alice", 1), ("bob", 0)] {
+            let records = AdapterRecords(
+                store: fixture.store, declaration: PendingWriteRecords.declaration,
+                principal: Principal(kind: .user, id: name, name: name))
+            let found = try await records.query(Query(), in: "writes").records
+            #expect(found.count == count)
+            await #expect(throws: PorticoError.self) {
+                _ = try await records.create(["collection": "x"], in: "writes")
+            }
+        }
+    }
+}
