@@ -139,7 +139,7 @@ class Module:
                     if m := re.search(r"Test run with (\d+) test", line):
                         ran = int(m[1])
                     if "✘" in line and "recorded an issue" in line and "known issue" not in line:
-                        result, first = "failed", line.split("✘", 1)[1].strip()[:150]
+                        result, first = "failed", re.sub(r"\x1b\[\d*m", "", line.split("✘", 1)[1]).strip()[:150]
                         break
         if result != "passed":
             os.killpg(process.pid, signal.SIGKILL)
