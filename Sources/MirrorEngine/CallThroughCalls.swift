@@ -71,7 +71,7 @@ public final class CallThroughCalls: Sendable {
             return (state.cache.fresh(key, at: now), state.lastWaiter)
         }
         if let fresh { return fresh }
-        let wait = min(settings.waitFor, max(.zero, ContinuousClock.now.duration(to: deadline) - Self.answering))
+        let wait = CallContext.waiting(settings.waitFor, until: deadline)
         let call = PendingCall(key: key, perform: perform, context: CallContext.current)
         let reply = await withTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -111,9 +111,6 @@ public final class CallThroughCalls: Sendable {
 }
 
 extension CallThroughCalls {
-    /// What is left of a caller's time for writing the last good answer.
-    private static let answering = Duration.milliseconds(100)
-
     private func wait(_ waiter: UInt64, _ caller: CheckedContinuation<Reply, Never>, for call: PendingCall) {
         let now = clock.now()
         let reply: Reply? = state.withLock { state in
@@ -215,15 +212,14 @@ extension CallThroughCalls {
             case let failure as UpstreamFailure:
                 let detail = "\(failure.kind.rawValue): \(failure.detail)"
                 switch failure.kind {
-                case .signInRequired: self = .denied(failure.asError)
-                case .credentialsRefused where hasOwner: self = .denied(failure.asError)
+                case .signInRequired where hasOwner, .credentialsRefused where hasOwner: self = .denied(failure.asError)
                 case .timedOut: self = .failed(token: "upstream-timeout", detail: detail)
                 default: self = .failed(token: "upstream-failed", detail: detail)
                 }
             case let error as PorticoError:
                 let detail = error.logDetail ?? error.message
                 switch error.code {
-                case .loginRequired, .accessDenied: self = .denied(error)
+                case .loginRequired where hasOwner, .accessDenied where hasOwner: self = .denied(error)
                 case .upstreamTimeout, .deadlineExceeded: self = .failed(token: "upstream-timeout", detail: detail)
                 case .upstreamFailed, .overloaded, .adapterUnavailable, .serverInternal:
                     self = .failed(token: "upstream-failed", detail: detail)
@@ -232,6 +228,17 @@ extension CallThroughCalls {
             default: self = .failed(token: "upstream-failed", detail: "\(error)")
             }
         }
+    }
+}
+
+extension CallContext {
+    /// What is left of a caller's time for writing an answer.
+    private static let answering = Duration.milliseconds(100)
+
+    /// How long a caller waits for what may come: so long, and shortly before the deadline no longer.
+    static func waiting(_ longest: Duration, until deadline: ContinuousClock.Instant? = nil) -> Duration {
+        guard let deadline = deadline ?? current?.deadline else { return longest }
+        return min(longest, max(.zero, ContinuousClock.now.duration(to: deadline) - answering))
     }
 }
 

@@ -73,7 +73,8 @@ public final class Mirror: Sendable {
     }
 
     /// Says how old the rows are that may be served now. Where they are not fresh it waits for a refresh, at most
-    /// ``MirrorSettings/waitFor`` and until the task is cancelled.
+    /// ``MirrorSettings/waitFor`` and until the task is cancelled, and ends shortly before the deadline of the request that is
+    /// answered (``CallContext/current``), so that there is time to answer with what there is.
     ///
     /// Throws `adapter.unavailable`, naming the upstream, where the rows are too old or were never fetched.
     public func read() async throws(PorticoError) -> MirrorAge {
@@ -241,9 +242,10 @@ extension Mirror {
             state.lastReader += 1
             return state.lastReader
         }
+        let wait = CallContext.waiting(source.settings.waitFor)
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                if (try? await self.sleep(self.source.settings.waitFor)) != nil { self.endWait(number) }
+                if (try? await self.sleep(wait)) != nil { self.endWait(number) }
             }
             await withTaskCancellationHandler {
                 await withCheckedContinuation { caller in self.beginWait(number, caller) }

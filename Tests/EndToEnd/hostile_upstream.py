@@ -71,6 +71,9 @@ class HostileUpstream:
     def _missing(self, connection):
         self._plain(connection, b"nothing", 404)
 
+    def _forbidden(self, connection):
+        self._plain(connection, b"no", 403)
+
     def _ok(self, connection):
         self._plain(connection)
 

@@ -301,6 +301,21 @@ class Faults(MirrorTest):
                 self.until(lambda: "stored" in self.read(gateway).headers["cache-status"], seconds=60)
         self.assertLess(gateway.resident("VmHWM"), 500 << 20)
 
+    def test_a_caller_whose_deadline_is_short_gets_the_last_good_data_before_it(self):
+        for employees in ["freshFor: 1ms, waitFor: 60s", "mode: call, freshFor: 1ms, waitFor: 60s"]:
+            with self.subTest(employees):
+                config = self.configuration(employees=employees)
+                # Far below the upstream's own.
+                gateway = Gateway("--set", "http.deadlines.request=1s", "--set", "upstreams.hr.limits.firstByte=60s",
+                                  "--set", "upstreams.hr.deadline=60s", config=config)
+                self.addCleanup(gateway.remove)
+                self.until(lambda: self.search(gateway).status == 200)
+                self.system.fault = "hang"
+                answer = self.search(gateway)
+                self.system.fault = None
+                self.assertEqual(answer.status, 200, answer)
+                self.assertEqual(answer.headers["cache-status"], "portico; fwd=stale; detail=upstream-timeout")
+
     def test_a_device_pulls_while_the_other_system_hangs(self):
         gateway = self.start(employees="freshFor: 1ms, waitFor: 10s")
         self.read(gateway)
@@ -406,6 +421,18 @@ class CallThrough(MirrorTest):
         self.assertEqual(self.search(gateway, token=tokens["alice"]).status, 401)
         fresh = gateway.login("alice").json()["accessToken"]
         self.assertEqual(self.search(gateway, token=fresh).status, 503)
+
+    def test_what_a_caller_may_not_see_any_more_is_not_kept_for_him(self):
+        gateway = self.start(employees="mode: call, freshFor: 1ms", users="enabled: false", credentials=EXCHANGE)
+        token = gateway.login("alice").json()["accessToken"]
+        self.assertEqual(self.search(gateway, token=token).status, 200)
+        self.system.fault = "reset"
+        self.assertIn("fwd=stale; detail", self.search(gateway, token=token).headers["cache-status"])
+        self.system.fault = "forbidden"
+        answer = self.search(gateway, token=token)
+        self.assertEqual((answer.status, answer.json()["errorCode"]), (403, "access.denied"))
+        self.system.fault = "reset"
+        self.assertEqual(self.search(gateway, token=token).status, 503)
 
 
 class Configuration(MirrorTest):

@@ -85,7 +85,12 @@ struct EmployeeSource: Sendable {
             .post, address, fields: ["Content-Type": "application/json", "Accept": "application/json"],
             body: try JSONFormat().write(criteria))
         request.isIdempotent = true
-        let body = try await upstream.send(request, for: caller).document(Self.mediaTypes, of: upstream.name)
+        let response = try await upstream.send(request, for: caller)
+        // In a caller's name that is the answer to this caller, not a failure of the system.
+        guard !(upstream.actsForCallers && [401, 403].contains(response.status)) else {
+            throw PorticoError(.accessDenied, "The system \(upstream.name) does not let you do this.")
+        }
+        let body = try response.document(Self.mediaTypes, of: upstream.name)
         let value: WireValue
         do { value = try JSONFormat().read(body) } catch { throw MirrorRefusal(.malformed, "the answer is no JSON") }
         guard let members = value.dictionaryValue else {

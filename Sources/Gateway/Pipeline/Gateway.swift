@@ -139,10 +139,10 @@ public final class Gateway: Sendable {
         do {
             let slot = try await services.quotas.take(caller, of: request, admitted.endpoint.properties.adapter)
             defer { services.quotas.leave(slot) }
-            let age = admitted.readsMirrors ? try await admitted.endpoint.properties.mirrors.age() : nil
-            let answer = try await CallerIdentity.$current.withValue(RequestQuotas.identity(caller, request)) {
+            let (answer, age) = try await CallerIdentity.$current.withValue(RequestQuotas.identity(caller, request)) {
                 try await CallContext.$current.withValue(CallContext(request)) {
-                    try await admitted.endpoint.respond(to: admitted.request)
+                    let age = admitted.readsMirrors ? try await admitted.endpoint.properties.mirrors.age() : nil
+                    return (try await admitted.endpoint.respond(to: admitted.request), age)
                 }
             }
             var response = try services.encoder.revalidated(answer, for: request)
