@@ -29,6 +29,8 @@ public struct AnswerCache<Answer: Sendable>: Sendable {
         case answer(Answer, MirrorAge)
         /// To wait for the call that is under way; `begins`: to begin it.
         case wait(begins: Bool)
+        /// Too many calls are under way for another one, and no last good answer may be served.
+        case overloaded
     }
 
     /// How a call ended.
@@ -65,6 +67,9 @@ public struct AnswerCache<Answer: Sendable>: Sendable {
         var isOwnerGone = false
     }
 
+    /// Calls under way at once, whether callers still wait for them or not.
+    public static var mostCalls: Int { 1_000 }
+
     private let settings: CallThrough
     private var entries: [Key: Entry] = [:]
     private var calls: [Key: UpstreamCall] = [:]
@@ -98,6 +103,12 @@ public struct AnswerCache<Answer: Sendable>: Sendable {
     public mutating func ask(_ key: Key, _ waiter: UInt64, at now: WireDate) -> Asked {
         if let (answer, age) = fresh(key, at: now) { return .answer(answer, age) }
         let begins = calls[key] == nil
+        guard !begins || calls.count < Self.mostCalls else {
+            guard let entry = servable(key, now) else { return .overloaded }
+            touch(key)
+            return .answer(
+                entry.answer, MirrorAge(asOf: entry.asOf, now: now, cache: .stale(detail: "upstream-overloaded")))
+        }
         if begins { hold(key.owner, 1) }
         calls[key, default: UpstreamCall(began: now)].waiters.insert(waiter)
         return .wait(begins: begins)

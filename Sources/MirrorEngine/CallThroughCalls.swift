@@ -119,6 +119,11 @@ extension CallThroughCalls {
             guard !state.isStopped else { return .failure(unavailable("the gateway stops")) }
             switch state.cache.ask(call.key, waiter, at: now) {
             case .answer(let result, let age): return .success((result, age))
+            case .overloaded:
+                return .failure(
+                    PorticoError(
+                        .overloaded, "Too many calls of the system \(settings.upstream) are under way.",
+                        target: operation.text, retryAfter: 1))
             case .wait(let begins):
                 state.waiters[waiter] = caller
                 if begins { signal.yield(call) }

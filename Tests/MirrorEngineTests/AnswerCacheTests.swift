@@ -146,6 +146,25 @@ import Testing
         _ = cache.end(Self.key(input), .answered("x", bytes: bytes), at: Self.at(0))
     }
 
+    @Test func `so many calls are under way at most, and a last good answer is served instead of another one`() {
+        var cache = cache()
+        _ = cache.ask(Self.key("kept"), 1, at: Self.at(0))
+        _ = cache.end(Self.key("kept"), .answered("x", bytes: 1), at: Self.at(0))
+        for number in 0..<Cache.mostCalls { _ = cache.ask(Self.key("k\(number)"), 1, at: Self.at(100)) }
+        guard case .overloaded = cache.ask(Self.key("more"), 2, at: Self.at(100)) else {
+            Issue.record("another call was begun")
+            return
+        }
+        guard case .answer("x", let age) = cache.ask(Self.key("kept"), 3, at: Self.at(100)) else {
+            Issue.record("the last good answer was not served")
+            return
+        }
+        #expect(age.cacheStatus == "portico; fwd=stale; detail=upstream-overloaded")
+        #expect(isWaiting(cache.ask(Self.key("k1"), 4, at: Self.at(100)), begins: false))
+        _ = cache.end(Self.key("k0"), .refused, at: Self.at(100))
+        #expect(isWaiting(cache.ask(Self.key("more"), 5, at: Self.at(100)), begins: true))
+    }
+
     @Test(arguments: 0..<200)
     func `whatever happens, the limits hold and every waiter is told once`(seed: Int) {
         var random = SeededNumbers(seed)
