@@ -16,6 +16,8 @@ public final class MirrorWrites: Sendable {
     static let grace = Duration.milliseconds(250)
     private static let storePause = Duration.seconds(1)
     private static let page = 1_000
+    /// Records that are known to have been changed since a refresh began; with more of them that refresh changes nothing.
+    private static let mostSettled = 100_000
 
     /// The adapter's name and the entity's.
     public let id: CollectionID
@@ -83,7 +85,17 @@ public final class MirrorWrites: Sendable {
     func protected(in snapshot: any StoreSnapshot) throws -> Set<RecordID> {
         // In this order: a write is among those that are made before it is pending no longer.
         let pending = try snapshot.recordsWithPendingWrites(of: id)
-        return pending.union(state.withLock { $0.settled })
+        let settled = state.withLock { $0.settled }
+        guard settled.count < Self.mostSettled else {
+            throw PorticoError(.overloaded, "Too many records were changed since the refresh began.")
+        }
+        return pending.union(settled)
+    }
+
+    private func noteSettled(_ record: RecordID) {
+        state.withLock { state in
+            if state.settled.count < Self.mostSettled { state.settled.insert(record) }
+        }
     }
 
     private func committed() {
@@ -220,7 +232,7 @@ extension MirrorWrites {
 extension MirrorWrites {
     /// The write is made: the record becomes what the other system has, with what is still pending of it.
     private func settle(_ write: PendingWrite, stored: WireDictionary?, _ end: () -> PendingWrites.Step) async {
-        state.withLock { _ = $0.settled.insert(write.record) }
+        noteSettled(write.record)
         let rebase = PendingRebase(entity: entity, write: write)
         let receipt = await persistently {
             try await self.store.transact(weight: 3) { transaction in
@@ -242,7 +254,7 @@ extension MirrorWrites {
         let isAwaited = caller != nil
         let truth = isAwaited ? .unavailable : await truth(of: write.record)
         let rebase = PendingRebase(entity: entity, write: write)
-        state.withLock { _ = $0.settled.insert(write.record) }
+        noteSettled(write.record)
         let done: Void? = await persistently {
             try await self.store.transact(weight: 3) { transaction in
                 guard !isAwaited else { return try transaction.removePendingWrite(write.id) }
@@ -399,7 +411,7 @@ extension MirrorWrites {
         }
         let truth = write.state == .refused ? .unavailable : await truth(of: write.record)
         let rebase = PendingRebase(entity: entity, write: write)
-        state.withLock { _ = $0.settled.insert(write.record) }
+        noteSettled(write.record)
         try await store.transact(weight: 3) { transaction in
             try transaction.removePendingWrite(id)
             // What was refused has left its record before.

@@ -70,6 +70,13 @@ public struct PendingWrites: Sendable {
         var phase = Phase.waiting
         var failures = 0
         var due: WireDate?
+
+        var isUnderWay: Bool {
+            switch phase {
+            case .sending, .readingBack: true
+            case .waiting, .lost, .unknown: false
+            }
+        }
     }
 
     /// Of the other system.
@@ -110,7 +117,9 @@ public struct PendingWrites: Sendable {
         }
         writes[id] = write
         var queue = byRecord[record] ?? []
-        let index = queue.firstIndex { writes[$0].map { $0.position > position } ?? false } ?? queue.count
+        var index = queue.firstIndex { writes[$0].map { $0.position > position } ?? false } ?? queue.count
+        // One that comes late does not overtake what is under way.
+        if index == 0, let first = queue.first, writes[first]?.isUnderWay ?? false { index = 1 }
         queue.insert(id, at: index)
         byRecord[record] = queue
         if index == 0 { ready.append(id) }

@@ -222,6 +222,20 @@ private struct PendingWriteModel {
         #expect(machine.next(at: at(0)) == .send("a2"))
     }
 
+    @Test func `a write that comes late goes before those that wait, and not beside one that is under way`() {
+        var machine = PendingWrites(honoursKeys: true)
+        machine.add("a2", of: "a", at: 2)
+        #expect(machine.next(at: at(0)) == .send("a2"))
+        machine.add("a3", of: "a", at: 3)
+        machine.add("a1", of: "a", at: 1)
+        #expect(machine.next(at: at(0)) == .wait(until: nil))
+        #expect(machine.sent("a2", .made, at: at(0), random: 0) == .settle)
+        #expect(machine.next(at: at(0)) == .send("a1"))
+        #expect(machine.next(at: at(0)) == .wait(until: nil))
+        #expect(machine.sent("a1", .made, at: at(0), random: 0) == .settle)
+        #expect(machine.next(at: at(0)) == .send("a3"))
+    }
+
     @Test func `a write that was not made waits twice as long after each failure, and holds up its record alone`() {
         var machine = PendingWrites(honoursKeys: false)
         machine.add("a1", of: "a", at: 1)
