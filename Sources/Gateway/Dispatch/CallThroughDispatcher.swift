@@ -24,8 +24,12 @@ struct CallThroughDispatcher: Sendable {
             let call = Call(
                 operation: operation.name, input: input, caller: caller, requestID: request.request.id,
                 deadline: .now + CallThroughCalls.longestCall,
-                records: served.records(
-                    in: services.store, for: owner == nil ? .anonymous : request.caller, naming: services.rights),
+                records: try served.records(
+                    in: services.store,
+                    for: owner == nil
+                        ? AuthenticatedRequest(
+                            request: request.request, caller: .anonymous, parameters: request.parameters) : request,
+                    naming: services.rights),
                 log: served.log)
             return try await served.adapter.handle(call)
         }
