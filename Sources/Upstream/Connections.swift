@@ -59,7 +59,10 @@ final class Connections: Sendable {
             return isRight
                 ? channel.eventLoop.makeSucceededVoidFuture() : channel.eventLoop.makeFailedFuture(UnexpectedAddress())
         }
-        configuration.http1_1ConnectionDebugInitializer = check
+        configuration.http1_1ConnectionDebugInitializer = { channel in
+            check(channel).flatMap { StatusCheckHandler.add(toConnection: channel) }
+        }
+        configuration.http2StreamChannelDebugInitializer = StatusCheckHandler.add(toStream:)
         configuration.http2ConnectionDebugInitializer = check
         configuration.httpVersion = .automatic
         configuration.redirectConfiguration = .disallow

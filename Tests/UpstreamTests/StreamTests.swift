@@ -77,6 +77,19 @@ import UpstreamStandIn
         await server.stop()
     }
 
+    @Test(
+        arguments: ["000", "001", "099", "99", "600", "999"],
+        ["Content-Length: 2\r\n", "", "Transfer-Encoding: chunked\r\n"])
+    func `a status that is none fails the call and harms nothing else`(status: String, length: String) async throws {
+        let body = length.hasPrefix("Transfer") ? "2\r\nok\r\n0\r\n\r\n" : "ok"
+        let server = try await HastyServer("HTTP/1.1 \(status) Odd\r\n\(length)\r\n\(body)")
+        var settings = UpstreamSettings.loopback([server.address])
+        settings.limits.tries = 1
+        let answer = await ask(settings, UpstreamRequest(.get, try address(server.address)))
+        #expect(answer.response == nil)
+        await server.stop()
+    }
+
     @Test func `a body in a content coding arrives decoded`() async throws {
         let text = Array(String(repeating: "mirrored rows ", count: 20_000).utf8)
         for (coding, body) in [

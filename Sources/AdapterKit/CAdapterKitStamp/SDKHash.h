@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "4ae398c394aa320d01088b7467409e59aa0479b3f4986f3b6bc0b08ac2d694dd"
+#define ADAPTERKIT_SDK_HASH "35d2ff5ef504efb0c0356c491a00f67e309e29aa433d2f8abaea93d00a2891b0"

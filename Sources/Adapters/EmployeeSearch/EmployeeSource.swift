@@ -15,7 +15,8 @@ struct EmployeeSource: Sendable {
     let path: String
 
     func page(_ request: MirrorRequest) async throws -> MirrorPage {
-        let index = request.page.flatMap { Int64($0) } ?? 0
+        let place = request.page.flatMap(PagePlace.init)
+        let index = place?.index ?? 0
         let answer = try await answer(at: index)
         guard let employees = answer["employees"]?.arrayValue else {
             throw MirrorRefusal(.unexpected, "the answer has no list of employees")
@@ -28,7 +29,7 @@ struct EmployeeSource: Sendable {
             }
             rows.append(Self.row(members))
         }
-        return MirrorPage(rows, next: try next(after: index, count: Int64(rows.count), answer))
+        return MirrorPage(rows, next: try next(after: index, count: Int64(rows.count), answer, since: place?.total))
     }
 
     /// The page that a caller asks for, as the contract has it. Throws ``MirrorRefusal`` for another document.
@@ -106,13 +107,48 @@ struct EmployeeSource: Sendable {
     }
 
     /// The other system may answer fewer rows a page than are asked for, if it says so.
-    private func next(after index: Int64, count: Int64, _ answer: WireDictionary) throws -> String? {
+    private func next(
+        after index: Int64, count: Int64, _ answer: WireDictionary, since known: Int64?
+    ) throws -> String? {
         let most = answer["rowsPerPage"]?.int64Value ?? Self.rowsPerPage
-        guard let total = answer["totalRows"]?.int64Value else { return count < most ? nil : String(index + 1) }
+        guard let told = answer["totalRows"], !told.isNull else {
+            return count < most ? nil : PagePlace(index: index + 1, total: nil).text
+        }
+        guard let total = told.int64Value, total >= 0 else {
+            throw MirrorRefusal(.malformed, "the answer's number of all employees is none")
+        }
+        guard known == nil || known == total else {
+            // A page would lack an employee who is still there, or have one twice.
+            throw PorticoError(
+                .upstreamFailed, "The system \(upstream.name) could not be asked.",
+                logDetail: "the number of employees changed while they were read")
+        }
         let (before, overflow) = index.multipliedReportingOverflow(by: max(0, most))
-        guard !overflow, before <= total, total - before > count else { return nil }
+        guard !overflow, before <= total, count <= total - before else {
+            throw MirrorRefusal(.malformed, "the answer has more employees than it says")
+        }
+        guard total - before > count else { return nil }
         guard count == most else { throw MirrorRefusal(.malformed, "the answer has fewer employees than it says") }
-        return String(index + 1)
+        return PagePlace(index: index + 1, total: total).text
+    }
+
+    /// Which page is next, and how many employees there were said to be.
+    private struct PagePlace {
+        let index: Int64
+        let total: Int64?
+
+        init(index: Int64, total: Int64?) {
+            self.index = index
+            self.total = total
+        }
+
+        init?(_ text: String) {
+            let parts = text.split(separator: " ")
+            guard let index = parts.first.flatMap({ Int64($0) }) else { return nil }
+            self.init(index: index, total: parts.count > 1 ? Int64(parts[1]) : nil)
+        }
+
+        var text: String { total.map { "\(index) \($0)" } ?? "\(index)" }
     }
 
     private static func row(_ employee: WireDictionary) -> WireDictionary {

@@ -7,6 +7,7 @@ struct LeftoverTable {
     /// Rows that go in one transaction: some milliseconds. Those of a full-text index are large.
     private static let rowsAtOnce = 5_000
     private static let pagesAtOnce = 200
+    private static let lastOwnRow = 10
 
     let name: String
     let isSearch: Bool
@@ -31,13 +32,18 @@ struct LeftoverTable {
     }
 
     /// Drops the table where it has few rows, otherwise removes some of them: to drop a large table takes long.
+    ///
+    /// Of a full-text index the rows up to number 10 stay, its totals and its structure (sqlite.org/fts5.html, section
+    /// 9): without them SQLite can neither open nor drop it, and a store that has it cannot be opened after a kill.
     func removePart(on database: Database) throws {
         let (table, most) = isSearch ? ("\(name)_data", Self.pagesAtOnce) : (name, Self.rowsAtOnce)
         let quoted = table.quotedIdentifier
-        let count = "SELECT count(*) FROM (SELECT 1 FROM \(quoted) LIMIT \(most + 1))"
+        let some = isSearch ? "WHERE id > \(Self.lastOwnRow)" : ""
+        let count = "SELECT count(*) FROM (SELECT 1 FROM \(quoted) \(some) LIMIT \(most + 1))"
         let rows = try database.row(count) { $0.integer(0) }
         guard let rows, rows > most else { return try drop(on: database) }
-        try database.run("DELETE FROM \(quoted) WHERE \(try Self.key(of: table, on: database)) LIMIT \(most))")
+        try database.run(
+            "DELETE FROM \(quoted) WHERE \(try Self.key(of: table, on: database)) \(some) LIMIT \(most))")
     }
 
     func drop(on database: Database) throws { try database.run("DROP TABLE \(name.quotedIdentifier)") }

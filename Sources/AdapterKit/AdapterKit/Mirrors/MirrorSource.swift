@@ -168,6 +168,10 @@ extension UpstreamResponse {
         if (300..<400).contains(status) {
             throw MirrorRefusal(.loginPage, "\(target) answered \(status) and leads elsewhere")
         }
+        // A part is not the whole (RFC 9110, section 15.3.7), and 204 and 205 have nothing.
+        guard ![204, 205, 206].contains(status) else {
+            throw MirrorRefusal(.unexpected, "\(target) answered \(status)")
+        }
         guard isSuccess else {
             throw PorticoError(
                 .upstreamFailed, "The system \(upstream) could not be asked.", logDetail: "\(target) answered \(status)"
