@@ -52,7 +52,10 @@ class LedgerUpstream:
             head += line
         head = head.decode("latin-1")
         length = re.search(r"(?i)content-length: *(\d+)", head)
-        body = handler.rfile.read(int(length[1])).decode() if length else ""
+        body = handler.rfile.read(int(length[1])) if length else b""
+        if length and len(body) < int(length[1]):
+            return  # The gateway was killed in the middle of a request, which is none then.
+        body = body.decode()
         method, target, _ = head.split(" ", 2)
         key = re.search(r"(?i)\r\nidempotency-key: *(.*)\r\n", head)
         answer = self._answer(method, target, body, key[1].strip() if key else None)
