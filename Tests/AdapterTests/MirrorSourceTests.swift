@@ -153,7 +153,25 @@ import XMLUsers
         }
     }
 
-    private static func page(_ body: String) async throws -> MirrorPage {
+    @Test(arguments: [#""totalRows":1"#, #""totalRows":-5"#, #""totalRows":"50""#, #""totalRows":50.5"#])
+    func `a number of employees that the page itself contradicts is refused`(total: String) async throws {
+        let row = #"{"firstName":"A","lastName":"B","division":"D","email":"a@example.com","phoneNumber":"1"}"#
+        await #expect(throws: MirrorRefusal.self) {
+            try await Self.page(#"{"employees":[\#(row),\#(row)],\#(total),"rowsPerPage":2,"pageIndex":0}"#)
+        }
+    }
+
+    @Test func `employees whose number changes between two pages are not taken for a whole`() async throws {
+        let row = #"{"firstName":"A","lastName":"B","division":"D","email":"a@example.com","phoneNumber":"1"}"#
+        let first = try await Self.page(#"{"employees":[\#(row)],"totalRows":3,"rowsPerPage":1,"pageIndex":0}"#)
+        let next = try #require(first.next)
+        let error = await #expect(throws: PorticoError.self) {
+            try await Self.page(#"{"employees":[\#(row)],"totalRows":2,"rowsPerPage":1,"pageIndex":1}"#, next)
+        }
+        #expect(error?.code == .upstreamFailed)
+    }
+
+    private static func page(_ body: String, _ page: String? = nil) async throws -> MirrorPage {
         let upstream = ScriptedUpstream(url: UpstreamAddress("https://hr.example/services/")!) { request, _ in
             #expect(request.address.target == "/services/OrganizationInterfaceImplMobile/employeeSearch")
             #expect(request.isIdempotent)
@@ -161,7 +179,7 @@ import XMLUsers
         }
         let host = try await TestHost(
             EmployeeSearchModule.self, AdapterConfiguration(["upstream": "hr"]), upstream: upstream)
-        return try await host.adapter.readMirror(MirrorRequest("employees"))
+        return try await host.adapter.readMirror(MirrorRequest("employees", page: page))
     }
 
     @Test func `a mirror is written by no caller and has no samples and no import`() async throws {
