@@ -86,7 +86,8 @@ export class Pull {
   async settle(stores, device, { checkpoint, position, scopes, description }, summaries) {
     const stored = scopes.map(({ scope }) => [scope, (summaries[scope] ?? new Summary()).stored]);
     const known = this.describe(device.known, description, scopes);
-    stores.state.put({ ...device, checkpoint, position, known, scopes: Object.fromEntries(stored) }, "device");
+    const ages = Object.fromEntries(scopes.filter(({ asOf }) => asOf).map(({ scope, asOf }) => [scope, asOf]));
+    stores.state.put({ ...device, checkpoint, position, known, ages, scopes: Object.fromEntries(stored) }, "device");
     for (const known of await answer(stores.acknowledged.getAll())) {
       if (this.startsOver || known.rev <= position) stores.acknowledged.delete(known.number);
     }

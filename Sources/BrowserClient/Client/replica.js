@@ -57,6 +57,17 @@ export class Replica extends EventTarget {
     });
   }
 
+  /**
+   * How old the collection's records are by the last sync, where another system has their truth; else null. `isStale`: they
+   * are older than `freshFor` milliseconds. @returns {Promise<{asOf: Date, isStale: boolean}?>}
+   */
+  async age(collection, { freshFor = 300_000 } = {}) {
+    const text = (await this.outbox.device()).ages?.[collection];
+    if (!text) return null;
+    const asOf = new Date(text);
+    return { asOf, isStale: Date.now() - asOf > freshFor };
+  }
+
   /** Calls back with the records now and after every change. @returns {() => void} ends it */
   observe(collection, callback) {
     let isReading = false;

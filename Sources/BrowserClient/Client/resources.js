@@ -10,12 +10,14 @@ export class Resource {
    * A page of records.
    * @param {{filter?: string, search?: string, order?: string, select?: string, limit?: number, cursor?: string,
    *   count?: boolean}} query
-   * @returns {Promise<{items: object[], next?: string, total?: number}>}
+   * @returns {Promise<{items: object[], next?: string, total?: number, asOf?: Date, isStale?: boolean}>} `asOf` where
+   *   another system has the records' truth: when it had them; `isStale`: it could not be asked
    */
   async list(query = {}, options = {}) {
     const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
     const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-    return (await this.requests.json("GET", text ? `${this.path}?${text}` : this.path, options)).value;
+    const { value, headers } = await this.requests.json("GET", text ? `${this.path}?${text}` : this.path, options);
+    return { ...value, ...age(headers) };
   }
 
   /** Every record, page after page. */
@@ -28,9 +30,10 @@ export class Resource {
     } while (cursor);
   }
 
-  /** @returns {Promise<{value: object, etag: string}>} the tag is for `ifMatch` */
-  get(id, options = {}) {
-    return this.requests.json("GET", this.of(id), options);
+  /** @returns {Promise<{value: object, etag: string, asOf?: Date, isStale?: boolean}>} the tag is for `ifMatch` */
+  async get(id, options = {}) {
+    const answer = await this.requests.json("GET", this.of(id), options);
+    return { ...answer, ...age(answer.headers) };
   }
 
   create(fields, options = {}) {
@@ -53,6 +56,14 @@ export class Resource {
   of(id) {
     return `${this.path}/${encodeURIComponent(id)}`;
   }
+}
+
+/** How old an answer's records are, where another system has their truth (RFC 9111 and RFC 9211). */
+export function age(headers) {
+  const [seconds, status] = [headers.get("Age"), headers.get("Cache-Status") ?? ""];
+  if (seconds === null || !status.startsWith("portico;")) return {};
+  const isStale = status.includes("fwd=stale") && !status.includes("stored");
+  return { asOf: new Date(Date.now() - Number(seconds) * 1000), isStale };
 }
 
 function condition(ifMatch) {

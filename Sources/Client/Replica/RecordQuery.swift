@@ -199,8 +199,7 @@ extension ReplicaDatabase {
             isWaiting: row["waiting"])
     }
 
-    private func asked<Result: Sendable>(_ work: @escaping @Sendable (Database) throws -> Result) async throws -> Result
-    {
+    func asked<Result: Sendable>(_ work: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
         do {
             return try await pool.read(work)
         } catch let error as CancellationError {

@@ -63,6 +63,17 @@ extension Replica {
         try await records(RecordQuery(collection, where: [.id(id)])).first
     }
 
+    /// How old the collection's records are, where another system has their truth; nil: the gateway has it, or the records
+    /// were never fetched. By the last sync, and by this device's clock.
+    ///
+    /// - Parameter freshFor: the age beyond which they are stale.
+    /// - Throws: ``ClientError/storage(_:)``.
+    public func age(of collection: String, freshFor: Duration = .seconds(300)) async throws -> RecordAge? {
+        guard let seconds = try await database.asOf(collection) else { return nil }
+        let asOf = Date(timeIntervalSinceReferenceDate: seconds)
+        return RecordAge(asOf: asOf, isStale: asOf.timeIntervalSinceNow < -(freshFor / .seconds(1)))
+    }
+
     /// The result of the query now, and again whenever it is another one: after an edit here, after a change elsewhere.
     public func observe(_ query: RecordQuery) -> Observation<[Record]> {
         Observation({ [signals] in signals.watch(query.collection) }, { [self] in try await records(query) })

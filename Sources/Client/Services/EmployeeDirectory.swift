@@ -24,7 +24,10 @@ public struct EmployeeDirectory: Sendable {
         let criteria = Criteria(
             fullName: name, division: division ?? "", order: order.rawValue, pageIndex: page, rowsPerPage: rowsPerPage)
         let call = ServerCall("POST", path: ["OrganizationInterfaceImplMobile", "employeeSearch"])
-        return try await session.call(call, with: criteria)
+        let answer = try await session.answer(to: call.carrying(criteria))
+        var page = try answer.value().read(as: Page.self)
+        page.age = answer.age
+        return page
     }
 
     /// By what the employees are ordered.
@@ -45,6 +48,12 @@ public struct EmployeeDirectory: Sendable {
         public let pageIndex: Int
         /// Employees of a page.
         public let rowsPerPage: Int
+        /// How old they are, where another system has their truth; nil: the gateway has it.
+        public internal(set) var age: RecordAge?
+
+        private enum CodingKeys: String, CodingKey {
+            case employees, totalRows, pageIndex, rowsPerPage
+        }
     }
 
     private struct Criteria: Codable {

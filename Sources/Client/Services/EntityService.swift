@@ -15,7 +15,10 @@ public struct EntityService<Item: Codable & Sendable>: Sendable {
 
     /// - Throws: ``ClientError``.
     public func page(_ query: RecordPageQuery = RecordPageQuery()) async throws -> RecordPage<Item> {
-        try await session.call(ServerCall(path: path, query: query.parameters))
+        let answer = try await session.answer(to: ServerCall(path: path, query: query.parameters))
+        var page = try answer.value().read(as: RecordPage<Item>.self)
+        page.age = answer.age
+        return page
     }
 
     /// Every record that the query finds, fetched page by page while it is read.
@@ -84,6 +87,13 @@ public struct RecordPage<Item: Codable & Sendable>: Codable, Sendable {
     public let items: [Item]
     /// The next page's ``RecordPageQuery/cursor``; nil: this is the last.
     public let next: String?
+    /// How old the records are, where another system has their truth; nil: the gateway has it.
+    public internal(set) var age: RecordAge?
+
+    // The age is in the answer's header.
+    private enum CodingKeys: String, CodingKey {
+        case items, next
+    }
 }
 
 /// Where a walk through the pages is. One reader at a time, as a stream has.

@@ -83,7 +83,7 @@ extension Session {
 }
 
 extension ServerCall {
-    fileprivate func carrying(_ input: some Encodable) throws -> ServerCall {
+    func carrying(_ input: some Encodable) throws -> ServerCall {
         var call = self
         do {
             call.body = .value(try WireEncoder().encode(input))
@@ -95,7 +95,7 @@ extension ServerCall {
 }
 
 extension WireValue {
-    fileprivate func read<Output: Decodable>(as type: Output.Type) throws -> Output {
+    func read<Output: Decodable>(as type: Output.Type) throws -> Output {
         do {
             return try WireDecoder().decode(type, from: self)
         } catch {

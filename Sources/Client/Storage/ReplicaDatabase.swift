@@ -177,6 +177,7 @@ extension ReplicaDatabase {
                 try rows.apply(pulled.rows, checksums: step.state.rows, indexes: indexes)
             }
             for record in shown { try rows.show(record) }
+            if let completion = step.pulls.last?.completion { try write(agesOf: completion.scopes, database) }
             try write(step, database)
         }
     }
@@ -192,6 +193,28 @@ extension ReplicaDatabase {
         // Twice the outbox, so that writing it costs no more than the entries before did.
         guard last > max(Self.longestJournal, 2 * step.state.outbox.pending.count) else { return }
         try writeSnapshot(step.state, database)
+    }
+}
+
+extension ReplicaDatabase {
+    private static let ages = "ages"
+
+    /// Beside the device, which does not decide by them.
+    private func write(agesOf scopes: [ScopeSummary], _ database: Database) throws {
+        var ages = WireDictionary()
+        for scope in scopes {
+            if let asOf = scope.asOf { ages[scope.scope] = .double(asOf.secondsSinceReferenceDate) }
+        }
+        try database.execute(
+            sql: "INSERT OR REPLACE INTO device VALUES (?, ?)",
+            arguments: [Self.ages, try coding.blob(.dictionary(ages), as: Self.ages)])
+    }
+
+    /// When another system had the collection's records, by the last pull, in seconds since 2001; nil: the gateway has
+    /// their truth, or they were never fetched.
+    package func asOf(_ collection: String, _ database: Database) throws -> Double? {
+        let blob = try Data.fetchOne(database, sql: "SELECT value FROM device WHERE name = ?", arguments: [Self.ages])
+        return try blob.flatMap { try coding.value($0, as: Self.ages)[collection]?.doubleValue }
     }
 }
 

@@ -2,7 +2,7 @@ import GRDB
 
 /// The tables of a replica.
 ///
-///     device    what there is one of: clientID, checkpoint, outbox (the last snapshot), sensitiveFields
+///     device    what there is one of: clientID, checkpoint, outbox (the last snapshot), sensitiveFields, ages
 ///     journal   the device's entries since that snapshot, in their order
 ///     scopes    each collection's checksum
 ///     records   what the app sees: the server's record, or the one that edits of this device made of it

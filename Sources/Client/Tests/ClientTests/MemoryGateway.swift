@@ -20,6 +20,7 @@ final class MemoryGateway: Transport {
     private struct State {
         var isOnline = true
         var describes = true
+        var asOf: WireDate?
         var isSignedOut = false
         var faults: [@Sendable (TransportRequest) -> Fault?] = []
         var asked: [String] = []
@@ -49,6 +50,12 @@ final class MemoryGateway: Transport {
     var describes: Bool {
         get { state.withLock { $0.describes } }
         set { state.withLock { $0.describes = newValue } }
+    }
+
+    /// When another system had the records, as pulls tell it.
+    var asOf: WireDate? {
+        get { state.withLock { $0.asOf } }
+        set { state.withLock { $0.asOf = newValue } }
     }
 
     func signEverybodyOut() { state.withLock { $0.isSignedOut = true } }
@@ -107,10 +114,14 @@ extension MemoryGateway {
         var request = request
         if !describes { request.describe = nil }
         do {
-            return try .value(
-                try await store.withReadSnapshot { [request] in
-                    try pulls.page(request, for: SyncCaller(user), at: $0)
-                }.wireValue)
+            var page = try await store.withReadSnapshot { [request] in
+                try pulls.page(request, for: SyncCaller(user), at: $0)
+            }
+            if case .complete(var completion) = page.ending, let asOf {
+                for index in completion.scopes.indices { completion.scopes[index].asOf = asOf }
+                page.ending = .complete(completion)
+            }
+            return try .value(page.wireValue)
         } catch let error as PorticoError where error.code == .fetchAgain {
             return try .refused(410, "sync.fetchAgain")
         }

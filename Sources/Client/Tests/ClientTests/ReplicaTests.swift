@@ -21,6 +21,42 @@ struct ReplicaTests {
         #expect(note["owner"] == "alice" && note.revision > 0 && !note.isWaiting)
     }
 
+    @Test("tells how old records of another system are, by the last sync")
+    func ages() async throws {
+        let gateway = try await MemoryGateway()
+        let alice = try await Device("alice", at: gateway)
+        try await alice.note("kept")
+        await alice.sync()
+        #expect(try await alice.replica.age(of: "notes") == nil)
+        let asOf = WireDate(secondsSinceReferenceDate: Date().timeIntervalSinceReferenceDate.rounded() - 1_000)
+        gateway.asOf = asOf
+        // A pull that changes nothing tells it as well.
+        await alice.sync()
+        try await alice.reopen()
+        let age = try #require(try await alice.replica.age(of: "notes"))
+        #expect(age.asOf.timeIntervalSinceReferenceDate == asOf.secondsSinceReferenceDate)
+        #expect(age.isStale)
+        #expect(try await alice.replica.age(of: "notes", freshFor: .seconds(100_000))?.isStale == false)
+        #expect(try await alice.replica.age(of: "others") == nil)
+    }
+
+    @Test(
+        "an answer's age is in its header",
+        arguments: [
+            ("portico; hit", false), ("portico; fwd=stale; stored", false),
+            ("portico; fwd=stale; detail=upstream-timeout", true),
+        ])
+    func answerAges(status: String, isStale: Bool) {
+        let answer = TransportResponse(
+            status: 200, headers: [Header("Age", "70"), Header("Cache-Status", status)], body: [])
+        #expect(answer.age?.isStale == isStale)
+        #expect((answer.age?.asOf.timeIntervalSinceNow).map { (-90 ... -69).contains($0) } == true)
+        #expect(TransportResponse(status: 200, headers: [Header("Age", "70")], body: []).age == nil)
+        // Of a cache on the way.
+        let other = [Header("Age", "70"), Header("Cache-Status", "proxy; hit")]
+        #expect(TransportResponse(status: 200, headers: other, body: []).age == nil)
+    }
+
     @Test("takes no record of a collection that it does not hold")
     func unknownCollection() async throws {
         var settings = Device.settings

@@ -1,0 +1,30 @@
+import Foundation
+import ReplicaStorage
+
+/// How old records are whose truth is in another system than the gateway.
+public struct RecordAge: Sendable, Equatable {
+    /// When the other system had them.
+    public let asOf: Date
+    /// Whether they are older than they should be: of an answer, that the other system could not be asked; in a replica,
+    /// that they are older than was asked (``Replica/age(of:freshFor:)``).
+    public let isStale: Bool
+}
+
+extension TransportResponse {
+    /// How old the records of an answer are (`Age` and `Cache-Status`, RFC 9111 and RFC 9211); nil: the gateway has their
+    /// truth. By this device's clock.
+    public var age: RecordAge? {
+        guard let seconds = header("age").flatMap({ UInt32($0) }), let status = header("cache-status"),
+            status.hasPrefix("portico;")
+        else { return nil }
+        return RecordAge(
+            asOf: Date(timeIntervalSinceNow: -Double(seconds)),
+            isStale: status.contains("fwd=stale") && !status.contains("stored"))
+    }
+}
+
+extension ReplicaDatabase {
+    func asOf(_ collection: String) async throws -> Double? {
+        try await asked { try self.asOf(collection, $0) }
+    }
+}
