@@ -225,8 +225,8 @@ class Queued(MirrorWriteTest):
 class Configured(unittest.TestCase):
     CASES = [
         ("adapters: {employees: {upstream: hr, protocol: json, write: queued}}", "can only be read"),
-        ("adapters: {users: {upstream: hr, write: queued}}", "in callers' names"),
-        ("adapters: {users: {upstream: hr, refresh: 5m}}", "in callers' names"),
+        ("adapters: {users: {upstream: hr, write: queued}}", "in its callers' names"),
+        ("adapters: {users: {upstream: hr, refresh: 5m}}", "in its callers' names"),
         ("adapters: {users: {upstream: hr, write: sometimes}}", "none, through, queued"),
     ]
     UPSTREAM = """
