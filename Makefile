@@ -49,6 +49,7 @@ check-deploy: need-check
 
 bench: need-formats need-servers build .build/bench-venv/done ## the gateway, the formats and the client against their peers; Benchmarks/RESULTS.md
 	@swift build -c release --product store-speed -j $(JOBS)
+	@swift build -c release --product portico-stand-in -j $(JOBS)
 	@swift build -c release --package-path Benchmarks/Formats -j $(JOBS)
 	@swift build -c release --package-path Benchmarks/Replica -j $(JOBS)
 	@swift build -c release --package-path Benchmarks/NIOPeers -j $(JOBS)
