@@ -216,9 +216,10 @@ class ChatLive(Twaddler):
                 answers = self.gateway.send("POST", "/batch", {"calls": calls}, user="alice").json()["answers"]
                 messages += [answer["body"]["message"] for answer in answers]
             return [message["id"] for message in sorted(messages, key=lambda message: message["seq"])]
-        ids = say_much(1)  # What the process needs for such messages at all.
+        ids = say_much(6)  # What the process needs for such messages at all: the store's caches fill up.
         before = self.gateway.resident()
-        ids += say_much(14)
+        ids += say_much(20)
+        # Had they waited: 32 MB.
         self.assertLess(self.gateway.resident() - before, 19 << 20, "what was not read waits somewhere")
         self.assertEqual([slow.next("message")[1]["id"] for _ in ids], ids)
 
