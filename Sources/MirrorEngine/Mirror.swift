@@ -18,6 +18,8 @@ public final class Mirror: Sendable {
     private let clock: any WallClock
     private let random: @Sendable () -> Double
     private let sleep: @Sendable (Duration) async throws -> Void
+    /// Of the task that runs.
+    private let pause: InterruptibleSleep
     private let log: Log
     private let state: Mutex<State>
 
@@ -31,8 +33,6 @@ public final class Mirror: Sendable {
         var current: [CheckedContinuation<RefreshOutcome, Never>] = []
         var releases: [CheckedContinuation<Result<RefreshSummary, PorticoError>, Never>] = []
         var lastReader: UInt64 = 0
-        var pause: CheckedContinuation<Void, Never>?
-        var isAwake = false
         var isStopped = false
     }
 
@@ -50,6 +50,7 @@ public final class Mirror: Sendable {
         self.clock = clock
         self.random = random
         self.sleep = sleep
+        pause = InterruptibleSleep(clock: clock, sleep: sleep)
         self.log = log
         refresh = MirrorRefresh(
             collection: collection, source: source, beginReplacement: { try await store.beginReplacement(of: $0) },
@@ -95,7 +96,7 @@ public final class Mirror: Sendable {
     public func ask(by trigger: RefreshTrigger) -> Bool {
         let now = clock.now()
         guard state.withLock({ $0.machine.ask(by: trigger, at: now) }) else { return false }
-        wake()
+        pause.interrupt()
         return true
     }
 
@@ -109,7 +110,7 @@ public final class Mirror: Sendable {
                 _ = state.machine.ask(by: trigger, at: now)
                 return false
             }
-            if isStopped { caller.resume(returning: Self.stopped) } else { wake() }
+            if isStopped { caller.resume(returning: Self.stopped) } else { pause.interrupt() }
         }
     }
 
@@ -121,7 +122,7 @@ public final class Mirror: Sendable {
                 state.releases.append(caller)
                 return false
             }
-            if isStopped { caller.resume(returning: .failure(Self.nothingHeld)) } else { wake() }
+            if isStopped { caller.resume(returning: .failure(Self.nothingHeld)) } else { pause.interrupt() }
         }
         return try result.get()
     }
@@ -154,7 +155,7 @@ extension Mirror {
             let now = clock.now()
             switch state.withLock({ $0.begin(at: now) }) {
             case .refresh(let trigger): await refresh(by: trigger)
-            case .wait(let instant): await pause(until: instant)
+            case .wait(let instant): await pause.run(until: instant)
             }
         }
         stop()
@@ -263,47 +264,11 @@ extension Mirror {
             state.readers[number] = caller
             return true
         }
-        if waits { wake() } else { caller.resume() }
+        if waits { pause.interrupt() } else { caller.resume() }
     }
 
     private func endWait(_ number: UInt64) {
         state.withLock { $0.readers.removeValue(forKey: number) }?.resume()
-    }
-
-    private func wake() {
-        let sleeper = state.withLock { state in
-            defer { state.pause = nil }
-            if state.pause == nil { state.isAwake = true }
-            return state.pause
-        }
-        sleeper?.resume()
-    }
-
-    private func pause(until instant: WireDate?) async {
-        await withTaskGroup(of: Void.self) { group in
-            if let instant {
-                let seconds = max(0.001, min(instant.seconds(since: clock.now()), 86_400))
-                group.addTask {
-                    if (try? await self.sleep(.seconds(seconds))) != nil { self.wake() }
-                }
-            }
-            await withTaskCancellationHandler {
-                await withCheckedContinuation { caller in
-                    let isAwake = state.withLock { state in
-                        guard !state.isAwake, !Task.isCancelled else {
-                            state.isAwake = false
-                            return true
-                        }
-                        state.pause = caller
-                        return false
-                    }
-                    if isAwake { caller.resume() }
-                }
-            } onCancel: {
-                wake()
-            }
-            group.cancelAll()
-        }
     }
 }
 

@@ -80,10 +80,7 @@ public struct HeldRefresh: Sendable, Equatable {
 /// One refresh goes on at a time. A read of rows that are not fresh asks for one, unless one failed so recently that the
 /// other system is left alone: the pause doubles with each failure in a row.
 public struct MirrorMachine: Sendable {
-    /// The first pause after a failure.
-    public static let firstPause = 1.0
-    /// The longest pause after failures.
-    public static let longestPause = 60.0
+    private static let backoff = Backoff(first: 1, longest: 60)
     /// The share of an interval by which a scheduled refresh comes earlier or later, so that mirrors of one system do not
     /// refresh together.
     public static let jitter = 0.1
@@ -199,12 +196,9 @@ public struct MirrorMachine: Sendable {
         }
     }
 
-    /// From half of the doubled pause to all of it, so that many gateways do not come back together.
     private mutating func pause(from now: WireDate, _ random: Double) {
-        var pause = Self.firstPause
-        for _ in 0..<min(failures, 10) { pause = min(pause * 2, Self.longestPause) }
+        let end = now.adding(Self.backoff.seconds(after: failures, random: random))
         failures += 1
-        let end = now.adding(pause * (0.5 + random / 2))
         resumesAt = end
         if settings.refresh != nil { scheduled = min(scheduled ?? end, end) }
     }

@@ -28,6 +28,8 @@ public final class MirrorWrites: Sendable {
     private let clock: any WallClock
     private let random: @Sendable () -> Double
     private let sleep: @Sendable (Duration) async throws -> Void
+    /// Of the task that runs.
+    private let pause: InterruptibleSleep
     private let log: Log
     private let send: Sending
     private let readBack: ReadingBack
@@ -46,8 +48,6 @@ public final class MirrorWrites: Sendable {
         var removals: [RecordID] = []
         /// Records that a write was made of since the last refresh began.
         var settled: Set<RecordID> = []
-        var pause: CheckedContinuation<Void, Never>?
-        var isAwake = false
         var isStopped = false
     }
 
@@ -65,6 +65,7 @@ public final class MirrorWrites: Sendable {
         self.clock = clock
         self.random = random
         self.sleep = sleep
+        pause = InterruptibleSleep(clock: clock, sleep: sleep)
         self.log = log
         self.send = send
         self.readBack = readBack
@@ -100,7 +101,7 @@ public final class MirrorWrites: Sendable {
 
     private func committed() {
         let position = store.position(of: PendingWriteRecords.adapter)
-        if state.withLock({ $0.seen != position }) { wake() }
+        if state.withLock({ $0.seen != position }) { pause.interrupt() }
     }
 }
 
@@ -116,14 +117,14 @@ extension MirrorWrites {
                 case .send(let write):
                     group.addTask {
                         await self.deliver(write)
-                        self.wake()
+                        self.pause.interrupt()
                     }
                 case .readBack(let write):
                     group.addTask {
                         await self.lookFor(write)
-                        self.wake()
+                        self.pause.interrupt()
                     }
-                case .wait(let instant): await pause(until: instant)
+                case .wait(let instant): await pause.run(until: instant)
                 }
             }
         }
@@ -353,7 +354,7 @@ extension MirrorWrites: WriteThrough {
             return true
         }
         if !begins { caller.resume(returning: .failure(notMade(nil))) }
-        wake()
+        pause.interrupt()
     }
 
     private func abandon(_ id: RecordID) {
@@ -364,7 +365,7 @@ extension MirrorWrites: WriteThrough {
             return (caller, isUnsent)
         }
         caller?.resume(returning: .failure(isUnsent ? notMade("the deadline passed") : outcomeUnknown))
-        if isUnsent { wake() }
+        if isUnsent { pause.interrupt() }
     }
 
     private func answer(_ id: RecordID, _ result: Result<WriteReceipt, PorticoError>) {
@@ -399,7 +400,7 @@ extension MirrorWrites {
             return true
         }
         guard begins else { throw PorticoError(.recordConflict, "The write is under way.") }
-        wake()
+        pause.interrupt()
     }
 
     /// Removes a write that an operator names; its record becomes what the other system has. Throws `record.notFound`, and
@@ -418,7 +419,7 @@ extension MirrorWrites {
             if write.state != .refused { try rebase.becomes(truth, in: transaction) }
         }
         answer(id, .failure(write.wasSent ? outcomeUnknown : notMade("dropped by an operator")))
-        wake()
+        pause.interrupt()
     }
 
     private func pending(_ id: RecordID) async throws -> PendingWrite {
@@ -440,43 +441,5 @@ extension MirrorWrites.State {
         machine.add(
             write.id, of: write.record, at: write.position, isThrough: write.isThrough, wasSent: mayHaveBeenSent,
             isUnknown: write.state == .unknown)
-    }
-}
-
-extension MirrorWrites {
-    private func wake() {
-        let sleeper = state.withLock { state in
-            defer { state.pause = nil }
-            if state.pause == nil { state.isAwake = true }
-            return state.pause
-        }
-        sleeper?.resume()
-    }
-
-    private func pause(until instant: WireDate?) async {
-        await withTaskGroup(of: Void.self) { group in
-            if let instant {
-                let seconds = max(0.001, min(instant.seconds(since: clock.now()), 86_400))
-                group.addTask {
-                    if (try? await self.sleep(.seconds(seconds))) != nil { self.wake() }
-                }
-            }
-            await withTaskCancellationHandler {
-                await withCheckedContinuation { caller in
-                    let isAwake = state.withLock { state in
-                        guard !state.isAwake, !Task.isCancelled else {
-                            state.isAwake = false
-                            return true
-                        }
-                        state.pause = caller
-                        return false
-                    }
-                    if isAwake { caller.resume() }
-                }
-            } onCancel: {
-                wake()
-            }
-            group.cancelAll()
-        }
     }
 }

@@ -9,10 +9,7 @@ import RecordStorage
 public struct PendingWrites: Sendable {
     /// Writes and reads that are under way at most.
     public static let mostUnderWay = 16
-    /// The first pause after a write that was not made.
-    public static let firstPause = 1.0
-    /// The longest pause.
-    public static let longestPause = 300.0
+    private static let backoff = Backoff(first: 1, longest: 300)
     /// How often a write is looked for before it stays unknown.
     public static let mostReadBacks = 3
 
@@ -240,13 +237,10 @@ public struct PendingWrites: Sendable {
         if let first = queue.first { ready.append(first) }
     }
 
-    /// From half of the doubled pause to all of it, so that many writes do not come back together.
     private mutating func delay(_ id: RecordID, _ write: Write, at now: WireDate, _ random: Double) {
         var write = write
-        var pause = Self.firstPause
-        for _ in 0..<min(write.failures, 10) { pause = min(pause * 2, Self.longestPause) }
+        let due = now.adding(Self.backoff.seconds(after: write.failures, random: random))
         write.failures += 1
-        let due = now.adding(pause * (0.5 + random / 2))
         write.due = due
         writes[id] = write
         delayed.insert(id)
