@@ -145,7 +145,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
         stand_in = subprocess.Popen(
-            ["taskset", "-c", LOAD_CORE, BUILD / "portico-stand-in", "--port", "0", "--employees", "10000"],
+            ["taskset", "-c", LOAD_CORE, BUILD / "portico-stand-in", "--port", "0", "--employees", "200"],
             stdout=subprocess.PIPE, text=True)
         running.callback(stand_in.wait)
         running.callback(stand_in.terminate)

@@ -23,9 +23,26 @@ public final class CallThroughCalls: Sendable {
         let context: CallContext?
     }
 
+    private struct Waiter {
+        let key: AnswerCache<OperationResult>.Key
+        let caller: CheckedContinuation<Reply, Never>
+        /// When it takes an older answer.
+        let until: ContinuousClock.Instant
+        var isOverdue = false
+    }
+
+    /// What ``run()`` does next.
+    private enum Work {
+        case call(PendingCall)
+        /// There are waiters again.
+        case watch
+    }
+
     private struct State {
         var cache: Cache
-        var waiters: [UInt64: CheckedContinuation<Reply, Never>] = [:]
+        var waiters: [UInt64: Waiter] = [:]
+        /// Whether a task looks for waiters whose time is over.
+        var isWatched = false
         var lastWaiter: UInt64 = 0
         var isStopped = false
         /// Why the last call failed; nil: it did not.
@@ -40,7 +57,9 @@ public final class CallThroughCalls: Sendable {
     private let sleep: @Sendable (Duration) async throws -> Void
     private let log: Log
     private let state: Mutex<State>
-    private let (pending, signal) = AsyncStream.makeStream(of: PendingCall.self)
+    private let (pending, signal) = AsyncStream.makeStream(of: Work.self)
+    /// How much longer than it should a caller may wait: one look at all of them costs less than a timer for each.
+    private static let resolution = Duration.milliseconds(20)
 
     /// `operation` is for the log, and `settings` are what the adapter declares of it.
     public init(
@@ -71,18 +90,14 @@ public final class CallThroughCalls: Sendable {
             return (state.cache.fresh(key, at: now), state.lastWaiter)
         }
         if let fresh { return fresh }
-        let wait = CallContext.waiting(settings.waitFor, until: deadline)
+        let until = ContinuousClock.now + CallContext.waiting(settings.waitFor, until: deadline)
         let call = PendingCall(key: key, perform: perform, context: CallContext.current)
-        let reply = await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                if (try? await self.sleep(wait)) != nil { self.overdue(waiter, key) }
+        let reply = await withTaskCancellationHandler {
+            await withCheckedContinuation { caller in
+                self.wait(waiter, Waiter(key: key, caller: caller, until: until), for: call)
             }
-            defer { group.cancelAll() }
-            return await withTaskCancellationHandler {
-                await withCheckedContinuation { caller in self.wait(waiter, caller, for: call) }
-            } onCancel: {
-                self.leave(waiter, key)
-            }
+        } onCancel: {
+            self.leave(waiter, key)
         }
         return try reply.get()
     }
@@ -96,8 +111,11 @@ public final class CallThroughCalls: Sendable {
     /// Makes the calls until the task is cancelled. To be called once.
     public func run() async {
         await withDiscardingTaskGroup { group in
-            for await call in pending {
-                group.addTask { await self.make(call) }
+            for await work in pending {
+                switch work {
+                case .call(let call): group.addTask { await self.make(call) }
+                case .watch: group.addTask { await self.watch() }
+                }
             }
             group.cancelAll()
         }
@@ -106,18 +124,18 @@ public final class CallThroughCalls: Sendable {
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
         }
-        for waiter in waiting { waiter.resume(returning: .failure(unavailable("the gateway stops"))) }
+        for waiter in waiting { waiter.caller.resume(returning: .failure(unavailable("the gateway stops"))) }
     }
 }
 
 extension CallThroughCalls {
-    private func wait(_ waiter: UInt64, _ caller: CheckedContinuation<Reply, Never>, for call: PendingCall) {
+    private func wait(_ number: UInt64, _ waiter: Waiter, for call: PendingCall) {
         let now = clock.now()
         let reply: Reply? = state.withLock { state in
             // What cancels takes the lock after this, or has set the flag before.
             guard !Task.isCancelled else { return .failure(CancellationError()) }
             guard !state.isStopped else { return .failure(unavailable("the gateway stops")) }
-            switch state.cache.ask(call.key, waiter, at: now) {
+            switch state.cache.ask(call.key, number, at: now) {
             case .answer(let result, let age): return .success((result, age))
             case .overloaded:
                 return .failure(
@@ -125,29 +143,47 @@ extension CallThroughCalls {
                         .overloaded, "Too many calls of the system \(settings.upstream) are under way.",
                         target: operation.text, retryAfter: 1))
             case .wait(let begins):
-                state.waiters[waiter] = caller
-                if begins { signal.yield(call) }
+                state.waiters[number] = waiter
+                if begins { signal.yield(.call(call)) }
+                if !state.isWatched { signal.yield(.watch) }
+                state.isWatched = true
                 return nil
             }
         }
-        if let reply { caller.resume(returning: reply) }
+        if let reply { waiter.caller.resume(returning: reply) }
     }
 
-    private func overdue(_ waiter: UInt64, _ key: Cache.Key) {
-        let now = clock.now()
-        let (caller, answer) = state.withLock { state in
-            let answer = state.cache.overdue(waiter, of: key, at: now)
-            return (answer == nil ? nil : state.waiters.removeValue(forKey: waiter), answer)
+    /// While there are waiters whose time is not over.
+    private func watch() async {
+        while (try? await sleep(Self.resolution)) != nil {
+            let (time, now) = (ContinuousClock.now, clock.now())
+            let (answered, isDone) = state.withLock { state in
+                var answered: [(CheckedContinuation<Reply, Never>, Reply)] = []
+                var isDone = true
+                for (number, waiter) in state.waiters where !waiter.isOverdue {
+                    if waiter.until > time {
+                        isDone = false
+                    } else if let answer = state.cache.overdue(number, of: waiter.key, at: now) {
+                        state.waiters[number] = nil
+                        answered.append((waiter.caller, .success(answer)))
+                    } else {
+                        state.waiters[number]?.isOverdue = true
+                    }
+                }
+                state.isWatched = !isDone
+                return (answered, isDone)
+            }
+            for (caller, reply) in answered { caller.resume(returning: reply) }
+            if isDone { return }
         }
-        if let answer { caller?.resume(returning: .success(answer)) }
     }
 
-    private func leave(_ waiter: UInt64, _ key: Cache.Key) {
-        let caller = state.withLock { state in
-            state.cache.leave(waiter, of: key)
-            return state.waiters.removeValue(forKey: waiter)
+    private func leave(_ number: UInt64, _ key: Cache.Key) {
+        let waiter = state.withLock { state in
+            state.cache.leave(number, of: key)
+            return state.waiters.removeValue(forKey: number)
         }
-        caller?.resume(returning: .failure(CancellationError()))
+        waiter?.caller.resume(returning: .failure(CancellationError()))
     }
 
     private func make(_ call: PendingCall) async {
@@ -171,7 +207,7 @@ extension CallThroughCalls {
 
     private func end(_ key: Cache.Key, _ outcome: Cache.Outcome, _ error: PorticoError?) {
         let now = clock.now()
-        let (ended, callers, isNews) = state.withLock { state in
+        let (ended, waiters, isNews) = state.withLock { state in
             let ended = state.cache.end(key, outcome, at: now)
             let before = state.failing
             switch outcome {
@@ -185,7 +221,7 @@ extension CallThroughCalls {
         }
         if isNews { report(outcome, error) }
         let reply: Reply = ended.answer.map { .success($0) } ?? .failure(error ?? unavailable("no answer"))
-        for caller in callers { caller.resume(returning: reply) }
+        for waiter in waiters { waiter.caller.resume(returning: reply) }
     }
 
     private func report(_ outcome: Cache.Outcome, _ error: PorticoError?) {

@@ -60,9 +60,9 @@ final class Connections: Sendable {
                 ? channel.eventLoop.makeSucceededVoidFuture() : channel.eventLoop.makeFailedFuture(UnexpectedAddress())
         }
         configuration.http1_1ConnectionDebugInitializer = { channel in
-            check(channel).flatMap { StatusCheckHandler.add(toConnection: channel) }
+            check(channel).flatMap { ResponseCheckHandler.add(toConnection: channel) }
         }
-        configuration.http2StreamChannelDebugInitializer = StatusCheckHandler.add(toStream:)
+        configuration.http2StreamChannelDebugInitializer = ResponseCheckHandler.add(toStream:)
         configuration.http2ConnectionDebugInitializer = check
         configuration.httpVersion = .automatic
         configuration.redirectConfiguration = .disallow

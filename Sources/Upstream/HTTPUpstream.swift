@@ -266,14 +266,9 @@ extension HTTPUpstream {
         } else if !request.body.isEmpty {
             body = .bytes(request.body)
         }
-        var headers = HTTPHeaders(request.fields.all.map { ($0.name, $0.value) })
-        // A server that answers before it has the whole body, and then closes, would have AsyncHTTPClient 1.37 give back a
-        // connection that it has removed already, which ends the process. A connection that carries a body is therefore
-        // used once; HTTP/2, where this cannot happen, knows no such field and keeps its connection.
-        if body != nil { headers.replaceOrAdd(name: "Connection", value: "close") }
         return try HTTPClient.Request(
             url: request.address.description, method: HTTPMethod(rawValue: request.method.rawValue),
-            headers: headers, body: body)
+            headers: HTTPHeaders(request.fields.all.map { ($0.name, $0.value) }), body: body)
     }
 
     /// The next piece is asked for when this one has been taken. The exchange cancels the source at its end, which ends

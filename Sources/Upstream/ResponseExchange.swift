@@ -13,8 +13,15 @@ final class ResponseExchange: HTTPClientResponseDelegate {
     typealias Response = Void
 
     private enum Waiter {
-        case head(CheckedContinuation<HTTPResponseHead, any Error>, Scheduled<Void>)
-        case piece(CheckedContinuation<ByteBuffer?, any Error>, Scheduled<Void>)
+        case head(CheckedContinuation<HTTPResponseHead, any Error>)
+        case piece(CheckedContinuation<ByteBuffer?, any Error>)
+    }
+
+    /// The end of the wait under way. A later wait's end is later, so the timer of an earlier one looks at it and is set
+    /// again where it has to: one timer for an exchange, not one for each piece.
+    private struct Alarm {
+        var until: ContinuousClock.Instant?
+        var timer: (at: ContinuousClock.Instant, scheduled: Scheduled<Void>)?
     }
 
     private struct State {
@@ -23,16 +30,22 @@ final class ResponseExchange: HTTPClientResponseDelegate {
         var piece: (buffer: ByteBuffer, taken: EventLoopPromise<Void>)?
         var end: Result<Void, any Error>?
         var waiter: Waiter?
+        var alarm = Alarm()
         var isSent = false
 
         mutating func takeWaiter() -> Waiter? {
+            alarm.until = nil
             defer { waiter = nil }
             return waiter
+        }
+
+        mutating func takeTimer() -> Scheduled<Void>? {
+            defer { alarm.timer = nil }
+            return alarm.timer?.scheduled
         }
     }
 
     private let state = Mutex(State())
-    private let timers = MultiThreadedEventLoopGroup.singleton.any()
     /// What a wait that takes too long ends with.
     private let late: UpstreamFailure
     /// Ends what feeds the request's body.
@@ -66,7 +79,8 @@ final class ResponseExchange: HTTPClientResponseDelegate {
                 let known = state.withLock { state -> Result<HTTPResponseHead, any Error>? in
                     if let head = state.head { return .success(head) }
                     if case .failure(let error) = state.end { return .failure(error) }
-                    state.waiter = .head(continuation, timer(end))
+                    state.waiter = .head(continuation)
+                    setAlarm(end, &state)
                     return nil
                 }
                 if let known { continuation.resume(with: known) }
@@ -87,7 +101,8 @@ final class ResponseExchange: HTTPClientResponseDelegate {
                         return (.success(piece.buffer), piece.taken)
                     }
                     if let end = state.end { return (end.map { nil }, nil) }
-                    state.waiter = .piece(continuation, timer(end))
+                    state.waiter = .piece(continuation)
+                    setAlarm(end, &state)
                     return (nil, nil)
                 }
                 taken?.succeed()
@@ -100,32 +115,47 @@ final class ResponseExchange: HTTPClientResponseDelegate {
 
     /// Ends the request: the connection is closed unless the answer is complete.
     func fail(_ error: any Error) {
-        let (waiter, taken, task) = state.withLock { state in
+        let (waiter, taken, task, timer) = state.withLock { state in
             if state.end == nil { state.end = .failure(error) }
-            let parts = (state.takeWaiter(), state.piece?.taken, state.task)
+            let parts = (state.takeWaiter(), state.piece?.taken, state.task, state.takeTimer())
             state.piece = nil
             state.task = nil
             return parts
         }
+        timer?.cancel()
         taken?.succeed()
         task?.fail(reason: error)
         source?.cancel()
         Self.resume(waiter, failing: error)
     }
 
-    private func timer(_ end: ContinuousClock.Instant) -> Scheduled<Void> {
-        let left = max(ContinuousClock.now.duration(to: end), .zero)
-        return timers.scheduleTask(in: TimeAmount(left)) { [self] in fail(late) }
+    /// Where a task waits. On the loop of the connection, which is awake for the request.
+    private func setAlarm(_ until: ContinuousClock.Instant, _ state: inout State) {
+        state.alarm.until = until
+        if let timer = state.alarm.timer {
+            guard until < timer.at else { return }
+            timer.scheduled.cancel()
+        }
+        let loop = state.task?.eventLoop ?? MultiThreadedEventLoopGroup.singleton.any()
+        let left = max(ContinuousClock.now.duration(to: until), .zero)
+        state.alarm.timer = (until, loop.scheduleTask(in: TimeAmount(left)) { [self] in ring() })
+    }
+
+    private func ring() {
+        let isLate = state.withLock { state in
+            state.alarm.timer = nil
+            guard let until = state.alarm.until else { return false }
+            guard until > .now else { return true }
+            setAlarm(until, &state)
+            return false
+        }
+        if isLate { fail(late) }
     }
 
     private static func resume(_ waiter: Waiter?, failing error: any Error) {
         switch waiter {
-        case .head(let continuation, let timer):
-            timer.cancel()
-            continuation.resume(throwing: error)
-        case .piece(let continuation, let timer):
-            timer.cancel()
-            continuation.resume(throwing: error)
+        case .head(let continuation): continuation.resume(throwing: error)
+        case .piece(let continuation): continuation.resume(throwing: error)
         case nil: break
         }
     }
@@ -142,10 +172,7 @@ extension ResponseExchange {
             state.head = head
             return state.takeWaiter()
         }
-        if case .head(let continuation, let timer) = waiter {
-            timer.cancel()
-            continuation.resume(returning: head)
-        }
+        if case .head(let continuation) = waiter { continuation.resume(returning: head) }
         return task.eventLoop.makeSucceededVoidFuture()
     }
 
@@ -159,8 +186,7 @@ extension ResponseExchange {
             }
             return waiter
         }
-        if case .piece(let continuation, let timer) = waiter {
-            timer.cancel()
+        if case .piece(let continuation) = waiter {
             continuation.resume(returning: buffer)
             taken.succeed()
         } else if state.withLock({ $0.end != nil }) {
@@ -170,16 +196,14 @@ extension ResponseExchange {
     }
 
     func didFinishRequest(task: HTTPClient.Task<Void>) throws {
-        let waiter = state.withLock { state in
+        let (waiter, timer) = state.withLock { state in
             if state.end == nil { state.end = .success(()) }
             state.task = nil
-            return state.takeWaiter()
+            return (state.takeWaiter(), state.takeTimer())
         }
+        timer?.cancel()
         source?.cancel()
-        if case .piece(let continuation, let timer) = waiter {
-            timer.cancel()
-            continuation.resume(returning: nil)
-        }
+        if case .piece(let continuation) = waiter { continuation.resume(returning: nil) }
     }
 
     func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
