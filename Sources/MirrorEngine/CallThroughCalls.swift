@@ -31,13 +31,6 @@ public final class CallThroughCalls: Sendable {
         var isOverdue = false
     }
 
-    /// What ``run()`` does next.
-    private enum Work {
-        case call(PendingCall)
-        /// There are waiters again.
-        case watch
-    }
-
     private struct State {
         var cache: Cache
         var waiters: [UInt64: Waiter] = [:]
@@ -53,24 +46,33 @@ public final class CallThroughCalls: Sendable {
     public let operation: OperationName
     /// For how long answers may be used again.
     public let settings: CallThrough
+    private let width: Int
     private let clock: any WallClock
     private let sleep: @Sendable (Duration) async throws -> Void
     private let log: Log
+    private let ended: @Sendable () -> Void
     private let state: Mutex<State>
-    private let (pending, signal) = AsyncStream.makeStream(of: Work.self)
+    private let (pending, signal) = AsyncStream.makeStream(of: PendingCall.self)
+    /// There are waiters again.
+    private let (unwatched, watchSignal) = AsyncStream.makeStream(of: Void.self)
     /// How much longer than it should a caller may wait: one look at all of them costs less than a timer for each.
     private static let resolution = Duration.milliseconds(20)
 
-    /// `operation` is for the log, and `settings` are what the adapter declares of it.
+    /// `operation` is for the log, and `settings` are what the adapter declares of it. `width`: calls that are made at
+    /// once; the others wait for their turn. `ended` is called after each call, once it is decided what is kept.
     public init(
-        _ operation: OperationName, _ settings: CallThrough, clock: any WallClock,
-        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }, log: Log
+        _ operation: OperationName, _ settings: CallThrough, width: Int = AnswerCache<OperationResult>.mostCalls,
+        clock: any WallClock,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }, log: Log,
+        ended: @escaping @Sendable () -> Void = {}
     ) {
         self.operation = operation
         self.settings = settings
+        self.width = max(1, width)
         self.clock = clock
         self.sleep = sleep
         self.log = log
+        self.ended = ended
         state = Mutex(State(cache: AnswerCache(settings)))
     }
 
@@ -102,6 +104,19 @@ public final class CallThroughCalls: Sendable {
         return try reply.get()
     }
 
+    /// Begins the call for which ``answer(input:owner:deadline:perform:)`` would wait, and waits for nothing.
+    public func ask(input: [UInt8], owner: String?, perform: @escaping Performing) {
+        let key = Cache.Key(operation, input: input, owner: owner)
+        let now = clock.now()
+        state.withLock { state in
+            guard !state.isStopped else { return }
+            state.lastWaiter += 1
+            guard case .wait(begins: true) = state.cache.ask(key, state.lastWaiter, at: now) else { return }
+            state.cache.leave(state.lastWaiter, of: key)
+            signal.yield(PendingCall(key: key, perform: perform, context: nil))
+        }
+    }
+
     /// The sign-in has ended: its answers are kept no longer.
     public func forget(_ owner: String) { state.withLock { $0.cache.forget(owner) } }
 
@@ -110,13 +125,11 @@ public final class CallThroughCalls: Sendable {
 
     /// Makes the calls until the task is cancelled. To be called once.
     public func run() async {
-        await withDiscardingTaskGroup { group in
-            for await work in pending {
-                switch work {
-                case .call(let call): group.addTask { await self.make(call) }
-                case .watch: group.addTask { await self.watch() }
-                }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await _ in self.unwatched { await self.watch() }
             }
+            await makeCalls()
             group.cancelAll()
         }
         let waiting = state.withLock { state in
@@ -144,13 +157,25 @@ extension CallThroughCalls {
                         target: operation.text, retryAfter: 1))
             case .wait(let begins):
                 state.waiters[number] = waiter
-                if begins { signal.yield(.call(call)) }
-                if !state.isWatched { signal.yield(.watch) }
+                if begins { signal.yield(call) }
+                if !state.isWatched { watchSignal.yield() }
                 state.isWatched = true
                 return nil
             }
         }
         if let reply { waiter.caller.resume(returning: reply) }
+    }
+
+    private func makeCalls() async {
+        await withTaskGroup(of: Void.self) { group in
+            var made = 0
+            for await call in pending {
+                if made >= width { await group.next() }
+                made += 1
+                group.addTask { await self.make(call) }
+            }
+            group.cancelAll()
+        }
     }
 
     /// While there are waiters whose time is not over.
@@ -222,6 +247,7 @@ extension CallThroughCalls {
         if isNews { report(outcome, error) }
         let reply: Reply = ended.answer.map { .success($0) } ?? .failure(error ?? unavailable("no answer"))
         for waiter in waiters { waiter.caller.resume(returning: reply) }
+        self.ended()
     }
 
     private func report(_ outcome: Cache.Outcome, _ error: PorticoError?) {
@@ -295,7 +321,7 @@ extension OperationResult {
 
 extension WireValue {
     /// In memory, about.
-    fileprivate var approximateBytes: Int {
+    var approximateBytes: Int {
         var bytes = 32
         if let text = stringValue { bytes += text.utf8.count }
         for item in arrayValue ?? [] { bytes += item.approximateBytes }

@@ -166,7 +166,10 @@ extension Mirror {
         var outcome: RefreshOutcome
         var held: MirrorRefresh.Held?
         do {
-            switch try await refresh.run(since: known) {
+            let result = try await CallContext.$isOperatorTry.withValue(trigger == .operator) {
+                try await refresh.run(since: known)
+            }
+            switch result {
             case .done(let summary, let stored):
                 outcome = .done(summary)
                 report(stored.drifts.subtracting(known.drifts))

@@ -38,6 +38,8 @@ public struct RefreshSummary: Sendable, Equatable {
     public var deleted = 0
     /// Rows that were not taken, so that their records stayed.
     public var refused = 0
+    /// Rows that repeat the key of an earlier one, which counts.
+    public var repeated = 0
 
     /// Creates a summary without changes.
     public init(asOf: WireDate, cursor: String? = nil) {
@@ -81,6 +83,9 @@ public struct HeldRefresh: Sendable, Equatable {
 /// other system is left alone: the pause doubles with each failure in a row.
 public struct MirrorMachine: Sendable {
     private static let backoff = Backoff(first: 1, longest: 60)
+    /// How long after one refresh began another one begins at the earliest because a webhook asks, in seconds: a client that calls it
+    /// often does not have the other system read as often.
+    public static let webhookInterval = 5.0
     /// The share of an interval by which a scheduled refresh comes earlier or later, so that mirrors of one system do not
     /// refresh together.
     public static let jitter = 0.1
@@ -119,6 +124,7 @@ public struct MirrorMachine: Sendable {
     /// The last refresh that was done since the start.
     public private(set) var last: RefreshSummary?
     private var wanted: RefreshTrigger?
+    private var lastBegan: WireDate?
     private var resumesAt: WireDate?
     private var scheduled: WireDate?
 
@@ -146,7 +152,7 @@ public struct MirrorMachine: Sendable {
     /// A caller reads.
     public mutating func read(at now: WireDate) -> Read {
         if let asOf, isFresh(at: now) { return .serve(asOf: asOf) }
-        if running != nil || wanted != nil { return .wait }
+        if running != nil || wanted.map({ $0 != .webhook }) ?? false { return .wait }
         if let resumesAt, resumesAt > now { return served(at: now).map { .serve(asOf: $0) } ?? .refuse }
         wanted = .read
         return .wait
@@ -158,7 +164,8 @@ public struct MirrorMachine: Sendable {
         if trigger == .pull, isFresh(at: now) || resumesAt.map({ $0 > now }) ?? false { return false }
         // What is under way may have missed what the webhook tells of: another one follows.
         if running != nil, trigger == .pull || trigger == .read { return false }
-        if wanted == nil || trigger == .operator { wanted = trigger }
+        // A read or an operator does not wait for the webhook's turn.
+        if wanted == nil || trigger == .operator || wanted == .webhook { wanted = trigger }
         return true
     }
 
@@ -166,15 +173,27 @@ public struct MirrorMachine: Sendable {
     public mutating func next(at now: WireDate) -> Next {
         guard running == nil else { return .wait(until: nil) }
         if let trigger = wanted {
-            wanted = nil
-            running = (trigger, now)
-            return .refresh(trigger)
+            if trigger != .webhook || isWebhookDue(now) { return begin(trigger, now) }
         }
-        guard let scheduled else { return .wait(until: nil) }
+        let webhook = wanted == .webhook ? lastBegan?.adding(Self.webhookInterval) : nil
+        guard let scheduled else { return .wait(until: webhook) }
         let due = max(scheduled, resumesAt ?? scheduled)
-        guard due <= now else { return .wait(until: due) }
-        running = (.schedule, now)
-        return .refresh(.schedule)
+        guard due <= now else { return .wait(until: webhook.map { min($0, due) } ?? due) }
+        return begin(.schedule, now)
+    }
+
+    private mutating func begin(_ trigger: RefreshTrigger, _ now: WireDate) -> Next {
+        wanted = nil
+        lastBegan = now
+        running = (trigger, now)
+        return .refresh(trigger)
+    }
+
+    private func isWebhookDue(_ now: WireDate) -> Bool {
+        guard let lastBegan else { return true }
+        let passed = now.seconds(since: lastBegan)
+        // A clock that was set back holds nothing up.
+        return passed < 0 || passed >= Self.webhookInterval
     }
 
     /// The refresh has ended. `random` is from 0 to 1.

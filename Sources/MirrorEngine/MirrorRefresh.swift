@@ -8,6 +8,8 @@ package struct MirrorRefresh: Sendable {
     static let mostRows = 50_000_000
     /// Removals of one refresh of increments, which are in memory; beyond them every row is fetched.
     static let mostRemovals = 100_000
+    /// What each call of a page may take; the upstream's `limits.longDeadline` bounds it further.
+    static let pageDeadline = Duration.seconds(3_600)
 
     let collection: CollectionDeclaration
     let source: MirrorSource
@@ -71,7 +73,7 @@ package struct MirrorRefresh: Sendable {
     ) async throws -> Result {
         var rows = try MirrorRows(of: collection.entity, fieldsBefore: known.fields, at: began)
         var removed: Set<RecordID> = []
-        var request = MirrorRequest(source.entity, since: cursor)
+        var request = MirrorRequest(source.entity, since: cursor, deadline: Self.pageDeadline)
         var count = 0
         var lastCursor = cursor
         while true {
@@ -87,7 +89,7 @@ package struct MirrorRefresh: Sendable {
             lastCursor = page.cursor ?? lastCursor
             guard let next = page.next else { break }
             guard next != request.page else { throw MirrorRefusal(.unexpected, "a page leads to itself") }
-            request = MirrorRequest(source.entity, page: next, since: cursor)
+            request = MirrorRequest(source.entity, page: next, since: cursor, deadline: Self.pageDeadline)
         }
         var state = known
         state.asOf = began
@@ -129,5 +131,6 @@ package struct MirrorRefresh: Sendable {
 extension RefreshSummary {
     mutating func take(_ difference: ReplacementDifference) {
         (created, updated, deleted) = (difference.created, difference.updated, difference.deleted)
+        repeated = difference.repeated
     }
 }

@@ -54,21 +54,26 @@ public struct MirrorRows: Sendable {
     }
 
     private let rules: EntityRules
+    /// The field with the source's key.
+    private let key: FieldName
     private let fieldsBefore: Set<String>
     private let authorship: Authorship
     /// What is not as it was.
     public private(set) var drifts: Set<FieldDrift> = []
-    /// The fields that some row had.
+    /// The entity's fields that some row had.
     public private(set) var fields: Set<String> = []
     /// Rows that were not taken.
     public private(set) var refused = 0
     /// Whether there was a row whose key cannot be read: no record can be said to be missing then.
     public private(set) var hasUnreadableKey = false
 
-    /// `fieldsBefore`: those that the source had at the last refresh; empty: it is the first. Throws `server.internal` for
-    /// an entity that contradicts itself.
-    public init(of entity: Entity, fieldsBefore: Set<String>, at time: WireDate) throws(PorticoError) {
+    /// `key`: the field with the source's key; nil: the entity's own. `fieldsBefore`: those that the source had at the last
+    /// refresh; empty: it is the first. Throws `server.internal` for an entity that contradicts itself.
+    public init(
+        of entity: Entity, key: FieldName? = nil, fieldsBefore: Set<String>, at time: WireDate
+    ) throws(PorticoError) {
         rules = try EntityRules(entity)
+        self.key = key ?? entity.key.field
         self.fieldsBefore = fieldsBefore
         authorship = Authorship(author: Principal.system.name, time: time, position: Revision(0))
     }
@@ -78,8 +83,16 @@ public struct MirrorRows: Sendable {
         var page = Page()
         guard !rows.isEmpty else { return page }
         var present: Set<String> = []
-        for row in rows { for entry in row { present.insert(entry.key) } }
-        for name in present where rules.entity.fields.allSatisfy({ $0.name.text != name }) { note(name, .appeared) }
+        for row in rows {
+            for entry in row {
+                // Names that a source invents are not gathered: there may be as many as there are bytes.
+                if rules.entity.fields.contains(where: { $0.name.text == entry.key }) {
+                    present.insert(entry.key)
+                } else {
+                    note(entry.key, .appeared)
+                }
+            }
+        }
         fields.formUnion(present)
         for field in rules.entity.fields
         where fieldsBefore.contains(field.name.text) && !present.contains(field.name.text) {
@@ -91,16 +104,15 @@ public struct MirrorRows: Sendable {
     }
 
     private mutating func read(_ row: WireDictionary, into page: inout Page) {
-        let key = rules.entity.key.field.text
-        guard let sent = row[key], let id = try? rules.id(ofKey: sent) else {
+        guard let sent = row[key.text], let id = id(ofKey: sent) else {
             hasUnreadableKey = true
             refused += 1
-            note(key, row[key] == nil ? .vanished : .changedType)
+            note(key.text, row[key.text] == nil ? .vanished : .changedType)
             return
         }
         var taken = WireDictionary()
         var isWhole = true
-        for field in rules.entity.fields {
+        for field in rules.entity.fields where isGiven(field) {
             let name = field.name.text
             guard let value = row[name], !value.isNull || field.isNullable else {
                 guard field.isRequired, field.defaultValue == nil, !page.retained.contains(field.name) else { continue }
@@ -121,6 +133,19 @@ public struct MirrorRows: Sendable {
             return
         }
         page.rows.append(draft)
+    }
+
+    private func id(ofKey value: WireValue) -> RecordID? {
+        guard key != rules.entity.key.field else { return try? rules.id(ofKey: value) }
+        guard let field = rules.entity.field(key), (try? field.shape.check(value, at: key.text)) != nil else {
+            return nil
+        }
+        return RecordID(value.int64Value.map { String($0) } ?? value.stringValue ?? "")
+    }
+
+    /// Whether the source gives the field. Where its key is not the record's, the server gives that.
+    private func isGiven(_ field: Field) -> Bool {
+        key == rules.entity.key.field || field.name != rules.entity.key.field
     }
 
     private mutating func note(_ name: String, _ kind: FieldDrift.Kind) {

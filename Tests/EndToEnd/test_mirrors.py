@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import time
 import unittest
+import uuid
 
 import browser
 from harness import Gateway, run_portico
@@ -435,6 +436,144 @@ class CallThrough(MirrorTest):
         self.assertEqual(self.search(gateway, token=token).status, 503)
 
 
+class RowsOfCallers(MirrorTest):
+    """A mirror of a system that is called in its callers' names: both callers get the same row, with other contents."""
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.configuration(credentials=EXCHANGE)
+        self.gateway = Gateway(config=self.path, environment={"HR_SECRET": "secret"})
+        self.addCleanup(self.gateway.remove)
+        self.tokens = {name: self.gateway.login(name).json()["accessToken"] for name in ("alice", "bob")}
+
+    def get(self, name, path=EMPLOYEES, status=200):
+        answer = self.gateway.get(path, token=self.tokens[name])
+        self.assertEqual(answer.status, status, answer)
+        return answer
+
+    def rows(self, name):
+        return self.get(name).json()["items"]
+
+    def records(self, name="employees/employees"):
+        return self.state(self.gateway, name)["records"]
+
+    def device(self, name, checkpoint=None):
+        body = {"collections": ["employees"], **({"checkpoint": checkpoint} if checkpoint else {})}
+        operations = []
+        while True:
+            answer = self.gateway.send("POST", "/sync/v1/pull", body, token=self.tokens[name])
+            self.assertEqual(answer.status, 200, answer)
+            page = answer.json()
+            operations += page["operations"]
+            if "complete" in page:
+                return operations, page["complete"]
+            body["checkpoint"] = page["next"]
+
+    def test_each_caller_sees_the_own_rows_over_every_interface(self):
+        rows = {name: self.rows(name) for name in self.tokens}
+        self.assertEqual(self.records(), 2)
+        for name, other in (("alice", "bob"), ("bob", "alice")):
+            with self.subTest(caller=name):
+                (row,), (foreign,) = rows[name], rows[other]
+                self.assertEqual((row["porticoCaller"], row["id"]), (name, "e0@example.com"))
+                self.assertNotEqual(row["lastName"], foreign["lastName"])
+                self.assertNotEqual(row["porticoID"], foreign["porticoID"])
+                self.assertEqual(self.get(name, f"{EMPLOYEES}/{row['porticoID']}").json()["lastName"], row["lastName"])
+                self.get(name, f"{EMPLOYEES}/{foreign['porticoID']}", status=404)
+                one = self.get(name, f"{EMPLOYEES}?filter=porticoCaller%20eq%20%27{other}%27")
+                self.assertEqual(one.json()["items"], [])
+                found = self.search(self.gateway, token=self.tokens[name])
+                self.assertEqual([one["lastName"] for one in found.json()["employees"]], [row["lastName"]])
+                self.assertIn("age", found.headers)
+                calls = [{"id": "1", "method": "GET", "path": EMPLOYEES},
+                         {"id": "2", "method": "GET", "path": f"{EMPLOYEES}/{foreign['porticoID']}"}]
+                parts = self.gateway.send("POST", "/batch", {"calls": calls}, token=self.tokens[name]).json()["answers"]
+                by_id = {part["id"]: part for part in parts}
+                self.assertEqual((by_id["1"]["status"], by_id["2"]["status"]), (200, 404))
+                self.assertNotIn(foreign["lastName"], json.dumps(parts))
+                operations, complete = self.device(name)
+                self.assertEqual([one["id"] for one in operations], [row["porticoID"]])
+                self.assertIn("asOf", complete["scopes"][0])
+        # Nobody's rows without a sign-in, whatever the access says.
+        self.assertEqual(self.gateway.get(EMPLOYEES).status, 401)
+        self.assertEqual(self.search(self.gateway).status, 401)
+        # The contract finds a user by the number, which is not the record's id any more.
+        self.assertIn("User 100", self.get("alice", "/v2/100").text())
+
+    def test_a_fetch_serves_all_reads_of_a_sign_in_and_nobody_else(self):
+        self.assertEqual(self.get("alice").headers["cache-status"], "portico; fwd=miss; stored")
+        self.assertEqual(self.get("alice").headers["cache-status"], "portico; hit")
+        asked = len(self.system.searches)
+        self.assertEqual(self.get("bob").headers["cache-status"], "portico; fwd=miss; stored")
+        self.assertEqual(len(self.system.searches), asked + 1)
+
+    def test_a_pull_has_the_callers_rows_fetched_and_takes_no_changes(self):
+        operations, _ = self.device("alice")
+        self.assertEqual(operations, [])
+        self.until(lambda: self.records() == 1)
+        operations, complete = self.device("alice")
+        self.assertEqual(len(operations), 1)
+        row = operations[0]["id"]
+        changes = [
+            {"operation": "update", "id": row, "base": operations[0]["rev"], "fields": {"lastName": "Mine"}},
+            {"operation": "create", "id": "mine", "fields": {"id": "m", "firstName": "M", "lastName": "Mine", "division": "D"}},
+            {"operation": "delete", "id": row, "base": operations[0]["rev"]},
+        ]
+        push = {"clientId": str(uuid.uuid4()), "mutations": [
+            {"sequence": number, "collection": "employees", **change} for number, change in enumerate(changes, 1)]}
+        answer = self.gateway.send("POST", "/sync/v1/push", push, token=self.tokens["alice"])
+        self.assertEqual(answer.status, 200, answer)
+        self.assertEqual({one["outcome"] for one in answer.json()["outcomes"]}, {"rejected"})
+        for method in ("PATCH", "PUT", "DELETE"):
+            answer = self.gateway.send(method, f"{EMPLOYEES}/{row}", {"lastName": "Mine"}, token=self.tokens["alice"])
+            self.assertEqual(answer.status, 403, answer)
+        (kept,) = self.rows("alice")
+        self.assertNotEqual(kept["lastName"], "Mine")
+
+    def test_rows_go_with_the_session_and_with_the_right(self):
+        self.rows("alice"), self.rows("bob")
+        _, complete = self.device("alice")
+        self.assertEqual(self.gateway.send("POST", "/auth/logout", {}, token=self.tokens["alice"]).status, 204)
+        self.until(lambda: self.records() == 1)
+        self.tokens["alice"] = self.gateway.login("alice").json()["accessToken"]
+        operations, _ = self.device("alice", complete["checkpoint"])
+        self.assertEqual([one["operation"] for one in operations], ["remove"])
+        self.assertEqual(len(self.rows("bob")), 1)
+        # Another sign-in of the same caller keeps what it has fetched itself.
+        self.rows("alice")
+        second = self.gateway.login("alice").json()["accessToken"]
+        self.assertEqual(self.gateway.get(EMPLOYEES, token=second).status, 200)
+        self.gateway.send("POST", "/auth/logout", {}, token=second)
+        self.assertEqual(self.get("alice").headers["cache-status"], "portico; hit")
+        self.assertEqual(len(self.rows("alice")), 1)
+
+    def test_what_a_caller_may_not_see_any_more_goes(self):
+        self.gateway = self.start(employees=ASKING, credentials=EXCHANGE)
+        self.tokens = {"alice": self.gateway.login("alice").json()["accessToken"]}
+        self.assertEqual(len(self.rows("alice")), 1)
+        self.system.fault = "reset"
+        self.assertIn("fwd=stale; detail", self.get("alice").headers["cache-status"])
+        self.system.fault = "forbidden"
+        self.get("alice", status=403)
+        self.until(lambda: self.records() == 0)
+
+    def test_what_a_process_left_does_not_outlive_it(self):
+        self.rows("alice")
+        self.assertEqual(self.gateway.stop(), 0)
+        self.gateway = Gateway(config=self.path, data=self.gateway.data, environment={"HR_SECRET": "secret"})
+        self.addCleanup(self.gateway.remove)
+        self.until(lambda: self.records() == 0)
+        self.tokens["alice"] = self.gateway.login("alice").json()["accessToken"]
+        self.assertEqual(len(self.rows("alice")), 1)
+
+    def test_operators_see_that_the_rows_are_those_of_callers(self):
+        self.rows("alice")
+        state = self.state(self.gateway, "employees/employees")
+        self.assertEqual((state["state"], state["callers"], state["records"]), ("callers", 1, 1))
+        self.assertEqual(self.control(self.gateway, "mirrors", "refresh", "employees/employees")[0].returncode, 1)
+        self.assertEqual(self.control(self.gateway, "mirrors", "list")[0].returncode, 0)
+
+
 class Configuration(MirrorTest):
     def check(self, **options):
         done = run_portico("check", "--config", self.configuration(**options), environment={"HR_SECRET": "secret"})
@@ -448,8 +587,10 @@ class Configuration(MirrorTest):
             ({"users": "mode: call"}, "adapters.users.mode", "mirror"),
             ({"employees": "freshFor: 2h, staleFor: 1h"}, "adapters.employees.staleFor", "freshFor"),
             ({"employees": "guard: { share: 2 }"}, "adapters.employees.guard.share", "0 to 1"),
-            ({"credentials": EXCHANGE}, "adapters.employees.upstream", "only `mode: call` is possible"),
-            ({"employees": "mode: call", "credentials": EXCHANGE}, "adapters.users.upstream", "callers' names"),
+            ({"employees": "refresh: 5m", "credentials": EXCHANGE}, "adapters.employees.refresh", "has no caller"),
+            ({"users": "write: queued", "credentials": EXCHANGE}, "adapters.users.write", "callers' names"),
+            ({"users": "write: through", "credentials": EXCHANGE}, "adapters.users.write", "callers' names"),
+            ({"users": "callers: { rows: 5000 }", "credentials": EXCHANGE}, "adapters.users.callers.rows", "2500"),
         ]
         for options, place, reason in wrong:
             with self.subTest(options):
@@ -459,6 +600,18 @@ class Configuration(MirrorTest):
                 self.assertRegex(text, r"portico\.yaml:\d+:\d+|" + re.escape(place))
         self.assertEqual(self.check()[0], 0)
         self.assertEqual(self.check(employees="mode: call", users="enabled: false", credentials=EXCHANGE)[0], 0)
+        self.assertEqual(self.check(credentials=EXCHANGE)[0], 0)
+
+    def test_what_only_a_system_has_is_refused_without_one(self):
+        for setting in ("refresh: 5m", "protocol: json", "path: x", "freshFor: 1m", "guard: { from: 5 }", "callers: { count: 5 }"):
+            with self.subTest(setting):
+                path = pathlib.Path(self.configuration())
+                path.write_text(path.read_text().replace(
+                    f"employees: {{ upstream: hr, protocol: json, access: public-read, {MIRROR} }}", f"employees: {{ {setting} }}"))
+                done = run_portico("check", "--config", str(path), environment={"HR_SECRET": "secret"})
+                self.assertEqual(done.returncode, 1, done)
+                self.assertIn("names no system", done.stdout + done.stderr)
+                self.assertRegex(done.stdout + done.stderr, r"portico\.yaml:17:\d+")
 
 
 if __name__ == "__main__":

@@ -108,13 +108,37 @@ import Testing
             _ = machine.ask(by: .operator, at: at(1))
             #expect(machine.next(at: at(1)) == .refresh(.operator))
             machine.ended(.failed(.upstreamFailed, detail: ""), at: at(1), random: 1)
-            #expect(machine.ask(by: trigger, at: at(1)) == true)
-            #expect(machine.next(at: at(1)) == .refresh(trigger))
-            #expect(machine.ask(by: trigger, at: at(1)) == true)
-            #expect(machine.next(at: at(1)) == .wait(until: nil))
-            machine.ended(.done(RefreshSummary(asOf: at(1))), at: at(2), random: 1)
-            #expect(machine.next(at: at(2)) == .refresh(trigger))
+            // A webhook's turn comes five seconds after the refresh before began.
+            let later = trigger == .operator ? 1.0 : 6
+            #expect(machine.ask(by: trigger, at: at(later)) == true)
+            #expect(machine.next(at: at(later)) == .refresh(trigger))
+            #expect(machine.ask(by: trigger, at: at(later)) == true)
+            #expect(machine.next(at: at(later)) == .wait(until: nil))
+            machine.ended(.done(RefreshSummary(asOf: at(later))), at: at(later + 1), random: 1)
+            #expect(machine.next(at: at(later + (trigger == .operator ? 1 : 5))) == .refresh(trigger))
         }
+    }
+
+    @Test func `a webhook has the other system read every five seconds at most, and holds up nobody else`() {
+        var machine = machine(asOf: 0)
+        var begun: [Double] = []
+        for second in 0..<20 {
+            for _ in 0..<100 { _ = machine.ask(by: .webhook, at: at(Double(second))) }
+            guard machine.next(at: at(Double(second))) == .refresh(.webhook) else { continue }
+            begun.append(Double(second))
+            machine.ended(.done(RefreshSummary(asOf: at(Double(second)))), at: at(Double(second)), random: 1)
+        }
+        #expect(begun == [0, 5, 10, 15])
+        _ = machine.ask(by: .webhook, at: at(16))
+        #expect(machine.next(at: at(16)) == .wait(until: at(20)))
+        _ = machine.ask(by: .operator, at: at(16))
+        #expect(machine.next(at: at(16)) == .refresh(.operator))
+        machine.ended(.done(RefreshSummary(asOf: at(16))), at: at(16), random: 1)
+        // What the webhook told of came before that refresh.
+        #expect(machine.next(at: at(30)) == .wait(until: nil))
+        // A clock that was set back holds nothing up.
+        _ = machine.ask(by: .webhook, at: at(-50))
+        #expect(machine.next(at: at(-50)) == .refresh(.webhook))
     }
 
     @Test func `a refresh that is held back stays so until one is done`() {

@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "35d2ff5ef504efb0c0356c491a00f67e309e29aa433d2f8abaea93d00a2891b0"
+#define ADAPTERKIT_SDK_HASH "6df087fca51856d709925fee8b50aeaa5bb1877223c371d095a34cd27bec87b0"

@@ -14,7 +14,8 @@ public enum EmployeeSearchModule: AdapterModule {
         ]
 
     public static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
-        let mirror = try MirrorSource(Employees.entity.name, configuration)
+        let mirror = try MirrorSource(
+            Employees.entity.name, configuration, supportsRowsOfCallers: true, keys: ["protocol", "path"])
         let callThrough = try CallThrough(configuration)
         let isLocal = mirror == nil && callThrough == nil
         return AdapterDeclaration(

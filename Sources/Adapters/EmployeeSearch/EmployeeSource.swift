@@ -17,7 +17,7 @@ struct EmployeeSource: Sendable {
     func page(_ request: MirrorRequest) async throws -> MirrorPage {
         let place = request.page.flatMap(PagePlace.init)
         let index = place?.index ?? 0
-        let answer = try await answer(at: index)
+        let answer = try await answer(at: index, request)
         guard let employees = answer["employees"]?.arrayValue else {
             throw MirrorRefusal(.unexpected, "the answer has no list of employees")
         }
@@ -69,16 +69,18 @@ struct EmployeeSource: Sendable {
             ? nil : .dictionary(employee)
     }
 
-    private func answer(at index: Int64) async throws -> WireDictionary {
+    private func answer(at index: Int64, _ request: MirrorRequest) async throws -> WireDictionary {
         try await answer(
             to: [
                 "division": "", "order": "ASC", "rowsPerPage": .int64(Self.rowsPerPage), "pageIndex": .int64(index),
                 "fullName": "",
-            ], for: nil)
+            ], for: request.caller, within: request.deadline)
     }
 
-    /// `caller`: in whose name it is asked, where the upstream wants one.
-    private func answer(to criteria: WireValue, for caller: Principal?) async throws -> WireDictionary {
+    /// `caller`: in whose name it is asked, where the upstream wants one; `deadline`: nil: the upstream's own.
+    private func answer(
+        to criteria: WireValue, for caller: Principal?, within deadline: Duration? = nil
+    ) async throws -> WireDictionary {
         guard let address = upstream.url.resolving(path) else {
             throw PorticoError(.upstreamFailed, "The system \(upstream.name) could not be asked.", logDetail: "no path")
         }
@@ -86,6 +88,7 @@ struct EmployeeSource: Sendable {
             .post, address, fields: ["Content-Type": "application/json", "Accept": "application/json"],
             body: try JSONFormat().write(criteria))
         request.isIdempotent = true
+        request.deadline = deadline
         let response = try await upstream.send(request, for: caller)
         // In a caller's name that is the answer to this caller, not a failure of the system.
         guard !(upstream.actsForCallers && [401, 403].contains(response.status)) else {

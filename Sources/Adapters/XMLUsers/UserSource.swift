@@ -15,17 +15,25 @@ struct UserSource: Sendable {
 
     /// All users are one page: the contract knows no others.
     func page(_ request: MirrorRequest) async throws -> MirrorPage {
-        let list = try await get("v1/list")
+        let list = try await get("v1/list", request)
         if ![404, 405, 410].contains(list.status) { return MirrorPage(try users(list)) }
-        let entries = try users(try await get("v2/list"))
-        return MirrorPage(try await details(of: entries))
+        let entries = try users(try await get("v2/list", request))
+        return MirrorPage(try await details(of: entries, request))
     }
 
-    private func get(_ place: String) async throws -> UpstreamResponse {
+    /// `request`: of a page; nil: a caller waits.
+    private func get(_ place: String, _ request: MirrorRequest? = nil) async throws -> UpstreamResponse {
         guard let address = upstream.url.resolving(path + place) else {
             throw PorticoError(.upstreamFailed, "The system \(upstream.name) could not be asked.", logDetail: "no path")
         }
-        return try await upstream.send(UpstreamRequest(.get, address, fields: ["Accept": "application/xml"]))
+        var sent = UpstreamRequest(.get, address, fields: ["Accept": "application/xml"])
+        sent.deadline = request?.deadline
+        let response = try await upstream.send(sent, for: request?.caller)
+        // In a caller's name that is the answer to this caller, not a failure of the system.
+        guard !(upstream.actsForCallers && [401, 403].contains(response.status)) else {
+            throw PorticoError(.accessDenied, "The system \(upstream.name) does not let you do this.")
+        }
+        return response
     }
 
     private func users(_ response: UpstreamResponse) throws -> [WireDictionary] {
@@ -46,12 +54,12 @@ struct UserSource: Sendable {
     }
 
     /// In the order of the list.
-    private func details(of entries: [WireDictionary]) async throws -> [WireDictionary] {
+    private func details(of entries: [WireDictionary], _ request: MirrorRequest) async throws -> [WireDictionary] {
         var rows = [WireDictionary?](repeating: nil, count: entries.count)
         try await withThrowingTaskGroup(of: (Int, WireDictionary?).self) { group in
             for (index, entry) in entries.enumerated() {
                 if index >= Self.detailsAtOnce, let (done, row) = try await group.next() { rows[done] = row }
-                group.addTask { (index, try await detail(of: entry)) }
+                group.addTask { (index, try await detail(of: entry, request)) }
             }
             for try await (done, row) in group { rows[done] = row }
         }
@@ -59,11 +67,11 @@ struct UserSource: Sendable {
     }
 
     /// Nil for a user who has gone since the list was made.
-    private func detail(of entry: WireDictionary) async throws -> WireDictionary? {
+    private func detail(of entry: WireDictionary, _ request: MirrorRequest) async throws -> WireDictionary? {
         guard let number = entry[Users.userID.text]?.int64Value else {
             throw MirrorRefusal(.unexpected, "a user's number is no integer")
         }
-        let response = try await get("v2/user/\(number)")
+        let response = try await get("v2/user/\(number)", request)
         if response.status == 404 { return nil }
         guard let user = try document(response, root: UserOperations.userRoot.root).dictionaryValue else {
             throw MirrorRefusal(.unexpected, "a user has no elements")

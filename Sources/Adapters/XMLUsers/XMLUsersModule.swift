@@ -11,7 +11,8 @@ public enum XMLUsersModule: AdapterModule {
         ]
 
     public static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
-        let mirror = try MirrorSource(Users.entity.name, configuration, isWritable: true)
+        let mirror = try MirrorSource(
+            Users.entity.name, configuration, isWritable: true, supportsRowsOfCallers: true, keys: ["path"])
         let loading = UserOperations.loading.operation
         return AdapterDeclaration(
             name: name, title: "Users", summary: "People with their shoe sizes, for clients that read XML.",
@@ -84,8 +85,12 @@ final class XMLUsersAdapter: Adapter {
     }
 
     private func user(_ call: Call) async throws -> OperationResult {
-        guard let number = call[UserOperations.key].int64Value, let id = RecordID(String(number)),
-            let record = try await call.records.record(id, in: Users.entity.name)
+        // By the field: the ids of rows that belong to callers are others.
+        let number = call[UserOperations.key]
+        guard
+            let record = try await call.records.query(
+                Query(.compare(Users.userID, .equal, number), limit: 1), in: Users.entity.name
+            ).records.first
         else { throw PorticoError(.recordNotFound, "There is no such user.", target: UserOperations.key.text) }
         return .value(.dictionary(record.fields.only(Users.all)))
     }

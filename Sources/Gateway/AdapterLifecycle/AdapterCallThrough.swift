@@ -17,10 +17,20 @@ final class AnswerOwners: Sendable {
     }
 
     private let calls: CallThroughCalls
+    private let forget: @Sendable (String) -> Void
     private let holds = Mutex<[String: CredentialWatch.Hold]>([:])
 
-    init(_ calls: CallThroughCalls) {
+    /// `forget`: what is done when a sign-in has ended; nil: its answers are forgotten.
+    init(_ calls: CallThroughCalls, forget: (@Sendable (String) -> Void)? = nil) {
         self.calls = calls
+        self.forget = forget ?? { calls.forget($0) }
+    }
+
+    /// Every minute forgets what sign-ins have that ended by themselves, until the task is cancelled.
+    func run() async {
+        while (try? await Task.sleep(for: .seconds(60))) != nil {
+            for owner in holds.withLock({ $0.filter(\.value.isExpired).map(\.key) }) { end(owner) }
+        }
     }
 
     /// The name of a sign-in, which is watched from now on. Throws `auth.required` where it has ended.
@@ -48,7 +58,7 @@ final class AnswerOwners: Sendable {
             let others = holds.filter { $0.value.isExpired || !calls.holds($0.key) }
             for (other, _) in others {
                 holds[other] = nil
-                calls.forget(other)
+                forget(other)
             }
             holds[owner] = hold
             return Array(others.values)
@@ -57,6 +67,6 @@ final class AnswerOwners: Sendable {
 
     private func end(_ owner: String) {
         holds.withLock { $0.removeValue(forKey: owner) }?.end()
-        calls.forget(owner)
+        forget(owner)
     }
 }

@@ -51,7 +51,7 @@ public struct MirrorSetup: Sendable {
         log: Log
     ) -> [Mirror] {
         declaration.mirrors.compactMap { source in
-            guard let entity = declaration.entity(source.entity) else { return nil }
+            guard source.callerKey == nil, let entity = declaration.entity(source.entity) else { return nil }
             let collection = CollectionDeclaration(adapter: declaration.name, entity: entity)
             return Mirror(
                 source, of: collection, stored: states[collection.id], in: store,
@@ -65,6 +65,23 @@ public struct MirrorSetup: Sendable {
 }
 
 extension MirrorSetup {
+    /// Those whose rows belong to single callers.
+    func callerMirrors(
+        of declaration: AdapterDeclaration, adapter: any Adapter, status: AdapterStatus, log: Log
+    ) -> [AdapterCallerMirror] {
+        declaration.mirrors.compactMap { source in
+            guard source.callerKey != nil, let entity = declaration.entity(source.entity) else { return nil }
+            let mirror = CallerMirror(
+                source, of: CollectionDeclaration(adapter: declaration.name, entity: entity), in: store, clock: clock,
+                log: log,
+                read: { request in
+                    try status.requireRunning()
+                    return try await adapter.readMirror(request)
+                })
+            return AdapterCallerMirror(mirror: mirror, owners: AnswerOwners(mirror.calls) { mirror.forget($0) })
+        }
+    }
+
     func callsThrough(of declaration: AdapterDeclaration, log: Log) -> [AdapterCallThrough] {
         declaration.operations.compactMap { operation in
             operation.callThrough.map { settings in
@@ -82,7 +99,11 @@ extension ServedAdapter {
     public func keepMirrors() async {
         await withTaskGroup(of: Void.self) { group in
             for mirror in mirrors { group.addTask { await mirror.run() } }
+            for callerMirror in callerMirrors { group.addTask { await callerMirror.mirror.run() } }
             for callThrough in callsThrough { group.addTask { await callThrough.calls.run() } }
+            for owners in callerMirrors.map(\.owners) + callsThrough.compactMap(\.owners) {
+                group.addTask { await owners.run() }
+            }
             for write in writes { group.addTask { await write.run() } }
         }
     }
@@ -91,13 +112,67 @@ extension ServedAdapter {
         callsThrough.first { $0.calls.operation == operation }
     }
 
-    func mirror(of entity: EntityName) -> Mirror? { mirrors.first { $0.source.entity == entity } }
+    /// The mirrors of these entities; nil: all.
+    func mirrors(of entities: Set<EntityName>?) -> ReadMirrors {
+        ReadMirrors(
+            shared: mirrors.filter { entities?.contains($0.source.entity) ?? true },
+            ofCallers: callerMirrors.filter { entities?.contains($0.mirror.source.entity) ?? true })
+    }
 
     /// The mirrors that an operation's answers are made of.
-    func mirrors(of operation: Operation) -> [Mirror] {
-        guard operation.effect == .reads, operation.audience == .callers else { return [] }
-        guard let entities = operation.entities else { return mirrors }
-        return mirrors.filter { entities.contains($0.source.entity) }
+    func mirrors(of operation: Operation) -> ReadMirrors {
+        guard operation.effect == .reads, operation.audience == .callers else { return ReadMirrors() }
+        return mirrors(of: operation.entities.map { Set($0) })
+    }
+}
+
+/// A mirror whose rows belong to single callers, and the sign-ins that have rows.
+struct AdapterCallerMirror: Sendable {
+    let mirror: CallerMirror
+    let owners: AnswerOwners
+
+    /// As ``CallerMirror/read(for:signIn:)``; throws `auth.required` where the caller has not signed in, or not any more.
+    func age(for caller: Caller, watchedBy credentials: CredentialWatch?) async throws -> MirrorAge {
+        let signIn = try await signIn(of: caller, watchedBy: credentials)
+        let age = try await mirror.read(for: caller.principal, signIn: signIn)
+        // It may have ended meanwhile, or its watch with the last rows that were kept.
+        _ = try await self.signIn(of: caller, watchedBy: credentials)
+        return age
+    }
+
+    /// Has the caller's rows fetched where they are not fresh.
+    func ask(for caller: Caller, watchedBy credentials: CredentialWatch?) async {
+        // A caller without a sign-in has no rows.
+        guard let signIn = try? await signIn(of: caller, watchedBy: credentials) else { return }
+        mirror.ask(for: caller.principal, signIn: signIn)
+    }
+
+    private func signIn(of caller: Caller, watchedBy credentials: CredentialWatch?) async throws -> String {
+        guard let authentication = caller.authentication, let credentials else {
+            throw PorticoError(.loginRequired, "This needs a login.")
+        }
+        return try await owners.owner(authentication, watchedBy: credentials)
+    }
+}
+
+/// The mirrors that a response is made of.
+struct ReadMirrors: Sendable {
+    var shared: [Mirror] = []
+    var ofCallers: [AdapterCallerMirror] = []
+
+    var isEmpty: Bool { shared.isEmpty && ofCallers.isEmpty }
+
+    /// The age of the oldest, where all are fresh for every caller; nil where a read has to ask (``age(for:watchedBy:)``).
+    func freshAge() -> MirrorAge? { ofCallers.isEmpty ? shared.freshAge() : nil }
+
+    /// The age of the oldest, once those that are not fresh have been refreshed or waited for; nil: there are none.
+    func age(for caller: Caller, watchedBy credentials: CredentialWatch?) async throws -> MirrorAge? {
+        var oldest = shared.isEmpty ? nil : try await shared.age()
+        for mirror in ofCallers {
+            let age = try await mirror.age(for: caller, watchedBy: credentials)
+            if age.asOf.secondsSinceReferenceDate < oldest?.asOf.secondsSinceReferenceDate ?? .infinity { oldest = age }
+        }
+        return oldest
     }
 }
 
@@ -131,12 +206,15 @@ extension [Mirror] {
 
 /// How old an adapter's mirrored records are, for its mounts.
 struct AdapterRecordAges: RecordAges {
-    let mirrors: [Mirror]
+    let served: ServedAdapter
+    let caller: Caller
+    let credentials: CredentialWatch?
 
     func age(of entities: Set<EntityName>) async throws -> RecordAge? {
-        let read = mirrors.filter { entities.contains($0.source.entity) }
+        let read = served.mirrors(of: entities)
+        guard !read.isEmpty else { return nil }
         if let age = read.freshAge() { return age.recordAge }
-        return try await read.age()?.recordAge
+        return try await read.age(for: caller, watchedBy: credentials)?.recordAge
     }
 }
 

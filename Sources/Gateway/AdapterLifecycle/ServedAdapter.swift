@@ -13,8 +13,8 @@ public final class ServedAdapter: Sendable {
     public let log: Log
     /// Of its entities whose truth is in another system.
     let mirrors: [Mirror]
-    /// For its mounts.
-    let ages: any RecordAges
+    /// Those whose rows belong to single callers.
+    let callerMirrors: [AdapterCallerMirror]
     /// Of its operations that other systems answer.
     let callsThrough: [AdapterCallThrough]
     /// What callers change of them.
@@ -36,7 +36,8 @@ public final class ServedAdapter: Sendable {
         mirrors =
             mirroring?.mirrors(of: declaration, adapter: adapter, writes: writes, status: status, log: log) ?? []
         callsThrough = mirroring?.callsThrough(of: declaration, log: log) ?? []
-        ages = mirrors.isEmpty ? NoRecordAges() : AdapterRecordAges(mirrors: mirrors)
+        callerMirrors =
+            mirroring?.callerMirrors(of: declaration, adapter: adapter, status: status, log: log) ?? []
         thread = AdapterThread(label: "adapter.\(declaration.name)")
     }
 

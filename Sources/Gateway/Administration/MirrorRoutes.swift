@@ -14,12 +14,13 @@ struct MirrorRoutes: Sendable {
             Route(
                 .get, "/admin/v1/mirrors",
                 AdministrationEndpoint("mirrors.list", .reads, "The mirrors.", services: services) { _, _ in
-                    ["mirrors": .array(mirrors.map(summary))]
+                    ["mirrors": .array(mirrors.map(summary) + callerMirrors.map { .dictionary(members($0)) })]
                 }),
             Route(
                 .get, "/admin/v1/mirrors/{adapter}/{entity}",
                 AdministrationEndpoint("mirrors.show", .reads, "One mirror.", services: services) { request, _ in
-                    try await details(mirror(request))
+                    if let mirror = callerMirror(request) { return try await details(mirror) }
+                    return try await details(mirror(request))
                 }),
             Route(
                 .post, "/admin/v1/mirrors/{adapter}/{entity}/refresh",
@@ -36,8 +37,19 @@ struct MirrorRoutes: Sendable {
 
     private var mirrors: [Mirror] { adapters.flatMap(\.mirrors).sorted { $0.id.description < $1.id.description } }
 
+    private var callerMirrors: [CallerMirror] {
+        adapters.flatMap(\.callerMirrors).map(\.mirror).sorted { $0.id.description < $1.id.description }
+    }
+
+    private func callerMirror(_ request: AuthenticatedRequest) -> CallerMirror? {
+        callerMirrors.first { $0.id.description == "\(request["adapter"])/\(request["entity"])" }
+    }
+
     private func mirror(_ request: AuthenticatedRequest) throws(PorticoError) -> Mirror {
         let name = "\(request["adapter"])/\(request["entity"])"
+        guard callerMirror(request) == nil else {
+            throw PorticoError(.recordConflict, "The rows of this mirror are fetched in callers' names.")
+        }
         guard let mirror = mirrors.first(where: { $0.id.description == name }) else {
             throw PorticoError(.recordNotFound, "There is no mirror of this name.")
         }
@@ -57,6 +69,21 @@ struct MirrorRoutes: Sendable {
             "ageSeconds": age.map { .int64(Int64(max(0, min($0, Double(Int32.max))))) } ?? .null,
             "failures": .int64(Int64(status.machine.failures)),
         ]
+    }
+
+    /// One whose rows belong to callers, each with an age of their own.
+    private func members(_ mirror: CallerMirror) -> WireDictionary {
+        [
+            "name": .string(mirror.id.description), "upstream": .string(mirror.source.upstream.text),
+            "state": "callers", "asOf": .null, "ageSeconds": .null, "failures": .int64(0),
+            "callers": .int64(Int64(mirror.callers)),
+        ]
+    }
+
+    private func details(_ mirror: CallerMirror) async throws -> WireValue {
+        var members = members(mirror)
+        members["records"] = .int64(Int64(try await services.store.count(nil, in: mirror.id)))
+        return .dictionary(members)
     }
 
     private func details(_ mirror: Mirror) async throws -> WireValue {
@@ -103,6 +130,7 @@ extension RefreshSummary {
         [
             "asOf": .date(asOf.wholeSeconds), "created": .int64(Int64(created)), "updated": .int64(Int64(updated)),
             "deleted": .int64(Int64(deleted)), "refused": .int64(Int64(refused)),
+            "repeated": .int64(Int64(repeated)),
         ]
     }
 }

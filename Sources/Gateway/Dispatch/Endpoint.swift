@@ -65,12 +65,12 @@ final class EndpointProperties: Sendable {
     /// Whether writes need a token of the caller even without a session cookie (``HTTPMount/requiresToken``).
     let requiresToken: Bool
     /// The mirrors that answers to reads are made of.
-    let mirrors: [Mirror]
+    let mirrors: ReadMirrors
 
     init(
         name: String, access: Access, effect: Effect, adapter: AdapterName? = nil, status: AdapterStatus? = nil,
         presentation: Presentation = Presentation(), bodyLimit: Int? = nil, requiresToken: Bool = false,
-        mirrors: [Mirror] = []
+        mirrors: ReadMirrors = ReadMirrors()
     ) {
         self.name = name
         self.access = access

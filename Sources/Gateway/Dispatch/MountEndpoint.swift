@@ -18,7 +18,8 @@ struct MountEndpoint: Endpoint {
         properties = EndpointProperties(
             name: "\(served.declaration.name).\(mount.name)", access: .public, effect: .writes,
             adapter: served.declaration.name, status: served.status, bodyLimit: mount.bodyLimit,
-            requiresToken: mount.requiresToken, mirrors: mount.tellsAge ? [] : served.mirrors)
+            requiresToken: mount.requiresToken,
+            mirrors: mount.tellsAge ? ReadMirrors() : served.mirrors(of: Set<EntityName>?.none))
     }
 
     var description: EndpointDescription {
@@ -51,7 +52,8 @@ struct MountEndpoint: Endpoint {
                 target: inner.target.text, origin: inner.origin, headers: MountHeaders(inner.headers), body: body,
                 caller: request.caller.principal, requestID: inner.id, deadline: inner.deadline,
                 records: try served.records(in: services.store, for: request, naming: services.rights),
-                ages: served.ages, log: served.log))
+                ages: AdapterRecordAges(served: served, caller: request.caller, credentials: services.credentials),
+                log: served.log))
         return try response(answer, to: inner)
     }
 

@@ -14,6 +14,8 @@ struct OperationEndpoint: Endpoint {
     /// Made once: they are asked for with every request.
     let properties: EndpointProperties
     private let cacheName: String
+    /// As declared, but responses that are made of a caller's own rows are not kept for others.
+    private let isCached: Bool
     private let callThrough: AdapterCallThrough?
 
     init(served: ServedAdapter, operation: Operation, binding: HTTPBinding, services: GatewayServices) {
@@ -27,6 +29,7 @@ struct OperationEndpoint: Endpoint {
             adapter: served.declaration.name, status: served.status, presentation: binding.presentation,
             mirrors: served.mirrors(of: operation))
         callThrough = served.callThrough(operation.name)
+        isCached = operation.caching == .untilRecordsChange && served.callerMirrors.isEmpty
         cacheName = "\(properties.name) \(binding.method.rawValue)"
     }
 
@@ -73,7 +76,7 @@ struct OperationEndpoint: Endpoint {
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         try authorise(request.caller)
         let body = try await services.bodies.bytes(of: request.request, limit: nil)
-        guard operation.caching == .untilRecordsChange else { return try await call(request, body: body) }
+        guard isCached else { return try await call(request, body: body) }
         _ = try services.encoder.choice(for: request.request, presentation: binding.presentation)
         let key = request.cacheKey ?? cacheKey(request, body: body)
         let version = try await services.version(of: served.declaration.name)
@@ -83,7 +86,7 @@ struct OperationEndpoint: Endpoint {
         return response
     }
 
-    var mayRespondImmediately: Bool { operation.caching == .untilRecordsChange && operation.effect == .reads }
+    var mayRespondImmediately: Bool { isCached && operation.effect == .reads }
 
     func lookUpResponse(to request: AuthenticatedRequest) -> CacheLookup {
         guard (try? authorise(request.caller)) != nil, case .bytes(let body) = request.request.body,

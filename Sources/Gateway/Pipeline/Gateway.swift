@@ -141,7 +141,10 @@ public final class Gateway: Sendable {
             defer { services.quotas.leave(slot) }
             let (answer, age) = try await CallerIdentity.$current.withValue(RequestQuotas.identity(caller, request)) {
                 try await CallContext.$current.withValue(CallContext(request)) {
-                    let age = admitted.readsMirrors ? try await admitted.endpoint.properties.mirrors.age() : nil
+                    let age =
+                        admitted.readsMirrors
+                        ? try await admitted.endpoint.properties.mirrors.age(
+                            for: caller, watchedBy: services.credentials) : nil
                     return (try await admitted.endpoint.respond(to: admitted.request), age)
                 }
             }

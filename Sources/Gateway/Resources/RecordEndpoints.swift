@@ -20,7 +20,7 @@ struct EntityResource: Sendable {
             name: "\(served.declaration.name).\(entity.name).\(action)",
             access: (effect == .writes ? entity.writers : entity.readers) ?? served.access, effect: effect,
             adapter: served.declaration.name, status: served.status,
-            mirrors: served.mirror(of: entity.name).map { [$0] } ?? [])
+            mirrors: served.mirrors(of: [entity.name]))
     }
 
     func description(

@@ -40,7 +40,7 @@ struct PullEndpoint: Endpoint {
         let pulls = sync.pulls
         let caller = request.caller.syncing
         let page = try await services.store.withReadSnapshot { try pulls.page(asked, for: caller, at: $0) }
-        sync.refreshMirrors(asked.collections, for: caller)
+        await sync.refreshMirrors(asked.collections, for: request.caller, watchedBy: services.credentials)
         return try services.encoder.write(
             page.wireValue, to: request.request, presentation: Presentation(), validators: nil)
     }

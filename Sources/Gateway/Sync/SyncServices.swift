@@ -16,6 +16,7 @@ public struct SyncServices: Sendable {
     let rights: AttachmentRights
     let settings: SyncSettings
     private let mirrors: [(name: String, mirror: Mirror)]
+    private let callerMirrors: [(name: String, mirror: AdapterCallerMirror)]
 
     /// To be installed in the store beforehand.
     public static func collections() -> [CollectionDeclaration] { CheckpointKey.collections }
@@ -41,15 +42,19 @@ public struct SyncServices: Sendable {
         mirrors = adapters.flatMap(\.mirrors).compactMap { mirror in
             catalogue[mirror.id].map { ($0.name, mirror) }
         }
+        callerMirrors = adapters.flatMap(\.callerMirrors).compactMap { mirror in
+            catalogue[mirror.mirror.id].map { ($0.name, mirror) }
+        }
     }
 
     /// Has the mirrors refreshed that a pull of these collections reads (nil: all that the caller reaches), where their
     /// rows are not fresh. The pull does not wait for it.
-    func refreshMirrors(_ names: [String]?, for caller: SyncCaller) {
-        for (name, mirror) in mirrors where names?.contains(name) ?? true {
-            guard catalogue[name]?.isReadable(by: caller) ?? false else { continue }
-            mirror.ask(by: .pull)
+    func refreshMirrors(_ names: [String]?, for caller: Caller, watchedBy credentials: CredentialWatch?) async {
+        func isRead(_ name: String) -> Bool {
+            names?.contains(name) ?? true && catalogue[name]?.isReadable(by: caller.syncing) ?? false
         }
+        for (name, mirror) in mirrors where isRead(name) { mirror.ask(by: .pull) }
+        for (name, mirror) in callerMirrors where isRead(name) { await mirror.ask(for: caller, watchedBy: credentials) }
     }
 
     /// Wakes live streams until it is cancelled.

@@ -11,6 +11,8 @@ public protocol MirrorStore: Store {
 public enum MirrorStateField {
     /// When the other system had the state that the records have: a date.
     public static let asOf = "asOf"
+    /// Of rows that belong to single callers: when the other system had them, a date by account name.
+    public static let callers = "callers"
 }
 
 /// A snapshot of a collection that comes piece by piece, compared by key with the records that are there.

@@ -93,7 +93,9 @@ extension PullPageBuilder {
     /// When another system had the scope's rows; nil for rows whose truth is here, and for a mirror that was never fetched.
     private func asOf(_ scope: SyncScope?) throws -> WireDate? {
         guard let scope, scope.collection.isMirror else { return nil }
-        return try snapshot.mirrorState(of: scope.collection.id)?[MirrorStateField.asOf]?.dateValue
+        let state = try snapshot.mirrorState(of: scope.collection.id)
+        let own = state?[MirrorStateField.callers]?[scope.principal.name]
+        return (own ?? state?[MirrorStateField.asOf])?.dateValue
     }
 
     /// Sends rows of the scopes that the device does not have yet, once everything else has been sent.

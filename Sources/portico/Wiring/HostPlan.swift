@@ -65,11 +65,15 @@ struct HostPlan {
         let configuration = AdapterConfiguration(options(of: module, resolved), directory: directory)
         let named = try Self.upstreams(of: module, resolved, upstreams)
         do {
-            let planned = PlannedAdapter(
-                adapter: try module.make(configuration), declaration: try module.declare(configuration),
+            let declaration = try module.declare(configuration)
+            if let problem = declaration.mirrorProblems.first {
+                throw CommandError("The adapter \(module.name) cannot be served: \(problem).")
+            }
+            return PlannedAdapter(
+                adapter: try module.make(configuration),
+                declaration: try declaration.keepingRowsOfCallers(
+                    of: Set(upstreams.filter(\.value.actsForCallers).keys)),
                 access: resolved["\(path).access"]?.access, upstreams: Set(named.values), upstream: named["upstream"])
-            try planned.declaration.checkMirrors(upstreams)
-            return planned
         } catch let problem as ConfigurationProblem {
             let name = "\(path).\(problem.path)"
             throw ConfigurationErrors([
@@ -123,23 +127,6 @@ struct HostPlan {
         }
         for option in module.options { option.addDefault(to: &options) }
         return options
-    }
-}
-
-extension AdapterDeclaration {
-    /// Throws ``ConfigurationProblem`` for mirrors of a system that is called in its callers' names, where no refresh has a
-    /// caller, and ``CommandError`` for a declaration that cannot be right.
-    fileprivate func checkMirrors(_ upstreams: [UpstreamName: UpstreamPlan]) throws {
-        if let problem = mirrorProblems.first {
-            throw CommandError("The adapter \(name) cannot be served: \(problem).")
-        }
-        for mirror in mirrors {
-            guard let upstream = upstreams[mirror.upstream], upstream.actsForCallers else { continue }
-            throw ConfigurationProblem(
-                "upstream",
-                "The upstream \(mirror.upstream) is called in its callers' names (`\(upstream.kind)`), and a refresh has no "
-                    + "caller: only `mode: call` is possible.")
-        }
     }
 }
 

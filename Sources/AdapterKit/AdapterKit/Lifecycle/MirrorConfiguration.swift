@@ -23,19 +23,31 @@ extension MirrorSource {
         ConfigurationOption(
             "guard.from", .integer(IntegerRange(0...Int64(Int32.max))),
             summary: "From how many records on refreshes are held back: 20."),
+        ConfigurationOption(
+            "callers.count", .integer(IntegerRange(1...100_000)),
+            summary: "With credentials in callers' names: sign-ins whose rows are kept: 1000."),
+        ConfigurationOption(
+            "callers.rows", .integer(IntegerRange(1...Int64(MirrorSettings.Callers.mostRows))),
+            summary: "With credentials in callers' names: rows of one caller: 2500."),
     ]
 
     /// The mirror that `adapters.{name}.upstream` and the keys beside it ask for; nil: the adapter is local.
     ///
     /// The keys are `freshFor`, `staleFor`, `waitFor` and `refresh` in seconds, `guard.share` and `guard.from`, `write` and
     /// `idempotencyKeys`. `isWritable`: the adapter has ``Adapter/writeMirror(_:)`` for the entity; without it `write` is
-    /// refused. Throws ``ConfigurationProblem``.
+    /// refused. `keys`: further keys of the adapter that say how the upstream is asked. Throws ``ConfigurationProblem``, also
+    /// for keys that have no effect because there is no `upstream`.
     public init?(
         _ entity: EntityName, _ configuration: AdapterConfiguration, reading: Reading = .snapshot,
-        isWritable: Bool = false
+        isWritable: Bool = false, supportsRowsOfCallers: Bool = false, keys: [String] = []
     ) throws {
-        guard configuration["mode"]?.stringValue != CallThrough.mode, let upstream = try configuration.upstream
-        else { return nil }
+        guard configuration["mode"]?.stringValue != CallThrough.mode else { return nil }
+        guard let upstream = try configuration.upstream else {
+            for key in Self.keysOfUpstreams + keys where configuration[key] != nil {
+                throw ConfigurationProblem(key, "This has no effect: `upstream` names no system.")
+            }
+            return nil
+        }
         let writing = configuration["write"]?.stringValue.flatMap(Writing.init(rawValue:)) ?? .none
         guard writing == .none || isWritable else {
             throw ConfigurationProblem("write", "These records can only be read from the system, not changed there.")
@@ -43,8 +55,13 @@ extension MirrorSource {
         self.init(
             entity, of: upstream, reading: reading, writing: writing,
             honoursIdempotencyKeys: configuration["idempotencyKeys"]?.boolValue ?? false,
-            settings: try MirrorSettings(configuration))
+            supportsRowsOfCallers: supportsRowsOfCallers, settings: try MirrorSettings(configuration))
     }
+
+    /// Of ``options``, without those that have a default.
+    private static let keysOfUpstreams = [
+        "freshFor", "staleFor", "waitFor", "refresh", "write", "idempotencyKeys", "guard", "callers",
+    ]
 }
 
 extension CallThrough {
@@ -74,7 +91,7 @@ extension CallThrough {
         guard let upstream = try configuration.upstream else {
             throw ConfigurationProblem("mode", "There is nothing to call: `upstream` names no system.")
         }
-        for key in ["refresh", "guard"] where configuration[key] != nil {
+        for key in ["refresh", "guard", "callers"] where configuration[key] != nil {
             throw ConfigurationProblem(key, "With `mode: call` no records are kept that could be refreshed.")
         }
         self.init(to: upstream)
@@ -103,6 +120,10 @@ extension MirrorSettings {
         if let from = configuration["guard", "from"]?.int64Value {
             guard from >= 0 else { throw ConfigurationProblem("guard.from", "A number of records is not negative.") }
             `guard`.from = Int(clamping: from)
+        }
+        if let count = configuration["callers", "count"]?.int64Value { callers.count = Int(clamping: max(1, count)) }
+        if let rows = configuration["callers", "rows"]?.int64Value {
+            callers.rows = Int(clamping: min(max(1, rows), Int64(Callers.mostRows)))
         }
         try configuration.checkAges(freshFor, staleFor)
     }

@@ -35,17 +35,25 @@ public struct MirrorSource: Sendable, Equatable {
     public let upstream: UpstreamName
     /// When the rows are fetched, and how old they may be.
     public let settings: MirrorSettings
+    /// Whether the rows may belong to single callers (``AdapterDeclaration/keepingRowsOfCallers(of:)``): the adapter fetches
+    /// them for ``MirrorRequest/caller``, reads them through the caller's records alone, and finds them by their fields, not
+    /// by their ids.
+    public let supportsRowsOfCallers: Bool
+    /// Of rows that belong to single callers: the field with the other system's key. Nil: all callers share the rows.
+    public internal(set) var callerKey: FieldName?
 
     /// Declares the mirror of an entity.
     public init(
         _ entity: EntityName, of upstream: UpstreamName, reading: Reading = .snapshot, writing: Writing = .none,
-        honoursIdempotencyKeys: Bool = false, settings: MirrorSettings = MirrorSettings()
+        honoursIdempotencyKeys: Bool = false, supportsRowsOfCallers: Bool = false,
+        settings: MirrorSettings = MirrorSettings()
     ) {
         self.entity = entity
         self.upstream = upstream
         self.reading = reading
         self.writing = writing
         self.honoursIdempotencyKeys = honoursIdempotencyKeys
+        self.supportsRowsOfCallers = supportsRowsOfCallers
         self.settings = settings
     }
 }
@@ -76,17 +84,37 @@ public struct MirrorSettings: Sendable, Equatable {
     public var refresh: Duration?
     /// What is held back.
     public var `guard`: Guard
+    /// Of rows that belong to single callers.
+    public var callers: Callers
+
+    /// How many rows that belong to single callers are kept.
+    public struct Callers: Sendable, Equatable {
+        /// The largest ``rows``, so that one caller's rows change in one transaction.
+        public static let mostRows = 2_500
+        /// Sign-ins whose rows are kept at most; those that were used longest ago go first.
+        public var count: Int
+        /// Rows of one caller at most; a refresh that brings more fails.
+        public var rows: Int
+
+        /// Creates limits with these values.
+        public init(count: Int = 1_000, rows: Int = Self.mostRows) {
+            self.count = count
+            self.rows = rows
+        }
+    }
 
     /// Creates settings with these values.
     public init(
         freshFor: Duration = .seconds(300), staleFor: Duration = .seconds(7 * 86_400),
-        waitFor: Duration = .seconds(2), refresh: Duration? = nil, guard: Guard = Guard()
+        waitFor: Duration = .seconds(2), refresh: Duration? = nil, guard: Guard = Guard(),
+        callers: Callers = Callers()
     ) {
         self.freshFor = freshFor
         self.staleFor = staleFor
         self.waitFor = waitFor
         self.refresh = refresh
         self.guard = `guard`
+        self.callers = callers
     }
 }
 
@@ -99,12 +127,21 @@ public struct MirrorRequest: Sendable, Equatable {
     /// ``MirrorPage/cursor`` of the last refresh, since which changes are asked for; nil: every row is. Given for sources
     /// of ``MirrorSource/Reading/increments`` alone.
     public let since: String?
+    /// In whose name the other system is asked, where ``Upstream/actsForCallers``; nil: in the system's own.
+    public let caller: Principal?
+    /// What ``UpstreamRequest/deadline`` of each call is to be; nil: the upstream's own. No caller waits for a page.
+    public let deadline: Duration?
 
     /// Creates a request with these values.
-    public init(_ entity: EntityName, page: String? = nil, since: String? = nil) {
+    public init(
+        _ entity: EntityName, page: String? = nil, since: String? = nil, caller: Principal? = nil,
+        deadline: Duration? = nil
+    ) {
         self.entity = entity
         self.page = page
         self.since = since
+        self.caller = caller
+        self.deadline = deadline
     }
 }
 

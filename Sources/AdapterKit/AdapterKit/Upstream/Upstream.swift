@@ -94,6 +94,10 @@ public struct CallContext: Sendable {
     /// Of the task at hand, and of the tasks that it starts.
     @TaskLocal public static var current: CallContext?
 
+    /// Whether an operator tries another system: a call is then made although the server's circuit breaker is open, and
+    /// its outcome counts as that of a half-open breaker.
+    @TaskLocal public static var isOperatorTry = false
+
     /// When the gateway stops waiting. No upstream call below it lasts longer.
     public var deadline: ContinuousClock.Instant
     /// The id of the request, as it stands in the response and in the log.

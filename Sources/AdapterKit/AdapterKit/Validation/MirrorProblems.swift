@@ -19,9 +19,14 @@ extension AdapterDeclaration {
         let key =
             entity.key.chooser == .server
             ? ["its key is chosen by the server, so fetched rows cannot be found again by theirs"] : []
+        // The other system would not know that id.
+        let unchosen =
+            source.writing != .none && entity.key.chooser == .either
+            ? ["callers may leave its key to the server, which cannot choose one for the other system"] : []
         // The rules of an adapter are asked about changes of callers, not about fetched rows.
         let ruled = entity.fields.filter { $0.source == .rules && $0.isRequired && $0.defaultValue == nil }
-        return key + ruled.map { "its field \($0.name) is given by the adapter's rules, which see no fetched rows" }
+        return key + unchosen
+            + ruled.map { "its field \($0.name) is given by the adapter's rules, which see no fetched rows" }
     }
 }
 
