@@ -17,6 +17,7 @@ let client = Target.Dependency.product(name: "Client", package: "Client")
 let upstreamRecording = Target.Dependency.product(name: "UpstreamRecording", package: "AdapterTesting")
 func sync(_ name: String) -> Target.Dependency { .product(name: name, package: "SyncEngine") }
 func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
+let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 func module(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency], resources: [Resource] = [])
@@ -76,6 +77,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
@@ -92,11 +94,12 @@ let package = Package(
         .systemLibrary(
             name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         module("IPAddresses", []),
+        module("Telemetry", [metrics]),
         module("DurableFiles", [adapterKit, .product(name: "Crypto", package: "swift-crypto")]),
         module(
             "SQLiteStore",
             [
-                recordStorage, adapterKit, wireFormats, "DurableFiles",
+                recordStorage, adapterKit, wireFormats, "DurableFiles", "Telemetry",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
@@ -154,7 +157,8 @@ let package = Package(
             "Gateway",
             [
                 adapterKit, wireFormats, recordStorage, syncEngine, "HTTPServer", "Identity", "IPAddresses",
-                "MirrorEngine", "CZlib", .product(name: "SyncMessages", package: "SyncEngine"),
+                "MirrorEngine", "CZlib", "Telemetry", .product(name: "SyncMessages", package: "SyncEngine"),
+                metrics,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -179,7 +183,7 @@ let package = Package(
             name: "portico",
             dependencies: [
                 adapterKit, wireFormats, recordStorage, syncEngine, logging, "Gateway", "HTTPServer", "Identity",
-                "IPAddresses",
+                "IPAddresses", "Telemetry",
                 "Upstream", upstreamRecording,
                 "SQLiteStore",
                 "AttachmentFiles",
@@ -286,6 +290,7 @@ let package = Package(
         tests(
             "porticoctlTests",
             ["porticoctl", adapterKit, .product(name: "ArgumentParser", package: "swift-argument-parser")]),
+        tests("TelemetryTests", ["Telemetry", metrics]),
         tests("PushTests", ["Push", adapterKit]),
         tests(
             "MirrorSimulatorTests",

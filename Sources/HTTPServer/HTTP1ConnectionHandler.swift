@@ -232,7 +232,7 @@ extension HTTP1ConnectionHandler {
         let peer = self.peer ?? peers.ofConnection(context.remoteAddress)
         self.peer = peer
         let request = InboundRequest(
-            head, peer: peers.peer(peer, head.fields), scheme: peers.scheme(peer, head.fields),
+            head, .http1, peer: peers.peer(peer, head.fields), scheme: peers.scheme(peer, head.fields),
             body: body,
             received: .now)
         let work = server.responder.respond(to: request, on: ResponseSink(self, on: context.eventLoop))

@@ -370,7 +370,7 @@ extension HTTP2Stream {
     private func dispatch(_ head: RequestHead, _ body: RequestBody) {
         let (peers, peer) = (server.configuration.peers, connection.connectionPeer)
         let request = InboundRequest(
-            head, peer: peers.peer(peer, head.fields), scheme: peers.scheme(peer, head.fields),
+            head, .http2, peer: peers.peer(peer, head.fields), scheme: peers.scheme(peer, head.fields),
             body: body, received: .now)
         let work = server.responder.respond(to: request, on: ResponseSink(self, on: eventLoop))
         if case .awaited = response { self.work = work }

@@ -62,6 +62,12 @@ package struct HTTPListener: Sendable {
         self.group = group
     }
 
+    /// Those that connections live on.
+    package var eventLoops: [any EventLoop] { Array(group.makeIterator()) }
+
+    /// Connections that are open.
+    package var openConnections: Int { context.permits.count }
+
     /// Until the server has stopped. `onListening` is called with the port once connections are accepted; nil for a socket.
     package func run(onListening: @escaping @Sendable (Int?) async -> Void) async throws {
         let connections = OpenConnections()
@@ -273,6 +279,9 @@ final class ConnectionPermits: Sendable {
     init(limit: Int) {
         self.limit = limit
     }
+
+    /// Connections that are open.
+    var count: Int { open.load(ordering: .relaxed) }
 
     /// Given back when the channel closes.
     func take(for channel: any Channel) -> Permit {

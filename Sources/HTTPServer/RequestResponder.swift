@@ -28,6 +28,7 @@ package protocol CancellableWork: AnyObject, Sendable {
 /// A request whose head was validated: one host, one length, a target in origin form or `*`, fields within the limits.
 package final class InboundRequest: Sendable {
     package let method: HTTPRequest.Method
+    package let version: HTTPVersion
     /// As it came: path and query, printable ASCII.
     package let target: String
     /// Without the host.
@@ -42,7 +43,11 @@ package final class InboundRequest: Sendable {
     /// When its head had arrived, or for a short request all of it.
     package let received: ContinuousClock.Instant
 
-    init(_ head: RequestHead, peer: String, scheme: String, body: RequestBody, received: ContinuousClock.Instant) {
+    init(
+        _ head: RequestHead, _ version: HTTPVersion, peer: String, scheme: String, body: RequestBody,
+        received: ContinuousClock.Instant
+    ) {
+        self.version = version
         method = head.method
         target = head.target
         fields = head.fields
@@ -52,6 +57,11 @@ package final class InboundRequest: Sendable {
         self.body = body
         self.received = received
     }
+}
+
+/// How a request came. HTTP/1.0 counts as HTTP/1.1.
+package enum HTTPVersion: Sendable {
+    case http1, http2
 }
 
 /// A request's body: there as a whole, or on its way.

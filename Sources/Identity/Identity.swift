@@ -86,6 +86,9 @@ extension Identity {
 }
 
 extension Identity {
+    /// How the memory of verified credentials does.
+    public var credentialFigures: CredentialFigures { context.cache.figures }
+
     /// Exchanges a name and a password for a session and tokens. The session whose cookie came with the request ends.
     ///
     /// Throws `auth.invalid`, the same in time and text whether the name is unknown, the password wrong or the account

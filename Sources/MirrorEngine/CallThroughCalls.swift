@@ -123,6 +123,9 @@ public final class CallThroughCalls: Sendable {
     /// Whether something is kept or called for this sign-in.
     public func holds(_ owner: String) -> Bool { state.withLock { $0.cache.holds(owner) } }
 
+    /// Answers that are kept, and their bytes.
+    public var kept: (answers: Int, bytes: Int) { state.withLock { ($0.cache.count, $0.cache.bytes) } }
+
     /// Makes the calls until the task is cancelled. To be called once.
     public func run() async {
         await withTaskGroup(of: Void.self) { group in

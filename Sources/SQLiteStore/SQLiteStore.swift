@@ -23,6 +23,7 @@ public final class SQLiteStore: BackupStore {
     private let file: StoreFile
     private let health: StoreHealth
     private let marker: StoreMarker
+    private let counters = StoreCounters()
     private let replaced = Mutex<[CollectionID: Int]>([:])
 
     /// Opens the file, or makes it; checks it where it was left open. Throws ``PorticoError`` where another process has
@@ -66,8 +67,9 @@ public final class SQLiteStore: BackupStore {
                 longQueryPool: LongQueryPool(settings.longReads, turn: settings.longReadTurn) {
                     try file.openSlowReader(cacheKilobytes: LongQueryPool.cacheKilobytes, checking: health)
                 },
-                longReads: catalogue.current.longReads)
-            writer = Writer(connection, limits: settings.queue, commit: commit, readers: readers)
+                longReads: catalogue.current.longReads, counters: counters)
+            writer = Writer(
+                connection, limits: settings.queue, commit: commit, readers: readers, counters: counters)
             streams = StreamedReads(settings.streams, turn: settings.longReadTurn) {
                 try file.openSlowReader(checking: health)
             }
@@ -203,6 +205,12 @@ extension SQLiteStore {
             defer { try? source.close() }
             return try StoreBackup(directory: URL(filePath: directory)).make(from: source, adding: adding)
         }
+    }
+
+    /// What the store did and how it is. Asks the file system for two sizes.
+    public var figures: StoreFigures {
+        counters.figures(
+            queued: writer.queued, longPool: readers.longPool, streamPool: streams.counts, path: file.path)
     }
 
     /// Why nothing can be written, as far as that is known; nil: writes succeed.

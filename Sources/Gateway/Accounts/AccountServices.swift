@@ -11,6 +11,7 @@ struct AccountServices: Sendable {
     let clock: any WallClock
     /// Whose pages may send a sign-in: `http.cors.origins`.
     let origins: Set<String>
+    let signIns: SignInInstruments
 
     /// The body's members, checked against the endpoint's shape.
     func input(_ request: AuthenticatedRequest, _ shape: ObjectShape) async throws -> WireDictionary {
@@ -38,8 +39,10 @@ struct AccountServices: Sendable {
     }
 
     func signIn(_ name: String, _ password: Secret, _ request: AuthenticatedRequest) async throws -> SignIn {
-        try await identity.signIn(
-            name, password, from: ClientAddress(request.request.peer), replacing: replaced(by: request))
+        try await signIns.count(.password) {
+            try await identity.signIn(
+                name, password, from: ClientAddress(request.request.peer), replacing: replaced(by: request))
+        }
     }
 
     /// The session cookie that came along, whatever else the request is authenticated by: a sign-in replaces it.

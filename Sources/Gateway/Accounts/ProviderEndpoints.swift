@@ -52,9 +52,11 @@ struct ProviderCallbackEndpoint: Endpoint {
         let provider = try ProviderPath.provider(of: request)
         let back = BrowserReturn(
             code: Secret(target["code"] ?? ""), state: Secret(target["state"] ?? ""), issuer: target["iss"])
-        let (signIn, path) = try await accounts.identity.finishSignIn(
-            with: provider, back, cookie: Secret(cookie ?? ""),
-            from: ClientAddress(request.request.peer), replacing: accounts.replaced(by: request))
+        let (signIn, path) = try await accounts.signIns.count(.provider) {
+            try await accounts.identity.finishSignIn(
+                with: provider, back, cookie: Secret(cookie ?? ""),
+                from: ClientAddress(request.request.peer), replacing: accounts.replaced(by: request))
+        }
         var response = GatewayResponse(.seeOther, headers: [.location: path, .cacheControl: "no-store"])
         accounts.setCookie(signIn, on: &response)
         response.headers.append(HTTPField(name: .setCookie, value: pending.removal))

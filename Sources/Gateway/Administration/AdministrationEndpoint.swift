@@ -14,7 +14,8 @@ extension Gateway {
         settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log,
         isRestorePending: @escaping @Sendable () -> Bool
     ) throws {
-        let services = GatewayServices(store: store, limits: settings.limits, clock: clock)
+        let services = GatewayServices(
+            store: store, limits: settings.limits, clock: clock, metrics: settings.metrics)
         let status = StatusRoutes(
             adapters: adapters, services: services, version: settings.version, readiness: readiness,
             started: clock.now(), upstreams: upstreams, isRestorePending: isRestorePending)
@@ -28,6 +29,7 @@ extension Gateway {
             + StoreRoutes(maintenance: maintenance, services: services).routes()
             + UpstreamRoutes(upstreams: upstreams, services: services).routes()
             + OperatorRoutes(adapters: adapters, services: services).routes()
+            + [Route(.get, "/metrics", MetricsEndpoint(registry: settings.metrics))]
         self.init(
             routes: try RouteTable(routes), authenticator: OperatorAuthenticator(),
             csrf: CSRFProtection(identity: nil),

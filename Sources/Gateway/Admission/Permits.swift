@@ -41,6 +41,8 @@ final class RequestPermits: Sendable {
 
     static func isAlwaysAnswered(_ path: String) -> Bool { path.hasPrefix("/health/") }
 
+    var count: Int { taken.load(ordering: .relaxed) }
+
     func leave() {
         taken.wrappingSubtract(1, ordering: .relaxed)
     }

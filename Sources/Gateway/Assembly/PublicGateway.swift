@@ -3,6 +3,7 @@ import HTTPTypes
 import Identity
 import MirrorEngine
 import RecordStorage
+import Telemetry
 import ValueTree
 import WireFormats
 
@@ -16,10 +17,10 @@ extension Gateway {
     ) throws {
         let services = GatewayServices(
             store: store, limits: settings.limits, clock: clock, rights: sync.rights,
-            credentials: CredentialWatch(identity: identity, clock: clock))
+            credentials: CredentialWatch(identity: identity, clock: clock), metrics: settings.metrics)
         let accounts = AccountServices(
             identity: identity, cookie: settings.cookie, services: services, clock: clock,
-            origins: settings.origins)
+            origins: settings.origins, signIns: SignInInstruments(settings.metrics))
         let description = DeferredValue<GatewayResponse>()
         let itself = DeferredValue<Gateway>()
         let routes =
@@ -41,6 +42,10 @@ extension Gateway {
         var openAPI = OpenAPI(catalogue: services.catalogue, version: settings.version)
         description.set(OpenAPIEndpoint.response(try services.catalogue.json.write(openAPI.document(routes))))
         itself.set(self)
+        let collector = GatewayCollector(
+            adapters: adapters, identity: identity, sync: sync, services: services, readiness: readiness,
+            version: settings.version)
+        settings.metrics.collect(as: "gateway") { collector.collect(into: &$0) }
     }
 
     private static func accountRoutes(_ accounts: AccountServices, portal: PathTemplate?) -> [Route] {
@@ -94,6 +99,8 @@ public struct GatewaySettings: Sendable {
     /// Seconds.
     public var preflightMaxAge = 600
     public var version = ""
+    /// Where everything is counted; what `/metrics` of the admin socket shows.
+    public var metrics = MetricRegistry()
     public var sync = SyncSettings()
     public var feeds = FeedSettings()
     /// Files for browsers, each at its path.

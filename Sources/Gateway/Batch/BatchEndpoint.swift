@@ -154,10 +154,15 @@ struct BatchEndpoint: Endpoint {
     }
 
     private func answer(_ call: BatchCall, by gateway: Gateway, _ budget: BatchBudget) async -> BatchCallResponse {
-        let response =
+        let begin = ContinuousClock.now
+        let answered =
             if let refusal = call.refusal {
-                gateway.finished(gateway.refusal(refusal, of: call.request), to: call.request).response
-            } else { await gateway.respond(to: call.request).response }
+                gateway.finished(gateway.refusal(refusal, of: call.request), to: call.request)
+            } else { await gateway.respond(to: call.request) }
+        let response = answered.response
+        services.metrics.note(
+            response.status, response.formatLabel, .batch, response.refusal, at: answered.trace.instruments,
+            after: ContinuousClock.now - begin)
         var answer = BatchCallResponse(id: call.id, response)
         do throws(PorticoError) {
             let bytes = try await response.wholeBody(within: budget)

@@ -1,6 +1,7 @@
 import AdapterKit
 import HTTPTypes
 import MirrorEngine
+import Synchronization
 
 /// Answers the requests of one route.
 ///
@@ -66,6 +67,8 @@ final class EndpointProperties: Sendable {
     let requiresToken: Bool
     /// The mirrors that answers to reads are made of.
     let mirrors: ReadMirrors
+    /// Where its requests are counted; set once by the ``Gateway`` that serves it.
+    let instruments = AtomicLazyReference<RequestInstruments>()
 
     init(
         name: String, access: Access, effect: Effect, adapter: AdapterName? = nil, status: AdapterStatus? = nil,

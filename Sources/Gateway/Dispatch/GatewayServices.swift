@@ -1,4 +1,5 @@
 import AdapterKit
+import CoreMetrics
 import RecordStorage
 import SyncEngine
 import WireFormats
@@ -14,6 +15,7 @@ struct GatewayServices: Sendable {
     let deadlines: DeadlineScheduler
     let calls: CallDispatcher
     let quotas: RequestQuotas
+    let metrics: RequestMetrics
     let clock: any WallClock
     /// Nil at the admin listener, which writes no records on a caller's behalf.
     let rights: AttachmentRights?
@@ -22,8 +24,9 @@ struct GatewayServices: Sendable {
 
     init(
         store: any Store, limits: GatewayLimits, clock: any WallClock, rights: AttachmentRights? = nil,
-        credentials: CredentialWatch? = nil
+        credentials: CredentialWatch? = nil, metrics: any MetricsFactory = NOOPMetricsHandler.instance
     ) {
+        self.metrics = RequestMetrics(metrics)
         self.rights = rights
         self.credentials = credentials
         self.store = store

@@ -62,6 +62,8 @@ final class ResponseCache: Sendable {
         var entries: [Key: Entry] = [:]
         var cost = 0
         var uses: UInt64 = 0
+        var hits: UInt64 = 0
+        var misses: UInt64 = 0
     }
 
     let capacity: Int
@@ -73,15 +75,25 @@ final class ResponseCache: Sendable {
 
     func answer(for key: Key, at version: RecordsVersion) -> CachedResponse? {
         state.withLock { state -> CachedResponse? in
-            guard let entry = state.entries[key] else { return nil }
+            guard let entry = state.entries[key] else {
+                state.misses += 1
+                return nil
+            }
             guard entry.version == version else {
+                state.misses += 1
                 state.remove(key)
                 return nil
             }
+            state.hits += 1
             state.uses += 1
             entry.lastUse = state.uses
             return entry.answer
         }
+    }
+
+    /// Look-ups since the start, and what is kept now.
+    var figures: (hits: UInt64, misses: UInt64, entries: Int, bytes: Int) {
+        state.withLock { ($0.hits, $0.misses, $0.entries.count, $0.cost) }
     }
 
     func keep(_ response: GatewayResponse, for key: Key, at version: RecordsVersion) {
@@ -141,9 +153,11 @@ final class CachedResponse: Sendable {
     let fields: PreparedFields
     /// Of the 304 for callers who have the answer. Nil where it has no validator.
     let unchangedFields: PreparedFields?
+    let formatLabel: ResponseFormatLabel
 
     init(_ response: GatewayResponse) {
         self.response = response
+        formatLabel = response.formatLabel
         fields = PreparedFields(response.framed().headers)
         let hasValidator = response.headers[.eTag] != nil || response.headers[.lastModified] != nil
         unchangedFields = hasValidator ? PreparedFields(response.unchanged().framed().headers) : nil

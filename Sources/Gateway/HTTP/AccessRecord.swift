@@ -23,8 +23,10 @@ public struct AccessRecord: Sendable {
     public final class Refusal: Sendable {
         public let code: String
         public let reason: String
+        let errorCode: ErrorCode
 
         init(_ error: PorticoError) {
+            errorCode = error.code
             code = error.code.rawValue
             reason = error.code.reason
         }

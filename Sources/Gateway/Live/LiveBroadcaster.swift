@@ -36,6 +36,9 @@ final class LiveBroadcaster: Sendable {
     /// How many streams are open.
     var count: Int { subscriptions.withLock { $0.count } }
 
+    /// Operations of the log that no stream was notified of yet.
+    var lag: Int64 { max(0, store.position.number - delivered.withLock { $0 }.number) }
+
     /// Until it is cancelled.
     func run() async {
         await fanOut.run {

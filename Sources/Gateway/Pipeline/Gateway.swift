@@ -3,6 +3,7 @@ import HTTPServer
 import HTTPTypes
 import MirrorEngine
 import NIOCore
+import Synchronization
 import ValueTree
 
 /// Answers requests, each from its parsed target to its response. ``admit(_:)`` takes these steps, in this order, for every
@@ -48,6 +49,12 @@ public final class Gateway: Sendable {
         self.services = services
         self.errors = errors
         self.log = log
+        for endpoint in routes.endpoints {
+            let properties = endpoint.properties
+            _ = properties.instruments.storeIfNil(
+                RequestInstruments(
+                    adapter: properties.adapter, operation: properties.name, in: services.metrics.factory))
+        }
         negotiatedFirst = Set(routes.endpoints.filter(\.isNegotiatedFirst).map(\.properties.name))
     }
 
@@ -272,6 +279,8 @@ extension HTTPRequest.Method {
 struct RequestTrace: Sendable {
     var endpoint = "-"
     var caller = ""
+    /// Where the request is counted; nil: at no endpoint.
+    var instruments: RequestInstruments?
 }
 
 extension PorticoError {
@@ -341,7 +350,9 @@ struct AdmittedRequest: Sendable {
     }
 
     var trace: RequestTrace {
-        RequestTrace(endpoint: endpoint.properties.name, caller: request.caller.principal.name)
+        RequestTrace(
+            endpoint: endpoint.properties.name, caller: request.caller.principal.name,
+            instruments: endpoint.properties.instruments.load())
     }
 }
 

@@ -26,6 +26,9 @@ final class GatewayResponder: RequestResponder {
         incomplete = IncompleteBodies(perAddress: limits.incompleteShare)
     }
 
+    /// Requests that have a permit.
+    var inFlight: Int { permits.count }
+
     func overload(for path: String) -> PorticoError? { permits.refusal(for: path) }
 
     func isAlwaysAnswered(_ path: String) -> Bool { RequestPermits.isAlwaysAnswered(path) }
@@ -103,21 +106,38 @@ final class GatewayResponder: RequestResponder {
         switch answer.content {
         case .cached(let cached):
             let response = cached.outbound
+            count(
+                response.status, cached.isUnchanged ? .none : cached.kept.formatLabel, nil, answer.trace, inbound)
             log(response.status, bytes: response.body.readableBytes, nil, answer.trace, inbound, id)
             sink.send(response)
         case .whole(var response):
             response.frame(isForHead: inbound.method == .head)
             let (status, refusal, trace) = (response.status, response.refusal, answer.trace)
+            let format = response.formatLabel
             var outbound = OutboundResponse(
                 status, fields: response.headers, body: response.buffer, stream: response.stream,
                 closesConnection: response.closesConnection)
-            if response.stream == nil {
-                log(status, bytes: response.buffer.readableBytes, refusal, trace, inbound, id)
+            if let stream = response.stream {
+                let isTimed = !stream.isEndless
+                outbound.whenSent = { [self] bytes in
+                    count(status, format, refusal, trace, inbound, isTimed: isTimed)
+                    log(status, bytes: bytes, refusal, trace, inbound, id)
+                }
             } else {
-                outbound.whenSent = { [self] bytes in log(status, bytes: bytes, refusal, trace, inbound, id) }
+                count(status, format, refusal, trace, inbound)
+                log(status, bytes: response.buffer.readableBytes, refusal, trace, inbound, id)
             }
             sink.send(outbound)
         }
+    }
+
+    private func count(
+        _ status: HTTPResponse.Status, _ format: ResponseFormatLabel, _ refusal: AccessRecord.Refusal?,
+        _ trace: RequestTrace, _ inbound: InboundRequest, isTimed: Bool = true
+    ) {
+        gateway.services.metrics.note(
+            status, format, inbound.version == .http2 ? .http2 : .http1, refusal, at: trace.instruments,
+            after: isTimed ? ContinuousClock.now - inbound.received : nil)
     }
 
     private func log(
@@ -139,6 +159,8 @@ extension GatewayResponder {
         let id = ids.next()
         var response = refusal(error, id, .get, [:], .root)
         response.frame()
+        gateway.services.metrics.note(
+            response.status, response.formatLabel, .http1, response.refusal, at: nil, after: .zero)
         settings.accessLog?(
             AccessRecord(
                 id: id, method: "GET", path: "-", status: response.status.code, bytes: response.buffer.readableBytes,

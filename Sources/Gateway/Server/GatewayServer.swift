@@ -1,23 +1,32 @@
 import HTTPServer
 import NIOCore
 import ServiceLifecycle
+import Telemetry
 
 /// A listener in front of a ``Gateway``.
 public struct GatewayServer: Service {
     private let listener: HTTPListener
+    private let responder: GatewayResponder
     /// Called with the port once connections are accepted; nil for a socket.
     private let onListening: @Sendable (Int?) async -> Void
 
     public init(
         gateway: Gateway, settings: ServerSettings, onListening: @escaping @Sendable (Int?) async -> Void
     ) {
-        listener = HTTPListener(
-            settings.configuration(gateway.services.limits),
-            responder: GatewayResponder(gateway: gateway, settings: settings))
+        responder = GatewayResponder(gateway: gateway, settings: settings)
+        listener = HTTPListener(settings.configuration(gateway.services.limits), responder: responder)
         self.onListening = onListening
     }
 
     public func run() async throws { try await listener.run(onListening: onListening) }
+
+    var eventLoops: [any EventLoop] { listener.eventLoops }
+
+    /// Adds how many connections and requests there are.
+    public func collect(into samples: inout MetricSamples) {
+        samples.set(MetricCatalogue.connections, listener.openConnections)
+        samples.set(MetricCatalogue.requestsInFlight, responder.inFlight)
+    }
 
     /// One event loop for each processor that this process may use: more would only take turns. To be called first of
     /// all; NIO counts the machine's processors, whichever are meant for others.

@@ -14,9 +14,10 @@ struct SyncRoutes: Sendable {
 
     func routes() -> [Route] {
         let watch = CredentialWatch(identity: identity, clock: services.clock)
+        let instruments = SyncInstruments(services.metrics.factory)
         return [
-            Route(.post, "/sync/v1/pull", PullEndpoint(sync: sync, services: services)),
-            Route(.post, "/sync/v1/push", PushEndpoint(sync: sync, services: services)),
+            Route(.post, "/sync/v1/pull", PullEndpoint(sync: sync, services: services, instruments: instruments)),
+            Route(.post, "/sync/v1/push", PushEndpoint(sync: sync, services: services, instruments: instruments)),
             Route(.get, "/sync/v1/live", SyncLiveEndpoint(sync: sync, services: services, credentials: watch)),
             Route(.get, "/sync/v1/attachments/{sha256}", AttachmentReadEndpoint(sync: sync, services: services)),
             Route(.put, "/sync/v1/attachments/{sha256}", AttachmentWriteEndpoint(sync: sync, services: services)),
@@ -28,6 +29,7 @@ struct SyncRoutes: Sendable {
 struct PullEndpoint: Endpoint {
     let sync: SyncServices
     let services: GatewayServices
+    let instruments: SyncInstruments
 
     let properties = EndpointProperties(name: "sync.pull", access: .login, effect: .reads)
     let description = EndpointDescription(
@@ -39,7 +41,15 @@ struct PullEndpoint: Endpoint {
         let asked = try readMessage { () throws(MessageError) in try PullRequest(from: body.value) }
         let pulls = sync.pulls
         let caller = request.caller.syncing
-        let page = try await services.store.withReadSnapshot { try pulls.page(asked, for: caller, at: $0) }
+        let page: PullPage
+        do {
+            page = try await services.store.withReadSnapshot { try pulls.page(asked, for: caller, at: $0) }
+        } catch {
+            instruments.noteFailedPull()
+            throw error
+        }
+        instruments.notePull(
+            operations: page.operations.count, isComplete: page.isComplete, isReset: !page.reset.isEmpty)
         await sync.refreshMirrors(asked.collections, for: request.caller, watchedBy: services.credentials)
         return try services.encoder.write(
             page.wireValue, to: request.request, presentation: Presentation(), validators: nil)
@@ -50,6 +60,7 @@ struct PullEndpoint: Endpoint {
 struct PushEndpoint: Endpoint {
     let sync: SyncServices
     let services: GatewayServices
+    let instruments: SyncInstruments
 
     let properties = EndpointProperties(name: "sync.push", access: .login, effect: .writes)
     let description = EndpointDescription(
@@ -62,7 +73,14 @@ struct PushEndpoint: Endpoint {
         var plan = try sync.pushes.plan(try await message(request), for: caller)
         let named = sync.pushes.attachments(namedBy: plan)
         plan.deniedAttachments = try await sync.rights.denied(among: named, for: caller)
-        let answer = try await perform(plan, for: caller)
+        let answer: PushResponse
+        do {
+            answer = try await perform(plan, for: caller)
+        } catch {
+            instruments.noteFailedPush()
+            throw error
+        }
+        instruments.notePush(answer.outcomes.lazy.map(\.verdict.rawValue))
         return try services.encoder.write(
             answer.wireValue, to: request.request, presentation: Presentation(), validators: nil, isDone: true)
     }

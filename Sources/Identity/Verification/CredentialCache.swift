@@ -8,6 +8,8 @@ final class CredentialCache: Sendable {
     private let keyed: HMAC<SHA256>
     let revocations = Revocations()
     private let clock: any WallClock
+    private let hits = Atomic<UInt64>(0)
+    private let misses = Atomic<UInt64>(0)
 
     init(_ configuration: IdentityConfiguration, clock: any WallClock, randomness: any Randomness) {
         state = Mutex(
@@ -24,8 +26,11 @@ final class CredentialCache: Sendable {
     ) async throws -> Authentication? {
         let name = key(method, credential)
         switch state.withLock({ $0.find(name, now: clock.now()) }) {
-        case .known(let authentication): return authentication
+        case .known(let authentication):
+            hits.wrappingAdd(1, ordering: .relaxed)
+            return authentication
         case .unknown(let ticket):
+            misses.wrappingAdd(1, ordering: .relaxed)
             guard let (authentication, until) = try await verify() else { return nil }
             state.withLock { $0.admit(name, authentication, until: until, ticket: ticket, now: clock.now()) }
             return authentication
@@ -35,7 +40,14 @@ final class CredentialCache: Sendable {
     /// Without waiting: what is remembered, otherwise nil.
     func known(_ key: CredentialKey) -> Authentication? {
         guard case .known(let found) = state.withLock({ $0.find(key, now: clock.now()) }) else { return nil }
+        hits.wrappingAdd(1, ordering: .relaxed)
         return found
+    }
+
+    var figures: CredentialFigures {
+        CredentialFigures(
+            hits: hits.load(ordering: .relaxed), misses: misses.load(ordering: .relaxed),
+            entries: state.withLock { $0.count })
     }
 
     func key(_ method: Authentication.Method, _ credential: [Secret]) -> CredentialKey {
@@ -56,6 +68,13 @@ final class CredentialCache: Sendable {
     func takeUsedSessions() -> [SessionID: WireDate] {
         state.withLock { $0.takeUsed() }
     }
+}
+
+/// How often a credential was known in memory since the start, and how many are.
+public struct CredentialFigures: Sendable, Equatable {
+    public let hits: UInt64
+    public let misses: UInt64
+    public let entries: Int
 }
 
 /// The credentials that were verified lately, so that a call costs no database and no hash.
@@ -92,6 +111,8 @@ package struct VerifiedCredentials: Sendable {
         self.capacity = capacity
         self.idle = idle
     }
+
+    var count: Int { entries.count }
 
     package mutating func find(_ key: CredentialKey, now: WireDate) -> Answer {
         guard let entry = entries[key] else { return .unknown(Ticket(generation: generation)) }

@@ -44,6 +44,9 @@ final class LongQueryPool: Sendable {
         }
     }
 
+    /// Reads that run and that wait.
+    var counts: (running: Int, waiting: Int) { places.counts }
+
     func close() {
         let controls = underWay.withLock { Array($0.values) }
         for control in controls { control.stop(PorticoError.closed) }

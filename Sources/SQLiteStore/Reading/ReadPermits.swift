@@ -69,6 +69,9 @@ final class ReadPermits: Sendable {
         return state.withLock { !$0.shares.isQueueEmpty && $0.shares.endsTurn(of: place.number) }
     }
 
+    /// Reads that have a place and that wait for one.
+    var counts: (running: Int, waiting: Int) { state.withLock { $0.shares.counts } }
+
     func close() {
         let (free, waiters) = state.withLock { state in
             state.isClosed = true
@@ -224,6 +227,8 @@ struct ReadShares {
 
     /// No caller waits: the usual case, to be asked first.
     var isQueueEmpty: Bool { waiting.isEmpty }
+
+    var counts: (running: Int, waiting: Int) { (running.count, waiting.count) }
 
     private mutating func admit(_ number: UInt64, _ caller: CallerIdentity) {
         running[number] = caller

@@ -16,8 +16,13 @@ final class ReaderPool: Sendable {
     private let connections: [DatabaseQueue]
     private let longQueryPool: LongQueryPool
     private let turns: Mutex<ReadTransactionReuse>
+    private let counters: StoreCounters
 
-    init(_ connections: [DatabaseQueue], longQueryPool: LongQueryPool, longReads: LongQueryHistory) {
+    init(
+        _ connections: [DatabaseQueue], longQueryPool: LongQueryPool, longReads: LongQueryHistory,
+        counters: StoreCounters
+    ) {
+        self.counters = counters
         for connection in connections { connection.unsafeRead(longReads.watch) }
         self.connections = connections
         self.longQueryPool = longQueryPool
@@ -35,13 +40,19 @@ final class ReaderPool: Sendable {
     ) async throws -> Result {
         do {
             try Task.checkCancellation()
-            return try quickly { try body($0, TaskReadControl()) }
+            let result = try quickly { try body($0, TaskReadControl()) }
+            counters.noteQuickRead()
+            return result
         } catch let failure as SQLiteFailure where failure.primary == SQLITE_INTERRUPT {
+            counters.noteLongRead()
             return try await longQueryPool.read(body)
         } catch {
             throw translated(error)
         }
     }
+
+    /// Long reads that run and that wait.
+    var longPool: (running: Int, waiting: Int) { longQueryPool.counts }
 
     /// To be called around whatever may change the file, by the one connection that writes. What is read after it sees
     /// what was written; and while it lasts no connection holds a state that no caller reads, which would keep the

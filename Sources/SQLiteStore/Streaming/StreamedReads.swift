@@ -44,6 +44,9 @@ final class StreamedReads: Sendable {
         return ExchangedPieces(exchange)
     }
 
+    /// Reads that run and that wait.
+    var counts: (running: Int, waiting: Int) { places.counts }
+
     func close() {
         let exchanges = underWay.withLock { Array($0.values) }
         for exchange in exchanges { exchange.stop(PorticoError.closed) }

@@ -39,6 +39,9 @@ package struct CommitQueue<Job> {
         return .begin
     }
 
+    /// Transactions that wait.
+    package var count: Int { waiting.count }
+
     /// The transactions of the next commit, in the order in which they came; none: committing has ended.
     package mutating func next() -> [Job] {
         var count = 0

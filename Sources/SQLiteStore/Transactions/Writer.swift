@@ -19,8 +19,13 @@ final class Writer: Sendable {
     private let queue: Mutex<CommitQueue<Job>>
     private let commit: GroupCommit
     private let readers: ReaderPool
+    private let counters: StoreCounters
 
-    init(_ connection: DatabaseQueue, limits: CommitQueueLimits, commit: GroupCommit, readers: ReaderPool) {
+    init(
+        _ connection: DatabaseQueue, limits: CommitQueueLimits, commit: GroupCommit, readers: ReaderPool,
+        counters: StoreCounters
+    ) {
+        self.counters = counters
         self.connection = connection
         self.commit = commit
         self.readers = readers
@@ -41,6 +46,9 @@ final class Writer: Sendable {
         guard let result = result as? Result else { throw Self.mixedUp }
         return result
     }
+
+    /// Transactions that wait for the next commit.
+    var queued: Int { queue.withLock { $0.count } }
 
     /// Draining is scheduled under the lock, so that it comes before whatever ``close()`` schedules.
     private func admit(_ job: Job) -> CommitQueue<Job>.Admission {
@@ -90,7 +98,10 @@ final class Writer: Sendable {
         while true {
             let batch = queue.withLock { $0.next() }
             if batch.isEmpty { return }
+            let begin = ContinuousClock.now
             let outcomes = readers.whileWriting { commit.commit(batch.map(\.work), on: database) }
+            let refused = outcomes.count { if case .failure = $0 { true } else { false } }
+            counters.noteCommit(of: batch.count, refused: refused, after: ContinuousClock.now - begin)
             for (job, outcome) in zip(batch, outcomes) { job.answer.resume(with: outcome) }
             readers.whileWriting { commit.refreshStatistics(on: database) }
         }

@@ -2,15 +2,26 @@ import AdapterKit
 import ArgumentParser
 import HostConfiguration
 
-/// `portico reference`: the configuration reference in Markdown, from the same table that configurations are read by.
+/// `portico reference`: a page of docs/ in Markdown, from the same table that the program works by.
 struct Reference: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Prints the configuration reference (Markdown).")
+    static let configuration = CommandConfiguration(
+        abstract: "Prints a reference (Markdown): of the configuration, or of the metrics.")
 
-    func run() {
-        print(Self.text)
+    enum Subject: String, CaseIterable, ExpressibleByArgument {
+        case configuration, metrics
     }
 
-    static var text: String {
+    @Argument(help: "What the reference is of.")
+    var subject = Subject.configuration
+
+    func run() {
+        switch subject {
+        case .configuration: print(Self.keys)
+        case .metrics: print(MetricReference.text)
+        }
+    }
+
+    static var keys: String {
         let reference = HostReference.reference(for: AdapterCatalogue.builtIn)
         let rows = reference.keys.map { key in
             let value = key.defaultText.map { "`\($0)`" } ?? ""

@@ -7,6 +7,7 @@ import Logging
 import SQLiteStore
 import ServiceLifecycle
 import Synchronization
+import Telemetry
 
 /// `portico serve`: the gateway in the foreground, until SIGTERM, SIGINT or SIGQUIT.
 struct Serve: AsyncParsableCommand {
@@ -77,6 +78,8 @@ struct Serve: AsyncParsableCommand {
         let front = GatewayServer(gateway: host.gateway, settings: frontSettings) { port in
             announcement.listening("listening on \(scheme)://\(settings.host):\(port ?? settings.port)")
         }
+        let metrics = settings.gateway.metrics
+        metrics.collect(as: "listener") { front.collect(into: &$0) }
         let certificate = settings.mount.certificate.map { CertificateService(certificate: $0, logger: logger) }
         let signalled = ServiceGroupConfiguration.ServiceConfiguration(
             service: SignalService(signals: signals, certificate: certificate, watch: host.watch, logger: logger),
@@ -93,6 +96,7 @@ struct Serve: AsyncParsableCommand {
                 named("maintenance", MaintenanceService(host: host, logger: logger)),
                 named("compaction", CompactionService(maintenance: host.maintenance, logger: logger)),
                 named("administration", administration), named("public listener", front),
+                named("event loops", EventLoopLagService(front, in: metrics)),
                 named("live streams", LiveService(sync: host.sync, feeds: host.feeds)),
                 // The last to start is the first to stop.
                 named("listener", listener.releaseOnShutdown(unless: signals)),

@@ -9,6 +9,7 @@ import RecordStorage
 import SQLiteStore
 import ServiceLifecycle
 import Synchronization
+import Telemetry
 import Upstream
 
 /// Everything that runs, put together from a plan, in the order in which the parts need each other.
@@ -88,6 +89,8 @@ struct Host {
             administrationOf: adapters, store: store, identity: identity, sync: sync, maintenance: maintenance,
             upstreams: upstreams, settings: settings.gateway,
             readiness: readiness, clock: SystemClock(), log: log, isRestorePending: { restore.isPrepared })
+        let metrics = HostMetrics(store: store, upstreams: upstreams)
+        settings.gateway.metrics.collect(as: "host") { metrics.collect(into: &$0) }
         try await DemoAccounts(settings.demoAccounts).create(in: identity, log: log)
         let start = AdapterStart(
             store: store, identity: identity, feeds: feeds, push: push,

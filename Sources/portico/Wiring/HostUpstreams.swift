@@ -52,6 +52,11 @@ struct HostUpstreams: Sendable {
         self.all = all
     }
 
+    /// By name.
+    var statuses: [UpstreamStatus] {
+        transports.all.values.map(\.status).sorted { $0.name.text < $1.name.text }
+    }
+
     /// After the last call.
     func stop() async {
         for transport in transports.all.values { await transport.stop() }

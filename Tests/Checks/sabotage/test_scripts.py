@@ -70,17 +70,20 @@ class TestPackages(Scripts):
 
 
 class ConfigurationReference(Scripts):
-    """`make check` holds docs/configuration.md against what the program prints."""
+    """`make check` holds the generated pages of docs/ against what the program prints."""
 
     def setUp(self):
         super().setUp()
         self.sandbox.stand_in("swift", "true")
         self.document = self.sandbox.root / "docs/configuration.md"
+        self.others = [self.sandbox.root / f"docs/{name}.md" for name in ("metrics",)]
         program = self.sandbox.root / ".build/debug/portico"
         for path in (self.document, program):
             path.parent.mkdir(parents=True)
         program.write_text("#!/bin/sh\n[ \"$1\" = reference ] && echo '| `http.port` | 0 to 65535 |'\n")
         program.chmod(0o755)
+        for other in self.others:
+            other.write_text("| `http.port` | 0 to 65535 |\n")
 
     def test_a_document_that_is_what_the_program_prints_passes(self):
         self.document.write_text("| `http.port` | 0 to 65535 |\n")
@@ -93,6 +96,15 @@ class ConfigurationReference(Scripts):
         self.assertIn("+| `http.port` | 0 to 65535 |", output)
         self.assertIn(".ci/reference --write", output)
         self.assertEqual(0, self.sandbox.run(".ci/reference", "--write")[0])
+        self.assertEqual(0, self.sandbox.run(".ci/reference")[0])
+
+    def test_every_page_is_compared(self):
+        self.document.write_text("| `http.port` | 0 to 65535 |\n")
+        for other in self.others:
+            kept = other.read_text()
+            other.write_text("changed\n")
+            self.assertEqual(1, self.sandbox.run(".ci/reference")[0])
+            other.write_text(kept)
         self.assertEqual(0, self.sandbox.run(".ci/reference")[0])
 
     def test_a_program_that_does_not_build_fails(self):
