@@ -95,6 +95,7 @@ let package = Package(
             name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         module("IPAddresses", []),
         module("Telemetry", [metrics]),
+        module("CSV", [adapterKit]),
         module("DurableFiles", [adapterKit, .product(name: "Crypto", package: "swift-crypto")]),
         module(
             "SQLiteStore",
@@ -156,7 +157,7 @@ let package = Package(
         module(
             "Gateway",
             [
-                adapterKit, wireFormats, recordStorage, syncEngine, "HTTPServer", "Identity", "IPAddresses",
+                adapterKit, wireFormats, recordStorage, syncEngine, "CSV", "HTTPServer", "Identity", "IPAddresses",
                 "MirrorEngine", "CZlib", "Telemetry", .product(name: "SyncMessages", package: "SyncEngine"),
                 metrics,
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -179,6 +180,7 @@ let package = Package(
                 adapterKit, wireFormats, odata("ODataModel"), odata("ODataLanguage"), odata("ODataEngine"),
             ]),
         adapter("ODataReference", [wireFormats]),
+        adapter("ConnectedSystems", [wireFormats, "CSV", "HostConfiguration"]),
         .executableTarget(
             name: "portico",
             dependencies: [
@@ -189,7 +191,7 @@ let package = Package(
                 "AttachmentFiles",
                 "PluginHost",
                 "HostConfiguration", "BrowserClient", "ChatPage", "Push", "PlistFeeds", "EmployeeSearch", "XMLUsers",
-                "Chat", "ODataAdapter", "ODataReference",
+                "Chat", "ODataAdapter", "ODataReference", "ConnectedSystems",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -201,7 +203,8 @@ let package = Package(
         .executableTarget(
             name: "porticoctl",
             dependencies: [
-                adapterKit, "ClientGeneration", wireFormats, recordStorage, odata("ODataModel"), odata("ODataLanguage"),
+                adapterKit, "ClientGeneration", "ConnectedSystems", wireFormats, recordStorage, odata("ODataModel"),
+                odata("ODataLanguage"),
                 odata("ODataEngine"),
                 "SQLiteStore",
                 "AttachmentFiles", "DurableFiles",
@@ -312,7 +315,7 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "Gateway", "Identity", "SQLiteStore", "AttachmentFiles", adapterKit, wireFormats, recordStorage,
+                "Gateway", "CSV", "Identity", "SQLiteStore", "AttachmentFiles", adapterKit, wireFormats, recordStorage,
                 syncEngine, sync("MemoryStore"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SyncMessages", package: "SyncEngine"),
@@ -326,6 +329,7 @@ let package = Package(
                 recordStorage,
                 .product(name: "AdapterTesting", package: "AdapterTesting"),
             ]),
+        tests("ConnectedSystemsTests", ["ConnectedSystems", "HostConfiguration", adapterKit, wireFormats]),
         packageTests("ValueTreeTests", of: "AdapterKit", [adapterKit]),
         packageTests("AdapterKitTests", of: "AdapterKit", [adapterKit]),
         packageTests(

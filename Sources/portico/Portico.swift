@@ -10,7 +10,9 @@ struct Portico: AsyncParsableCommand {
         commandName: "portico",
         abstract: "One backend for mobile apps: adapters behind one gateway, over one store, in every wire format.",
         version: PorticoRelease.version,
-        subcommands: [Serve.self, Check.self, Convert.self, Reference.self, SelfSignedCertificate.self])
+        subcommands: [
+            Serve.self, Check.self, TryConnection.self, Convert.self, Reference.self, SelfSignedCertificate.self,
+        ])
 
     static func main() async {
         if CommandLine.arguments.dropFirst().first == Serve.configuration.commandName { ProcessSignals.prepare() }

@@ -1,7 +1,6 @@
 import AdapterKit
+import CSV
 import Testing
-
-@testable import Gateway
 
 @Suite struct CSVReaderTests {
     private func rows(_ text: String) throws -> [CSVReader.Row] { try CSVReader.read(Array(text.utf8)) }

@@ -15,10 +15,13 @@ public struct ConfigurationNode: Sendable, Equatable {
 
     public var content: Content
     public let location: ConfigurationLocation
+    /// Whether a scalar stands without quotes, so that `12` may be meant as a number.
+    public let isPlain: Bool
 
-    public init(_ content: Content, at location: ConfigurationLocation) {
+    public init(_ content: Content, at location: ConfigurationLocation, isPlain: Bool = false) {
         self.content = content
         self.location = location
+        self.isPlain = isPlain
     }
 }
 

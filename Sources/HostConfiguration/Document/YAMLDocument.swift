@@ -4,13 +4,29 @@ import Yams
 ///
 /// Yams' nodes and not a decoder: only they know lines and columns. A key that stands twice is an error, which YAML
 /// demands and most readers overlook.
+///
+/// Anchors and aliases are refused: a few lines of them stand for billions of values.
 public enum YAMLDocument {
-    public static func read(_ text: String, file: String) throws(ConfigurationError) -> ConfigurationNode {
+    /// Bytes of a file.
+    public static let maximumBytes = 1 << 20
+
+    /// `maximumBytes`: of the text; more is an error.
+    public static func read(
+        _ text: String, file: String, maximumBytes: Int = maximumBytes
+    ) throws(ConfigurationError) -> ConfigurationNode {
+        guard text.utf8.count <= maximumBytes else {
+            throw ConfigurationError(
+                "The file has more than \(maximumBytes) bytes.", at: .file(file, line: 1, column: 1))
+        }
         do {
-            guard let node = try Yams.compose(yaml: text) else {
-                return ConfigurationNode(.mapping([]), at: .file(file, line: 1, column: 1))
+            let parser = try Parser(yaml: text)
+            // The nodes have their anchors as long as the parser is there.
+            return try withExtendedLifetime(parser) {
+                guard let node = try parser.singleRoot() else {
+                    return ConfigurationNode(.mapping([]), at: .file(file, line: 1, column: 1))
+                }
+                return try convert(node, file)
             }
-            return try convert(node, file)
         } catch let error as ConfigurationError {
             throw error
         } catch let error as YamlError {
@@ -22,16 +38,19 @@ public enum YAMLDocument {
 
     private static func convert(_ node: Node, _ file: String) throws(ConfigurationError) -> ConfigurationNode {
         let location = location(node.mark, file)
+        // An alias reads as the node that it names, which has the anchor.
+        guard !node.hasAnchor else { throw anchored(location) }
         switch node {
         case .scalar(let scalar):
-            let isNull = scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
-            return ConfigurationNode(isNull ? .null : .scalar(scalar.string), at: location)
+            let isPlain = scalar.style == .plain
+            let isNull = isPlain && ["", "~", "null"].contains(scalar.string)
+            return ConfigurationNode(isNull ? .null : .scalar(scalar.string), at: location, isPlain: isPlain)
         case .sequence(let items):
             var list: [ConfigurationNode] = []
             for item in items { list.append(try convert(item, file)) }
             return ConfigurationNode(.list(list), at: location)
         case .mapping(let mapping): return ConfigurationNode(.mapping(try entries(mapping, file)), at: location)
-        case .alias: throw ConfigurationError("Aliases are not supported.", at: location)
+        case .alias: throw anchored(location)
         }
     }
 
@@ -41,10 +60,15 @@ public enum YAMLDocument {
         var entries: [ConfigurationNode.Entry] = []
         for (key, value) in mapping {
             let keyLocation = location(key.mark, file)
+            guard !key.hasAnchor else { throw anchored(keyLocation) }
             guard let name = key.string else { throw ConfigurationError("A key must be a text.", at: keyLocation) }
             entries.append(.init(key: name, keyLocation: keyLocation, value: try convert(value, file)))
         }
         return entries
+    }
+
+    private static func anchored(_ location: ConfigurationLocation) -> ConfigurationError {
+        ConfigurationError("Anchors and aliases are not supported.", at: location)
     }
 
     private static func location(_ mark: Mark?, _ file: String) -> ConfigurationLocation {
@@ -67,6 +91,17 @@ public enum YAMLDocument {
         return ConfigurationError(
             "The key \(repeated.key) stands here a second time.",
             at: .file(file, line: location.line, column: location.column))
+    }
+}
+
+extension Node {
+    fileprivate var hasAnchor: Bool {
+        switch self {
+        case .scalar(let scalar): scalar.anchor != nil
+        case .sequence(let sequence): sequence.anchor != nil
+        case .mapping(let mapping): mapping.anchor != nil
+        case .alias: true
+        }
     }
 }
 

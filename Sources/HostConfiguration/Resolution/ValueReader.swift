@@ -1,10 +1,17 @@
 import AdapterKit
 
 /// From what was written to a value of its kind.
-struct ValueReader {
+public struct ValueReader: Sendable {
     let secrets: SecretSource
 
-    func read(_ node: ConfigurationNode, as kind: ConfigurationKind) throws(ConfigurationError) -> ConfigurationValue {
+    public init(secrets: SecretSource) {
+        self.secrets = secrets
+    }
+
+    /// Throws where something else stands there.
+    public func read(_ node: ConfigurationNode, as kind: ConfigurationKind) throws(ConfigurationError)
+        -> ConfigurationValue
+    {
         switch kind {
         case .text: return .text(try scalar(node, "a text"))
         case .choice(let choices): return .text(try choice(node, choices))
@@ -166,7 +173,8 @@ extension ValueReader {
 }
 
 extension ConfigurationError {
-    init(unknown names: [String], in reference: ConfigurationReference, at location: ConfigurationLocation) {
+    /// For a key that is not known, with the most similar one as a suggestion.
+    public init(unknown names: [String], in reference: ConfigurationReference, at location: ConfigurationLocation) {
         if let instead = reference.instead(of: names) {
             self.init("The key \(names.joined(separator: ".")) has gone: \(instead).", at: location)
             return

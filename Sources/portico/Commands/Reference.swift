@@ -22,8 +22,8 @@ struct Reference: ParsableCommand {
     }
 
     static var keys: String {
-        let reference = HostReference.reference(for: AdapterCatalogue.builtIn)
-        let rows = reference.keys.map { key in
+        let reference = HostReference.reference(for: AdapterCatalogue.builtIn.map { ConfigurableAdapter($0) })
+        let rows = (reference.keys + [HostReference.connected]).map { key in
             let value = key.defaultText.map { "`\($0)`" } ?? ""
             return "| `\(key.name)` | \(key.kind.words) | \(value) | \(key.summary) |"
         }

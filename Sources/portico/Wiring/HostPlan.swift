@@ -1,5 +1,6 @@
 import AdapterKit
 import Chat
+import ConnectedSystems
 import EmployeeSearch
 import Foundation
 import HostConfiguration
@@ -40,7 +41,11 @@ struct HostPlan {
         let pluginPlan = try PluginPlan(root, overrides: overrides, directory: directory, secrets: secrets)
         let loaded = try pluginPlan.plugins()
         plugins = pluginPlan.paths
-        let modules = AdapterCatalogue.builtIn + loaded.map(\.module)
+        let coded = (AdapterCatalogue.builtIn + loaded.map(\.module)).map { ConfigurableAdapter($0) }
+        let modules =
+            coded
+            + (try ConnectionPlan(root, overrides: overrides, directory: directory).adapters(
+                besides: Set(coded.map(\.name))))
         let resolved = try ResolvedConfiguration.resolve(
             root, reference: HostReference.reference(for: modules), environment: environment, overrides: overrides,
             secrets: secrets
@@ -57,13 +62,21 @@ struct HostPlan {
     }
 
     private static func plan(
-        _ module: any AdapterModule.Type, _ resolved: ResolvedConfiguration,
+        _ module: ConfigurableAdapter, _ resolved: ResolvedConfiguration,
         _ upstreams: [UpstreamName: UpstreamPlan], directory: String
     ) throws -> PlannedAdapter? {
         let path = "adapters.\(module.name)"
         guard resolved["\(path).enabled"]?.flag ?? true else { return nil }
         let configuration = AdapterConfiguration(options(of: module, resolved), directory: directory)
-        let named = try Self.upstreams(of: module, resolved, upstreams)
+        var named = try Self.upstreams(of: module, resolved, upstreams)
+        if let upstream = module.upstream {
+            guard upstreams[upstream.name] != nil else {
+                throw ConfigurationErrors([
+                    ConfigurationError("There is no upstream \(upstream.name).", at: upstream.location)
+                ])
+            }
+            named["upstream"] = upstream.name
+        }
         do {
             let declaration = try module.declare(configuration)
             if let problem = declaration.mirrorProblems.first {
@@ -91,7 +104,7 @@ struct HostPlan {
 
     /// The upstreams that a module's options name, by their paths. A name that is not declared is an error.
     private static func upstreams(
-        of module: any AdapterModule.Type, _ resolved: ResolvedConfiguration, _ declared: [UpstreamName: UpstreamPlan]
+        of module: ConfigurableAdapter, _ resolved: ResolvedConfiguration, _ declared: [UpstreamName: UpstreamPlan]
     ) throws -> [String: UpstreamName] {
         let options = module.options.filter { $0.valueKind == .upstream }.map { $0.path.split(separator: ".") }
         var named: [String: UpstreamName] = [:]
@@ -114,7 +127,7 @@ struct HostPlan {
 
     /// The adapter's own options as nested dictionaries.
     private static func options(
-        of module: any AdapterModule.Type, _ resolved: ResolvedConfiguration
+        of module: ConfigurableAdapter, _ resolved: ResolvedConfiguration
     ) -> WireDictionary {
         var options = WireDictionary()
         let path = "adapters.\(module.name)"
@@ -288,6 +301,121 @@ extension ConfigurationOption {
             if !below.isEmpty { options[name] = .dictionary(below) }
         }
     }
+}
+
+/// An adapter that a configuration can name, whether its declaration is code or a connection file.
+struct ConfigurableAdapter {
+    let name: AdapterName
+    let options: [ConfigurationOption]
+    let declare: (AdapterConfiguration) throws -> AdapterDeclaration
+    let make: (AdapterConfiguration) throws -> any Adapter
+    /// The system that a connection file names, and where it does.
+    let upstream: (name: UpstreamName, location: ConfigurationLocation)?
+
+    init(_ module: any AdapterModule.Type) {
+        name = module.name
+        options = module.options
+        declare = { try module.declare($0) }
+        make = { try module.make($0) }
+        upstream = nil
+    }
+
+    fileprivate init(_ name: AdapterName, _ connection: Connection, path: String) {
+        self.name = name
+        options = [Self.connect]
+        declare = { _ in connection.declaration(named: name) }
+        make = { _ in
+            ConnectedAdapter(connection, directory: URL(fileURLWithPath: path).deletingLastPathComponent().path)
+        }
+        upstream = connection.upstream.map { (name: $0.name, location: $0.location) }
+    }
+
+    /// Of every name, for the reference.
+    static let connect = ConfigurationOption(
+        "connect", .string,
+        summary:
+            "A connection file (docs/connect.md), relative to this one: the adapter is made of it, whatever its name.")
+}
+
+/// The adapters that are connection files: those of a name with `connect`. They come before all else is read, because
+/// the keys below `adapters` depend on them.
+struct ConnectionPlan {
+    /// By the adapter's name, with the place of its name.
+    private let files: [(name: String, path: ConfigurationNode, location: ConfigurationLocation)]
+    private let directory: String
+
+    init(_ root: ConfigurationNode, overrides: [String], directory: String) throws {
+        self.directory = directory
+        var files: [(name: String, path: ConfigurationNode, location: ConfigurationLocation)] = []
+        for adapter in root.entries("adapters") {
+            for option in adapter.value.entries where option.key == "connect" {
+                files.append((name: adapter.key, path: option.value, location: adapter.keyLocation))
+            }
+        }
+        for override in overrides {
+            let parts = override.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let names = parts[0].split(separator: ".", omittingEmptySubsequences: false)
+            guard parts.count == 2, names.count == 3, names[0] == "adapters", names[2] == "connect" else { continue }
+            let location = ConfigurationLocation.commandLine(override)
+            files.removeAll { $0.name == names[1] }
+            files.append(
+                (
+                    name: String(names[1]), path: ConfigurationNode(.scalar(String(parts[1])), at: location),
+                    location: location
+                ))
+        }
+        self.files = files
+    }
+
+    /// Throws ``ConfigurationErrors`` with everything that is wrong with the files.
+    func adapters(besides taken: Set<AdapterName>) throws -> [ConfigurableAdapter] {
+        var errors: [ConfigurationError] = []
+        var adapters: [ConfigurableAdapter] = []
+        for file in files {
+            do {
+                guard let name = AdapterName(file.name) else {
+                    throw ConfigurationErrors([
+                        ConfigurationError(
+                            "An adapter's name has small letters, digits and hyphens.", at: file.location)
+                    ])
+                }
+                guard !taken.contains(name) else {
+                    throw ConfigurationErrors([
+                        ConfigurationError("There is an adapter named \(name) already.", at: file.location)
+                    ])
+                }
+                adapters.append(try adapter(name, file.path))
+            } catch let found as ConfigurationErrors {
+                errors += found.errors
+            }
+        }
+        guard errors.isEmpty else { throw ConfigurationErrors(errors) }
+        return adapters
+    }
+
+    private func adapter(_ name: AdapterName, _ node: ConfigurationNode) throws -> ConfigurableAdapter {
+        guard case .scalar(let written) = node.content, !written.isEmpty else {
+            throw ConfigurationErrors([ConfigurationError("Here must stand a path.", at: node.location)])
+        }
+        let path = written.hasPrefix("/") ? written : "\(directory)/\(written)"
+        if let reason = FileFailure.reading(path) {
+            throw ConfigurationErrors([
+                ConfigurationError("The file \(written) cannot be read: \(reason).", at: node.location)
+            ])
+        }
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+            throw ConfigurationErrors([
+                ConfigurationError("The file \(written) cannot be read: it is not UTF-8.", at: node.location)
+            ])
+        }
+        return ConfigurableAdapter(name, try Connection(text, file: path), path: path)
+    }
+}
+
+extension ConfigurationNode {
+    fileprivate var entries: [Entry] { if case .mapping(let entries) = content { entries } else { [] } }
+
+    fileprivate func entries(_ key: String) -> [Entry] { entries.first { $0.key == key }?.value.entries ?? [] }
 }
 
 /// The adapters that come with the host, one line each.

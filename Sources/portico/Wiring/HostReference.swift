@@ -4,7 +4,7 @@ import Identity
 
 /// The configuration reference: the host's own keys, and those of the adapters that it knows.
 enum HostReference {
-    static func reference(for modules: [any AdapterModule.Type]) -> ConfigurationReference {
+    static func reference(for modules: [ConfigurableAdapter]) -> ConfigurationReference {
         let adapters = modules.flatMap { module in
             adapterKeys(module)
         }
@@ -250,7 +250,12 @@ enum HostReference {
         ConfigurationKey("mode", .choice(["inProcess"]), isRequired: true, "How it runs."),
     ]
 
-    private static func adapterKeys(_ module: any AdapterModule.Type) -> [ConfigurationKey] {
+    /// Of the adapters that have any name.
+    static let connected = ConfigurationKey(
+        "adapters.*.\(ConfigurableAdapter.connect.path)", ConfigurableAdapter.connect.kind,
+        ConfigurableAdapter.connect.summary)
+
+    private static func adapterKeys(_ module: ConfigurableAdapter) -> [ConfigurationKey] {
         let name = module.name
         return [ConfigurationKey("adapters.\(name).enabled", .flag, default: "true", "Whether it is served.")]
             + [ConfigurationKey("adapters.\(name).access", .access, "Who may call it.")]

@@ -1,0 +1,30 @@
+import AdapterKit
+import CSV
+
+/// Comma-separated values as a list of rows: dictionaries of texts by the header's names.
+enum CSVDocument {
+    /// Throws ``MirrorRefusal`` for bytes that are no such document.
+    static func read(_ bytes: [UInt8]) throws(MirrorRefusal) -> WireValue {
+        let lines: [CSVReader.Row]
+        do { lines = try CSVReader.read(bytes) } catch { throw MirrorRefusal(.malformed, error.message) }
+        guard let header = lines.first else { throw MirrorRefusal(.malformed, "there is no header line") }
+        guard WireDictionary(uniqueKeys: header.fields.map { .init(key: $0, value: .null) }) != nil else {
+            throw MirrorRefusal(.malformed, "the header names a field twice")
+        }
+        var rows: [WireValue] = []
+        rows.reserveCapacity(lines.count)
+        for line in lines.dropFirst() {
+            guard line.fields.count == header.fields.count else {
+                throw MirrorRefusal(
+                    .malformed,
+                    "line \(line.line) has \(line.fields.count) fields, the header has \(header.fields.count)")
+            }
+            rows.append(
+                .dictionary(
+                    WireDictionary(
+                        uncheckedUniqueKeys: zip(header.fields, line.fields).map { .init(key: $0, value: .string($1)) })
+                ))
+        }
+        return .array(rows)
+    }
+}

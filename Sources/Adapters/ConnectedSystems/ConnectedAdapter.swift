@@ -1,0 +1,131 @@
+import AdapterKit
+import Synchronization
+
+/// The adapter of a connection file: its entities are mirrors, its operations ask the other system.
+public final class ConnectedAdapter: Adapter {
+    private let connection: Connection
+    private let directory: String
+    private let started = Mutex<AdapterContext?>(nil)
+
+    /// `directory`: from which relative paths of files are meant, that of the connection file.
+    public init(_ connection: Connection, directory: String) {
+        self.connection = connection
+        self.directory = directory
+    }
+
+    public func start(_ context: AdapterContext) { started.withLock { $0 = context } }
+
+    public func readMirror(_ request: MirrorRequest) async throws -> MirrorPage {
+        let connected = try entity(request.entity)
+        if let file = connected.file(in: directory) { return try file.page(request) }
+        return try await source(connected).page(request)
+    }
+
+    public func readMirror(_ entity: EntityName, _ id: RecordID) async throws -> MirrorRecord {
+        try await source(try self.entity(entity)).record(id)
+    }
+
+    public func writeMirror(_ change: MirrorChange) async throws -> MirrorWriteResult {
+        try await source(try entity(change.entity)).write(change)
+    }
+
+    private func entity(_ name: EntityName) throws -> ConnectedEntity {
+        guard let connected = connection.entities.first(where: { $0.name == name }) else {
+            throw PorticoError(.adapterUnavailable, "This adapter mirrors no \(name).")
+        }
+        return connected
+    }
+
+    private func source(_ connected: ConnectedEntity) throws -> EntitySource {
+        let (upstream, clock) = try system()
+        guard case .address(let request) = connected.source else {
+            throw PorticoError(.adapterUnavailable, "The entity \(connected.name) is a file.")
+        }
+        return EntitySource(
+            connected: connected, request: request, upstream: upstream, headers: connection.headers, clock: clock)
+    }
+
+    private func system() throws -> (any Upstream, any WallClock) {
+        guard let context = started.withLock({ $0 }), let upstream = context.upstream else {
+            throw PorticoError(.adapterUnavailable, "No upstream is configured.")
+        }
+        return (upstream, context.clock)
+    }
+
+    public func handle(_ call: Call) async throws -> OperationResult {
+        guard let operation = connection.operations.first(where: { $0.operation.name == call.operation }) else {
+            throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
+        }
+        let (upstream, _) = try system()
+        do {
+            return .value(
+                try await operation.answer(call.input, of: upstream, for: call.caller, connection.headers))
+        } catch let refusal as MirrorRefusal where operation.operation.effect == .writes {
+            throw PorticoError(
+                .upstreamFailed, "The system \(upstream.name) answered something else.", logDetail: refusal.detail)
+        }
+    }
+}
+
+extension ConnectedEntity {
+    /// Nil where its rows are in another system.
+    func file(in directory: String) -> FileSource? {
+        guard case .file(let path) = source else { return nil }
+        return FileSource(path: path.hasPrefix("/") ? path : "\(directory)/\(path)", mapping: rows)
+    }
+}
+
+extension ConnectedOperation {
+    /// Asks the system. Throws ``PorticoError`` for what the caller should learn, ``UpstreamFailure`` and
+    /// ``MirrorRefusal`` for failures of the system.
+    func answer(
+        _ input: WireDictionary, of upstream: any Upstream, for caller: Principal,
+        _ headers: [(name: String, value: String)]
+    ) async throws -> WireValue {
+        var asked: UpstreamRequest
+        do {
+            asked = try request.request(of: upstream, TemplateValues(values: input, mappings: self.input))
+        } catch let problem as Template.Problem {
+            throw PorticoError(.requestInvalid, problem.message)
+        }
+        if operation.effect == .reads { asked.isIdempotent = true }
+        let response = try await upstream.send(asked.accepting(answer.format, headers), for: caller)
+        try Self.checkStatus(response, of: upstream)
+        if operation.effect == .writes, response.isSuccess, response.body.isEmpty {
+            return isList ? [Self.items.text: []] : [:]
+        }
+        let document = try response.document(answer.format, of: upstream.name)
+        guard isList else {
+            try answer.checkSuccess(document)
+            guard let item = request.item.value(in: document, isXML: answer.format == .xml), item.dictionaryValue != nil
+            else { throw MirrorRefusal(.unexpected, "the answer is no dictionary") }
+            return .dictionary(fitting(try answer.row(item)))
+        }
+        return [Self.items.text: .array(try answer.items(document).map { .dictionary(fitting(try answer.row($0))) })]
+    }
+
+    /// An answer to the caller, not a failure of the system.
+    private static func checkStatus(_ response: UpstreamResponse, of upstream: any Upstream) throws {
+        switch response.status {
+        case 401 where upstream.actsForCallers, 403 where upstream.actsForCallers:
+            throw PorticoError(.accessDenied, "The system \(upstream.name) does not let you do this.")
+        case 404, 410: throw PorticoError(.recordNotFound, "The system \(upstream.name) has no such thing.")
+        case 400, 409, 422:
+            throw PorticoError(
+                .requestInvalid, "The system \(upstream.name) refused the request (\(response.status)).")
+        default: return
+        }
+    }
+
+    /// Without what does not fit its field.
+    private func fitting(_ row: WireDictionary) -> WireDictionary {
+        var fitting = WireDictionary()
+        for field in answer.fields {
+            guard let value = row[field.name.text] else { continue }
+            if value.isNull || (try? field.type.shape.check(value, at: field.name.text)) != nil {
+                fitting[field.name.text] = value
+            }
+        }
+        return fitting
+    }
+}

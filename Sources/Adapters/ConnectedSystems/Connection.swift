@@ -1,0 +1,96 @@
+import AdapterKit
+import HostConfiguration
+
+/// A system that is connected by a file instead of code: what the file says, checked.
+public struct Connection: Sendable {
+    /// The name to show to people.
+    public let title: String
+    /// One sentence that says what the adapter offers.
+    public let summary: String
+    /// The system, and where the file names it; nil: every entity is a file.
+    public let upstream: (name: UpstreamName, location: ConfigurationLocation)?
+    /// Who may call, where the configuration does not say.
+    public let access: Access
+    let headers: [(name: String, value: String)]
+    let entities: [ConnectedEntity]
+    let operations: [ConnectedOperation]
+}
+
+/// An entity whose rows are in another system or in a file.
+struct ConnectedEntity: Sendable {
+    enum Source: Sendable, Equatable {
+        /// Of its template only literal parts are filled in.
+        case address(RequestTemplate)
+        /// A path, absolute or relative to the connection file.
+        case file(String)
+    }
+
+    let entity: Entity
+    let source: Source
+    let rows: RowMapping
+    let paging: Paging
+    let changes: ChangeTracking?
+    let record: RequestTemplate?
+    let write: WriteTemplates?
+    let settings: MirrorSettings
+
+    var name: EntityName { entity.name }
+}
+
+/// How changes since the last refresh are asked for.
+struct ChangeTracking: Sendable, Equatable {
+    let field: FieldMapping
+    let query: [RequestTemplate.QueryMember]
+    /// After how long every row is fetched.
+    let full: Duration
+}
+
+/// How callers' changes are made in the other system; nil: it takes no such change.
+struct WriteTemplates: Sendable, Equatable {
+    let writing: MirrorSource.Writing
+    let honoursIdempotencyKeys: Bool
+    let create: RequestTemplate?
+    let update: RequestTemplate?
+    let delete: RequestTemplate?
+
+    /// An update that creates the record where there is none (RFC 9110, section 9.3.4).
+    var putting: RequestTemplate? { update.flatMap { $0.method == .put ? $0 : nil } }
+}
+
+/// What the other system is asked for each time.
+struct ConnectedOperation: Sendable {
+    let operation: Operation
+    let request: RequestTemplate
+    let input: [FieldMapping]
+    let answer: RowMapping
+    /// Whether it answers `items`.
+    let isList: Bool
+
+    static let items: FieldName = "items"
+}
+
+extension Connection {
+    /// What the adapter of this name offers.
+    public func declaration(named name: AdapterName) -> AdapterDeclaration {
+        AdapterDeclaration(
+            name: name, title: title, summary: summary, version: "1.0", access: access,
+            entities: entities.map(\.entity), operations: operations.map(\.operation),
+            mirrors: entities.map { mirror(of: $0, name) })
+    }
+
+    private func mirror(of connected: ConnectedEntity, _ name: AdapterName) -> MirrorSource {
+        let isIncremental: Bool
+        if case .file = connected.source { isIncremental = true } else { isIncremental = connected.changes != nil }
+        return MirrorSource(
+            connected.name,
+            // A file is its own system; both kinds of names have one grammar.
+            of: isFile(connected)
+                ? UpstreamName(unchecked: name.text) : upstream?.name ?? UpstreamName(unchecked: name.text),
+            reading: isIncremental ? .increments : .snapshot, writing: connected.write?.writing ?? .none,
+            honoursIdempotencyKeys: connected.write?.honoursIdempotencyKeys ?? false, settings: connected.settings)
+    }
+
+    private func isFile(_ connected: ConnectedEntity) -> Bool {
+        if case .file = connected.source { true } else { false }
+    }
+}

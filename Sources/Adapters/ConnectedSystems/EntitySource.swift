@@ -1,0 +1,236 @@
+import AdapterKit
+
+/// The rows of one connected entity: asks the other system page by page, for one record, and for one change.
+struct EntitySource: Sendable {
+    let connected: ConnectedEntity
+    let request: RequestTemplate
+    let upstream: any Upstream
+    let headers: [(name: String, value: String)]
+    let clock: any WallClock
+
+    private var mapping: RowMapping { connected.rows }
+
+    // Pages
+
+    func page(_ asked: MirrorRequest) async throws -> MirrorPage {
+        let position = asked.page.flatMap { PagePosition($0) } ?? PagePosition()
+        let since = try cursor(asked)
+        let response = try await upstream.send(try pageRequest(position, since))
+        let document = try self.document(response)
+        let found = try mapping.rows(document)
+        let answer = Paging.Answer(
+            document: document, isXML: mapping.format == .xml, rowCount: Int64(found.count), lastRow: found.lastRow,
+            fingerprint: found.fingerprint, linkField: response.fields.values("Link"), address: response.address)
+        var next = try connected.paging.next(after: position, answer, of: upstream.name)
+        let newest = connected.changes.map { $0.newest(position.newest, since?.newest ?? "", found.rows) } ?? ""
+        next?.newest = newest
+        var page = MirrorPage(found.rows, removed: found.removed, next: next?.text)
+        if next == nil, connected.changes != nil, !newest.isEmpty {
+            page.cursor = ChangeCursor(full: since?.full ?? clock.now(), newest: newest).text
+        }
+        return page
+    }
+
+    /// Throws `sync.fetchAgain` where it is time for every row.
+    private func cursor(_ asked: MirrorRequest) throws -> ChangeCursor? {
+        guard let text = asked.since, let changes = connected.changes else { return nil }
+        guard let cursor = ChangeCursor(text), asked.page != nil || !cursor.isDue(changes.full, at: clock.now()) else {
+            throw PorticoError(.fetchAgain, "Every row is fetched again.")
+        }
+        return cursor
+    }
+
+    func pageRequest(_ position: PagePosition, _ since: ChangeCursor?) throws -> UpstreamRequest {
+        if case .link = connected.paging.kind, !position.place.isEmpty {
+            // Of the same server, as the page before said it.
+            guard let address = UpstreamAddress(position.place), address.origin == upstream.url.origin else {
+                throw MirrorRefusal(.unexpected, "the next page is at another server")
+            }
+            return withFields(UpstreamRequest(.get, address))
+        }
+        var more = connected.paging.query(at: position)
+        if let since, let changes = connected.changes {
+            let values = TemplateValues(
+                values: [changes.field.name.text: changes.value(of: since.newest)], mappings: [changes.field])
+            more += try changes.query.map { (name: $0.name, value: try values.render($0.value)) }
+        }
+        return withFields(
+            try request.request(of: upstream, TemplateValues(values: [:], mappings: []), more: more))
+    }
+
+    private func withFields(_ request: UpstreamRequest) -> UpstreamRequest {
+        request.accepting(mapping.format, headers)
+    }
+
+    private func document(_ response: UpstreamResponse) throws -> WireValue {
+        try response.document(mapping.format, of: upstream.name)
+    }
+
+    // One record
+
+    func record(_ id: RecordID) async throws -> MirrorRecord {
+        guard let template = connected.record else { return .unavailable }
+        let values = TemplateValues(values: key(id), mappings: mapping.fields)
+        let response = try await upstream.send(withFields(try template.request(of: upstream, values)))
+        if response.status == 404 || response.status == 410 { return .absent }
+        guard let row = try row(try document(response), template) else {
+            throw MirrorRefusal(.unexpected, "the answer has no record")
+        }
+        return .found(row)
+    }
+
+    private func key(_ id: RecordID) -> WireDictionary {
+        let key = connected.entity.key.field
+        let isInteger = mapping.fields.contains { $0.name == key && $0.type == .integer }
+        return [key.text: isInteger ? Int64(id.text).map { .int64($0) } ?? .null : .string(id.text)]
+    }
+
+    /// The record in an answer; nil: there is none.
+    private func row(_ document: WireValue, _ template: RequestTemplate) throws -> WireDictionary? {
+        try mapping.checkSuccess(document)
+        guard let item = template.item.value(in: document, isXML: mapping.format == .xml), item.dictionaryValue != nil
+        else { return nil }
+        return try mapping.row(item)
+    }
+
+    // Changes
+
+    func write(_ change: MirrorChange) async throws -> MirrorWriteResult {
+        guard let template = template(for: change) else {
+            return .refused(.requestInvalid, "The system \(upstream.name) takes no such change.")
+        }
+        var fields = change.after ?? change.before ?? [:]
+        for entry in key(change.id) { fields[entry.key] = entry.value }
+        let changed = change.operation == .update ? Set(change.fields.keys.compactMap { FieldName($0) }) : nil
+        var request: UpstreamRequest
+        do {
+            request = withFields(
+                try template.request(
+                    of: upstream, TemplateValues(values: fields, mappings: mapping.fields), changed: changed))
+        } catch let problem as Template.Problem {
+            return .refused(.requestInvalid, problem.message)
+        }
+        request.fields["Idempotency-Key"] = change.idempotencyKey
+        request.isIdempotent = change.mayRepeat
+        let response = try await upstream.send(request)
+        if change.operation == .delete, response.status == 404 || response.status == 410 { return .stored(nil) }
+        let result = MirrorWriteResult(response, of: upstream.name)
+        guard case .stored = result, !response.body.isEmpty else { return result }
+        return try stored(response, template, isDelete: change.operation == .delete)
+    }
+
+    private func template(for change: MirrorChange) -> RequestTemplate? {
+        guard let write = connected.write else { return nil }
+        switch change.operation {
+        case .create: return write.create ?? write.putting
+        case .update: return write.update
+        case .replace: return change.before == nil ? write.create ?? write.putting : write.update
+        case .delete: return write.delete
+        }
+    }
+
+    /// What a successful answer says of the change. A page that says 200 is no success.
+    private func stored(
+        _ response: UpstreamResponse, _ template: RequestTemplate, isDelete: Bool
+    ) throws -> MirrorWriteResult {
+        guard mapping.format.isMediaType(response.fields["Content-Type"] ?? "") else {
+            let isPage = (response.fields["Content-Type"] ?? "").lowercased().contains("html")
+            return isPage ? .unknown("\(response.address.logged) answered a page") : .stored(nil)
+        }
+        do {
+            let document = try mapping.format.read(response.body)
+            if mapping.success != nil, (try? mapping.checkSuccess(document)) == nil {
+                return .refused(.requestInvalid, "The system \(upstream.name) refused the change.")
+            }
+            return .stored(isDelete ? nil : try row(document, template))
+        } catch let refusal as MirrorRefusal {
+            return .unknown(refusal.detail)
+        }
+    }
+}
+
+extension UpstreamRequest {
+    func accepting(_ format: DocumentFormat, _ headers: [(name: String, value: String)]) -> UpstreamRequest {
+        var request = self
+        request.fields["Accept"] = format.accept
+        for header in headers { request.fields[header.name] = header.value }
+        return request
+    }
+}
+
+extension UpstreamResponse {
+    /// The document of an answer that is a success and has a media type of the format. Throws as
+    /// ``UpstreamResponse/document(_:of:)``.
+    func document(_ format: DocumentFormat, of upstream: UpstreamName) throws -> WireValue {
+        let type = fields["Content-Type"] ?? ""
+        let name = type.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
+        return try format.read(try document(format.isMediaType(type) ? [name] : [], of: upstream))
+    }
+}
+
+extension ChangeTracking {
+    /// The larger of what is known and the rows' values, as a text that ``value(of:)`` reads.
+    func newest(_ known: String, _ since: String, _ rows: [WireDictionary]) -> String {
+        var newest = isOrdered(known, since) ? since : known
+        for row in rows {
+            guard let value = row[field.name.text], let text = text(of: value) else { continue }
+            if isOrdered(newest, text) { newest = text }
+        }
+        return newest
+    }
+
+    private func isOrdered(_ left: String, _ right: String) -> Bool {
+        if left.isEmpty || right.isEmpty { return left.isEmpty }
+        switch field.type {
+        case .integer: return (Int64(left) ?? .min) < (Int64(right) ?? .min)
+        case .date:
+            guard let left = WireDate(rfc3339: left), let right = WireDate(rfc3339: right) else { return false }
+            return left < right
+        default: return left.utf8.lexicographicallyPrecedes(right.utf8)
+        }
+    }
+
+    private func text(of value: WireValue) -> String? {
+        switch (field.type, value) {
+        case (.integer, .int64(let number)): return String(number)
+        case (.date, .date(let instant)): return instant.rfc3339
+        case (.string, .string(let text)):
+            return text.utf8.count <= 1_024 && text.utf8.allSatisfy({ $0 >= 0x20 }) ? text : nil
+        default: return nil
+        }
+    }
+
+    func value(of text: String) -> WireValue {
+        switch field.type {
+        case .integer: Int64(text).map { .int64($0) } ?? .null
+        case .date: WireDate(rfc3339: text).map { .date($0) } ?? .null
+        default: .string(text)
+        }
+    }
+}
+
+/// Since what changes are asked for, and when every row was fetched last.
+struct ChangeCursor: Sendable, Equatable {
+    let full: WireDate
+    let newest: String
+
+    init(full: WireDate, newest: String) {
+        self.full = full
+        self.newest = newest
+    }
+
+    /// Nil for a text that ``text`` did not make.
+    init?(_ text: String) {
+        let parts = text.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, let full = WireDate(rfc3339: String(parts[0])) else { return nil }
+        self.init(full: full, newest: String(parts[1]))
+    }
+
+    var text: String { "\(full.rfc3339 ?? "2001-01-01T00:00:00Z") \(newest)" }
+
+    func isDue(_ period: Duration, at now: WireDate) -> Bool {
+        let age = now.secondsSinceReferenceDate - full.secondsSinceReferenceDate
+        // A clock that was set back makes it due as well.
+        return age < 0 || age >= period / .seconds(1)
+    }
+}

@@ -1,0 +1,291 @@
+import AdapterKit
+import HostConfiguration
+import WireFormats
+
+/// A connection file made from an OpenAPI 3 document: an entity for each list that it describes. What the document does not
+/// say is guessed by names and marked.
+public struct OpenAPIDraft {
+    /// Bytes of a document.
+    public static let maximumBytes = 32 << 20
+    /// References that lead to references, and schemas within schemas.
+    private static let maximumDepth = 16
+    private static let mostEntities = 200
+    private static let mostFields = 200
+
+    private let document: WireValue
+
+    /// The connection file. `source` names the document in errors; `upstream` is the name that the system gets. Throws a
+    /// sentence for what is no such document, or describes no list.
+    public static func text(_ bytes: [UInt8], source: String, upstream: String) throws(DraftProblem) -> String {
+        let document = try document(bytes, source)
+        guard let version = document["openapi"]?.stringValue, version.hasPrefix("3.") else {
+            let isOlder = document["swagger"] != nil
+            throw DraftProblem(
+                "\(source) is no OpenAPI 3 document\(isOlder ? ", but one of version 2: convert it first" : "").")
+        }
+        let reader = OpenAPIDraft(document: document)
+        let entities = reader.entities()
+        guard !entities.isEmpty else { throw DraftProblem("\(source) describes no list that can be read by GET.") }
+        let address = document["servers"]?.arrayValue?.first?["url"]?.stringValue ?? "unknown"
+        return ConnectionDraft(
+            title: document["info"]?["title"]?.stringValue ?? "Connected system",
+            upstream: (name: upstream, note: "guess: its `url` in the configuration is \(address)"), entities: entities,
+            notes: ["Made from \(source). What was guessed says so: look at it, then `porticoctl connect try`."]
+        ).text()
+    }
+
+    private static func document(_ bytes: [UInt8], _ source: String) throws(DraftProblem) -> WireValue {
+        guard bytes.count <= maximumBytes else {
+            throw DraftProblem("\(source) has more than \(maximumBytes) bytes.")
+        }
+        if let value = try? JSONFormat().read(bytes, limits: ReadingLimits(duplicateKeys: .keepLast)) { return value }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw DraftProblem("\(source) is no text.") }
+        do throws(ConfigurationError) {
+            return try YAMLDocument.read(text, file: source, maximumBytes: maximumBytes).value
+        } catch {
+            throw DraftProblem(error.description)
+        }
+    }
+
+    private func entities() -> [ConnectionDraft.Entity] {
+        var names: Set<String> = []
+        var entities: [ConnectionDraft.Entity] = []
+        for path in (document["paths"]?.dictionaryValue ?? [:]).entries
+        where !path.key.contains("{") && entities.count < Self.mostEntities {
+            guard let item = resolved(path.value), let operation = item["get"],
+                var entity = entity(path.key, item, operation)
+            else { continue }
+            var number = 2
+            let name = entity.name
+            while !names.insert(entity.name).inserted {
+                entity.name = "\(name)\(number)"
+                number += 1
+            }
+            entities.append(entity)
+        }
+        return entities
+    }
+
+    private func entity(_ path: String, _ item: WireValue, _ operation: WireValue) -> ConnectionDraft.Entity? {
+        guard let response = answer(of: operation), let found = list(in: response.schema, path) else { return nil }
+        let fields = fields(of: found.items)
+        let segment = path.split(separator: "/").last.map(String.init) ?? "list"
+        guard !fields.isEmpty, let name = segment.draftName("_-") else { return nil }
+        let parameters = ((item["parameters"]?.arrayValue ?? []) + (operation["parameters"]?.arrayValue ?? []))
+            .compactMap { resolved($0) }.filter { $0["in"] == "query" }
+        let key = ConnectionDraft.key(of: fields, in: name)
+        var entity = ConnectionDraft.Entity(
+            name: name, summary: operation["summary"]?.stringValue, address: String(path.drop { $0 == "/" }),
+            format: response.format, list: (path: found.path, note: found.note),
+            key: (field: key, note: key == nil ? "no field can be the key: choose one" : "guess: by its name"),
+            fields: fields)
+        entity.paging = paging(parameters, response, fields, key)
+        entity.changes = changes(parameters, fields)
+        if let key { entity.record = record(path, key) }
+        let needed = parameters.filter { $0["required"] == true }.compactMap { $0["name"]?.stringValue }
+        if !needed.isEmpty { entity.notes.append("The address needs `query` with \(needed.joined(separator: ", ")).") }
+        return entity
+    }
+
+    // Answers
+
+    private struct Response {
+        let schema: WireValue
+        let format: DocumentFormat
+        let hasLink: Bool
+    }
+
+    private func answer(of operation: WireValue) -> Response? {
+        let responses = operation["responses"]
+        guard let response = (responses?["200"] ?? responses?["2XX"] ?? responses?["default"]).flatMap({ resolved($0) })
+        else { return nil }
+        let hasLink = (response["headers"]?.dictionaryValue ?? [:]).entries.contains { $0.key.lowercased() == "link" }
+        for content in response["content"]?.dictionaryValue ?? [:] {
+            let format: DocumentFormat? =
+                DocumentFormat.json.isMediaType(content.key) || content.key == "*/*"
+                ? .json : DocumentFormat.xml.isMediaType(content.key) ? .xml : nil
+            if let format, let schema = content.value["schema"] {
+                return Response(schema: schema, format: format, hasLink: hasLink)
+            }
+        }
+        return nil
+    }
+
+    private static let listNames = [
+        "data", "items", "results", "value", "values", "records", "rows", "entries", "content",
+    ]
+
+    private func list(in schema: WireValue, _ path: String) -> (path: String, items: WireValue, note: String?)? {
+        guard let schema = resolved(schema) else { return nil }
+        if let items = schema["items"] { return ("", items, nil) }
+        let lists = properties(of: schema).filter { property in
+            resolved(property.schema)?["items"].map { !properties(of: $0).isEmpty } ?? false
+        }
+        let segment = path.split(separator: "/").last.map(String.init) ?? ""
+        let wanted = [segment] + Self.listNames
+        guard
+            let chosen = wanted.lazy.compactMap({ name in lists.first { $0.name == name } }).first
+                ?? (lists.count == 1 ? lists[0] : nil), let items = resolved(chosen.schema)?["items"]
+        else { return nil }
+        return (DocumentPath(tokens: [chosen.name]).description, items, "guess: by its name")
+    }
+
+    // Schemas
+
+    /// With its references followed; nil where they lead nowhere or in a circle.
+    private func resolved(_ value: WireValue) -> WireValue? {
+        var value = value
+        for _ in 0..<Self.maximumDepth {
+            guard let reference = value["$ref"]?.stringValue else { return value }
+            guard reference.hasPrefix("#"), let path = DocumentPath(String(reference.dropFirst())),
+                let found = path.value(in: document)
+            else { return nil }
+            value = found
+        }
+        return nil
+    }
+
+    private func properties(of schema: WireValue, depth: Int = 0) -> [(name: String, schema: WireValue)] {
+        guard depth < Self.maximumDepth, let schema = resolved(schema) else { return [] }
+        let own = (schema["properties"]?.dictionaryValue ?? [:]).entries.map { (name: $0.key, schema: $0.value) }
+        return (schema["allOf"]?.arrayValue ?? []).prefix(Self.maximumDepth)
+            .flatMap { properties(of: $0, depth: depth + 1) } + own
+    }
+
+    private func fields(of schema: WireValue) -> [ConnectionDraft.Field] {
+        var names: Set<String> = []
+        var fields: [ConnectionDraft.Field] = []
+        func add(_ schema: WireValue, _ path: [String]) {
+            let required = Set((resolved(schema)?["required"]?.arrayValue ?? []).compactMap(\.stringValue))
+            for property in properties(of: schema) where fields.count < Self.mostFields {
+                let place = path + [property.name]
+                guard let inner = resolved(property.schema) else { continue }
+                guard let type = type(of: inner) else {
+                    if path.isEmpty { add(inner, place) }
+                    continue
+                }
+                guard let name = place.joined(separator: "_").draftName(), names.insert(name).inserted else { continue }
+                var field = ConnectionDraft.Field(name: name, type: type.name, form: type.form, values: type.values)
+                if place != [name] { field.from = DocumentPath(tokens: place).description }
+                field.isRequired = path.isEmpty && required.contains(property.name)
+                fields.append(field)
+            }
+        }
+        add(schema, [])
+        return fields
+    }
+
+    /// Nil for what is no single value.
+    private func type(of schema: WireValue) -> (name: String, form: String?, values: [String])? {
+        let types = schema["type"]?.arrayValue?.compactMap(\.stringValue) ?? [schema["type"]?.stringValue ?? ""]
+        let format = schema["format"]?.stringValue
+        switch types.first(where: { $0 != "null" }) {
+        case "integer": return ("integer", nil, [])
+        case "number": return ("number", nil, [])
+        case "boolean": return ("boolean", nil, [])
+        case "array":
+            let items = schema["items"].flatMap { resolved($0) }
+            return items?["type"]?.stringValue == "string" ? ("strings", nil, []) : nil
+        case "string":
+            if format == "date-time" { return ("date", nil, []) }
+            if format == "date" { return ("date", "day", []) }
+            let values = (schema["enum"]?.arrayValue ?? []).compactMap(\.stringValue)
+            return values.isEmpty ? ("string", nil, []) : ("choice", nil, values)
+        default: return nil
+        }
+    }
+
+    // Pages
+
+    private func paging(
+        _ parameters: [WireValue], _ response: Response, _ fields: [ConnectionDraft.Field], _ key: String?
+    ) -> (members: [(name: String, value: String)], note: String)? {
+        func parameter(_ names: [String]) -> WireValue? {
+            names.lazy.compactMap { name in
+                parameters.first { $0["name"]?.stringValue?.lowercased() == name.lowercased() }
+            }.first
+        }
+        func named(_ parameter: WireValue) -> String { parameter["name"]?.stringValue ?? "" }
+        let limit = parameter([
+            "limit", "per_page", "perPage", "page_size", "pageSize", "maxResults", "max_results", "size", "count",
+            "top", "rows",
+        ])
+        var size: [(name: String, value: String)] = []
+        if let limit {
+            let schema = limit["schema"].flatMap { resolved($0) }
+            let most = schema?["maximum"]?.int64Value ?? schema?["default"]?.int64Value ?? 100
+            size = [("limit", named(limit)), ("size", String(min(max(most, 1), 1_000)))]
+        }
+        let top = properties(of: response.schema).map(\.name)
+        let total = ["total", "totalCount", "total_count", "totalRows", "totalResults", "count"].first {
+            top.contains($0)
+        }
+        let counted = total.map { [(name: "total", value: "/\($0)")] } ?? []
+        let note = "guess: by the names of parameters"
+        if response.hasLink { return ([("kind", "link")] + size, "guess: the answer has a field Link") }
+        if let offset = parameter(["offset", "startAt", "skip", "start", "from"]) {
+            return ([("kind", "offset"), ("query", named(offset))] + size + counted, note)
+        }
+        let next = ["next_cursor", "nextCursor", "nextPageToken", "next_page_token", "next"].first { top.contains($0) }
+        let more = ["has_more", "hasMore"].first { top.contains($0) }
+        if let cursor = parameter(["cursor", "page_token", "pageToken", "starting_after", "after"]),
+            next != nil || key != nil
+        {
+            let place = next.map { [(name: "next", value: "/\($0)")] } ?? [(name: "last", value: key ?? "")]
+            let further = more.map { [(name: "more", value: "/\($0)")] } ?? []
+            return ([("kind", "cursor"), ("query", named(cursor))] + place + further + size, note)
+        }
+        if let page = parameter(["page", "pageNumber", "page_number", "pageIndex", "p"]) {
+            return ([("kind", "page"), ("query", named(page))] + size + counted, note)
+        }
+        return next.map { ([("kind", "link"), ("next", "/\($0)")], "guess: by the name of a member") }
+    }
+
+    private func changes(
+        _ parameters: [WireValue], _ fields: [ConnectionDraft.Field]
+    ) -> (field: String, query: String, note: String)? {
+        let names = [
+            "since", "updated_since", "updatedSince", "modified_since", "modifiedSince", "updated_after",
+            "changed_since",
+        ]
+        let dates = [
+            "updated_at", "updatedAt", "updated", "modified_at", "modifiedAt", "modified", "lastModified",
+            "last_modified", "changed",
+        ]
+        guard let query = parameters.lazy.compactMap({ $0["name"]?.stringValue }).first(where: { names.contains($0) }),
+            let field = dates.lazy.compactMap({ name in fields.first { $0.name == name && $0.type == "date" } }).first
+        else { return nil }
+        return (field.name, query, "guess: by their names")
+    }
+
+    /// The path of one record, whose one parameter is taken for the key.
+    private func record(_ path: String, _ key: String) -> (address: String, note: String)? {
+        let prefix = path.hasSuffix("/") ? path : path + "/"
+        for other in (document["paths"]?.dictionaryValue ?? [:]).entries where other.key.hasPrefix(prefix + "{") {
+            let rest = other.key.dropFirst(prefix.count)
+            guard rest.last == "}", rest.count(where: { $0 == "{" }) == 1, resolved(other.value)?["get"] != nil else {
+                continue
+            }
+            return (String(prefix.drop { $0 == "/" }) + "{\(key)}", "guess: `\(rest)` is the key")
+        }
+        return nil
+    }
+}
+
+extension ConfigurationNode {
+    /// As JSON would have it: plain scalars are numbers and truths where they can be.
+    fileprivate var value: WireValue {
+        switch content {
+        case .null: return .null
+        case .scalar(let text):
+            guard isPlain else { return .string(text) }
+            if text == "true" || text == "false" { return .bool(text == "true") }
+            return Int64(text).map { .int64($0) } ?? .string(text)
+        case .list(let items): return .array(items.map(\.value))
+        case .mapping(let entries):
+            var members = WireDictionary()
+            for entry in entries { members[entry.key] = entry.value.value }
+            return .dictionary(members)
+        }
+    }
+}

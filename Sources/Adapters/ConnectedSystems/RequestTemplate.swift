@@ -1,0 +1,156 @@
+import AdapterKit
+import WireFormats
+
+/// One request of another system with fields in its address, its query and its body.
+struct RequestTemplate: Sendable, Equatable {
+    let method: UpstreamRequest.Method
+    let address: Template
+    let query: [QueryMember]
+    let body: BodyTemplate?
+    /// Whether members of an update's body whose fields do not change are left out.
+    let changedOnly: Bool
+    /// Where the record stands in the answer.
+    let item: DocumentPath
+
+    struct QueryMember: Sendable, Equatable {
+        let name: String
+        let value: Template
+    }
+
+    /// `changed`: the fields that an update changes; nil: all are sent. Throws ``Template/Problem`` for values that cannot
+    /// stand where they are to.
+    func request(
+        of upstream: any Upstream, _ values: TemplateValues, changed: Set<FieldName>? = nil,
+        more: [(name: String, value: String)] = []
+    ) throws -> UpstreamRequest {
+        var pairs = try query.map { (name: $0.name, value: try values.render($0.value)) }
+        pairs += more
+        let path = try values.render(address, .path)
+        guard var target = upstream.url.resolving(path), target.origin == upstream.url.origin else {
+            throw Template.Problem("The address cannot be made.")
+        }
+        if !pairs.isEmpty { target = target.adding(FormFields(pairs)) }
+        var request = UpstreamRequest(method, target)
+        if let body {
+            request.body = try body.bytes(values, changed: changedOnly ? changed : nil)
+            request.fields["Content-Type"] = body.format.mediaType
+        }
+        return request
+    }
+}
+
+/// How a body is written.
+enum BodyFormat: String, Sendable, CaseIterable {
+    case json
+    case form
+    case plist
+    case xml
+
+    var mediaType: String {
+        switch self {
+        case .json: "application/json"
+        case .form: "application/x-www-form-urlencoded"
+        case .plist: "application/x-plist"
+        case .xml: "application/xml; charset=utf-8"
+        }
+    }
+}
+
+/// A request's body.
+struct BodyTemplate: Sendable, Equatable {
+    indirect enum Content: Sendable, Equatable {
+        case literal(WireValue)
+        case text(Template)
+        case list([Content])
+        case members([(name: String, content: Content)])
+
+        static func == (left: Content, right: Content) -> Bool {
+            switch (left, right) {
+            case (.literal(let a), .literal(let b)): a == b
+            case (.text(let a), .text(let b)): a == b
+            case (.list(let a), .list(let b)): a == b
+            case (.members(let a), .members(let b)):
+                a.count == b.count && zip(a, b).allSatisfy { $0.name == $1.name && $0.content == $1.content }
+            default: false
+            }
+        }
+    }
+
+    let format: BodyFormat
+    let content: Content
+
+    func bytes(_ values: TemplateValues, changed: Set<FieldName>?) throws -> [UInt8] {
+        do {
+            switch format {
+            case .json: return try JSONFormat().write(content.value(values, changed))
+            case .plist:
+                return try XMLPropertyListFormat().write(
+                    content.value(values, changed), options: WritingOptions(nulls: .omitMember))
+            case .xml:
+                guard case .text(let template) = content else { return [] }
+                return Array(try values.render(template, .xml).utf8)
+            case .form:
+                let members = try content.value(values, changed).dictionaryValue ?? [:]
+                return UpstreamRequest(
+                    posting: FormFields(
+                        members.entries.compactMap { entry in
+                            entry.value.isNull ? nil : (name: entry.key, value: entry.value.formText)
+                        }), to: Self.anywhere
+                ).body
+            }
+        } catch let error as WireFormatError {
+            throw Template.Problem("The body cannot be written: \(error.kind).")
+        }
+    }
+
+    // Cannot trap: a literal.
+    private static let anywhere = UpstreamAddress("http://localhost/")!
+
+    /// The fields that stand in it.
+    var fields: [FieldName] { content.fields }
+}
+
+extension BodyTemplate.Content {
+    var fields: [FieldName] {
+        switch self {
+        case .literal: []
+        case .text(let template): template.fields
+        case .list(let items): items.flatMap(\.fields)
+        case .members(let members): members.flatMap(\.content.fields)
+        }
+    }
+
+    /// `changed`: members of the body that have fields and none of these are left out.
+    func value(_ values: TemplateValues, _ changed: Set<FieldName>? = nil) throws -> WireValue {
+        switch self {
+        case .literal(let value): return value
+        case .text(let template):
+            if let field = template.onlyField { return values.value(field) }
+            return .string(try values.render(template))
+        case .list(let items): return .array(try items.map { try $0.value(values, changed) })
+        case .members(let members):
+            var written = WireDictionary()
+            for member in members {
+                let fields = member.content.fields
+                if let changed, !fields.isEmpty, changed.isDisjoint(with: fields) { continue }
+                written[member.name] = try member.content.value(values, changed)
+            }
+            return .dictionary(written)
+        }
+    }
+}
+
+extension WireValue {
+    fileprivate var formText: String {
+        switch self {
+        case .string(let text): text
+        case .bool(let flag): flag ? "true" : "false"
+        case .int64(let number): String(number)
+        case .uint64(let number): String(number)
+        case .double(let number): number.description
+        case .decimal(let number): number.description
+        case .array(let items): items.map(\.formText).joined(separator: ",")
+        default: ""
+        }
+    }
+}

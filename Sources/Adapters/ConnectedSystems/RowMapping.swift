@@ -1,0 +1,113 @@
+import AdapterKit
+
+/// From a document of another system to rows of an entity.
+struct RowMapping: Sendable, Equatable {
+    /// Rows of one page.
+    static let mostRows = 1_000_000
+
+    let format: DocumentFormat
+    let success: DocumentPath?
+    let list: DocumentPath
+    let fields: [FieldMapping]
+    let key: FieldName?
+    let deleted: DocumentPath?
+
+    /// The rows of a document, and the keys of those that are gone.
+    struct Rows: Equatable {
+        var rows: [WireDictionary] = []
+        var removed: [RecordID] = []
+        /// Rows of both kinds.
+        var count = 0
+        var lastRow: WireDictionary?
+        var fingerprint: UInt64 = 0
+    }
+
+    /// Throws ``MirrorRefusal`` for a document that has no such list.
+    func rows(_ document: WireValue) throws -> Rows {
+        let items = try items(document)
+        guard items.count <= Self.mostRows else {
+            throw MirrorRefusal(.unexpected, "the answer has more than \(Self.mostRows) rows")
+        }
+        var found = Rows()
+        found.count = items.count
+        found.rows.reserveCapacity(items.count)
+        // FNV-1a over the keys.
+        found.fingerprint = 0xcbf2_9ce4_8422_2325
+        for item in items {
+            let row = try row(item)
+            if let key {
+                for byte in (row[key.text].map { "\($0)" } ?? "").utf8 {
+                    found.fingerprint = (found.fingerprint ^ UInt64(byte)) &* 0x100_0000_01b3
+                }
+                found.fingerprint = (found.fingerprint ^ 0x0a) &* 0x100_0000_01b3
+            }
+            found.lastRow = row
+            if isDeleted(item) {
+                if let id = id(of: row) { found.removed.append(id) }
+            } else {
+                found.rows.append(row)
+            }
+        }
+        return found
+    }
+
+    /// The items of the list, as they stand in the document.
+    func items(_ document: WireValue) throws -> [WireValue] {
+        try checkSuccess(document)
+        guard let found = list.value(in: document, isXML: format == .xml) else {
+            // XML writes a list without items as no element, where the element around it is there.
+            guard format == .xml, isEmptyList(document) else {
+                throw MirrorRefusal(.unexpected, "the answer has no list at \(shown)")
+            }
+            return []
+        }
+        if let items = found.arrayValue { return items }
+        guard format == .xml else { throw MirrorRefusal(.unexpected, "what stands at \(shown) is no list") }
+        // One element.
+        return [found]
+    }
+
+    private var shown: String { list.tokens.isEmpty ? "its root" : list.description }
+
+    private func isEmptyList(_ document: WireValue) -> Bool {
+        let parent = DocumentPath(tokens: Array(list.tokens.dropLast())).value(in: document, isXML: true)
+        switch parent {
+        case .string(let text): return text.isEmpty
+        case .dictionary: return !list.tokens.isEmpty && list.tokens.count > 1
+        default: return false
+        }
+    }
+
+    /// Throws ``MirrorRefusal`` where the answer says that it failed.
+    func checkSuccess(_ document: WireValue) throws {
+        guard let success else { return }
+        guard Paging.isTrue(success.value(in: document, isXML: format == .xml)) == true else {
+            throw MirrorRefusal(.unexpected, "the answer says at \(success) that it failed")
+        }
+    }
+
+    /// One row. Throws ``MirrorRefusal`` for what has no members.
+    func row(_ item: WireValue) throws -> WireDictionary {
+        guard item.dictionaryValue != nil || (format == .xml && item.stringValue != nil) else {
+            throw MirrorRefusal(.unexpected, "a row is no dictionary")
+        }
+        var row = WireDictionary()
+        for field in fields {
+            if let value = field.value(in: item, format) { row[field.name.text] = value }
+        }
+        return row
+    }
+
+    private func isDeleted(_ item: WireValue) -> Bool {
+        guard let deleted, let value = deleted.value(in: item, isXML: format == .xml) else { return false }
+        switch value {
+        case .null, .bool(false), .int64(0), .string(""), .string("false"), .string("0"): return false
+        default: return true
+        }
+    }
+
+    private func id(of row: WireDictionary) -> RecordID? {
+        guard let key, let value = row[key.text] else { return nil }
+        return RecordID(value.int64Value.map { String($0) } ?? value.stringValue ?? "")
+    }
+}

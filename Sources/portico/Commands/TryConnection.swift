@@ -1,0 +1,116 @@
+import AdapterKit
+import ArgumentParser
+import ConnectedSystems
+import Foundation
+import HostConfiguration
+import Upstream
+import UpstreamRecording
+import WireFormats
+
+/// `portico try`: one page of each entity of a connection file, as it would be stored. No gateway needs to run: the system
+/// is called as the configuration says, with its credentials.
+struct TryConnection: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "try", abstract: "Fetches one page of what a connection file describes and stores nothing.")
+
+    enum Output: String, ExpressibleByArgument, CaseIterable {
+        case text
+        case json
+    }
+
+    @OptionGroup var options: ConfigurationOptions
+    @Argument(help: "The connection file (YAML).") var connection: String
+    @Option(help: "An entity of the file; all of them where it is left out.") var entity: String?
+    @Option(help: "Rows that are shown of each entity.") var rows: Int = 3
+    @Option(help: "text or json.") var output: Output = .text
+
+    func run() async throws {
+        let plan = try options.load()
+        let connection = try read()
+        let upstream = try connection.upstream.map { try Self.upstream($0.name, at: $0.location, plan) }
+        let trial = ConnectionTrial(
+            connection, directory: URL(fileURLWithPath: self.connection).deletingLastPathComponent().path,
+            upstream: upstream?.called, clock: SystemClock(), showing: rows)
+        let names = trial.entities.filter { entity == nil || $0.text == entity }
+        var reports: [WireDictionary] = []
+        for name in names { reports.append(await trial.report(name)) }
+        await upstream?.transport.stop()
+        guard !names.isEmpty else { throw CommandError("\(self.connection) has no such entity.") }
+        switch output {
+        case .json:
+            let value = WireValue.array(reports.map { .dictionary($0) })
+            print(
+                String(decoding: try JSONFormat().write(value, options: WritingOptions(layout: .pretty)), as: UTF8.self)
+            )
+        case .text: print(try reports.map(Self.text).joined(separator: "\n"))
+        }
+        if reports.contains(where: { $0["failure"] != nil }) { throw ExitCode.failure }
+    }
+
+    private func read() throws -> Connection {
+        if let reason = FileFailure.reading(connection) {
+            throw CommandError("\(connection): cannot be read: \(reason).")
+        }
+        guard let text = try? String(contentsOfFile: connection, encoding: .utf8) else {
+            throw CommandError("\(connection): cannot be read: it is not UTF-8.")
+        }
+        do throws(ConfigurationErrors) { return try Connection(text, file: connection) } catch {
+            throw CommandError(error.description)
+        }
+    }
+
+    private static func upstream(
+        _ name: UpstreamName, at location: ConfigurationLocation, _ plan: HostPlan
+    ) throws -> (transport: HTTPUpstream, called: any Upstream) {
+        guard let planned = plan.settings.upstreams[name] else {
+            throw CommandError("\(location): There is no upstream \(name).")
+        }
+        guard case .own(let credentials) = planned.credentials, !planned.actsForCallers else {
+            throw CommandError("The upstream \(name) is called in its callers' names, and here is none.")
+        }
+        let log = Log { _ in }
+        let transport = HTTPUpstream(planned.settings, log: log)
+        let authorized = AuthorizedUpstream(transport, credentials, clock: SystemClock()) { _ in
+            throw CommandError("The upstream \(name) is called in its callers' names, and here is none.")
+        }
+        guard planned.isRehearsed else { return (transport, authorized) }
+        return (transport, RecordReplayUpstream(authorized, planned.source, planned.chaos, log: log))
+    }
+
+    private static func text(_ report: WireDictionary) throws -> String {
+        let place = report["address"]?.stringValue ?? report["file"]?.stringValue ?? ""
+        let name = report["entity"]?.stringValue ?? ""
+        if let failure = report["failure"]?.stringValue { return "\(name): \(place): \(failure.printable)" }
+        let further = report["further"] == true ? ", and a further page" : ""
+        var lines = ["\(name): \(report["fetched"]?.int64Value ?? 0) rows at \(place.printable)\(further)"]
+        for row in report["rows"]?.arrayValue ?? [] {
+            lines.append("  " + String(decoding: try JSONFormat().write(row), as: UTF8.self).printable)
+        }
+        let problems = report["problems"]?.arrayValue ?? []
+        lines.append(problems.isEmpty ? "  everything fits" : "  what does not fit:")
+        for problem in problems {
+            lines.append(
+                "    row \(problem["row"]?.int64Value ?? 0), \(problem["field"]?.stringValue ?? "the row"): "
+                    + (problem["reason"]?.stringValue ?? "").printable)
+        }
+        let unused = (report["unused"]?.arrayValue ?? []).compactMap(\.stringValue)
+        if !unused.isEmpty { lines.append("  not used: \(unused.joined(separator: ", ").printable)") }
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension String {
+    /// What others wrote moves nothing on the terminal.
+    fileprivate var printable: String {
+        String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory.isShown ? $0 : "?" }))
+    }
+}
+
+extension Unicode.GeneralCategory {
+    fileprivate var isShown: Bool {
+        switch self {
+        case .control, .format, .surrogate, .lineSeparator, .paragraphSeparator: false
+        default: true
+        }
+    }
+}

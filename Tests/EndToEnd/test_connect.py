@@ -1,0 +1,173 @@
+"""Systems connected by files: four public APIs mirrored, synced and written, and what hostile files and answers come to."""
+
+import json
+import pathlib
+import shutil
+import tempfile
+import time
+import unittest
+
+from connected_systems import ConnectedSystems
+from harness import ROOT, Gateway, run_portico
+
+QUICK = True
+CONNECTIONS = ROOT / "Config" / "connections"
+SYSTEMS = {
+    "github": ("github-issues", "issues", "number"), "stripe": ("stripe-customers", "customers", "id"),
+    "jira": ("jira-issues", "tickets", "key"), "redmine": ("redmine-issues", "issues", "id")}
+CONFIGURATION = """
+http: {{ host: 127.0.0.1 }}
+identity:
+  basic: {{ enabled: true }}
+  demoAccounts:
+    - {{ name: alice, password: portico-demo, roles: [member] }}
+    - {{ name: bob, password: portico-demo, roles: [member] }}
+upstreams:
+{upstreams}
+adapters:
+{adapters}
+"""
+UPSTREAM = """  {name}:
+    url: '{url}/'
+    networks: [127.0.0.1/32]
+    deadline: 5s
+    limits: {{ tries: 1, failures: 1000 }}
+"""
+
+
+class ConnectTest(unittest.TestCase):
+    def setUp(self):
+        self.system = ConnectedSystems()
+        self.addCleanup(self.system.stop)
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-connect-"))
+        self.addCleanup(shutil.rmtree, self.folder, True)
+
+    def configuration(self, files):
+        """`files`: connection files by the names of adapters."""
+        upstreams = "".join(UPSTREAM.format(name=name, url=self.system.address) for name in SYSTEMS)
+        adapters = "".join(f"  {name}: {{ connect: '{path}' }}\n" for name, path in files.items())
+        config = self.folder / "portico.yaml"
+        config.write_text(CONFIGURATION.format(upstreams=upstreams, adapters=adapters))
+        return str(config)
+
+    def start(self, files=None):
+        gateway = Gateway(config=self.configuration(
+            files or {name: CONNECTIONS / f"{file}.yaml" for name, (file, _, _) in SYSTEMS.items()}))
+        self.addCleanup(gateway.remove)
+        return gateway
+
+    def control(self, gateway, *arguments):
+        done = run_portico(*arguments, "--data", str(gateway.data), "--output", "json", program="porticoctl")
+        return json.loads(done.stdout or "null")
+
+    def until(self, holds, seconds=30):
+        end = time.monotonic() + seconds
+        while not holds():
+            self.assertLess(time.monotonic(), end, "it does not become true")
+            time.sleep(0.05)
+
+    def rows(self, gateway, name, user="alice"):
+        _, entity, _ = SYSTEMS[name]
+        path, rows = f"/api/v1/{name}/{entity}?limit=1000", []
+        answer = gateway.get(path, user=user)
+        self.assertEqual(answer.status, 200, answer)
+        rows += answer.json()["items"]
+        return rows
+
+    def pull(self, gateway, name, checkpoint=None, user="alice"):
+        body = {"collections": [f"{name}/{SYSTEMS[name][1]}"], **({"checkpoint": checkpoint} if checkpoint else {})}
+        operations = []
+        while True:
+            answer = gateway.send("POST", "/sync/v1/pull", body, user=user)
+            self.assertEqual(answer.status, 200, answer)
+            page = answer.json()
+            operations += page["operations"]
+            if "complete" in page:
+                return operations, page["complete"]["checkpoint"]
+            body["checkpoint"] = page["next"]
+
+    def update(self, gateway, name, key, fields, status=200):
+        answer = gateway.send(
+            "PATCH", f"/api/v1/{name}/{SYSTEMS[name][1]}/{key}", fields, user="alice",
+            headers={"Idempotency-Key": f"key-{key}"})
+        self.assertEqual(answer.status, status, answer)
+        return answer
+
+
+class FourSystems(ConnectTest):
+    def test_each_is_mirrored_with_all_its_pages(self):
+        for name, (file, _, _) in SYSTEMS.items():
+            self.assertLessEqual(len((CONNECTIONS / f"{file}.yaml").read_text().splitlines()), 40)
+        gateway = self.start()
+        issues = self.rows(gateway, "github")
+        self.assertEqual(len(issues), 230)
+        self.assertEqual(issues[0], {
+            "number": 1, "title": "Issue 1", "body": None, "state": "open", "author": "ann", "labels": ["bug", "l1"],
+            "updated": "2026-11-02T08:00:00Z"})
+        customers = self.rows(gateway, "stripe")
+        self.assertEqual(len(customers), 230)
+        self.assertEqual(customers[7]["created"], "2023-11-14T22:13:27Z")
+        self.assertEqual(customers[7]["plan"], "pro")
+        # Half of the tickets are another's.
+        self.assertEqual(len(self.rows(gateway, "jira")), 115)
+        self.assertEqual(self.rows(gateway, "jira", user="bob")[0]["updated"], "2026-11-02T07:00:00Z")
+        self.assertEqual(self.rows(gateway, "redmine")[2], {
+            "id": 3, "subject": "A & B 3", "project": "Redmine", "done": 3, "updated": "2026-11-01T08:00:00Z"})
+        self.assertEqual(len(self.rows(gateway, "redmine")), 230)
+        # As any other entity.
+        described = gateway.get("/openapi.json").json()
+        for name, (_, entity, _) in SYSTEMS.items():
+            self.assertIn(f"/api/v1/{name}/{entity}", described["paths"])
+            self.assertIn(entity, json.dumps(self.control(gateway, "adapters", "show", name)))
+        found = gateway.get("/api/v1/github/issues?search=Issue&filter=state eq 'open'".replace(" ", "%20"), user="alice")
+        self.assertEqual(found.status, 200, found)
+
+    def test_a_device_gets_every_row_and_then_what_changed(self):
+        gateway = self.start()
+        for name in SYSTEMS:
+            self.rows(gateway, name)
+        operations, checkpoint = self.pull(gateway, "github")
+        self.assertEqual(len(operations), 230)
+        self.system.github[5].update(title="Another", updated_at="2026-11-22T08:00:00Z")
+        self.control(gateway, "mirrors", "refresh", "github/issues")
+        found = []
+
+        def changed():
+            operations, _ = self.pull(gateway, "github", checkpoint)
+            found[:] = operations
+            return bool(operations)
+
+        self.until(changed)
+        self.assertEqual([operation["fields"]["title"] for operation in found], ["Another"])
+        # The increments were asked for by the newest date that was there.
+        self.assertTrue(any("since=2026-11-20T08%3A00%3A00Z" in target for _, target, _ in self.system.asked))
+
+    def test_changes_are_made_in_each_system(self):
+        gateway = self.start()
+        for name in SYSTEMS:
+            self.rows(gateway, name)
+        self.update(gateway, "github", 7, {"title": "New", "labels": ["x"]})
+        self.until(lambda: self.system.github[7]["title"] == "New")
+        self.assertEqual(json.loads(self.asked("PATCH")[0][2]), {"title": "New", "labels": ["x"]})
+        self.update(gateway, "stripe", "cus_0003", {"email": "NEW@Example.com"})
+        self.until(lambda: self.system.stripe["cus_0003"]["email"] == "new@example.com")
+        self.assertEqual(self.asked("POST")[0][2], "email=new%40example.com")
+        self.assertEqual(len(self.system.keys), 1)
+        self.assertEqual(gateway.request("DELETE", "/api/v1/stripe/customers/cus_0004", user="alice").status, 204)
+        self.until(lambda: "cus_0004" not in self.system.stripe)
+        self.update(gateway, "jira", "ACME-1", {"summary": "Now"})
+        self.assertEqual(self.system.jira["ACME-1"]["fields"]["summary"], "Now")
+        # Refused by the system: the caller is told, and nothing changes here.
+        self.update(gateway, "jira", "ACME-1", {"summary": ""}, status=400)
+        self.assertEqual(self.rows(gateway, "jira")[0]["summary"], "Now")
+        self.update(gateway, "redmine", 9, {"subject": "<b> & \"c\""})
+        self.until(lambda: self.system.redmine[9]["subject"] == "<b> & \"c\"")
+        # A creation that no file describes is refused for good.
+        self.assertEqual(self.asked("PUT")[-1][2].count("<issue>"), 1)
+
+    def asked(self, method):
+        return [request for request in self.system.asked if request[0] == method]
+
+
+if __name__ == "__main__":
+    unittest.main()
