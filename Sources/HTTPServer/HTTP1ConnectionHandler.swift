@@ -229,12 +229,9 @@ extension HTTP1ConnectionHandler {
     private func dispatch(_ body: RequestBody) {
         guard let context, let head = exchange?.head else { return }
         let peers = server.configuration.peers
-        let peer = self.peer ?? peers.ofConnection(context.remoteAddress)
+        let peer = self.peer ?? peers.ofConnection(context.channel)
         self.peer = peer
-        let request = InboundRequest(
-            head, .http1, peer: peers.peer(peer, head.fields), scheme: peers.scheme(peer, head.fields),
-            body: body,
-            received: .now)
+        let request = InboundRequest(head, .http1, from: peer, peers: peers, body: body, received: .now)
         let work = server.responder.respond(to: request, on: ResponseSink(self, on: context.eventLoop))
         if case .awaited? = exchange?.response { exchange?.work = work }
     }
@@ -400,7 +397,7 @@ extension HTTP1ConnectionHandler {
         isShut = true
         exchange?.work?.cancel()
         exchange = nil
-        let peer = server.configuration.peers.ofConnection(context.remoteAddress).address
+        let peer = server.configuration.peers.ofConnection(context.channel).address
         let last = server.lastResponse(error, peer: peer, isForHead: isForHead)
         context.writeAndFlush(wrapOutboundOut(.byteBuffer(last)), promise: nil)
         close()

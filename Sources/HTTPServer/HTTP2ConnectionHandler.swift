@@ -158,7 +158,7 @@ extension HTTP2ConnectionHandler {
 
     var connectionPeer: ConnectionPeer {
         if let peer { return peer }
-        let peer = server.configuration.peers.ofConnection(context?.remoteAddress)
+        let peer = server.configuration.peers.ofConnection(context?.channel)
         self.peer = peer
         return peer
     }
@@ -369,9 +369,7 @@ extension HTTP2Stream {
 
     private func dispatch(_ head: RequestHead, _ body: RequestBody) {
         let (peers, peer) = (server.configuration.peers, connection.connectionPeer)
-        let request = InboundRequest(
-            head, .http2, peer: peers.peer(peer, head.fields), scheme: peers.scheme(peer, head.fields),
-            body: body, received: .now)
+        let request = InboundRequest(head, .http2, from: peer, peers: peers, body: body, received: .now)
         let work = server.responder.respond(to: request, on: ResponseSink(self, on: eventLoop))
         if case .awaited = response { self.work = work }
     }

@@ -51,14 +51,15 @@ package struct ServerConfiguration: Sendable {
 /// A graceful shutdown accepts nothing more and lets what is under way end. A cancellation (`http.deadlines.stop`) ends
 /// connections soon, whatever their peers do.
 package struct HTTPListener: Sendable {
-    private let context: ServerContext
+    /// Of the connections that begin now; those that are open keep theirs.
+    private let context: CurrentContext
     private let group: MultiThreadedEventLoopGroup
 
     package init(
         _ configuration: ServerConfiguration, responder: any RequestResponder,
         group: MultiThreadedEventLoopGroup = .singleton
     ) {
-        context = ServerContext(configuration, responder)
+        context = CurrentContext(ServerContext(configuration, responder))
         self.group = group
     }
 
@@ -68,6 +69,12 @@ package struct HTTPListener: Sendable {
     /// Connections that are open.
     package var openConnections: Int { context.permits.count }
 
+    /// Connections from now on are served by this configuration, its certificate included. Those that are open go on as
+    /// they began, but for the limit of all of them, which counts at once. The address stays.
+    package func reconfigure(_ configuration: ServerConfiguration) {
+        context.replace { $0.reconfigured(configuration) }
+    }
+
     /// Until the server has stopped. `onListening` is called with the port once connections are accepted; nil for a socket.
     package func run(onListening: @escaping @Sendable (Int?) async -> Void) async throws {
         let connections = OpenConnections()
@@ -75,7 +82,7 @@ package struct HTTPListener: Sendable {
         do {
             channel = try await listen(connections)
         } catch let error as IOError {
-            throw ListeningFailure(error, at: context.configuration.address) ?? error as any Error
+            throw ListeningFailure(error, at: context.value.configuration.address) ?? error as any Error
         }
         channel.closeFuture.whenComplete { _ in connections.listeningEnded() }
         await withGracefulShutdownHandler {
@@ -109,11 +116,11 @@ package struct HTTPListener: Sendable {
             }
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try context.setUp(channel)
+                    try context.value.setUp(channel)
                     try channel.pipeline.syncOperations.addHandler(OpenConnectionHandler(connections), position: .first)
                 }
             }
-        switch context.configuration.address {
+        switch context.value.configuration.address {
         case .tcp(let host, let port):
             return try await listen(on: try ListeningSocket.open(host: host, port: port), bootstrap)
         case .socket(let socket): return try await listen(on: socket, bootstrap)
@@ -129,6 +136,19 @@ package struct HTTPListener: Sendable {
         try socket.lengthenQueue()
         return channel
     }
+}
+
+/// What the connections that begin now get.
+private final class CurrentContext: Sendable {
+    private let context: Mutex<ServerContext>
+
+    init(_ context: ServerContext) {
+        self.context = Mutex(context)
+    }
+
+    var value: ServerContext { context.withLock { $0 } }
+
+    func replace(_ body: (ServerContext) -> ServerContext) { context.withLock { $0 = body($0) } }
 }
 
 /// The connections of a server: those that are accepted and have no handlers yet, and those that are open.
@@ -273,20 +293,24 @@ final class ConnectionPermits: Sendable {
     /// Connections above the limit that live for one answer.
     static let reserve = 64
 
-    private let limit: Int
+    private let limit: Atomic<Int>
     private let open = Atomic<Int>(0)
 
     init(limit: Int) {
-        self.limit = limit
+        self.limit = Atomic(limit)
     }
 
     /// Connections that are open.
     var count: Int { open.load(ordering: .relaxed) }
 
+    /// Connections that are open already stay, though they are more.
+    func change(limit: Int) { self.limit.store(limit, ordering: .relaxed) }
+
     /// Given back when the channel closes.
     func take(for channel: any Channel) -> Permit {
         let count = open.wrappingAdd(1, ordering: .relaxed).newValue
         channel.closeFuture.whenComplete { _ in self.open.wrappingSubtract(1, ordering: .relaxed) }
+        let limit = limit.load(ordering: .relaxed)
         guard count > limit else { return .regular }
         guard count <= limit + Self.reserve else { return .none }
         return .rejected(PorticoError(.overloaded, "Too many connections are open.", retryAfter: 1))

@@ -53,7 +53,7 @@ final class LoadSheddingHandler: ChannelInboundHandler, RemovableChannelHandler 
     private func refuse(_ error: PorticoError, _ context: ChannelHandlerContext) {
         idleTimeout.stop()
         state = .refused
-        let peer = server.configuration.peers.ofConnection(context.remoteAddress).address
+        let peer = server.configuration.peers.ofConnection(context.channel).address
         context.writeAndFlush(wrapOutboundOut(server.lastResponse(error, peer: peer)), promise: nil)
         context.close(promise: nil)
     }

@@ -1,6 +1,7 @@
 import HTTPTypes
 import IPAddresses
 import NIOCore
+import NIOSSL
 
 /// The client's IP address: the connection's peer, or the address that a trusted proxy (`http.trustedProxies`) names.
 ///
@@ -16,9 +17,18 @@ package struct PeerAddress: Sendable {
         self.isSecure = isSecure
     }
 
-    func ofConnection(_ address: SocketAddress?) -> ConnectionPeer {
-        let text = address?.ipAddress ?? "local"
-        return ConnectionPeer(address: text, isProxy: !proxies.isEmpty && isProxy(text))
+    /// On the channel's event loop, after the handshake where there is one.
+    func ofConnection(_ channel: (any Channel)?) -> ConnectionPeer {
+        let text = channel?.remoteAddress?.ipAddress ?? "local"
+        return ConnectionPeer(
+            address: text, isProxy: !proxies.isEmpty && isProxy(text),
+            certificate: isSecure ? channel.flatMap(Self.certificate) : nil)
+    }
+
+    /// Nil where the client showed none; one that was shown was verified in the handshake.
+    private static func certificate(_ channel: any Channel) -> [UInt8]? {
+        let certificate = try? channel.pipeline.syncOperations.nioSSL_peerCertificate()
+        return try? certificate?.toDERBytes()
     }
 
     package func peer(_ connection: ConnectionPeer, _ headers: HTTPFields) -> String {
@@ -58,10 +68,12 @@ package struct PeerAddress: Sendable {
 package struct ConnectionPeer: Sendable {
     let address: String
     let isProxy: Bool
+    let certificate: [UInt8]?
 
-    package init(address: String, isProxy: Bool) {
+    package init(address: String, isProxy: Bool, certificate: [UInt8]? = nil) {
         self.address = address
         self.isProxy = isProxy
+        self.certificate = certificate
     }
 }
 

@@ -35,6 +35,9 @@ package final class InboundRequest: Sendable {
     package let fields: HTTPFields
     /// The client's IP address, `local` at a Unix socket; behind a trusted proxy, the one that the proxy names.
     package let peer: String
+    /// The client's own certificate (DER), verified against ``ServerCertificate/Files/clientAuthorities`` and shown to this
+    /// server itself; nil: none was.
+    package let certificate: [UInt8]?
     /// Of the address that the client used: `http` or `https`.
     package let scheme: String
     /// The host and the port, as the client wrote them.
@@ -44,15 +47,16 @@ package final class InboundRequest: Sendable {
     package let received: ContinuousClock.Instant
 
     init(
-        _ head: RequestHead, _ version: HTTPVersion, peer: String, scheme: String, body: RequestBody,
-        received: ContinuousClock.Instant
+        _ head: RequestHead, _ version: HTTPVersion, from connection: ConnectionPeer, peers: PeerAddress,
+        body: RequestBody, received: ContinuousClock.Instant
     ) {
         self.version = version
         method = head.method
         target = head.target
         fields = head.fields
-        self.peer = peer
-        self.scheme = scheme
+        peer = peers.peer(connection, head.fields)
+        certificate = connection.certificate
+        scheme = peers.scheme(connection, head.fields)
         authority = head.host
         self.body = body
         self.received = received

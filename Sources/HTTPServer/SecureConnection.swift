@@ -9,13 +9,25 @@ import NIOTLS
 final class ServerContext: Sendable {
     let configuration: ServerConfiguration
     let responder: any RequestResponder
-    let dates = DateHeader()
+    let dates: DateHeader
     let permits: ConnectionPermits
 
     init(_ configuration: ServerConfiguration, _ responder: any RequestResponder) {
         self.configuration = configuration
         self.responder = responder
+        dates = DateHeader()
         permits = ConnectionPermits(limit: configuration.connections)
+    }
+
+    private init(_ configuration: ServerConfiguration, successorOf old: ServerContext) {
+        self.configuration = configuration
+        (responder, dates, permits) = (old.responder, old.dates, old.permits)
+    }
+
+    /// The same server with another configuration.
+    func reconfigured(_ configuration: ServerConfiguration) -> ServerContext {
+        permits.change(limit: configuration.connections)
+        return ServerContext(configuration, successorOf: self)
     }
 
     /// A refusal as HTTP/1.1 has it, the connection's last response.

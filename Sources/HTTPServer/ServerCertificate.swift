@@ -16,11 +16,16 @@ public final class ServerCertificate: Sendable {
         public var key: String
         /// `http.tls.clientAuthorities`: who vouches for callers' certificates; nil: none is asked for.
         public var clientAuthorities: String?
+        /// Whether a caller without a certificate is refused in the handshake, where ``clientAuthorities`` are named.
+        public var requiresClientCertificate: Bool
 
-        public init(certificate: String, key: String, clientAuthorities: String? = nil) {
+        public init(
+            certificate: String, key: String, clientAuthorities: String? = nil, requiresClientCertificate: Bool = true
+        ) {
             self.certificate = certificate
             self.key = key
             self.clientAuthorities = clientAuthorities
+            self.requiresClientCertificate = requiresClientCertificate
         }
 
         public var all: [String] { [certificate, key] + (clientAuthorities.map { [$0] } ?? []) }
@@ -93,7 +98,8 @@ public final class ServerCertificate: Sendable {
         if let authorities = files.clientAuthorities {
             _ = try certificates(authorities)
             configuration.trustRoots = .file(authorities)
-            configuration.certificateVerification = .noHostnameVerification
+            configuration.certificateVerification =
+                files.requiresClientCertificate ? .noHostnameVerification : .optionalVerification
         }
         return configuration
     }

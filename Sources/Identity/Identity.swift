@@ -389,7 +389,7 @@ extension IdentityCollections {
     /// Every collection of identity, to be installed in the store.
     static let all = [
         AccountRecord.entity, SessionRecord.entity, SigningKeyRecord.entity, APIKeyRecord.entity,
-        IdentityLinkRecord.entity,
+        IdentityLinkRecord.entity, AdminTokenRecord.entity,
         AuditEntryRecord.entity, AuditHeadRecord.entity,
     ].map { CollectionDeclaration(adapter: adapter, entity: $0) }
 }

@@ -16,7 +16,7 @@ struct PorticoControl: AsyncParsableCommand {
             SessionCommands.self, Keys.self, Audit.self, Feeds.self, Employees.self, Users.self, ODataCommands.self,
             Sync.self, Backup.self,
             Restore.self,
-            ClientCommands.self, ConnectCommands.self,
+            ConfigurationCommands.self, AdminCommands.self, ClientCommands.self, ConnectCommands.self,
         ])
 
     static func main() async {

@@ -60,9 +60,10 @@ import Testing
         let host = try await NotesGateway()
         #expect(try await tell(host, "/accounts/alice/disable").status < 300)
         let entries = try await tell(host, "/audit/entries")
-        #expect(
-            entries.status == 200 && entries.json["entries"]?.arrayValue?.first?["detail"] == "disabled", "\(entries)")
-        #expect(entries.json["entries"]?.arrayValue?.first?["actor"] == "operator")
+        let latest = entries.json["entries"]?.arrayValue?.prefix(2) ?? []
+        #expect(entries.status == 200 && latest.last?["detail"] == "disabled", "\(entries)")
+        #expect(latest.last?["actor"] == "operator" && latest.first?["actor"] == "operator")
+        #expect(latest.first?["subject"] == "admin.accounts.disable" && latest.first?["detail"] == "done name=alice")
         #expect(try await tell(host, "/audit/verify").status == 200)
         #expect(try await tell(host, "/audit/verify", ["head": "nonsense"]).target == "head")
         #expect(try await tell(host, "/audit/entries", ["limit": 1]).json["entries"]?.arrayValue?.count == 1)

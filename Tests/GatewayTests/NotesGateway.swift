@@ -80,7 +80,7 @@ final class NotesGateway: Sendable {
     func send(
         _ method: HTTPRequest.Method, _ path: String, body: [UInt8] = [], _ fields: HTTPFields = [:],
         as user: String? = "alice", by gateway: Gateway? = nil, scheme: String = "https",
-        authority: String = "portico.example"
+        authority: String = "portico.example", peer: String = "192.0.2.1", certificate: [UInt8]? = nil
     ) async throws -> GatewayAnswerRead {
         var fields = fields
         if let user, fields[.authorization] == nil {
@@ -88,8 +88,8 @@ final class NotesGateway: Sendable {
         }
         let target = try #require(RequestTarget(path), "\(path)")
         let request = GatewayRequest(
-            id: "r1", method: method, target: target, headers: fields, peer: "192.0.2.1", scheme: scheme,
-            authority: authority, body: .bytes(body), deadline: .now + .seconds(60))
+            id: "r1", method: method, target: target, headers: fields, peer: peer, scheme: scheme,
+            authority: authority, certificate: certificate, body: .bytes(body), deadline: .now + .seconds(60))
         return GatewayAnswerRead(await (gateway ?? self.gateway).respond(to: request).response)
     }
 
@@ -211,7 +211,7 @@ struct NotesAdapter: Adapter {
     }
 }
 
-private struct FixedTime: WallClock {
+struct FixedTime: WallClock {
     func now() -> WireDate { WireDate(secondsSince1970: 1_767_225_600) }
 }
 

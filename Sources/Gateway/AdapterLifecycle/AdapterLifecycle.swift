@@ -23,6 +23,8 @@ struct AdapterLifecycle: Sendable {
     }
 
     private(set) var phase = Phase.starting
+    /// An operator has its calls refused, whether it runs or not.
+    private(set) var isDisabled = false
     /// How often the start was called.
     private(set) var attempts = 0
     /// When it is called again; nil: it is under way, or has succeeded.
@@ -65,6 +67,16 @@ struct AdapterLifecycle: Sendable {
         isLate = true
         phase = .failed("It has not started within \(limits.start).")
     }
+
+    mutating func disable() { isDisabled = true }
+
+    mutating func enable() { isDisabled = false }
+
+    /// Whether calls reach it.
+    var isCallable: Bool { phase == .running && !isDisabled }
+
+    /// As operators read it.
+    var word: String { isDisabled ? "disabled" : phase.word }
 
     /// Whether the adapter runs, so that its `stop` has to be called.
     mutating func stop() -> Bool {
@@ -125,7 +137,7 @@ public final class AdapterStatus: Sendable {
     /// The whole answer of the change.
     func change<Result>(_ body: (inout AdapterLifecycle) -> Result) -> Result {
         lifecycle.withLock { machine in
-            defer { isRunningNow.store(machine.phase == .running, ordering: .releasing) }
+            defer { isRunningNow.store(machine.isCallable, ordering: .releasing) }
             return body(&machine)
         }
     }

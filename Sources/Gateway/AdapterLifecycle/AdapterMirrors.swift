@@ -28,7 +28,7 @@ public struct MirrorSetup: Sendable {
 
     /// What callers change of the mirrors that can be changed.
     func writes(
-        of declaration: AdapterDeclaration, adapter: any Adapter, status: AdapterStatus, log: Log
+        of declaration: AdapterDeclaration, adapter: AdapterInstance, status: AdapterStatus, log: Log
     ) -> [MirrorWrites] {
         declaration.mirrors.compactMap { source in
             guard source.writing != .none, let entity = declaration.entity(source.entity) else { return nil }
@@ -37,17 +37,17 @@ public struct MirrorSetup: Sendable {
                 log: log,
                 send: { change in
                     try status.requireRunning()
-                    return try await adapter.writeMirror(change)
+                    return try await adapter.current.writeMirror(change)
                 },
                 readBack: { id in
                     try status.requireRunning()
-                    return try await adapter.readMirror(source.entity, id)
+                    return try await adapter.current.readMirror(source.entity, id)
                 })
         }
     }
 
     func mirrors(
-        of declaration: AdapterDeclaration, adapter: any Adapter, writes: [MirrorWrites], status: AdapterStatus,
+        of declaration: AdapterDeclaration, adapter: AdapterInstance, writes: [MirrorWrites], status: AdapterStatus,
         log: Log
     ) -> [Mirror] {
         declaration.mirrors.compactMap { source in
@@ -58,7 +58,7 @@ public struct MirrorSetup: Sendable {
                 writes: writes.first { $0.id == collection.id }, clock: clock, log: log,
                 read: { request in
                     try status.requireRunning()
-                    return try await adapter.readMirror(request)
+                    return try await adapter.current.readMirror(request)
                 })
         }
     }

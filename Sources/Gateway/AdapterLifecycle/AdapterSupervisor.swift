@@ -56,6 +56,41 @@ public final class AdapterSupervisor: Sendable {
         }
     }
 
+    /// Starts an instance that may take the place of the one that runs. Throws what its start throws, or where that takes
+    /// longer than ``AdapterLimits/start``; the instance is left behind then. Where the adapter does not run, there is
+    /// nothing to be done before ``replace(_:with:)``.
+    public func prepare(
+        _ replacement: any Adapter, of served: ServedAdapter, _ start: @escaping @Sendable () async throws -> Void
+    ) async throws -> AdapterReplacement {
+        guard served.status.current.phase == .running else {
+            return AdapterReplacement(served, replacement, isStarted: false)
+        }
+        let events = Self.run(on: served, within: limits.start, sleep, start)
+        var reason: String? = "It has not started within \(limits.start)."
+        if case .returned(let failure)? = await events.stream.first(where: { _ in true }) { reason = failure }
+        events.cancel()
+        guard let reason else { return AdapterReplacement(served, replacement, isStarted: true) }
+        throw PorticoError(
+            .adapterUnavailable, "The adapter \(served.declaration.name) cannot be started anew: \(reason)")
+    }
+
+    /// Stops one that was prepared and is not wanted.
+    public func discard(_ replacement: AdapterReplacement) async {
+        if replacement.isStarted { await stop(replacement.adapter, of: replacement.served) }
+    }
+
+    /// Calls go to the replacement from now on. Returns the instance that is to be stopped after the last of its calls,
+    /// by ``discard(_:)``. One that was not running is attempted again as it would have been; where it runs by now all the
+    /// same, nothing is replaced.
+    public func replace(_ replacement: AdapterReplacement) -> AdapterReplacement {
+        let served = replacement.served
+        return served.status.change { machine in
+            guard replacement.isStarted || machine.phase != .running else { return replacement }
+            let old = served.instance.replace(with: replacement.adapter, isStarted: replacement.isStarted)
+            return AdapterReplacement(served, old, isStarted: machine.phase == .running)
+        }
+    }
+
     private func keepAttempting(_ served: ServedAdapter) async {
         while served.status.change({ $0.begin() }) {
             guard case .retry(let wait) = await attempt(served) else { return }
@@ -84,7 +119,11 @@ public final class AdapterSupervisor: Sendable {
 
     private func ended(_ served: ServedAdapter, _ reason: String?) -> AdapterLifecycle.Next {
         let now = clock.now()
-        let next = served.status.change { $0.returned(failingWith: reason, at: now) }
+        // One whose options have changed since has not been started.
+        let (next, reason) = served.status.change { machine in
+            let reason = reason ?? (served.instance.isPending ? "Its configuration changed while it started." : nil)
+            return (machine.returned(failingWith: reason, at: now), reason)
+        }
         if case .retry(let wait) = next {
             served.log.error(
                 "adapter failed to start", ["detail": .text(reason ?? ""), "retrySeconds": .count(wait.wholeSeconds)])
@@ -96,7 +135,11 @@ public final class AdapterSupervisor: Sendable {
 
     private func stop(_ served: ServedAdapter) async {
         guard served.status.change({ $0.stop() }) else { return }
-        let events = Self.run(on: served, within: limits.stop, sleep) { await served.adapter.stop() }
+        await stop(served.adapter, of: served)
+    }
+
+    private func stop(_ adapter: any Adapter, of served: ServedAdapter) async {
+        let events = Self.run(on: served, within: limits.stop, sleep) { await adapter.stop() }
         for await event in events.stream {
             if case .deadline = event {
                 served.log.error("adapter has not stopped in time", ["seconds": .count(limits.stop.wholeSeconds)])
@@ -131,6 +174,19 @@ public final class AdapterSupervisor: Sendable {
             work.cancel()
             timer.cancel()
         }
+    }
+}
+
+/// An instance of an adapter that takes another one's place, or has lost it.
+public struct AdapterReplacement: Sendable {
+    public let served: ServedAdapter
+    let adapter: any Adapter
+    let isStarted: Bool
+
+    init(_ served: ServedAdapter, _ adapter: any Adapter, isStarted: Bool) {
+        self.served = served
+        self.adapter = adapter
+        self.isStarted = isStarted
     }
 }
 

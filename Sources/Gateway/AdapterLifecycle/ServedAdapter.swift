@@ -3,11 +3,13 @@ import Dispatch
 import MirrorEngine
 import RecordStorage
 import SyncEngine
+import Synchronization
 
 /// An adapter, with what the gateway needs to serve it once it runs.
 public final class ServedAdapter: Sendable {
     public let declaration: AdapterDeclaration
-    public let adapter: any Adapter
+    public var adapter: any Adapter { instance.current }
+    let instance: AdapterInstance
     /// From the configuration, otherwise the declaration's.
     public let access: Access
     public let log: Log
@@ -28,17 +30,27 @@ public final class ServedAdapter: Sendable {
         mirroring: MirrorSetup? = nil, log: Log
     ) {
         self.declaration = declaration
-        self.adapter = adapter
+        let instance = AdapterInstance(adapter)
+        self.instance = instance
         self.access = access ?? declaration.access
         self.log = log
         status = AdapterStatus(limits: limits)
-        writes = mirroring?.writes(of: declaration, adapter: adapter, status: status, log: log) ?? []
+        writes = mirroring?.writes(of: declaration, adapter: instance, status: status, log: log) ?? []
         mirrors =
-            mirroring?.mirrors(of: declaration, adapter: adapter, writes: writes, status: status, log: log) ?? []
+            mirroring?.mirrors(of: declaration, adapter: instance, writes: writes, status: status, log: log) ?? []
         callsThrough = mirroring?.callsThrough(of: declaration, log: log) ?? []
         callerMirrors =
             mirroring?.callerMirrors(of: declaration, adapter: adapter, status: status, log: log) ?? []
         thread = AdapterThread(label: "adapter.\(declaration.name)")
+    }
+
+    /// The same adapter, which goes on as it is, described and protected otherwise. What of the declaration has a life of
+    /// its own, ``AdapterDeclaration/hasSameParts(as:)``, must be the same.
+    public init(_ old: ServedAdapter, declaration: AdapterDeclaration, access: Access?) {
+        self.declaration = declaration
+        self.access = access ?? declaration.access
+        (instance, log, mirrors, ages, callsThrough) = (old.instance, old.log, old.mirrors, old.ages, old.callsThrough)
+        (writes, status, thread) = (old.writes, old.status, old.thread)
     }
 
     /// All of the adapter's records, on its own authority.
@@ -46,17 +58,74 @@ public final class ServedAdapter: Sendable {
         AdapterRecords(store: store, declaration: declaration)
     }
 
-    /// One attempt, for ``AdapterSupervisor``.
+    /// One attempt, for ``AdapterSupervisor``: of the current instance, or of one that may take its place.
     public func start(
-        in store: any Store, accounts: any AccountLookup, clock: any WallClock, live: any LiveSignals,
+        _ replacement: (any Adapter)? = nil, in store: any Store, accounts: any AccountLookup, clock: any WallClock,
+        live: any LiveSignals,
         push: any PushSender, upstreams: AdapterUpstreams, serviceOperations: [any ServiceOperations],
         scratch: any ScratchStorage
     ) async throws {
-        try await adapter.start(
-            AdapterContext(
-                records: ownRecords(in: store), accounts: accounts, log: log, clock: clock, live: live, push: push,
-                upstream: upstreams.own, upstreams: upstreams.all, serviceOperations: serviceOperations,
-                changeFeed: StoreChanges(store: store, adapter: declaration.name), scratch: scratch))
+        let context = AdapterContext(
+            records: ownRecords(in: store), accounts: accounts, log: log, clock: clock, live: live, push: push,
+            upstream: upstreams.own, upstreams: upstreams.all, serviceOperations: serviceOperations,
+            changeFeed: StoreChanges(store: store, adapter: declaration.name), scratch: scratch)
+        try await instance.start(replacement, context)
+    }
+}
+
+/// The instance of an adapter that is called now. Another configuration makes another instance.
+final class AdapterInstance: Sendable {
+    private struct State {
+        var adapter: any Adapter
+        var number = 0
+        /// It has taken the place of one that had not started, and has not started itself.
+        var isPending = false
+    }
+
+    private let state: Mutex<State>
+
+    init(_ adapter: any Adapter) {
+        state = Mutex(State(adapter: adapter))
+    }
+
+    var current: any Adapter { state.withLock { $0.adapter } }
+
+    /// Whether a start that has succeeded was another instance's.
+    var isPending: Bool { state.withLock { $0.isPending } }
+
+    /// Starts the current instance, or one that may take its place.
+    func start(_ replacement: (any Adapter)?, _ context: AdapterContext) async throws {
+        if let replacement { return try await replacement.start(context) }
+        let (adapter, number) = state.withLock { ($0.adapter, $0.number) }
+        try await adapter.start(context)
+        let isCurrent = state.withLock { state in
+            if state.number == number { state.isPending = false }
+            return state.number == number
+        }
+        if !isCurrent { await adapter.stop() }
+    }
+
+    /// Returns the instance before.
+    func replace(with adapter: any Adapter, isStarted: Bool) -> any Adapter {
+        state.withLock { state in
+            defer {
+                state.number += 1
+                (state.adapter, state.isPending) = (adapter, !isStarted)
+            }
+            return state.adapter
+        }
+    }
+}
+
+extension AdapterDeclaration {
+    /// Whether tables, mirrors, live feeds and calls of other systems are the same in both: what goes on while requests
+    /// come and go.
+    public func hasSameParts(as other: AdapterDeclaration) -> Bool {
+        func lasting(_ declaration: AdapterDeclaration) -> [Operation] {
+            declaration.operations.filter { $0.callThrough != nil }
+        }
+        return name == other.name && entities == other.entities && mirrors == other.mirrors
+            && liveFeeds == other.liveFeeds && lasting(self) == lasting(other)
     }
 }
 

@@ -25,10 +25,10 @@ struct AccountRoutes: Sendable {
         [
             Route(
                 .get, "/admin/v1/accounts",
-                accounts.endpoint("accounts.list", .reads, "The accounts.") { _, _ in try await all() }),
+                accounts.endpoint("accounts.list", .read, "The accounts.") { _, _ in try await all() }),
             Route(
                 .post, "/admin/v1/accounts",
-                accounts.endpoint("accounts.add", .writes, "Adds an account.", Self.creation) {
+                accounts.endpoint("accounts.add", .grant, "Adds an account.", Self.creation) {
                     try await add($1, by: $0.caller.principal)
                 }),
         ]
@@ -110,10 +110,10 @@ struct AccountAdministration: Sendable {
     let services: GatewayServices
 
     func endpoint(
-        _ name: String, _ effect: Effect, _ summary: String, _ input: ObjectShape? = nil,
+        _ name: String, _ action: AdministrationAction, _ summary: String, _ input: ObjectShape? = nil,
         _ perform: @escaping @Sendable (AuthenticatedRequest, WireDictionary) async throws -> WireValue?
     ) -> AdministrationEndpoint {
-        AdministrationEndpoint(name, effect, summary, input: input, services: services, perform: perform)
+        AdministrationEndpoint(name, action, summary, input: input, services: services, perform: perform)
     }
 
     /// `POST /admin/v1/accounts/{name}/ACTION`, which answers nothing.
@@ -124,7 +124,7 @@ struct AccountAdministration: Sendable {
         let path = PathTemplate(stringLiteral: "/admin/v1/accounts/{name}/\(action)")
         return Route(
             .post, path,
-            endpoint("accounts.\(action)", .writes, summary, input) { request, input in
+            endpoint("accounts.\(action)", .grant, summary, input) { request, input in
                 try await perform(try await account(request).id, input, request.caller.principal)
                 return nil
             })
@@ -157,7 +157,7 @@ struct CredentialRoutes: Sendable {
         [
             Route(
                 .get, "/admin/v1/accounts/{name}/sessions",
-                accounts.endpoint("sessions.list", .reads, "An account's sessions.") { request, _ in
+                accounts.endpoint("sessions.list", .read, "An account's sessions.") { request, _ in
                     let sessions = try await administration.sessions(of: accounts.account(request).id)
                     return ["sessions": .array(sessions.map { .dictionary(AccountShapes.value(of: $0)) })]
                 }),
@@ -179,13 +179,13 @@ struct CredentialRoutes: Sendable {
         [
             Route(
                 .get, "/admin/v1/accounts/{name}/keys",
-                accounts.endpoint("keys.list", .reads, "An account's API keys.") { request, _ in
+                accounts.endpoint("keys.list", .read, "An account's API keys.") { request, _ in
                     let keys = try await administration.apiKeys(of: accounts.account(request).id)
                     return ["keys": .array(keys.map { .dictionary(KeyShapes.value($0)) })]
                 }),
             Route(
                 .post, "/admin/v1/accounts/{name}/keys",
-                accounts.endpoint("keys.create", .writes, "Creates an API key.", KeyShapes.creation) {
+                accounts.endpoint("keys.create", .grant, "Creates an API key.", KeyShapes.creation) {
                     try await create($1, for: $0)
                 }),
             accounts.change("keys/revoke", "Revokes an API key.", Self.named) { id, input, actor in
@@ -209,7 +209,7 @@ struct CredentialRoutes: Sendable {
         [
             Route(
                 .post, "/admin/v1/signing-keys/rotate",
-                accounts.endpoint("keys.rotate", .writes, "Makes the next signing key.", Self.rotation) {
+                accounts.endpoint("keys.rotate", .grant, "Makes the next signing key.", Self.rotation) {
                     request, input in
                     try await administration.rotateSigningKeys(
                         trustingOld: input["distrustOld"]?.boolValue != true, by: request.caller.principal)

@@ -7,18 +7,21 @@ import ValueTree
 extension Gateway {
     /// The admin socket's gateway: operators' routes only.
     ///
-    /// `isRestorePending`: whether a backup takes the store's place at the next start.
+    /// `isRestorePending`: whether a backup takes the store's place at the next start. `started`: when the gateway did;
+    /// nil: now. `old`: the one whose place this one takes.
     public convenience init(
         administrationOf adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
         maintenance: StoreMaintenance, upstreams: any UpstreamDirectory = NoUpstreams(),
-        settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log,
-        isRestorePending: @escaping @Sendable () -> Bool
+        configuration: any ConfigurationControl = NoConfigurationControl(),
+        settings: GatewaySettings, readiness: Readiness, started: WireDate? = nil, clock: any WallClock, log: Log,
+        isRestorePending: @escaping @Sendable () -> Bool, succeeding old: Gateway? = nil
     ) throws {
-        let services = GatewayServices(
-            store: store, limits: settings.limits, clock: clock, metrics: settings.metrics)
+        var services = GatewayServices(
+            store: store, limits: settings.limits, clock: clock, metrics: settings.metrics, succeeding: old?.services)
+        services.audit = { try await identity.record($0) }
         let status = StatusRoutes(
             adapters: adapters, services: services, version: settings.version, readiness: readiness,
-            started: clock.now(), upstreams: upstreams, isRestorePending: isRestorePending)
+            started: started ?? clock.now(), upstreams: upstreams, isRestorePending: isRestorePending)
         let accounts = AccountAdministration(identity: identity, services: services)
         let routes =
             status.routes() + AccountRoutes(accounts: accounts).routes() + CredentialRoutes(accounts: accounts).routes()
@@ -28,6 +31,8 @@ extension Gateway {
             + WriteRoutes(adapters: adapters, services: services).routes()
             + StoreRoutes(maintenance: maintenance, services: services).routes()
             + UpstreamRoutes(upstreams: upstreams, services: services).routes()
+            + ConfigurationRoutes(configuration: configuration, services: services).routes()
+            + AdminTokenRoutes(accounts: accounts).routes()
             + OperatorRoutes(adapters: adapters, services: services).routes()
             + [Route(.get, "/metrics", MetricsEndpoint(registry: settings.metrics))]
         self.init(
@@ -35,6 +40,40 @@ extension Gateway {
             csrf: CSRFProtection(identity: nil),
             cors: CrossOrigin(origins: [], maxAge: 0), services: services,
             errors: ErrorWriter(answers: services.encoder), log: log)
+    }
+
+    /// The admin listener's gateway: the same routes as `administration`, for those who show a token or a certificate.
+    public convenience init(
+        listenerOf administration: Gateway, identity: Identity, certificates: AdminCertificates?,
+        succeeding old: Gateway? = nil
+    ) {
+        self.init(
+            routes: administration.routes,
+            authenticator: (old?.authenticator as? AdminAuthenticator)?.renewed(identity, certificates)
+                ?? AdminAuthenticator(identity: identity, certificates: certificates),
+            csrf: administration.csrf, cors: administration.cors, services: administration.services,
+            errors: administration.errors, log: administration.log)
+    }
+}
+
+/// What a verb of operators does, which decides who may use it and whether it is audited.
+enum AdministrationAction: Sendable {
+    case read
+    /// Changes what runs, in a way that can be undone.
+    case change
+    /// What cannot be undone.
+    case destroy
+    /// Gives rights, or reaches beyond the gateway's own files.
+    case grant
+
+    var effect: Effect { self == .read ? .reads : .writes }
+
+    var role: AdminRole {
+        switch self {
+        case .read: .viewer
+        case .change: .operator
+        case .destroy, .grant: .admin
+        }
     }
 }
 
@@ -48,10 +87,12 @@ struct AdministrationEndpoint: Endpoint {
 
     /// `perform` gets the checked input and answers a value, or nil for none.
     init(
-        _ name: String, _ effect: Effect, _ summary: String, input: ObjectShape? = nil, services: GatewayServices,
+        _ name: String, _ action: AdministrationAction, _ summary: String, input: ObjectShape? = nil,
+        services: GatewayServices,
         perform: @escaping @Sendable (AuthenticatedRequest, WireDictionary) async throws -> WireValue?
     ) {
-        properties = EndpointProperties(name: "admin.\(name)", access: .login, effect: effect)
+        properties = EndpointProperties(
+            name: "admin.\(name)", access: .login, effect: action.effect, adminRole: action.role)
         description = EndpointDescription(summary: summary, tag: "Administration", body: input)
         self.input = input
         self.services = services

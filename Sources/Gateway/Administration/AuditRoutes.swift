@@ -18,12 +18,12 @@ struct AuditRoutes: Sendable {
         [
             Route(
                 .post, "/admin/v1/audit/verify",
-                accounts.endpoint("audit.verify", .reads, "Checks the audit log.", Self.anchored) { _, input in
+                accounts.endpoint("audit.verify", .read, "Checks the audit log.", Self.anchored) { _, input in
                     Self.value(try await administration.verifyAudit(anchor: try Self.anchor(input)))
                 }),
             Route(
                 .post, "/admin/v1/audit/entries",
-                accounts.endpoint("audit.list", .reads, "The latest audit entries.", Self.page) { _, input in
+                accounts.endpoint("audit.list", .read, "The latest audit entries.", Self.page) { _, input in
                     let entries = try await administration.auditEntries(
                         before: input["before"]?.int64Value, limit: Int(input["limit"]?.int64Value ?? 100))
                     return ["entries": .array(entries.map(Self.value))]

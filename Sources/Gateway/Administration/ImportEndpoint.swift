@@ -1,6 +1,7 @@
 import AdapterKit
 import CSV
 import HTTPTypes
+import Identity
 import RecordStorage
 import ValueTree
 
@@ -16,7 +17,7 @@ struct ImportEndpoint: Endpoint {
     var properties: EndpointProperties {
         EndpointProperties(
             name: "admin.\(served.declaration.name).import", access: .login, effect: .writes,
-            bodyLimit: services.limits.importFile)
+            bodyLimit: services.limits.importFile, adminRole: .operator)
     }
 
     var description: EndpointDescription {

@@ -13,24 +13,24 @@ struct MirrorRoutes: Sendable {
         [
             Route(
                 .get, "/admin/v1/mirrors",
-                AdministrationEndpoint("mirrors.list", .reads, "The mirrors.", services: services) { _, _ in
+                AdministrationEndpoint("mirrors.list", .read, "The mirrors.", services: services) { _, _ in
                     ["mirrors": .array(mirrors.map(summary) + callerMirrors.map { .dictionary(members($0)) })]
                 }),
             Route(
                 .get, "/admin/v1/mirrors/{adapter}/{entity}",
-                AdministrationEndpoint("mirrors.show", .reads, "One mirror.", services: services) { request, _ in
+                AdministrationEndpoint("mirrors.show", .read, "One mirror.", services: services) { request, _ in
                     if let mirror = callerMirror(request) { return try await details(mirror) }
                     return try await details(mirror(request))
                 }),
             Route(
                 .post, "/admin/v1/mirrors/{adapter}/{entity}/refresh",
                 AdministrationEndpoint(
-                    "mirrors.refresh", .writes, "Refreshes a mirror, and waits for its end.", services: services
+                    "mirrors.refresh", .change, "Refreshes a mirror, and waits for its end.", services: services
                 ) { request, _ in try await refresh(mirror(request)) }),
             Route(
                 .post, "/admin/v1/mirrors/{adapter}/{entity}/release",
                 AdministrationEndpoint(
-                    "mirrors.release", .writes, "Makes a refresh that is held back take effect.", services: services
+                    "mirrors.release", .destroy, "Makes a refresh that is held back take effect.", services: services
                 ) { request, _ in try await mirror(request).release().shown }),
         ]
     }

@@ -20,21 +20,39 @@ struct StatusRoutes: Sendable {
             Route(
                 .get, "/admin/v1/status",
                 AdministrationEndpoint(
-                    "status", .reads, "What runs.", services: services
+                    "status", .read, "What runs.", services: services
                 ) { _, _ in status() }),
             Route(
                 .get, "/admin/v1/adapters",
                 AdministrationEndpoint(
-                    "adapters.list", .reads, "The adapters.", services: services
+                    "adapters.list", .read, "The adapters.", services: services
                 ) { _, _ in list() }),
             Route(
                 .get, "/admin/v1/adapters/{name}",
                 AdministrationEndpoint(
-                    "adapters.show", .reads, "One adapter's declaration.", services: services
+                    "adapters.show", .read, "One adapter's declaration.", services: services
                 ) { request, _ in
                     try await show(request["name"])
                 }),
+            switching("enable", "Lets an adapter answer again.") { $0.enable() },
+            switching("disable", "Refuses an adapter's calls, until it is enabled or the gateway starts anew.") {
+                $0.disable()
+            },
         ]
+    }
+
+    private func switching(
+        _ action: String, _ summary: String, _ change: @escaping @Sendable (inout AdapterLifecycle) -> Void
+    ) -> Route {
+        Route(
+            .post, PathTemplate(stringLiteral: "/admin/v1/adapters/{name}/\(action)"),
+            AdministrationEndpoint("adapters.\(action)", .change, summary, services: services) { request, _ in
+                guard let served = adapters.first(where: { $0.declaration.name.text == request["name"] }) else {
+                    throw PorticoError(.recordNotFound, "There is no adapter of this name.")
+                }
+                served.status.change(change)
+                return Self.summary(served)
+            })
     }
 
     private func status() -> WireValue {
@@ -69,7 +87,7 @@ struct StatusRoutes: Sendable {
         [
             "name": .string(served.declaration.name.text), "title": .string(served.declaration.title),
             "version": .string(served.declaration.version), "access": served.access.configurationValue,
-            "state": .string(served.status.current.phase.word),
+            "state": .string(served.status.current.word),
             "entities": .array(served.declaration.entities.map { .string($0.name.text) }),
             "operations": .array(served.declaration.operations.map { .string($0.name.text) }),
         ]
@@ -134,18 +152,18 @@ struct StoreRoutes: Sendable {
             Route(
                 .post, "/admin/v1/backup",
                 AdministrationEndpoint(
-                    "backup", .writes, "Copies the store into a new directory.", input: Self.backup, services: services
+                    "backup", .grant, "Copies the store into a new directory.", input: Self.backup, services: services
                 ) { try await backUp(to: $1.text("directory")) }),
             Route(
                 .post, "/admin/v1/sync/compaction",
                 AdministrationEndpoint(
-                    "sync.compact", .writes, "Removes what of the log and of losing copies is older than its window.",
+                    "sync.compact", .destroy, "Removes what of the log and of losing copies is older than its window.",
                     input: Self.compaction, services: services
                 ) { try await compact(dryRun: $1["dryRun"]?.boolValue ?? false) }),
             Route(
                 .post, "/admin/v1/sync/sweep",
                 AdministrationEndpoint(
-                    "sync.sweep", .writes, "Removes attachments that no record has named for the window.",
+                    "sync.sweep", .destroy, "Removes attachments that no record has named for the window.",
                     services: services
                 ) { _, _ in try await sweepAttachments() }),
         ]

@@ -37,7 +37,7 @@ struct SyncAdminRoutes: Sendable {
         _ name: String, _ summary: String,
         perform: @escaping @Sendable (AuthenticatedRequest, WireDictionary) async throws -> WireValue?
     ) -> AdministrationEndpoint {
-        AdministrationEndpoint(name, .reads, summary, services: services, perform: perform)
+        AdministrationEndpoint(name, .read, summary, services: services, perform: perform)
     }
 
     private func status() async throws -> WireValue {

@@ -77,17 +77,17 @@ struct UpstreamRoutes: Sendable {
             Route(
                 .get, "/admin/v1/upstreams",
                 AdministrationEndpoint(
-                    "upstreams.list", .reads, "The systems that this gateway calls.", services: services
+                    "upstreams.list", .read, "The systems that this gateway calls.", services: services
                 ) { _, _ in ["upstreams": .array(upstreams.reports.map(Self.summary))] }),
             Route(
                 .get, "/admin/v1/upstreams/{name}",
                 AdministrationEndpoint(
-                    "upstreams.show", .reads, "One upstream with what its calls came to.", services: services
+                    "upstreams.show", .read, "One upstream with what its calls came to.", services: services
                 ) { request, _ in try show(request["name"]) }),
             Route(
                 .post, "/admin/v1/upstreams/{name}/test",
                 AdministrationEndpoint(
-                    "upstreams.test", .reads, "Calls an upstream's address once.", services: services
+                    "upstreams.test", .change, "Calls an upstream's address once.", services: services
                 ) { request, _ in try await test(request["name"]) }),
         ]
     }

@@ -17,17 +17,17 @@ struct WriteRoutes: Sendable {
             Route(
                 .get, "/admin/v1/writes",
                 AdministrationEndpoint(
-                    "writes.list", .reads, "Changes that other systems have not taken, the oldest first.",
+                    "writes.list", .read, "Changes that other systems have not taken, the oldest first.",
                     services: services
                 ) { _, _ in try await list() }),
             Route(
                 .get, "/admin/v1/writes/{id}",
-                AdministrationEndpoint("writes.show", .reads, "One pending write.", services: services) { request, _ in
+                AdministrationEndpoint("writes.show", .read, "One pending write.", services: services) { request, _ in
                     try await show(id(request))
                 }),
             Route(
                 .post, "/admin/v1/writes/{id}/retry",
-                AdministrationEndpoint("writes.retry", .writes, "Sends a write again.", services: services) {
+                AdministrationEndpoint("writes.retry", .change, "Sends a write again.", services: services) {
                     request, _ in
                     let id = try id(request)
                     try await writes(of: id).retry(id)
@@ -36,7 +36,7 @@ struct WriteRoutes: Sendable {
             Route(
                 .post, "/admin/v1/writes/{id}/drop",
                 AdministrationEndpoint(
-                    "writes.drop", .writes, "Removes a write. Its record becomes what the other system has.",
+                    "writes.drop", .destroy, "Removes a write. Its record becomes what the other system has.",
                     services: services
                 ) { request, _ in
                     let id = try id(request)

@@ -4,14 +4,20 @@ import Synchronization
 /// How many requests may be under way at once: `http.limits.inFlight`. Health keeps answering beyond it, so that an
 /// overloaded gateway is not taken for a dead one.
 final class RequestPermits: Sendable {
-    private let limit: Int
-    private let reserve: Int
+    private let limit: Atomic<Int>
+    private let reserve: Atomic<Int>
     private let taken = Atomic<Int>(0)
 
     /// `reserve`: places beyond the limit for what is cheap and urgent (`http.limits.urgent`).
     init(limit: Int, reserve: Int) {
-        self.limit = limit
-        self.reserve = reserve
+        self.limit = Atomic(limit)
+        self.reserve = Atomic(reserve)
+    }
+
+    /// What is under way stays, though it is more.
+    func change(limit: Int, reserve: Int) {
+        self.limit.store(limit, ordering: .relaxed)
+        self.reserve.store(reserve, ordering: .relaxed)
     }
 
     /// Throws `server.overloaded`; takes a place otherwise.
@@ -30,8 +36,9 @@ final class RequestPermits: Sendable {
     private static let overloaded = PorticoError(.overloaded, "Too many requests are under way.", retryAfter: 1)
 
     private func isTooMany(_ count: Int, _ path: String) -> Bool {
+        let limit = limit.load(ordering: .relaxed)
         guard count > limit, !Self.isAlwaysAnswered(path) else { return false }
-        return count > limit + reserve || !Self.isUrgent(path)
+        return count > limit + reserve.load(ordering: .relaxed) || !Self.isUrgent(path)
     }
 
     /// What keeps a sign-in going costs little, and one that ends for want of it costs a password's hash.

@@ -10,14 +10,17 @@ import WireFormats
 extension Gateway {
     /// The public listener's gateway: the adapters' routes and the gateway's own.
     ///
-    /// Throws ``RouteTable/Conflict`` where two adapters claim one path.
+    /// `old`: the gateway whose place this one takes (``GatewayServer/replace(_:_:)``). Throws ``RouteTable/Conflict``
+    /// where two adapters claim one path.
     public convenience init(
         adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
-        feeds: FeedServices, settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log
+        feeds: FeedServices, settings: GatewaySettings, readiness: Readiness, clock: any WallClock, log: Log,
+        succeeding old: Gateway? = nil
     ) throws {
         let services = GatewayServices(
             store: store, limits: settings.limits, clock: clock, rights: sync.rights,
-            credentials: CredentialWatch(identity: identity, clock: clock), metrics: settings.metrics)
+            credentials: CredentialWatch(identity: identity, clock: clock), metrics: settings.metrics,
+            succeeding: old?.services)
         let accounts = AccountServices(
             identity: identity, cookie: settings.cookie, services: services, clock: clock,
             origins: settings.origins, signIns: SignInInstruments(settings.metrics))

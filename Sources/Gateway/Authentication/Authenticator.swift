@@ -114,7 +114,7 @@ struct IdentityAuthenticator: Authenticator {
 struct OperatorAuthenticator: Authenticator {
     private static let caller = Caller(
         principal: Principal(kind: .operator, id: "operator", name: "operator"), authentication: nil,
-        sessionCookie: nil)
+        sessionCookie: nil, adminRole: .admin)
 
     func caller(of request: GatewayRequest) async throws -> Caller { Self.caller }
 

@@ -10,17 +10,28 @@ final class Caller: Sendable {
     let authentication: Authentication?
     /// The session cookie that came along, for CSRF tokens.
     let sessionCookie: Secret?
+    /// What an operator may do; nil for callers of the public listener.
+    let adminRole: AdminRole?
 
-    init(principal: Principal, authentication: Authentication?, sessionCookie: Secret?) {
+    init(
+        principal: Principal, authentication: Authentication?, sessionCookie: Secret?, adminRole: AdminRole? = nil
+    ) {
         self.principal = principal
         self.authentication = authentication
         self.sessionCookie = sessionCookie
+        self.adminRole = adminRole
     }
 
     /// When the credential ends by itself; nil: never.
     var expires: WireDate? { authentication?.expires }
 
     static let anonymous = Caller(principal: .anonymous, authentication: nil, sessionCookie: nil)
+
+    /// Throws `access.denied` for an operator whose role is less than the verb needs.
+    func requireRole(_ needed: AdminRole?) throws(PorticoError) {
+        guard let needed, adminRole.map({ $0 < needed }) ?? true else { return }
+        throw PorticoError(.accessDenied, "This needs the role \(needed.rawValue).")
+    }
 
     /// Throws `access.denied` where the scope of an API key does not allow the effect. Endpoints outside of adapters
     /// are readable with every key.

@@ -1,5 +1,6 @@
 import AdapterKit
 import HTTPTypes
+import Identity
 import MirrorEngine
 import Synchronization
 
@@ -69,11 +70,13 @@ final class EndpointProperties: Sendable {
     let mirrors: ReadMirrors
     /// Where its requests are counted; set once by the ``Gateway`` that serves it.
     let instruments = AtomicLazyReference<RequestInstruments>()
+    /// What an operator needs to be; nil at the public listener, where there are none.
+    let adminRole: AdminRole?
 
     init(
         name: String, access: Access, effect: Effect, adapter: AdapterName? = nil, status: AdapterStatus? = nil,
         presentation: Presentation = Presentation(), bodyLimit: Int? = nil, requiresToken: Bool = false,
-        mirrors: ReadMirrors = ReadMirrors()
+        mirrors: ReadMirrors = ReadMirrors(), adminRole: AdminRole? = nil
     ) {
         self.name = name
         self.access = access
@@ -84,6 +87,7 @@ final class EndpointProperties: Sendable {
         self.bodyLimit = bodyLimit
         self.requiresToken = requiresToken
         self.mirrors = mirrors
+        self.adminRole = adminRole
     }
 }
 

@@ -1,5 +1,6 @@
 import AdapterKit
 import CoreMetrics
+import Identity
 import RecordStorage
 import SyncEngine
 import WireFormats
@@ -21,10 +22,14 @@ struct GatewayServices: Sendable {
     let rights: AttachmentRights?
     /// Ends what belongs to a sign-in with it; nil at the admin listener.
     let credentials: CredentialWatch?
+    /// Where changes of operators are recorded; nil at the public listener.
+    var audit: (@Sendable (AuditEvent) async throws -> Void)?
 
+    /// `old`: those of the gateway whose place this one takes. Deadlines go on, and allowances where they are the same.
     init(
         store: any Store, limits: GatewayLimits, clock: any WallClock, rights: AttachmentRights? = nil,
-        credentials: CredentialWatch? = nil, metrics: any MetricsFactory = NOOPMetricsHandler.instance
+        credentials: CredentialWatch? = nil, metrics: any MetricsFactory = NOOPMetricsHandler.instance,
+        succeeding old: GatewayServices? = nil
     ) {
         self.metrics = RequestMetrics(metrics)
         self.rights = rights
@@ -35,9 +40,9 @@ struct GatewayServices: Sendable {
         catalogue = .standard
         bodies = BodyReader(catalogue: catalogue, limits: limits)
         encoder = ResponseEncoder(catalogue: catalogue, clock: clock)
-        quotas = RequestQuotas(limits)
+        quotas = old.flatMap { $0.limits.hasSameQuotas(as: limits) ? $0.quotas : nil } ?? RequestQuotas(limits)
         cache = ResponseCache(capacity: limits.answerCache)
-        deadlines = DeadlineScheduler()
+        deadlines = old?.deadlines ?? DeadlineScheduler()
         calls = CallDispatcher(store: store, rights: rights, deadlines: deadlines)
     }
 

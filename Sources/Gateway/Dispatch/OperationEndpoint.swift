@@ -1,5 +1,6 @@
 import AdapterKit
 import HTTPTypes
+import Identity
 import RecordStorage
 import SyncEngine
 import ValueTree
@@ -25,9 +26,11 @@ struct OperationEndpoint: Endpoint {
         self.services = services
         properties = EndpointProperties(
             name: "\(served.declaration.name).\(operation.name)",
-            access: operation.authorization == .byOperation ? .public : served.access, effect: operation.effect,
+            access: operation.audience == .operators
+                ? .login : operation.authorization == .byOperation ? .public : served.access, effect: operation.effect,
             adapter: served.declaration.name, status: served.status, presentation: binding.presentation,
-            mirrors: served.mirrors(of: operation))
+            mirrors: served.mirrors(of: operation),
+            adminRole: operation.audience != .operators ? nil : operation.effect == .reads ? .viewer : .operator)
         callThrough = served.callThrough(operation.name)
         isCached = operation.caching == .untilRecordsChange && served.callerMirrors.isEmpty
         cacheName = "\(properties.name) \(binding.method.rawValue)"

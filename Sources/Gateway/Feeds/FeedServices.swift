@@ -29,6 +29,16 @@ public struct FeedServices: Sendable {
         }
     }
 
+    /// The same feeds, whose streams are admitted by `sync`, under these adapters' access.
+    public init(_ old: FeedServices, adapters: [ServedAdapter], sync: SyncServices) {
+        live = sync.live
+        feeds = old.feeds.map { feed in
+            let name = feed.adapter.declaration.name
+            return Served(
+                adapter: adapters.first { $0.declaration.name == name } ?? feed.adapter, broadcaster: feed.broadcaster)
+        }
+    }
+
     /// Tells streams what happens, until it is cancelled.
     public func run() async {
         await withTaskGroup(of: Void.self) { group in

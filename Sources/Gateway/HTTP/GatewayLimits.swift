@@ -60,6 +60,14 @@ public struct GatewayLimits: Sendable, Equatable {
 
     public init() {}
 
+    /// Whether what callers, addresses and adapters may take is the same in both.
+    func hasSameQuotas(as other: GatewayLimits) -> Bool {
+        requestsPerMinute == other.requestsPerMinute && addressRequestsPerMinute == other.addressRequestsPerMinute
+            && routes == other.routes && inFlightPerCaller == other.inFlightPerCaller
+            && inFlightPerAdapter == other.inFlightPerAdapter && queuePerCaller == other.queuePerCaller
+            && queuePerAdapter == other.queuePerAdapter
+    }
+
     var incompleteShare: Int { incompletePerAddress > 0 ? incompletePerAddress : max(1, inFlight / 4) }
 }
 

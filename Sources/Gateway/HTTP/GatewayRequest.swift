@@ -14,6 +14,8 @@ final class GatewayRequest: Sendable {
     let peer: String
     /// Of the address that the sender used: `http` or `https`.
     let scheme: String
+    /// The client's certificate (DER), verified; nil: it showed none.
+    let certificate: [UInt8]?
     /// The host and the port, as the sender wrote them; empty where they are unknown.
     let authority: String
     let body: RequestBodySource
@@ -27,7 +29,8 @@ final class GatewayRequest: Sendable {
 
     init(
         id: String, method: HTTPRequest.Method, target: RequestTarget, headers: HTTPFields, peer: String,
-        scheme: String = "http", authority: String = "", body: RequestBodySource, deadline: ContinuousClock.Instant,
+        scheme: String = "http", authority: String = "", certificate: [UInt8]? = nil, body: RequestBodySource,
+        deadline: ContinuousClock.Instant,
         isPartOfBatch: Bool = false,
         countedAs: String? = nil
     ) {
@@ -38,6 +41,7 @@ final class GatewayRequest: Sendable {
         self.peer = peer
         self.scheme = scheme
         self.authority = authority
+        self.certificate = certificate
         self.body = body
         self.deadline = deadline
         self.isPartOfBatch = isPartOfBatch

@@ -1,6 +1,7 @@
 import AdapterKit
 import HTTPServer
 import HTTPTypes
+import Identity
 import MirrorEngine
 import NIOCore
 import Synchronization
@@ -98,6 +99,7 @@ public final class Gateway: Sendable {
             if let rateLimit = admitted.rateLimit, rateLimit.isExceeded { throw PorticoError.tooMany(rateLimit) }
             let effect = endpoint.effect(of: request)
             try properties.access.require(caller.principal, effect: effect)
+            try caller.requireRole(properties.adminRole)
             try caller.requireScope(effect, in: properties.adapter)
             try csrf.check(request, caller: caller, at: properties, effect: effect)
             try properties.status?.requireRunning()
@@ -157,9 +159,30 @@ public final class Gateway: Sendable {
             }
             var response = try services.encoder.revalidated(answer, for: request)
             age?.addFields(to: &response)
+            await audit(admitted, nil)
             return finished(response, admitted, nil)
         } catch {
-            return failed(PorticoError(unexpected: error), admitted)
+            let error = PorticoError(unexpected: error)
+            await audit(admitted, error)
+            return failed(error, admitted)
+        }
+    }
+
+    /// Who changed what from where, at the listeners of operators. What was done is done, so a failure is logged.
+    private func audit(_ admitted: AdmittedRequest, _ error: PorticoError?) async {
+        let request = admitted.request
+        guard let record = services.audit, admitted.endpoint.effect(of: request.request) == .writes else { return }
+        // What does not exist may be anything that was typed.
+        let names = error == nil ? request.parameters.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" } : []
+        let event = AuditEvent(
+            .administered, actor: request.caller.principal.id, subject: admitted.endpoint.properties.name,
+            address: request.request.peer, detail: (error?.code.rawValue ?? "done") + names.joined())
+        do {
+            try await record(event)
+        } catch {
+            log.error(
+                "an operator's change is not in the audit log",
+                ["actor": .text(event.actor), "endpoint": .text(event.subject), "detail": .text("\(error)")])
         }
     }
 

@@ -10,20 +10,27 @@ import Synchronization
 /// `http.limits.inFlight`, everything else. What has to wait leaves the event loop with ``DeadlineScheduler``'s task,
 /// because adapters may block.
 final class GatewayResponder: RequestResponder {
-    private let gateway: Gateway
-    private let settings: ServerSettings
+    private let current: Mutex<ServingGateway>
     private let ids: RequestIDs
     private let permits: RequestPermits
-    private let incomplete: IncompleteBodies
 
     init(gateway: Gateway, settings: ServerSettings) {
-        self.gateway = gateway
-        self.settings = settings
+        current = Mutex(ServingGateway(gateway, settings))
         var generator = SystemRandomNumberGenerator()
         ids = RequestIDs(random: generator.next())
         let limits = gateway.services.limits
         permits = RequestPermits(limit: limits.inFlight, reserve: limits.urgent)
-        incomplete = IncompleteBodies(perAddress: limits.incompleteShare)
+    }
+
+    /// Returns the one that answered requests until now.
+    func replace(_ gateway: Gateway, _ settings: ServerSettings) -> ServingGateway {
+        let next = ServingGateway(gateway, settings)
+        let limits = gateway.services.limits
+        permits.change(limit: limits.inFlight, reserve: limits.urgent)
+        return current.withLock { current in
+            defer { current = next }
+            return current
+        }
     }
 
     /// Requests that have a permit.
@@ -35,80 +42,97 @@ final class GatewayResponder: RequestResponder {
 
     func respond(to inbound: InboundRequest, on sink: ResponseSink) -> (any CancellableWork)? {
         let id = ids.next()
+        // Counted before it can be replaced.
+        let serving = current.withLock { serving in
+            serving.begin()
+            return serving
+        }
         do {
             guard inbound.target != "*" else {
                 try permits.take(for: inbound.target)
                 permits.leave()
-                send(wholeServer(id), to: inbound, id, on: sink)
+                send(wholeServer(id), to: inbound, id, serving, on: sink)
                 return nil
             }
-            let request = try gatewayRequest(inbound, id)
-            let step = gateway.admit(request)
+            let request = try gatewayRequest(inbound, id, serving)
+            let step = serving.gateway.admit(request)
             // Beyond `http.limits.inFlight` only what is cached or constant is answered.
             if case .answered(let answer) = step, answer.isCached {
-                send(answer, to: inbound, id, on: sink)
+                send(answer, to: inbound, id, serving, on: sink)
                 return nil
             }
             try permits.take(for: request.target.path)
-            return complete(step, request, inbound, on: sink)
+            return complete(step, request, inbound, serving, on: sink)
         } catch {
-            send(failure(error, inbound, id), to: inbound, id, on: sink)
+            send(failure(error, inbound, id, serving.gateway), to: inbound, id, serving, on: sink)
             return nil
         }
     }
 
     private func complete(
-        _ step: AdmissionStep, _ request: GatewayRequest, _ inbound: InboundRequest, on sink: ResponseSink
+        _ step: AdmissionStep, _ request: GatewayRequest, _ inbound: InboundRequest, _ serving: ServingGateway,
+        on sink: ResponseSink
     ) -> (any CancellableWork)? {
         if case .answered(let answer) = step {
             permits.leave()
-            send(answer, to: inbound, request.id, on: sink)
+            send(answer, to: inbound, request.id, serving, on: sink)
             return nil
         }
-        let gateway = gateway
+        let gateway = serving.gateway
         let late = PorticoError(.deadlineExceeded, "The request took too long.")
         return gateway.services.deadlines.start(until: request.deadline, late: late) {
             await gateway.complete(step)
         } whenDone: { [self] result in
             permits.leave()
             switch result {
-            case .success(let answer): send(answer, to: inbound, request.id, on: sink)
+            case .success(let answer): send(answer, to: inbound, request.id, serving, on: sink)
             case .failure(let error):
-                send(failure(PorticoError(unexpected: error), inbound, request.id), to: inbound, request.id, on: sink)
+                let answer = failure(PorticoError(unexpected: error), inbound, request.id, gateway)
+                send(answer, to: inbound, request.id, serving, on: sink)
             }
         }
     }
 
-    private func gatewayRequest(_ inbound: InboundRequest, _ id: String) throws(PorticoError) -> GatewayRequest {
-        guard inbound.target.utf8.count <= gateway.services.limits.uri else { throw .addressTooLong }
+    private func gatewayRequest(
+        _ inbound: InboundRequest, _ id: String, _ serving: ServingGateway
+    ) throws(PorticoError) -> GatewayRequest {
+        guard inbound.target.utf8.count <= serving.gateway.services.limits.uri else { throw .addressTooLong }
         guard let target = RequestTarget(inbound.target) else { throw .malformed("The address is not well-formed.") }
         return GatewayRequest(
             id: id, method: inbound.method, target: target, headers: inbound.fields, peer: inbound.peer,
-            scheme: inbound.scheme, authority: inbound.authority, body: try body(of: inbound, target),
-            deadline: inbound.received + settings.request)
+            scheme: inbound.scheme, authority: inbound.authority, certificate: inbound.certificate,
+            body: try body(of: inbound, target, serving.incomplete),
+            deadline: inbound.received + serving.settings.request)
     }
 
     /// A body that has to be waited for counts among its peer's (``IncompleteBodies``) while it is read. Looked at before
     /// the caller is resolved too, which may cost.
-    private func body(of inbound: InboundRequest, _ target: RequestTarget) throws(PorticoError) -> RequestBodySource {
+    private func body(
+        of inbound: InboundRequest, _ target: RequestTarget, _ incomplete: IncompleteBodies
+    ) throws(PorticoError) -> RequestBodySource {
         switch inbound.body {
         case .whole(let bytes): return .bytes(bytes.map { Array($0.readableBytesView) } ?? [])
         case .incoming(let body):
             if !RequestPermits.isAlwaysAnswered(target.path) { try incomplete.check(inbound.peer) }
-            let (incomplete, peer) = (incomplete, inbound.peer)
+            let peer = inbound.peer
             return .stream { limit in
                 try await incomplete.read(from: peer) { try await body.collect(upTo: limit) }
             }
         }
     }
 
-    private func send(_ answer: GatewayAnswer, to inbound: InboundRequest, _ id: String, on sink: ResponseSink) {
+    private func send(
+        _ answer: GatewayAnswer, to inbound: InboundRequest, _ id: String, _ serving: ServingGateway,
+        on sink: ResponseSink
+    ) {
         switch answer.content {
         case .cached(let cached):
+            serving.end()
             let response = cached.outbound
             count(
-                response.status, cached.isUnchanged ? .none : cached.kept.formatLabel, nil, answer.trace, inbound)
-            log(response.status, bytes: response.body.readableBytes, nil, answer.trace, inbound, id)
+                response.status, cached.isUnchanged ? .none : cached.kept.formatLabel, nil, answer.trace, inbound,
+                serving)
+            log(response.status, bytes: response.body.readableBytes, nil, answer.trace, inbound, id, serving)
             sink.send(response)
         case .whole(var response):
             response.frame(isForHead: inbound.method == .head)
@@ -118,14 +142,18 @@ final class GatewayResponder: RequestResponder {
                 status, fields: response.headers, body: response.buffer, stream: response.stream,
                 closesConnection: response.closesConnection)
             if let stream = response.stream {
-                let isTimed = !stream.isEndless
+                // A stream without an end is neither timed nor waited for.
+                let hasEnd = !stream.isEndless
+                if !hasEnd { serving.end() }
                 outbound.whenSent = { [self] bytes in
-                    count(status, format, refusal, trace, inbound, isTimed: isTimed)
-                    log(status, bytes: bytes, refusal, trace, inbound, id)
+                    if hasEnd { serving.end() }
+                    count(status, format, refusal, trace, inbound, serving, isTimed: hasEnd)
+                    log(status, bytes: bytes, refusal, trace, inbound, id, serving)
                 }
             } else {
-                count(status, format, refusal, trace, inbound)
-                log(status, bytes: response.buffer.readableBytes, refusal, trace, inbound, id)
+                serving.end()
+                count(status, format, refusal, trace, inbound, serving)
+                log(status, bytes: response.buffer.readableBytes, refusal, trace, inbound, id, serving)
             }
             sink.send(outbound)
         }
@@ -133,18 +161,18 @@ final class GatewayResponder: RequestResponder {
 
     private func count(
         _ status: HTTPResponse.Status, _ format: ResponseFormatLabel, _ refusal: AccessRecord.Refusal?,
-        _ trace: RequestTrace, _ inbound: InboundRequest, isTimed: Bool = true
+        _ trace: RequestTrace, _ inbound: InboundRequest, _ serving: ServingGateway, isTimed: Bool = true
     ) {
-        gateway.services.metrics.note(
+        serving.gateway.services.metrics.note(
             status, format, inbound.version == .http2 ? .http2 : .http1, refusal, at: trace.instruments,
             after: isTimed ? ContinuousClock.now - inbound.received : nil)
     }
 
     private func log(
         _ status: HTTPResponse.Status, bytes: Int, _ refusal: AccessRecord.Refusal?, _ trace: RequestTrace,
-        _ inbound: InboundRequest, _ id: String
+        _ inbound: InboundRequest, _ id: String, _ serving: ServingGateway
     ) {
-        guard let accessLog = settings.accessLog else { return }
+        guard let accessLog = serving.settings.accessLog else { return }
         accessLog(
             AccessRecord(
                 id: id, method: inbound.method.rawValue, path: LoggedPath.text(inbound.target)[...],
@@ -157,11 +185,12 @@ extension GatewayResponder {
     /// The response to a request that the server does not let in. It is not read, so JSON it is.
     func refusal(_ error: PorticoError, peer: String) -> OutboundResponse {
         let id = ids.next()
-        var response = refusal(error, id, .get, [:], .root)
+        let serving = current.withLock { $0 }
+        var response = refusal(error, id, .get, [:], .root, serving.gateway)
         response.frame()
-        gateway.services.metrics.note(
+        serving.gateway.services.metrics.note(
             response.status, response.formatLabel, .http1, response.refusal, at: nil, after: .zero)
-        settings.accessLog?(
+        serving.settings.accessLog?(
             AccessRecord(
                 id: id, method: "GET", path: "-", status: response.status.code, bytes: response.buffer.readableBytes,
                 endpoint: "refused", caller: "", refusal: response.refusal, microseconds: 0))
@@ -170,15 +199,18 @@ extension GatewayResponder {
     }
 
     /// The error response to a request that the gateway does not dispatch, in the shape of the contract at its path.
-    private func failure(_ error: PorticoError, _ inbound: InboundRequest, _ id: String) -> GatewayAnswer {
+    private func failure(
+        _ error: PorticoError, _ inbound: InboundRequest, _ id: String, _ gateway: Gateway
+    ) -> GatewayAnswer {
         let target = RequestTarget.path(of: inbound.target, atMost: gateway.services.limits.uri)
-        var response = refusal(error, id, inbound.method, inbound.fields, target)
+        var response = refusal(error, id, inbound.method, inbound.fields, target, gateway)
         if inbound.method == .head { response.omitBody() }
         return GatewayAnswer(content: .whole(response), trace: RequestTrace())
     }
 
     private func refusal(
-        _ error: PorticoError, _ id: String, _ method: HTTPRequest.Method, _ fields: HTTPFields, _ target: RequestTarget
+        _ error: PorticoError, _ id: String, _ method: HTTPRequest.Method, _ fields: HTTPFields,
+        _ target: RequestTarget, _ gateway: Gateway
     ) -> GatewayResponse {
         let bare = GatewayRequest(
             id: id, method: method, target: target, headers: fields, peer: "", body: .bytes([]), deadline: .now)
@@ -192,6 +224,41 @@ extension GatewayResponder {
         let response = GatewayResponse(
             .noContent, headers: [.allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS", .xRequestID: id])
         return GatewayAnswer(content: .whole(response), trace: RequestTrace(endpoint: "options"))
+    }
+}
+
+/// What answers the requests of a listener from one configuration on until the next, and how many are under way.
+final class ServingGateway: Sendable {
+    let gateway: Gateway
+    let settings: ServerSettings
+    let incomplete: IncompleteBodies
+    private let underWay = Atomic<Int>(0)
+
+    init(_ gateway: Gateway, _ settings: ServerSettings) {
+        self.gateway = gateway
+        self.settings = settings
+        incomplete = IncompleteBodies(perAddress: gateway.services.limits.incompleteShare)
+    }
+
+    func begin() { underWay.wrappingAdd(1, ordering: .relaxed) }
+
+    func end() { underWay.wrappingSubtract(1, ordering: .relaxed) }
+
+    var isIdle: Bool { underWay.load(ordering: .relaxed) <= 0 }
+}
+
+/// Requests that are answered by a gateway which gets no more of them.
+public struct RequestsUnderWay: Sendable {
+    private static let interval = Duration.milliseconds(50)
+    private let serving: ServingGateway
+
+    init(_ serving: ServingGateway) {
+        self.serving = serving
+    }
+
+    /// Returns when the last of them has ended, or at `deadline`. Streams without an end do not count.
+    public func ended(by deadline: ContinuousClock.Instant) async {
+        while !serving.isIdle, .now < deadline, (try? await Task.sleep(for: Self.interval)) != nil {}
     }
 }
 

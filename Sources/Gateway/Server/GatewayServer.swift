@@ -18,6 +18,13 @@ public struct GatewayServer: Service {
         self.onListening = onListening
     }
 
+    /// Requests from now on are answered by this gateway, also on connections that are open; connections from now on are
+    /// served by these settings, but for their address. Returns the requests that the gateway before still answers.
+    public func replace(_ gateway: Gateway, _ settings: ServerSettings) -> RequestsUnderWay {
+        listener.reconfigure(settings.configuration(gateway.services.limits))
+        return RequestsUnderWay(responder.replace(gateway, settings))
+    }
+
     public func run() async throws { try await listener.run(onListening: onListening) }
 
     var eventLoops: [any EventLoop] { listener.eventLoops }

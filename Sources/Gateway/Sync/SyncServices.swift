@@ -60,6 +60,9 @@ public struct SyncServices: Sendable {
     /// Wakes live streams until it is cancelled.
     public func run() async { await live.run() }
 
+    /// Whether both admit the same live streams.
+    public func isSame(as other: SyncServices) -> Bool { live === other.live }
+
     /// Ends all live streams with a `reconnect` event and opens no more.
     public func stop() { live.stop() }
 }

@@ -9,9 +9,9 @@ public struct ResolvedConfiguration: Sendable {
         public let location: ConfigurationLocation?
     }
 
-    private let settings: [String: Setting]
+    let byKey: [String: Setting]
     /// Paths at which a mapping without keys stands.
-    private let emptyMappings: Set<[String]>
+    let emptyMappings: Set<[String]>
     /// What was left aside though it looks as if it were meant.
     public let warnings: [ConfigurationError]
 
@@ -37,17 +37,17 @@ public struct ResolvedConfiguration: Sendable {
     }
 
     init(settings: [String: Setting], emptyMappings: Set<[String]> = [], warnings: [ConfigurationError]) {
-        self.settings = settings
+        byKey = settings
         self.emptyMappings = emptyMappings
         self.warnings = warnings
     }
 
     public subscript(path: String) -> ConfigurationValue? {
-        settings[path]?.value
+        byKey[path]?.value
     }
 
     public func location(of path: String) -> ConfigurationLocation? {
-        settings[path]?.location
+        byKey[path]?.location
     }
 
     /// Of the first setting below a path; nil where all are defaults.
@@ -65,7 +65,7 @@ public struct ResolvedConfiguration: Sendable {
     /// All settings below a path, with what follows it.
     public func settings(below path: String) -> [(path: [String], value: ConfigurationValue)] {
         let names = path.split(separator: ".").map(String.init)
-        return settings.values.filter { $0.path.count > names.count && $0.path.starts(with: names) }
+        return byKey.values.filter { $0.path.count > names.count && $0.path.starts(with: names) }
             .map { (Array($0.path.dropFirst(names.count)), $0.value) }
             .sorted { $0.path.joined(separator: ".") < $1.path.joined(separator: ".") }
     }

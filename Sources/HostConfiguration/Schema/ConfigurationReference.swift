@@ -15,6 +15,14 @@ public struct ConfigurationReference: Sendable {
             .instead
     }
 
+    /// Whether the last of these names is of the operator's choice, so that it means something without keys below it.
+    func isNamedFreely(_ names: [String]) -> Bool {
+        keys.contains { key in key.isBelow(names) && key.path.prefix(names.count).last == "*" }
+    }
+
+    /// Whether the key of these names takes up another value while the gateway runs.
+    public func reloads(_ names: [String]) -> Bool { key(for: names)?.reloads ?? false }
+
     func key(for names: [String]) -> ConfigurationKey? {
         keys.first { $0.matches(names) }
     }
@@ -73,6 +81,8 @@ public struct ConfigurationKey: Sendable, Equatable {
     public let summary: String
     /// Whether a mapping that has this key cannot do without it.
     public let isRequired: Bool
+    /// Whether a gateway that runs takes up another value; otherwise that needs a restart.
+    public private(set) var reloads = false
 
     public init(
         _ path: String, _ kind: ConfigurationKind, default defaultText: String? = nil, isRequired: Bool = false,
@@ -86,6 +96,13 @@ public struct ConfigurationKey: Sendable, Equatable {
     }
 
     public var name: String { path.joined(separator: ".") }
+
+    /// The same key, with another value taken up while the gateway runs.
+    public var reloading: ConfigurationKey {
+        var key = self
+        key.reloads = true
+        return key
+    }
 
     func matches(_ names: [String]) -> Bool {
         names.count == path.count && zip(path, names).allSatisfy { $0 == "*" || $0 == $1 }

@@ -109,6 +109,14 @@ public struct AuditEvent: Sendable, Equatable {
         case apiKeyCreated = "apiKey.created"
         case apiKeyRevoked = "apiKey.revoked"
         case signingKeyRotated = "signingKey.rotated"
+        case adminTokenCreated = "adminToken.created"
+        case adminTokenRevoked = "adminToken.revoked"
+        /// An operator's verb that changes something, whether it succeeded or not; the subject is its endpoint's name.
+        case administered = "administration.performed"
+        /// A credential that the admin listener refused.
+        case administrationRefused = "administration.refused"
+        /// Another configuration is used; the detail are the keys that changed.
+        case configurationApplied = "configuration.applied"
         /// The oldest entries were removed; the detail is the ``AuditHead`` of the last of them.
         case auditCut = "audit.cut"
         /// An event of another module, recorded through ``Identity/record(_:)``.

@@ -49,6 +49,7 @@ enum IdentityCollections {
     static let sessions: EntityName = "sessions"
     static let signingKeys: EntityName = "signingKeys"
     static let apiKeys: EntityName = "apiKeys"
+    static let adminTokens: EntityName = "adminTokens"
     static let links: EntityName = "links"
     static let auditEntries: EntityName = "auditEntries"
     static let auditHead: EntityName = "auditHead"

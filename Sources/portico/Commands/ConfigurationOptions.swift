@@ -15,13 +15,15 @@ struct ConfigurationOptions: ParsableArguments {
     var overrides: [String] = []
 
     /// Throws a message for people, with every error on a line of its own.
-    func load() throws -> HostPlan {
+    ///
+    /// `known`: the plugins of this process, where some are loaded already.
+    func load(plugins known: HostPlan.LoadedPlugins? = nil) throws -> HostPlan {
         do {
             let text = try read(file)
             let root = try YAMLDocument.read(text, file: file)
             return try HostPlan(
                 root, environment: ProcessInfo.processInfo.environment, overrides: overrides,
-                directory: URL(fileURLWithPath: file).deletingLastPathComponent().path, data: data)
+                directory: URL(fileURLWithPath: file).deletingLastPathComponent().path, data: data, plugins: known)
         } catch let errors as ConfigurationErrors {
             throw CommandError(errors.description)
         } catch let error as ConfigurationError {

@@ -25,7 +25,8 @@ struct Reference: ParsableCommand {
         let reference = HostReference.reference(for: AdapterCatalogue.builtIn.map { ConfigurableAdapter($0) })
         let rows = (reference.keys + [HostReference.connected]).map { key in
             let value = key.defaultText.map { "`\($0)`" } ?? ""
-            return "| `\(key.name)` | \(key.kind.words) | \(value) | \(key.summary) |"
+            let effect = key.reloads ? "reloads" : "restart"
+            return "| `\(key.name)` | \(key.kind.words) | \(value) | \(effect) | \(key.summary) |"
         }
         return ([heading] + rows).joined(separator: "\n")
     }
@@ -36,10 +37,11 @@ struct Reference: ParsableCommand {
         Printed by `portico reference`; `make check` compares. A configuration is YAML; over it comes the environment (`PORTICO_` and the key in
         upper snake case: `http.corsMaxAge` is `PORTICO_HTTP_CORS_MAX_AGE`), over that `--set key=value`, lists as
         `[a,b]`. An unknown key is an error with its place and a suggestion; `portico check --config FILE` finds all of
-        them at once. `*` stands for a name of your own.
+        them at once. `*` stands for a name of your own. A key that *reloads* gets another value by
+        `porticoctl config apply` or SIGHUP, every other one by a restart: [operating.md](operating.md#changing-the-configuration).
 
-        | key | takes | default | meaning |
-        |---|---|---|---|
+        | key | takes | default | change | meaning |
+        |---|---|---|---|---|
         """
 }
 

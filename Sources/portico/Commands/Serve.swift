@@ -29,7 +29,7 @@ struct Serve: AsyncParsableCommand {
         let plan = try options.load()
         let output = LogOutput(.standardError, form: LogFormat(plan.settings.logFormat, for: .standardError))
         defer { output.flush() }
-        let level = Logger.Level(plan.settings.logLevel)
+        let level = LeastLogLevel(plan.settings.logLevel)
         LoggingSystem.bootstrap { _ in HostLogHandler(level: level, output: output) }
         let logger = Logger(label: "portico")
         logger.info(
@@ -37,16 +37,24 @@ struct Serve: AsyncParsableCommand {
             metadata: [
                 "version": "\(PorticoRelease.version)", "configuration": .string(options.file),
                 "adapters": .string(plan.adapters.map(\.declaration.name.text).joined(separator: ", ")),
-                "plugins": .string(plan.plugins.joined(separator: ", ")),
+                "plugins": .string(plan.plugins.paths.joined(separator: ", ")),
                 "data": .string(plan.settings.dataDirectory.path),
             ])
         for warning in plan.warnings {
             logger.warning("configuration", metadata: ["warning": "\(warning)"])
         }
         GatewayServer.limitEventLoops(to: Processors.allowed)
-        let host = try await Host(plan, acceptsStore: acceptStore, logger: logger)
+        let options = options
+        let reload = ConfigurationReload(plan, logger: logger) { try options.load(plugins: $0) }
+        let host = try await Host(plan, acceptsStore: acceptStore, configuration: reload, logger: logger)
         let listener = try Listener(plan.settings)
-        let configuration = services(host, plan.settings, listener, signals, output, logger)
+        let announcement = Announcement(readiness: host.readiness)
+        let servers = servers(host, plan.settings, listener, announcement, output, logger)
+        let retirements = Retirements()
+        await reload.begin(.init(host: host, servers: servers, retirements: retirements, level: level))
+        let configuration = services(
+            host, plan.settings, servers, Reloading(configuration: reload, retirements: retirements), announcement,
+            listener, signals, logger)
         signals.beginServing()
         try await ServiceGroup(configuration: configuration).run()
         let isStoreLost = await host.watch.store.probe() == .misplaced
@@ -61,46 +69,83 @@ struct Serve: AsyncParsableCommand {
         if signals.isRestartRequested { listener.handOver() }
     }
 
-    private func services(
-        _ host: Host, _ settings: HostSettings, _ listener: Listener, _ signals: ProcessSignals, _ output: LogOutput,
-        _ logger: Logger
-    ) -> ServiceGroupConfiguration {
+    private func servers(
+        _ host: Host, _ settings: HostSettings, _ listener: Listener, _ announcement: Announcement,
+        _ output: LogOutput, _ logger: Logger
+    ) -> RunningServers {
         let socket = settings.adminSocket
         let administration = GatewayServer(
-            gateway: host.administration, settings: settings.administrationSettings(output)
+            gateway: host.first.administration, settings: settings.administrationSettings(output)
         ) { _ in
             try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: socket)
         }
         var frontSettings = settings.serverSettings(.socket(listener.socket), output)
         frontSettings.certificate = settings.mount.certificate
         let scheme = frontSettings.certificate == nil ? "http" : "https"
-        let announcement = Announcement(readiness: host.readiness)
-        let front = GatewayServer(gateway: host.gateway, settings: frontSettings) { port in
+        let front = GatewayServer(gateway: host.first.gateway, settings: frontSettings) { port in
             announcement.listening("listening on \(scheme)://\(settings.host):\(port ?? settings.port)")
         }
         let metrics = settings.gateway.metrics
         metrics.collect(as: "listener") { front.collect(into: &$0) }
-        let certificate = settings.mount.certificate.map { CertificateService(certificate: $0, logger: logger) }
+        let administrationListener = settings.adminListener.map { listener in
+            let scheme = listener.certificate == nil ? "http" : "https"
+            return GatewayServer(
+                gateway: host.first.administrationListener, settings: settings.administrationSettings(listener, output)
+            ) { port in
+                logger.info(
+                    "admin listener",
+                    metadata: ["address": "\(scheme)://\(listener.host):\(port ?? listener.port)"])
+            }
+        }
+        return RunningServers(
+            front: front, administration: administration, administrationListener: administrationListener,
+            certificate: settings.mount.certificate.map { CurrentCertificate($0) },
+            sync: CurrentSync(host.first.sync), output: output)
+    }
+
+    /// What changes the configuration, and what ends what was replaced.
+    private struct Reloading {
+        let configuration: ConfigurationReload
+        let retirements: Retirements
+    }
+
+    private func services(
+        _ host: Host, _ settings: HostSettings, _ servers: RunningServers, _ reloading: Reloading,
+        _ announcement: Announcement, _ listener: Listener, _ signals: ProcessSignals, _ logger: Logger
+    ) -> ServiceGroupConfiguration {
+        let certificate = servers.certificate.map { CertificateService(current: $0, logger: logger) }
+        let adminCertificate = settings.adminListener?.certificate.map {
+            CertificateService(current: CurrentCertificate($0), logger: logger)
+        }
         let signalled = ServiceGroupConfiguration.ServiceConfiguration(
-            service: SignalService(signals: signals, certificate: certificate, watch: host.watch, logger: logger),
+            service: SignalService(
+                signals: signals, certificate: certificate, configuration: reloading.configuration, watch: host.watch,
+                logger: logger),
             successTerminationBehavior: .gracefullyShutdownGroup,
             failureTerminationBehavior: .gracefullyShutdownGroup, serviceName: "signals")
         var configuration = ServiceGroupConfiguration(
             services: [
                 signalled,
-                named("deadlines", DeadlineService(gateways: [host.gateway, host.administration])),
+                named("deadlines", DeadlineService(gateways: [host.first.gateway, host.first.administration])),
+                named("retirements", RetirementService(retirements: reloading.retirements)),
                 named(
                     "store watch",
                     StoreWatchService(watch: host.watch, interval: settings.storeProbe, logger: logger)),
                 named("adapters", AdapterService(host: host, announcement: announcement)),
                 named("maintenance", MaintenanceService(host: host, logger: logger)),
                 named("compaction", CompactionService(maintenance: host.maintenance, logger: logger)),
-                named("administration", administration), named("public listener", front),
-                named("event loops", EventLoopLagService(front, in: metrics)),
-                named("live streams", LiveService(sync: host.sync, feeds: host.feeds)),
+                named("administration", servers.administration),
+                named(
+                    "public listener",
+                    PublicListenerService(
+                        server: servers.front, announcement: listener.isInherited ? announcement : nil)),
+                named("event loops", EventLoopLagService(servers.front, in: settings.gateway.metrics)),
+                named("live streams", LiveService(sync: servers.sync, feeds: host.first.feeds)),
                 // The last to start is the first to stop.
                 named("listener", listener.releaseOnShutdown(unless: signals)),
-            ] + (certificate.map { [named("certificate", $0)] } ?? []), logger: logger)
+            ] + (servers.administrationListener.map { [named("admin listener", $0)] } ?? [])
+                + (certificate.map { [named("certificate", $0)] } ?? [])
+                + (adminCertificate.map { [named("admin certificate", $0)] } ?? []), logger: logger)
         configuration.maximumGracefulShutdownDuration = settings.stopDeadline
         return configuration
     }

@@ -1,17 +1,24 @@
 import AdapterKit
 import Logging
+import Synchronization
 
 /// swift-log's handler of the host: one line for each event, as JSON or text (``LogFormat``). A line has time, level,
 /// message, and the metadata as members in the order of their names.
 ///
 /// swift-log's own stream handler writes a format that no log collector parses.
 struct HostLogHandler: LogHandler {
-    var logLevel: Logger.Level
+    /// That of the configuration, unless one logger has its own.
+    var logLevel: Logger.Level {
+        get { own ?? least.level }
+        set { own = newValue }
+    }
     var metadata: Logger.Metadata = [:]
+    private var own: Logger.Level?
+    private let least: LeastLogLevel
     private let output: LogOutput
 
-    init(level: Logger.Level, output: LogOutput) {
-        logLevel = level
+    init(level: LeastLogLevel, output: LogOutput) {
+        least = level
         self.output = output
     }
 
@@ -32,6 +39,19 @@ struct HostLogHandler: LogHandler {
             }
         }
     }
+}
+
+/// `log.level`, which may change while loggers are in use.
+final class LeastLogLevel: Sendable {
+    private let value: Mutex<Logger.Level>
+
+    init(_ level: LogLevel) {
+        value = Mutex(Logger.Level(level))
+    }
+
+    var level: Logger.Level { value.withLock { $0 } }
+
+    func change(to level: LogLevel) { value.withLock { $0 = Logger.Level(level) } }
 }
 
 extension Log {

@@ -14,21 +14,23 @@ import Upstream
 
 /// Everything that runs, put together from a plan, in the order in which the parts need each other.
 struct Host {
-    let store: any Store
     let maintenance: StoreMaintenance
     let identity: Identity
-    let adapters: [ServedAdapter]
-    let sync: SyncServices
-    let feeds: FeedServices
-    let gateway: Gateway
-    let administration: Gateway
     let readiness: Readiness
     let supervisor: AdapterSupervisor
     let watch: StoreWatch
-    private let upstreams: HostUpstreams
+    let upstreams: HostUpstreams
+    /// What adapters are started with; another configuration may bring other upstreams.
+    let starts: CurrentStart
+    /// What answers until the configuration changes.
+    let first: HostGeneration
+    let assembly: HostAssembly
+    private let store: any Store
     private let scratch: ScratchDirectory
 
-    init(_ plan: HostPlan, acceptsStore: Bool, logger: Logger) async throws {
+    init(
+        _ plan: HostPlan, acceptsStore: Bool, configuration: any ConfigurationControl, logger: Logger
+    ) async throws {
         let settings = plan.settings
         try FileManager.default.createDirectory(
             at: settings.dataDirectory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -59,7 +61,7 @@ struct Host {
         let mirroring = try await MirrorSetup(
             plan.mirrors, in: store, ofCallers: Set(settings.upstreams.filter(\.value.actsForCallers).keys),
             clock: SystemClock())
-        adapters =
+        let adapters =
             plan.adapters.map {
                 ServedAdapter($0, limits: settings.adapters, mirroring: mirroring, logger: logger)
             } + (plan.hasWritableMirror ? [.pendingWrites(log: log)] : [])
@@ -67,7 +69,7 @@ struct Host {
         let attachments = try AttachmentFiles(
             in: attachmentFolder,
             limits: AttachmentLimits(settings.gateway.sync), clock: SystemClock())
-        sync = try await SyncServices(
+        let sync = try await SyncServices(
             adapters: adapters, store: store, attachments: attachments, settings: settings.gateway.sync,
             clock: SystemClock())
         maintenance = StoreMaintenance(
@@ -76,37 +78,28 @@ struct Host {
                 attachments, store: store, collections: plan.collections,
                 window: settings.gateway.sync.attachmentWindow / .seconds(1), clock: SystemClock()),
             windows: RetentionWindows(settings.gateway.sync), clock: SystemClock())
-        feeds = try FeedServices(
+        let feeds = try FeedServices(
             adapters: adapters, store: store, sync: sync, settings: settings.gateway.feeds, log: log)
         let watch = StoreWatch(store: store, attachments: attachments)
         self.watch = watch
         readiness = Readiness(adapters: adapters) { watch.problem }
-        gateway = try Gateway(
-            adapters: adapters, store: store, identity: identity, sync: sync, feeds: feeds,
-            settings: settings.gateway, readiness: readiness,
-            clock: SystemClock(), log: log)
-        administration = try Gateway(
-            administrationOf: adapters, store: store, identity: identity, sync: sync, maintenance: maintenance,
-            upstreams: upstreams, settings: settings.gateway,
-            readiness: readiness, clock: SystemClock(), log: log, isRestorePending: { restore.isPrepared })
+        assembly = HostAssembly(
+            store: store, attachments: attachments, identity: identity, maintenance: maintenance, upstreams: upstreams,
+            configuration: configuration, readiness: readiness, started: SystemClock().now(), log: log,
+            metrics: settings.gateway.metrics, isRestorePending: { restore.isPrepared })
+        first = try assembly.generation(settings, adapters, sync, feeds, after: nil)
         let metrics = HostMetrics(store: store, upstreams: upstreams)
         settings.gateway.metrics.collect(as: "host") { metrics.collect(into: &$0) }
         try await DemoAccounts(settings.demoAccounts).create(in: identity, log: log)
         let start = AdapterStart(
             store: store, identity: identity, feeds: feeds, push: push,
             serviceOperations: adapters.flatMap(\.adapter.serviceOperations),
-            upstreams: Dictionary(
-                plan.adapters.map { planned in
-                    (
-                        planned.declaration.name,
-                        AdapterUpstreams(
-                            own: planned.upstream.flatMap { upstreams.all[$0] },
-                            all: upstreams.all.filter { planned.upstreams.contains($0.key) })
-                    )
-                }, uniquingKeysWith: { first, _ in first }),
+            upstreams: plan.upstreams(of: upstreams.all),
             samples: SampleLoading(isWanted: settings.loadsSampleData), scratch: scratch)
+        let starts = CurrentStart(start)
+        self.starts = starts
         supervisor = AdapterSupervisor(adapters, limits: settings.adapters, clock: SystemClock()) {
-            try await start.run($0)
+            try await starts.value.run($0)
         }
         // Before the deadlines of their starts begin: there may be many.
         for served in adapters { await start.samples.loadEarly(served, in: store) }
@@ -128,7 +121,7 @@ struct Host {
     /// Refreshes the mirrors until the task is cancelled.
     func keepMirrors() async {
         await withTaskGroup(of: Void.self) { group in
-            for served in adapters { group.addTask { await served.keepMirrors() } }
+            for served in first.adapters { group.addTask { await served.keepMirrors() } }
         }
     }
 
@@ -140,7 +133,92 @@ struct Host {
     }
 }
 
+/// What answers from one configuration on until the next.
+struct HostGeneration: Sendable {
+    let adapters: [ServedAdapter]
+    let sync: SyncServices
+    let feeds: FeedServices
+    let gateway: Gateway
+    /// Of the admin socket.
+    let administration: Gateway
+    /// Of the admin listener, which exists where one is configured.
+    let administrationListener: Gateway
+}
+
+/// What the gateways of every configuration have in common.
+struct HostAssembly: Sendable {
+    let store: any Store
+    let attachments: AttachmentFiles
+    let identity: Identity
+    let maintenance: StoreMaintenance
+    let upstreams: HostUpstreams
+    let configuration: any ConfigurationControl
+    let readiness: Readiness
+    let started: WireDate
+    let log: Log
+    /// Counts go on where the configuration changes.
+    let metrics: MetricRegistry
+    let isRestorePending: @Sendable () -> Bool
+
+    /// Throws ``RouteTable/Conflict``.
+    func generation(
+        _ settings: HostSettings, _ adapters: [ServedAdapter], _ sync: SyncServices, _ feeds: FeedServices,
+        after old: HostGeneration?
+    ) throws -> HostGeneration {
+        var gatewaySettings = settings.gateway
+        gatewaySettings.metrics = metrics
+        let administration = try Gateway(
+            administrationOf: adapters, store: store, identity: identity, sync: sync, maintenance: maintenance,
+            upstreams: upstreams, configuration: configuration, settings: gatewaySettings, readiness: readiness,
+            started: started, clock: SystemClock(), log: log, isRestorePending: isRestorePending,
+            succeeding: old?.administration)
+        return HostGeneration(
+            adapters: adapters, sync: sync, feeds: feeds,
+            gateway: try Gateway(
+                adapters: adapters, store: store, identity: identity, sync: sync, feeds: feeds,
+                settings: gatewaySettings, readiness: readiness, clock: SystemClock(), log: log,
+                succeeding: old?.gateway), administration: administration,
+            administrationListener: Gateway(
+                listenerOf: administration, identity: identity,
+                certificates: settings.adminListener?.certificateRole.map {
+                    AdminCertificates(role: $0, name: CertificateSubject.name)
+                }, succeeding: old?.administrationListener))
+    }
+
+    /// The generation after `old`: adapters of the same parts, declared and protected as `plan` says.
+    func generation(_ plan: HostPlan, after old: HostGeneration, keepsSync: Bool) async throws -> HostGeneration {
+        let adapters = old.adapters.map { served in
+            guard let planned = plan.adapters.first(where: { $0.declaration.name == served.declaration.name }) else {
+                return served
+            }
+            return ServedAdapter(served, declaration: planned.declaration, access: planned.access)
+        }
+        guard !keepsSync else {
+            let feeds = FeedServices(old.feeds, adapters: adapters, sync: old.sync)
+            return try generation(plan.settings, adapters, old.sync, feeds, after: old)
+        }
+        let sync = try await SyncServices(
+            adapters: adapters, store: store, attachments: attachments, settings: plan.settings.gateway.sync,
+            clock: SystemClock())
+        let feeds = FeedServices(old.feeds, adapters: adapters, sync: sync)
+        return try generation(plan.settings, adapters, sync, feeds, after: old)
+    }
+}
+
 extension HostPlan {
+    /// Those that each adapter's options name.
+    func upstreams(of all: [UpstreamName: any Upstream]) -> [AdapterName: AdapterUpstreams] {
+        Dictionary(
+            adapters.map { planned in
+                (
+                    planned.declaration.name,
+                    AdapterUpstreams(
+                        own: planned.upstream.flatMap { all[$0] },
+                        all: all.filter { planned.upstreams.contains($0.key) })
+                )
+            }, uniquingKeysWith: { first, _ in first })
+    }
+
     var collections: [CollectionDeclaration] {
         Identity.collections() + SyncServices.collections() + PendingWriteRecords.collections
             + adapters.flatMap { planned in
@@ -180,18 +258,33 @@ struct AdapterStart: Sendable {
     let feeds: FeedServices
     let push: any PushSender
     let serviceOperations: [any ServiceOperations]
-    let upstreams: [AdapterName: AdapterUpstreams]
+    var upstreams: [AdapterName: AdapterUpstreams]
     let samples: SampleLoading
     let scratch: ScratchDirectory
 
-    func run(_ served: ServedAdapter) async throws {
+    /// Of the adapter's current instance, or of one that may take its place.
+    func run(_ served: ServedAdapter, _ replacement: (any Adapter)? = nil) async throws {
         let name = served.declaration.name
-        try await samples.load(served, in: store)
+        if replacement == nil { try await samples.load(served, in: store) }
         try await served.start(
-            in: store, accounts: identity.accounts, clock: SystemClock(), live: feeds.signals(of: name), push: push,
+            replacement, in: store, accounts: identity.accounts, clock: SystemClock(), live: feeds.signals(of: name),
+            push: push,
             upstreams: upstreams[name] ?? AdapterUpstreams(),
             serviceOperations: serviceOperations, scratch: scratch)
     }
+}
+
+/// What adapters are started with now.
+final class CurrentStart: Sendable {
+    private let start: Mutex<AdapterStart>
+
+    init(_ start: AdapterStart) {
+        self.start = Mutex(start)
+    }
+
+    var value: AdapterStart { start.withLock { $0 } }
+
+    func change(_ upstreams: [AdapterName: AdapterUpstreams]) { start.withLock { $0.upstreams = upstreams } }
 }
 
 /// Loads each adapter's sample records once, where they are wanted.

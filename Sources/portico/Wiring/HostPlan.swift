@@ -26,30 +26,43 @@ struct HostPlan {
         let upstream: UpstreamName?
     }
 
+    /// Plugin libraries that were loaded, and their paths as configured. A process loads a library once.
+    struct LoadedPlugins {
+        let paths: [String]
+        let all: [Plugin]
+    }
+
+    let resolved: ResolvedConfiguration
+    let reference: ConfigurationReference
     let settings: HostSettings
     let adapters: [PlannedAdapter]
-    /// Paths of the plugin libraries that were loaded.
-    let plugins: [String]
+    let plugins: LoadedPlugins
     /// What works and is probably not what was meant.
     let warnings: [String]
 
-    /// Throws ``ConfigurationErrors`` and ``CommandError``.
+    /// `known`: the plugins of this process, where some are loaded already. Throws ``ConfigurationErrors`` and
+    /// ``CommandError``.
     init(
-        _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String, data: String
+        _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String, data: String,
+        plugins known: LoadedPlugins? = nil
     ) throws {
         let secrets = SecretSource(environment: environment) { try String(contentsOfFile: $0, encoding: .utf8) }
         let pluginPlan = try PluginPlan(root, overrides: overrides, directory: directory, secrets: secrets)
-        let loaded = try pluginPlan.plugins()
-        plugins = pluginPlan.paths
+        if let known, known.paths != pluginPlan.paths {
+            throw CommandError("plugins: other plugins than those that were loaded need a restart.")
+        }
+        let loaded = try known?.all ?? pluginPlan.plugins()
+        plugins = LoadedPlugins(paths: pluginPlan.paths, all: loaded)
         let coded = (AdapterCatalogue.builtIn + loaded.map(\.module)).map { ConfigurableAdapter($0) }
         let modules =
             coded
             + (try ConnectionPlan(root, overrides: overrides, directory: directory).adapters(
                 besides: Set(coded.map(\.name))))
+        let reference = HostReference.reference(for: modules)
         let resolved = try ResolvedConfiguration.resolve(
-            root, reference: HostReference.reference(for: modules), environment: environment, overrides: overrides,
-            secrets: secrets
+            root, reference: reference, environment: environment, overrides: overrides, secrets: secrets
         ).get()
+        (self.resolved, self.reference) = (resolved, reference)
         warnings =
             resolved.warnings.map(\.description)
             + loaded.filter { $0.isDebugBuild && !_isDebugAssertConfiguration() }.map {
@@ -427,5 +440,18 @@ enum AdapterCatalogue {
         ChatModule.self,
         ODataModule.self,
         ODataReferenceModule.self,
+    ]
+
+    /// Whether another value of an option is taken up by another instance, while the gateway runs. For that a second
+    /// instance must be able to start while the first one still answers: it does nothing beside its calls. And the option
+    /// must not change what is stored or mirrored.
+    static func reloads(_ option: ConfigurationOption, of module: any AdapterModule.Type) -> Bool {
+        if module == PlistFeedsModule.self { return true }
+        return module == ODataModule.self && !partsOfServices.contains(option.path)
+    }
+
+    private static let partsOfServices: Set<String> = [
+        "services.*.model", "services.*.search", "services.*.unique", "services.*.indexes",
+        "services.*.discriminators", "services.*.conflicts",
     ]
 }

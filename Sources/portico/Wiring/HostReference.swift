@@ -9,9 +9,41 @@ enum HostReference {
             adapterKeys(module)
         }
         return ConfigurationReference(
-            http + limits + sync + live + other + identity + ProviderReference.keys + UpstreamReference.keys
-                + PushReference.keys + adapters, removed: UpstreamReference.removed)
+            http.reloading(except: ["http.host", "http.port", "http.deadlines.stop"])
+                + limits.reloading(except: [
+                    "limits.adapterStart", "limits.adapterStartWait", "limits.adapterRetry", "limits.adapterStop",
+                ]) + sync.reloading(except: filesOfSync) + live
+                + other.reloading(except: Set(other.map(\.name)).subtracting(["log.level", "log.access"]))
+                + identity.reloading(except: Set(identity.map(\.name)).subtracting(["identity.portalLogin"]))
+                + ProviderReference.keys + UpstreamReference.keys.reloading() + PushReference.keys + admin + adapters,
+            removed: UpstreamReference.removed)
     }
+
+    /// What attachments' files and the hourly removal are opened with.
+    private static let filesOfSync: Set<String> = [
+        "sync.offlineWindow", "sync.keptCopies", "sync.attachments.window", "sync.limits.attachment",
+        "sync.limits.attachments", "sync.limits.uploads", "sync.limits.uploadsPerPrincipal",
+        "sync.limits.unnamedPerPrincipal",
+    ]
+
+    private static let admin = [
+        ConfigurationKey(
+            "admin.host", .text, default: "127.0.0.1",
+            "The address of the admin listener; beyond loopback it needs `admin.tls`."),
+        ConfigurationKey(
+            "admin.port", .integer(0...65_535),
+            "The port of the admin listener; 0 takes a free one. Left out: there is the admin socket alone."),
+        ConfigurationKey(
+            "admin.tls.certificate", .text, default: "",
+            "The admin listener's certificate and those up to its root (PEM), relative to the data directory."),
+        ConfigurationKey("admin.tls.key", .text, default: "", "Its private key (PEM)."),
+        ConfigurationKey(
+            "admin.tls.clientAuthorities", .text, default: "",
+            "Who vouches for operators' certificates (PEM); nothing: operators need tokens."),
+        ConfigurationKey(
+            "admin.certificateRole", .choice(AdminRole.allCases.map(\.rawValue)), default: "admin",
+            "What an operator with such a certificate may do."),
+    ]
 
     private static let http = [
         ConfigurationKey("http.host", .text, default: "127.0.0.1", "The address to listen at."),
@@ -258,9 +290,17 @@ enum HostReference {
     private static func adapterKeys(_ module: ConfigurableAdapter) -> [ConfigurationKey] {
         let name = module.name
         return [ConfigurationKey("adapters.\(name).enabled", .flag, default: "true", "Whether it is served.")]
-            + [ConfigurationKey("adapters.\(name).access", .access, "Who may call it.")]
+            + [ConfigurationKey("adapters.\(name).access", .access, "Who may call it.").reloading]
             + module.options.map {
-                ConfigurationKey("adapters.\(name).\($0.path)", $0.kind, default: $0.defaultText, $0.summary)
+                let key = ConfigurationKey(
+                    "adapters.\(name).\($0.path)", $0.kind, default: $0.defaultText, $0.summary)
+                return AdapterCatalogue.reloads($0, of: module) ? key.reloading : key
             }
+    }
+}
+
+extension [ConfigurationKey] {
+    fileprivate func reloading(except restarting: Set<String> = []) -> [ConfigurationKey] {
+        map { restarting.contains($0.name) ? $0 : $0.reloading }
     }
 }

@@ -22,22 +22,103 @@ struct DeadlineService: Service {
     }
 }
 
+/// Stops what other configurations have replaced, each after its last request.
+struct RetirementService: Service {
+    let retirements: Retirements
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                for await retirement in retirements.all { group.addTask { await retirement.run() } }
+                group.cancelAll()
+            }
+        }
+    }
+}
+
+/// The sync services that live streams are opened with; another configuration may bring others.
+final class CurrentSync: Sendable {
+    private let sync: Mutex<SyncServices>
+    let changes: AsyncStream<SyncServices>
+    private let continuation: AsyncStream<SyncServices>.Continuation
+
+    init(_ sync: SyncServices) {
+        self.sync = Mutex(sync)
+        (changes, continuation) = AsyncStream.makeStream()
+    }
+
+    var value: SyncServices { sync.withLock { $0 } }
+
+    /// Streams of the services before end with a `reconnect` event.
+    func replace(with other: SyncServices) {
+        let old = sync.withLock { sync in
+            defer { sync = other }
+            return sync
+        }
+        guard !old.isSame(as: other) else { return }
+        continuation.yield(other)
+        old.stop()
+    }
+}
+
 /// Runs the live streams. The first to stop: the listener waits for their connections.
 struct LiveService: Service {
-    let sync: SyncServices
+    let sync: CurrentSync
     let feeds: FeedServices
 
     func run() async throws {
         await withGracefulShutdownHandler {
             await cancelWhenGracefulShutdown {
                 await withTaskGroup(of: Void.self) { group in
-                    group.addTask { await sync.run() }
                     group.addTask { await feeds.run() }
+                    group.addTask { await runSync() }
                 }
             }
         } onGracefulShutdown: {
-            sync.stop()
+            sync.value.stop()
         }
+    }
+
+    /// Those of each configuration, until the next one.
+    private func runSync() async {
+        var (current, changes) = (SyncServices?.some(sync.value), sync.changes.makeAsyncIterator())
+        while let running = current {
+            current = await withTaskGroup(of: Void.self) { group in
+                group.addTask { await running.run() }
+                let next = await changes.next()
+                group.cancelAll()
+                return next
+            }
+        }
+    }
+}
+
+/// The listeners, which outlive configurations.
+struct RunningServers: Sendable {
+    let front: GatewayServer
+    let administration: GatewayServer
+    /// Nil: there is the admin socket alone.
+    let administrationListener: GatewayServer?
+    let certificate: CurrentCertificate?
+    let sync: CurrentSync
+    let output: LogOutput
+
+    /// Requests and connections from now on belong to this generation. Returns the requests that do not yet.
+    func use(_ generation: HostGeneration, _ settings: HostSettings) -> [RequestsUnderWay] {
+        var frontSettings = settings.serverSettings(.tcp(host: settings.host, port: settings.port), output)
+        frontSettings.certificate = settings.mount.certificate
+        if let renewed = settings.mount.certificate { certificate?.replace(with: renewed) }
+        var requests = [
+            front.replace(generation.gateway, frontSettings),
+            administration.replace(generation.administration, settings.administrationSettings(output)),
+        ]
+        if let administrationListener, let listener = settings.adminListener {
+            requests.append(
+                administrationListener.replace(
+                    generation.administrationListener, settings.administrationSettings(listener, output)))
+        }
+        sync.replace(with: generation.sync)
+        return requests
     }
 }
 
@@ -159,9 +240,22 @@ struct CompactionService: Service {
     }
 }
 
+/// The certificate of a listener; another configuration may name other files.
+final class CurrentCertificate: Sendable {
+    private let certificate: Mutex<ServerCertificate>
+
+    init(_ certificate: ServerCertificate) {
+        self.certificate = Mutex(certificate)
+    }
+
+    var value: ServerCertificate { certificate.withLock { $0 } }
+
+    func replace(with other: ServerCertificate) { certificate.withLock { $0 = other } }
+}
+
 /// Takes up a renewed certificate when its files change, and when ``SignalService`` asks for it.
 struct CertificateService: Service {
-    let certificate: ServerCertificate
+    let current: CurrentCertificate
     let logger: Logger
 
     func run() async throws {
@@ -169,18 +263,19 @@ struct CertificateService: Service {
     }
 
     private func onChange() async throws {
-        var known = marks()
+        var (certificate, known) = (current.value, marks())
         while true {
             try await Task.sleep(for: .seconds(1))
             let now = marks()
-            if now != known { reload() }
-            known = now
+            // Another one has just read its files.
+            if current.value === certificate, now != known { reload() }
+            (certificate, known) = (current.value, now)
         }
     }
 
     func reload() {
         do {
-            try certificate.reload()
+            try current.value.reload()
             logger.info("certificate renewed")
         } catch {
             logger.error("certificate not renewed", metadata: ["detail": "\(error)"])
@@ -189,7 +284,7 @@ struct CertificateService: Service {
 
     /// What changes when a file is replaced or written; the path of a symbolic link is followed.
     private func marks() -> [String] {
-        certificate.files.all.map { path in
+        current.value.files.all.map { path in
             let file = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
             let attributes = try? FileManager.default.attributesOfItem(atPath: file)
             let date = (attributes?[.modificationDate] as? Date)?.timeIntervalSince1970 ?? 0
@@ -198,11 +293,27 @@ struct CertificateService: Service {
     }
 }
 
+/// The public listener. At a socket that clients know already they wait for the adapters' starts: before, they would get
+/// 503 of a gateway that has only been restarted.
+struct PublicListenerService: Service {
+    let server: GatewayServer
+    /// Nil where no client knows the socket yet.
+    let announcement: Announcement?
+
+    func run() async throws {
+        if let announcement {
+            await cancelWhenGracefulShutdown { await announcement.settled() }
+        }
+        try await server.run()
+    }
+}
+
 /// The line on standard output that scripts wait for: once the gateway listens, and its adapters run or have failed. From
 /// then on it is ready.
 final class Announcement: Sendable {
     private let readiness: Readiness
     private let state = Mutex((line: String?.none, areAdaptersSettled: false))
+    private let settlement = AsyncStream<Void>.makeStream()
 
     init(readiness: Readiness) {
         self.readiness = readiness
@@ -210,7 +321,16 @@ final class Announcement: Sendable {
 
     func listening(_ line: String) { change { $0.line = line } }
 
-    func adaptersSettled() { change { $0.areAdaptersSettled = true } }
+    func adaptersSettled() {
+        change { $0.areAdaptersSettled = true }
+        settlement.continuation.finish()
+    }
+
+    /// Returns once adapters run or have failed. From then on the gateway is ready. For one caller.
+    func settled() async {
+        for await _ in settlement.stream {}
+        readiness.isServing = true
+    }
 
     private func change(_ body: (inout (line: String?, areAdaptersSettled: Bool)) -> Void) {
         let line = state.withLock { state -> String? in

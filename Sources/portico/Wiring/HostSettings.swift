@@ -39,6 +39,8 @@ struct HostSettings {
     private let idle: Duration
     private let request: Duration
     let mount: ListenerSettings
+    /// Nil: there is the admin socket alone.
+    let adminListener: AdminListenerSettings?
 
     /// A caller has all but one at most, so one processor stays for the others.
     private static func longReads(_ configured: Int) -> Int {
@@ -71,6 +73,7 @@ struct HostSettings {
         upstreams = try UpstreamPlan.all(resolved, directory: directory)
         providers = try ProviderPlan.all(resolved, upstreams)
         push = try PushPlan(resolved, upstreams)
+        adminListener = try AdminListenerSettings(resolved, directory: dataDirectory)
         try refuseDemoBeyondLoopback()
         try refuseCheapPasswordHashes()
         try refuseLongSocketPath()
@@ -96,6 +99,16 @@ struct HostSettings {
         return settings
     }
 
+    /// The admin listener's: the limits of the public one, but for the deadline, which is the admin socket's.
+    func administrationSettings(_ listener: AdminListenerSettings, _ output: LogOutput) -> ServerSettings {
+        var settings = administrationSettings(output)
+        settings.address = .tcp(host: listener.host, port: listener.port)
+        settings.certificate = listener.certificate
+        settings.trustedProxies = []
+        settings.connections = min(settings.connections, AdminListenerSettings.connections)
+        return settings
+    }
+
     private static func demoAccounts(_ resolved: ResolvedConfiguration) throws -> [DemoAccount] {
         try (resolved["identity.demoAccounts"]?.list ?? []).map { entry in
             guard let name = AccountName(entry["name"]?.text ?? ""), let password = entry["password"]?.secret else {
@@ -112,14 +125,9 @@ struct HostSettings {
         throw CommandError("The path of the data directory is too long for the admin socket: \(adminSocket)")
     }
 
-    /// 127.0.0.0/8 (RFC 1122, section 3.2.1.3), by its digits: a name may begin like that and mean any address.
-    private var isLoopbackIPv4: Bool {
-        host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
-    }
-
     /// The demo's passwords are public.
     private func refuseDemoBeyondLoopback() throws {
-        guard !demoAccounts.isEmpty, host != "localhost", host != "::1", !isLoopbackIPv4 else { return }
+        guard !demoAccounts.isEmpty, !LoopbackAddress.isOne(host) else { return }
         throw CommandError("A configuration with demo accounts listens on the loopback interface only, not at \(host).")
     }
 
@@ -129,6 +137,46 @@ struct HostSettings {
         let least = ScryptParameters.recommended.logRounds
         guard demoAccounts.isEmpty, cost < least else { return }
         throw CommandError("identity.passwords.cost: less than \(least) needs demo accounts, not \(cost).")
+    }
+}
+
+/// The admin listener of the configuration.
+struct AdminListenerSettings {
+    /// Open connections; operators are few.
+    static let connections = 1_000
+
+    let host: String
+    let port: Int
+    /// Nil: plain HTTP, on the loopback interface.
+    let certificate: ServerCertificate?
+    /// Of callers with a certificate; nil: none is asked for.
+    let certificateRole: AdminRole?
+
+    /// Nil where none is configured. Throws ``CommandError``.
+    init?(_ resolved: ResolvedConfiguration, directory: URL) throws {
+        let values = SettingValues(resolved)
+        guard let port = resolved["admin.port"]?.integer else { return nil }
+        self.port = port
+        host = values.text("admin.host")
+        certificate = try ListenerSettings.certificate(
+            values, directory, below: "admin.tls", requiresClientCertificate: false)
+        guard certificate != nil || LoopbackAddress.isOne(host) else {
+            throw CommandError(
+                "admin: beyond the loopback interface it needs admin.tls.certificate and admin.tls.key, at \(host).")
+        }
+        certificateRole =
+            certificate?.files.clientAuthorities == nil
+            ? nil : AdminRole(rawValue: values.text("admin.certificateRole"))
+    }
+}
+
+/// Addresses of the machine itself.
+enum LoopbackAddress {
+    /// 127.0.0.0/8 (RFC 1122, section 3.2.1.3) by its digits: a name may begin like that and mean any address.
+    static func isOne(_ host: String) -> Bool {
+        host == "localhost" || host == "::1"
+            || host.hasPrefix("127.")
+                && host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
     }
 }
 
@@ -148,7 +196,7 @@ struct ListenerSettings {
         writeDeadline = values.duration("http.deadlines.write")
         writeRate = values.size("http.limits.writeRate")
         readRate = values.size("http.limits.readRate")
-        certificate = try Self.certificate(values, directory)
+        certificate = try Self.certificate(values, directory, below: "http.tls")
         trustedProxies = try values.texts("http.trustedProxies").map { text in
             guard let range = AddressRange(text) else {
                 throw CommandError(
@@ -158,21 +206,25 @@ struct ListenerSettings {
         }
     }
 
-    private static func certificate(_ values: SettingValues, _ directory: URL) throws -> ServerCertificate? {
+    static func certificate(
+        _ values: SettingValues, _ directory: URL, below key: String, requiresClientCertificate: Bool = true
+    ) throws -> ServerCertificate? {
         func path(_ name: String) -> String? {
             let text = values.text(name)
             return text.isEmpty ? nil : URL(fileURLWithPath: text, relativeTo: directory).path
         }
-        guard let file = path("http.tls.certificate"), let key = path("http.tls.key") else {
-            let isHalf = ["certificate", "key", "clientAuthorities"].contains { path("http.tls.\($0)") != nil }
-            if isHalf { throw CommandError("http.tls.certificate and http.tls.key are needed together.") }
+        guard let file = path("\(key).certificate"), let privateKey = path("\(key).key") else {
+            let isHalf = ["certificate", "key", "clientAuthorities"].contains { path("\(key).\($0)") != nil }
+            if isHalf { throw CommandError("\(key).certificate and \(key).key are needed together.") }
             return nil
         }
         do {
             return try ServerCertificate(
-                .init(certificate: file, key: key, clientAuthorities: path("http.tls.clientAuthorities")))
+                .init(
+                    certificate: file, key: privateKey, clientAuthorities: path("\(key).clientAuthorities"),
+                    requiresClientCertificate: requiresClientCertificate))
         } catch {
-            throw CommandError("http.tls: \(error)")
+            throw CommandError("\(key): \(error)")
         }
     }
 

@@ -1,11 +1,13 @@
 import AdapterKit
 import Gateway
 import Identity
+import Synchronization
 import Upstream
 import UpstreamRecording
 
-/// The configured upstreams as they run: one client each, shared by all that use it.
-struct HostUpstreams: Sendable {
+/// The configured upstreams as they run: one client each, shared by all that use it. A change of the configuration
+/// replaces clients behind those who hold them.
+final class HostUpstreams: Sendable {
     /// The clients without credentials. Sign-in providers use them before there are accounts.
     struct Transports: Sendable {
         let all: [UpstreamName: HTTPUpstream]
@@ -20,36 +22,115 @@ struct HostUpstreams: Sendable {
         }
     }
 
-    /// With their credentials.
-    let all: [UpstreamName: any Upstream]
-    private let plans: [UpstreamName: UpstreamPlan]
-    private let transports: Transports
+    /// One upstream with its configuration.
+    fileprivate struct Running: Sendable {
+        let plan: UpstreamPlan
+        let transport: HTTPUpstream
+        /// With its credentials.
+        let authorized: any Upstream
+    }
+
+    /// Upstreams of another configuration, before they are used.
+    struct Replacement: Sendable {
+        fileprivate let running: [UpstreamName: Running]
+        fileprivate let removed: Set<UpstreamName>
+        /// What adapters get that start with the other configuration.
+        let all: [UpstreamName: any Upstream]
+        fileprivate let references: [UpstreamName: ReplaceableUpstream]
+    }
+
+    private struct State {
+        var running: [UpstreamName: Running]
+        var references: [UpstreamName: ReplaceableUpstream]
+    }
+
+    private let state: Mutex<State>
+    private let identity: Identity
+    private let log: Log
 
     init(_ transports: Transports, _ plans: [UpstreamName: UpstreamPlan], identity: Identity, log: Log) throws {
-        self.transports = transports
-        self.plans = plans
-        var all: [UpstreamName: any Upstream] = [:]
+        (self.identity, self.log) = (identity, log)
+        var running: [UpstreamName: Running] = [:]
         for (name, plan) in plans {
-            let transport = try transports.transport(name)
-            switch plan.credentials {
-            case .own(let credentials):
-                let audience = credentials.tokenURL?.description ?? ""
-                all[name] = AuthorizedUpstream(transport, credentials, clock: SystemClock()) {
-                    try await identity.subjectToken(about: $0, audience: audience)
-                }
-            case .portal(let provider):
-                guard let upstream = identity.upstream(transport, behind: provider) else {
-                    throw CommandError("upstreams.\(name): there is no portal \(provider).")
-                }
-                all[name] = upstream
-            }
-            if plan.isRehearsed, let upstream = all[name] {
-                log.warning(
-                    "answers of an upstream are recorded, replayed or disturbed", ["upstream": .text(name.text)])
-                all[name] = RecordReplayUpstream(upstream, plan.source, plan.chaos, log: log)
-            }
+            running[name] = try Self.running(plan, try transports.transport(name), identity, log)
         }
-        self.all = all
+        state = Mutex(State(running: running, references: running.mapValues { ReplaceableUpstream($0.authorized) }))
+    }
+
+    private static func running(
+        _ plan: UpstreamPlan, _ transport: HTTPUpstream, _ identity: Identity, _ log: Log
+    ) throws -> Running {
+        var authorized: any Upstream
+        switch plan.credentials {
+        case .own(let credentials):
+            let audience = credentials.tokenURL?.description ?? ""
+            authorized = AuthorizedUpstream(transport, credentials, clock: SystemClock()) {
+                try await identity.subjectToken(about: $0, audience: audience)
+            }
+        case .portal(let provider):
+            guard let upstream = identity.upstream(transport, behind: provider) else {
+                throw CommandError("upstreams.\(plan.settings.name): there is no portal \(provider).")
+            }
+            authorized = upstream
+        }
+        if plan.isRehearsed {
+            log.warning(
+                "answers of an upstream are recorded, replayed or disturbed",
+                ["upstream": .text(plan.settings.name.text)])
+            authorized = RecordReplayUpstream(authorized, plan.source, plan.chaos, log: log)
+        }
+        return Running(plan: plan, transport: transport, authorized: authorized)
+    }
+
+    /// With their credentials.
+    var all: [UpstreamName: any Upstream] { state.withLock { $0.references.mapValues { $0 as any Upstream } } }
+
+    /// Makes the upstreams of these names anew, as `plans` have them.
+    func prepare(_ names: Set<UpstreamName>, _ plans: [UpstreamName: UpstreamPlan]) async throws -> Replacement {
+        var running: [UpstreamName: Running] = [:]
+        var references = state.withLock { $0.references }
+        let removed = Set(references.keys).subtracting(plans.keys)
+        do {
+            for name in names.sorted() {
+                guard let plan = plans[name] else { continue }
+                let transport = HTTPUpstream(plan.settings, log: log)
+                do {
+                    let made = try Self.running(plan, transport, identity, log)
+                    running[name] = made
+                    if references[name] == nil { references[name] = ReplaceableUpstream(made.authorized) }
+                } catch {
+                    await transport.stop()
+                    throw error
+                }
+            }
+        } catch {
+            for made in running.values { await made.transport.stop() }
+            throw error
+        }
+        for name in removed { references[name] = nil }
+        return Replacement(
+            running: running, removed: removed, all: references.mapValues { $0 as any Upstream },
+            references: references)
+    }
+
+    func discard(_ replacement: Replacement) async {
+        for made in replacement.running.values { await made.transport.stop() }
+    }
+
+    /// Calls from now on go to the replacement. Returns what is to be stopped after its last call.
+    func use(_ replacement: Replacement) -> [HTTPUpstream] {
+        state.withLock { state in
+            var old: [HTTPUpstream] = []
+            for (name, made) in replacement.running {
+                if let before = state.running.updateValue(made, forKey: name) { old.append(before.transport) }
+                replacement.references[name]?.replace(with: made.authorized)
+            }
+            for name in replacement.removed {
+                if let before = state.running.removeValue(forKey: name) { old.append(before.transport) }
+            }
+            state.references = replacement.references
+            return old
+        }
     }
 
     /// By name.
@@ -59,16 +140,43 @@ struct HostUpstreams: Sendable {
 
     /// After the last call.
     func stop() async {
-        for transport in transports.all.values { await transport.stop() }
+        for running in state.withLock({ $0.running }).values { await running.transport.stop() }
+    }
+}
+
+/// An upstream whose configuration may change while others hold it.
+final class ReplaceableUpstream: Upstream {
+    private let upstream: Mutex<any Upstream>
+
+    init(_ upstream: any Upstream) {
+        self.upstream = Mutex(upstream)
+    }
+
+    private var current: any Upstream { upstream.withLock { $0 } }
+
+    func replace(with other: any Upstream) { upstream.withLock { $0 = other } }
+
+    var name: UpstreamName { current.name }
+    var url: UpstreamAddress { current.url }
+    var actsForCallers: Bool { current.actsForCallers }
+
+    func stream(
+        _ request: UpstreamRequest, for caller: Principal?
+    ) async throws(UpstreamFailure) -> UpstreamStream {
+        try await current.stream(request, for: caller)
+    }
+
+    func send(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure) -> UpstreamResponse {
+        try await current.send(request, for: caller)
     }
 }
 
 extension HostUpstreams: UpstreamDirectory {
     var reports: [UpstreamReport] {
-        transports.all.values.map { transport in
-            let status = transport.status
+        state.withLock({ $0.running }).values.map { running in
+            let status = running.transport.status
             return UpstreamReport(
-                name: status.name, url: status.url.description, credentials: plans[status.name]?.kind ?? "none",
+                name: status.name, url: status.url.description, credentials: running.plan.kind,
                 active: status.active, waiting: status.waiting, openCircuits: status.openCircuits,
                 calls: status.figures.calls, retries: status.figures.retries,
                 lastFailure: status.figures.lastFailure.map { "\($0.kind.rawValue): \($0.detail)" })
@@ -77,7 +185,8 @@ extension HostUpstreams: UpstreamDirectory {
 
     /// An upstream that is called in its callers' names is asked without credentials.
     func test(_ name: UpstreamName) async -> UpstreamTest? {
-        guard let transport = transports.all[name], let upstream = all[name] else { return nil }
+        guard let running = state.withLock({ $0.running[name] }) else { return nil }
+        let (transport, upstream) = (running.transport, running.authorized)
         let start = ContinuousClock.now
         func milliseconds() -> Int { Int(start.duration(to: .now) / .milliseconds(1)) }
         let request = UpstreamRequest(.get, transport.url)

@@ -1,3 +1,4 @@
+import AdapterKit
 import Dispatch
 import Foundation
 import Gateway
@@ -12,7 +13,7 @@ import Synchronization
 ///
 /// SIGTERM, SIGINT and SIGQUIT stop it. SIGUSR2 stops it as well, and then the program begins anew on the same socket,
 /// unless ``RestartCheck`` finds that it could not.
-/// SIGHUP takes up a renewed certificate. All others are ignored, but for those that cannot be and those of a fault.
+/// SIGHUP takes up a renewed certificate and another configuration. All others are ignored, but for those that cannot be and those of a fault.
 /// Handlers run on a queue of their own: a start may keep all other threads busy.
 final class ProcessSignals: Sendable {
     enum Request: Sendable {
@@ -91,31 +92,47 @@ struct SignalService: Service {
     let signals: ProcessSignals
     /// Nil: plain HTTP.
     let certificate: CertificateService?
+    let configuration: ConfigurationReload
     let watch: StoreWatch
     let logger: Logger
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            for await request in signals.requests {
-                switch request {
-                case .stop:
-                    logger.info("stopping")
-                    return
-                case .reload: reload()
-                case .restart:
-                    guard let problem = await restartProblem() else {
-                        logger.info("stopping to restart")
-                        return signals.acceptRestart()
-                    }
-                    logger.error("not restarted", metadata: ["problem": "\(problem)"])
-                }
+            await withTaskGroup(of: Void.self) { group in
+                // A reload that waits for an adapter's start holds up no stop.
+                let (reloads, reload) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+                group.addTask { for await _ in reloads { await self.reload() } }
+                await carryOut { reload.yield() }
+                group.cancelAll()
             }
         }
     }
 
-    private func reload() {
-        guard let certificate else { return logger.info("nothing to reload: there is no certificate") }
-        certificate.reload()
+    /// Until the stop.
+    private func carryOut(_ reload: () -> Void) async {
+        for await request in signals.requests {
+            switch request {
+            case .stop:
+                logger.info("stopping")
+                return
+            case .reload: reload()
+            case .restart:
+                guard let problem = await restartProblem() else {
+                    logger.info("stopping to restart")
+                    return signals.acceptRestart()
+                }
+                logger.error("not restarted", metadata: ["problem": "\(problem)"])
+            }
+        }
+    }
+
+    private func reload() async {
+        certificate?.reload()
+        do {
+            _ = try await configuration.apply(by: .system, from: "")
+        } catch {
+            logger.error("configuration not applied", metadata: ["problem": "\(error)"])
+        }
     }
 
     /// Why the new start would fail; nil: nothing is known.
@@ -196,9 +213,12 @@ final class RestartCheck: Sendable {
 /// The socket at which the gateway listens: its own, or one that it was started with.
 struct Listener {
     let socket: ListeningSocket
+    /// Whether clients know the socket already.
+    let isInherited: Bool
 
     init(_ settings: HostSettings) throws {
         let inherited = ListeningSocket.inherited(environment: ProcessInfo.processInfo.environment)
+        isInherited = inherited != nil
         socket = try inherited ?? ListeningSocket.open(host: settings.host, port: settings.port)
     }
 

@@ -28,6 +28,10 @@ struct PushPlan {
     let logs: Bool
     let limits: PushLimits
 
+    var upstreams: Set<UpstreamName> {
+        Set([apns?.upstream, fcm?.upstream, webhook?.upstream].compactMap { $0 })
+    }
+
     /// Throws ``ConfigurationErrors``.
     init(_ resolved: ResolvedConfiguration, _ upstreams: [UpstreamName: UpstreamPlan]) throws {
         let values = SettingValues(resolved)

@@ -27,7 +27,7 @@ struct ODataParse: AsyncParsableCommand {
     @Option(help: "The gateway that serves the service: its model is read there.") var url: String?
     @Option(help: "Who signs in to read the model; the password comes from standard input.") var user: String?
     @Option(help: "The rule of the OASIS ABNF.") var rule: String
-    @OptionGroup var options: ConnectionOptions
+    @OptionGroup var shown: OutputOptions
     @Argument(help: "The text, percent-encoded as in a request; last, so that it may begin with a dash.") var text:
         String
 

@@ -14,7 +14,8 @@ struct Status: AsyncParsableCommand {
 
 struct Adapters: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows the adapters.", subcommands: [List.self, Show.self])
+        abstract: "Shows the adapters, and switches them.",
+        subcommands: [List.self, Show.self, EnableAdapter.self, DisableAdapter.self])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Lists the adapters.")
@@ -40,6 +41,40 @@ struct Adapters: AsyncParsableCommand {
             }
             try Printer(style: options.output).show(value)
         }
+    }
+}
+
+struct EnableAdapter: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enable", abstract: "Lets an adapter that was disabled answer again.")
+
+    @OptionGroup var options: ConnectionOptions
+    @Argument(help: "The adapter's name.") var name: String
+
+    func run() async throws {
+        let value = try await options.withConnection {
+            try await $0.post("/admin/v1/adapters/\(name.asPathSegment)/enable", [:])
+        }
+        try Printer(style: options.output).show(value)
+    }
+}
+
+struct DisableAdapter: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "disable", abstract: "Refuses an adapter's calls with 503 and pauses its mirrors.",
+        discussion: """
+            Until adapters enable, or until the gateway starts anew. For longer: adapters.NAME.enabled: false in the \
+            configuration.
+            """)
+
+    @OptionGroup var options: ConnectionOptions
+    @Argument(help: "The adapter's name.") var name: String
+
+    func run() async throws {
+        let value = try await options.withConnection {
+            try await $0.post("/admin/v1/adapters/\(name.asPathSegment)/disable", [:])
+        }
+        try Printer(style: options.output).show(value)
     }
 }
 

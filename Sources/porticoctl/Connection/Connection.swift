@@ -3,10 +3,11 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 import ValueTree
 import WireFormats
 
-/// The admin socket of a running gateway.
+/// The admin socket of a running gateway, or its admin listener.
 struct Connection {
     /// Answers beyond it are not read.
     static let maximumAnswer = 64 << 20
@@ -15,11 +16,14 @@ struct Connection {
 
     /// CBOR, which carries every type of the value tree, so that a property list's dates and bytes arrive as such.
     private let format = CBORFormat()
-    private let client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup)
-    private let socket: String
+    private let client: HTTPClient
+    private let address: GatewayAddress
 
-    init(data: String) {
-        socket = URL(fileURLWithPath: data).appendingPathComponent("admin.sock").path
+    init(_ address: GatewayAddress) throws {
+        self.address = address
+        var configuration = HTTPClient.Configuration()
+        if case .listener(let listener) = address { configuration.tlsConfiguration = try listener.tls() }
+        client = HTTPClient(eventLoopGroup: HTTPClient.defaultEventLoopGroup, configuration: configuration)
     }
 
     func close() async throws {
@@ -44,15 +48,8 @@ struct Connection {
     private func send(_ method: HTTPMethod, _ path: String, body: (bytes: [UInt8], type: String)?) async throws
         -> WireValue
     {
-        guard FileManager.default.fileExists(atPath: socket),
-            let url = URL(httpURLWithSocketPath: socket, uri: path)
-        else {
-            throw CommandError("No gateway runs here: \(socket) is not there. Name its data directory with --data.")
-        }
-        var request = HTTPClientRequest(url: url.absoluteString)
+        var request = try address.request(path)
         request.method = method
-        // The client writes none for a socket; HTTP/1.1 demands one.
-        request.headers.add(name: "Host", value: "localhost")
         request.headers.add(name: "Accept", value: format.mediaTypeWritten.description)
         if let body {
             request.headers.add(name: "Content-Type", value: body.type)
@@ -66,13 +63,13 @@ struct Connection {
         do {
             response = try await client.execute(request, timeout: Self.idleTimeout)
         } catch {
-            throw CommandError("The gateway does not answer at \(socket).", isUnanswered: true)
+            throw CommandError("The gateway does not answer at \(address)\(address.hint(error)).", isUnanswered: true)
         }
         let bytes: [UInt8]
         do {
             bytes = Array(try await response.body.collect(upTo: Self.maximumAnswer).readableBytesView)
         } catch {
-            throw CommandError("The gateway's answer at \(socket) broke off.", isUnanswered: true)
+            throw CommandError("The gateway's answer at \(address) broke off.", isUnanswered: true)
         }
         let value = bytes.isEmpty ? WireValue.null : try format.read(bytes)
         guard response.status.code < 400 else { throw Self.failure(value, response.status.code) }
@@ -93,17 +90,100 @@ extension String {
     }
 }
 
+/// Where a running gateway is administered.
+enum GatewayAddress: CustomStringConvertible {
+    /// The path of the admin socket.
+    case socket(String)
+    case listener(AdminListener)
+
+    var description: String {
+        switch self {
+        case .socket(let path): path
+        case .listener(let listener): listener.url
+        }
+    }
+
+    /// A request without method and body.
+    func request(_ path: String) throws -> HTTPClientRequest {
+        switch self {
+        case .socket(let socket):
+            guard FileManager.default.fileExists(atPath: socket),
+                let url = URL(httpURLWithSocketPath: socket, uri: path)
+            else {
+                throw CommandError(
+                    "No gateway runs here: \(socket) is not there. Name its data directory with --data.")
+            }
+            var request = HTTPClientRequest(url: url.absoluteString)
+            // The client writes none for a socket; HTTP/1.1 demands one.
+            request.headers.add(name: "Host", value: "localhost")
+            return request
+        case .listener(let listener):
+            var request = HTTPClientRequest(url: listener.url + path)
+            if let token = listener.token { request.headers.add(name: "Authorization", value: "Bearer \(token)") }
+            return request
+        }
+    }
+
+    /// What may be wrong; a socket has no certificate.
+    func hint(_ error: any Error) -> String {
+        if case .listener = self { ": \(String(describing: error).visible)" } else { "" }
+    }
+}
+
+/// An admin listener (`admin.port`) and what is shown to it.
+struct AdminListener {
+    /// Without a slash at its end.
+    let url: String
+    /// Nil: a client certificate is the credential.
+    let token: String?
+    /// PEM files; nil: the system's authorities, and no certificate.
+    let authorities: String?
+    let certificate: (file: String, key: String)?
+
+    func tls() throws -> TLSConfiguration {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        if let authorities { configuration.trustRoots = .file(authorities) }
+        guard let certificate else { return configuration }
+        do {
+            configuration.certificateChain = try NIOSSLCertificate.fromPEMFile(certificate.file).map {
+                .certificate($0)
+            }
+            configuration.privateKey = .privateKey(try NIOSSLPrivateKey(file: certificate.key, format: .pem))
+        } catch {
+            throw CommandError(
+                "\(certificate.file) and \(certificate.key) cannot be read as a certificate and its key (PEM).",
+                exitStatus: 2)
+        }
+        return configuration
+    }
+}
+
+/// How results are shown.
+struct OutputOptions: ParsableArguments {
+    @Option(help: "text for people, json for programs.")
+    var output: OutputStyle = .text
+}
+
 /// Where the gateway is, and how results are shown.
 struct ConnectionOptions: ParsableArguments {
     @Option(name: .customLong("data"), help: "The gateway's data directory; its admin socket is used.")
     var data: String = ".portico"
 
-    @Option(help: "text for people, json for programs.")
-    var output: OutputStyle = .text
+    @Option(help: "The gateway's admin listener, such as https://gateway.example:9443, instead of the socket.")
+    var url: String?
+    @Option(help: "A file with an admin token (admin tokens add).") var tokenFile: String?
+    @Option(name: .customLong("authorities"), help: "Who vouches for the listener's certificate (PEM file).")
+    var authorities: String?
+    @Option(help: "A client certificate for the listener (PEM file).") var certificate: String?
+    @Option(help: "Its private key (PEM file).") var key: String?
+
+    @OptionGroup var shown: OutputOptions
+
+    var output: OutputStyle { shown.output }
 
     /// Runs `body` with a connection that is closed afterwards.
     func withConnection<Result>(_ body: (Connection) async throws -> Result) async throws -> Result {
-        let connection = Connection(data: data)
+        let connection = try Connection(try address())
         do {
             let result = try await body(connection)
             try await connection.close()
@@ -112,6 +192,56 @@ struct ConnectionOptions: ParsableArguments {
             try? await connection.close()
             throw error
         }
+    }
+
+    private func address() throws -> GatewayAddress {
+        guard let url else {
+            guard tokenFile == nil, certificate == nil, authorities == nil, key == nil else {
+                throw CommandError("--token-file and --certificate are for --url.", exitStatus: 2)
+            }
+            return .socket(URL(fileURLWithPath: data).appendingPathComponent("admin.sock").path)
+        }
+        guard let parts = URLComponents(string: url), ["https", "http"].contains(parts.scheme), parts.host != nil else {
+            throw CommandError("\(url.visible) is no address such as https://gateway.example:9443.", exitStatus: 2)
+        }
+        guard (certificate == nil) == (key == nil) else {
+            throw CommandError("--certificate and --key are needed together.", exitStatus: 2)
+        }
+        let listener = AdminListener(
+            url: url.hasSuffix("/") ? String(url.dropLast()) : url, token: try tokenFile.map(Self.token),
+            authorities: authorities, certificate: certificate.flatMap { file in key.map { (file, $0) } })
+        guard listener.token == nil || parts.scheme == "https" || Self.isLoopback(parts.host ?? "") else {
+            throw CommandError("A token is sent over https only.", exitStatus: 2)
+        }
+        return .listener(listener)
+    }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host)
+    }
+
+    private static func token(_ path: String) throws -> String {
+        let text = try? String(contentsOfFile: path, encoding: .utf8)
+        let token = text?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+        guard !token.isEmpty, token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw CommandError("\(path) holds no token.", exitStatus: 2)
+        }
+        return token
+    }
+}
+
+/// Asks before something is done that cannot be undone.
+struct Confirmation: ParsableArguments {
+    @Flag(help: "Does it without asking. Needed where there is no terminal to ask at.") var yes = false
+
+    /// Throws where the answer is no, and where there is no terminal to ask at.
+    func ask(_ question: String) throws {
+        guard !yes else { return }
+        guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
+            throw CommandError("\(question) There is no terminal to ask at: --yes confirms it.", exitStatus: 2)
+        }
+        FileHandle.standardError.write(Data("\(question.visible) [y/N] ".utf8))
+        guard ["y", "yes"].contains((readLine() ?? "").lowercased()) else { throw CommandError("Nothing was done.") }
     }
 }
 

@@ -1,0 +1,106 @@
+import AdapterKit
+import Dispatch
+import HTTPTypes
+import Identity
+import Synchronization
+import ValueTree
+
+/// What a verified client certificate means at the admin listener.
+public struct AdminCertificates: Sendable {
+    /// `admin.certificateRole`
+    public let role: AdminRole
+    /// The subject's name in a certificate (DER), for the audit log.
+    public let name: @Sendable ([UInt8]) -> String
+
+    public init(role: AdminRole, name: @escaping @Sendable ([UInt8]) -> String) {
+        self.role = role
+        self.name = name
+    }
+}
+
+/// For the admin listener: an admin token, or a client certificate. A token wins: it was sent on purpose.
+struct AdminAuthenticator: Authenticator {
+    /// Credentials that one address may get wrong in a minute; then it is refused whatever it sends.
+    static let failures = 10
+    /// Addresses that are counted separately.
+    private static let addresses = 10_000
+
+    let identity: Identity
+    let certificates: AdminCertificates?
+    private let refusals: RefusalCounter
+
+    init(identity: Identity, certificates: AdminCertificates?) {
+        self.init(identity, certificates, RefusalCounter(RateTable(limit: Self.failures, capacity: Self.addresses)))
+    }
+
+    private init(_ identity: Identity, _ certificates: AdminCertificates?, _ refusals: RefusalCounter) {
+        self.identity = identity
+        self.certificates = certificates
+        self.refusals = refusals
+    }
+
+    /// The same for another configuration; what was counted stays.
+    func renewed(_ identity: Identity, _ certificates: AdminCertificates?) -> AdminAuthenticator {
+        AdminAuthenticator(identity, certificates, refusals)
+    }
+
+    /// Throws `auth.invalid`, and `auth.throttled` with the seconds to wait.
+    func caller(of request: GatewayRequest) async throws -> Caller {
+        if let field = request.headers[.authorization] { return try await caller(sending: field, request) }
+        return certificateCaller(request) ?? .anonymous
+    }
+
+    func immediateCaller(of request: GatewayRequest) -> Caller? {
+        request.headers[.authorization] == nil ? certificateCaller(request) ?? .anonymous : nil
+    }
+
+    func challenge(_ response: inout GatewayResponse) {
+        response.headers[.wwwAuthenticate] = "Bearer realm=\"portico administration\""
+    }
+
+    private func caller(sending field: String, _ request: GatewayRequest) async throws -> Caller {
+        let address = clientNetwork(of: request.peer)
+        if let wait = refusals.wait(of: address) {
+            throw PorticoError(.loginThrottled, "Too many credentials were wrong. Try later.", retryAfter: wait)
+        }
+        let (scheme, value) = field.splitOnce(at: " ")
+        if scheme.lowercased() == "bearer", let value,
+            let token = try await identity.administration.adminToken(Secret(String(value.trimmingSpaces())))
+        {
+            let name = "token \(token.name)"
+            return Caller(
+                principal: Principal(kind: .operator, id: name, name: name), authentication: nil, sessionCookie: nil,
+                adminRole: token.role)
+        }
+        refusals.count(address)
+        try await identity.record(AuditEvent(.administrationRefused, actor: "", address: address))
+        throw PorticoError(.credentialsInvalid, "The credential is not valid.")
+    }
+
+    private func certificateCaller(_ request: GatewayRequest) -> Caller? {
+        guard let certificates, let certificate = request.certificate else { return nil }
+        let name = "certificate \(certificates.name(certificate))"
+        return Caller(
+            principal: Principal(kind: .operator, id: name, name: name), authentication: nil, sessionCookie: nil,
+            adminRole: certificates.role)
+    }
+}
+
+/// Refused credentials by address.
+private final class RefusalCounter: Sendable {
+    private let table: Mutex<RateTable>
+
+    init(_ table: RateTable) {
+        self.table = Mutex(table)
+    }
+
+    private static var now: Int64 { Int64(clamping: DispatchTime.now().uptimeNanoseconds) }
+
+    /// Seconds until the address may try again; nil: it may.
+    func wait(of address: String) -> Int? {
+        let state = table.withLock { $0.state(of: address, now: Self.now) }
+        return state.remaining > 0 ? nil : max(1, state.wait)
+    }
+
+    func count(_ address: String) { _ = table.withLock { $0.count(address, now: Self.now) } }
+}

@@ -1,0 +1,98 @@
+import AdapterKit
+
+/// One setting that differs between the configuration that is used and another one.
+public struct ConfigurationChange: Sendable, Equatable {
+    /// Names joined by dots.
+    public let key: String
+    /// As one would write it, secrets left out; nil: nothing.
+    public let old: String?
+    public let new: String?
+    /// Where the new value stands; nil for a default or for nothing.
+    public let location: ConfigurationLocation?
+    /// Why the change cannot be made while the gateway runs; nil: it can.
+    public var obstacle: String?
+
+    public init(
+        key: String, old: String?, new: String?, location: ConfigurationLocation? = nil, obstacle: String? = nil
+    ) {
+        self.key = key
+        self.old = old
+        self.new = new
+        self.location = location
+        self.obstacle = obstacle
+    }
+}
+
+extension ResolvedConfiguration {
+    /// What differs in `new`, by key. A key that does not reload by `reference` has an obstacle.
+    public func changes(to new: ResolvedConfiguration, _ reference: ConfigurationReference) -> [ConfigurationChange] {
+        let (before, after) = (byKey, new.byKey)
+        let named = emptyMappings.symmetricDifference(new.emptyMappings).filter { reference.isNamedFreely($0) }
+        let mappings = named.map { path in
+            ConfigurationChange(
+                key: path.joined(separator: "."), old: emptyMappings.contains(path) ? "{}" : nil,
+                new: new.emptyMappings.contains(path) ? "{}" : nil,
+                obstacle: reference.keys.allSatisfy { $0.reloads || !$0.isBelow(path) } ? nil : Self.needsRestart)
+        }
+        return mappings.sorted { $0.key < $1.key }
+            + Set(before.keys).union(after.keys).sorted().compactMap { key in
+                guard before[key]?.value != after[key]?.value else { return nil }
+                let path = after[key]?.path ?? before[key]?.path ?? []
+                return ConfigurationChange(
+                    key: key, old: before[key]?.value.written, new: after[key]?.value.written,
+                    location: after[key]?.location,
+                    obstacle: reference.key(for: path)?.reloads ?? false ? nil : Self.needsRestart)
+            }
+    }
+
+    private static let needsRestart = "this key needs a restart"
+
+    /// Every setting, by key; what is not configured has its default.
+    public var all: [(key: String, setting: Setting)] {
+        byKey.sorted { $0.key < $1.key }.map { (key: $0.key, setting: $0.value) }
+    }
+}
+
+extension ConfigurationValue {
+    /// As one would write it on a command line, secrets left out.
+    public var written: String {
+        switch self {
+        case .text(let text): text
+        case .integer(let number): String(number)
+        case .number(let number): number.description
+        case .flag(let flag): flag ? "true" : "false"
+        case .duration(let duration): Self.text(of: duration)
+        case .size(let size): Self.text(of: size)
+        case .access(let access): Self.text(of: access)
+        case .secret(let secret): secret.description
+        case .list(let items): "[\(items.map(\.written).joined(separator: ", "))]"
+        case .mapping(let members):
+            "{\(members.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.written)" }.joined(separator: ", "))}"
+        }
+    }
+
+    /// In the largest unit in which it is a whole number.
+    private static func text(of duration: Duration) -> String {
+        let (seconds, rest) = duration.components
+        guard rest == 0 else { return "\(Int64((duration / .milliseconds(1)).rounded()))ms" }
+        for (unit, size) in [("d", 86_400), ("h", 3_600), ("m", 60)] as [(String, Int64)]
+        where seconds > 0 && seconds % size == 0 { return "\(seconds / size)\(unit)" }
+        return "\(seconds)s"
+    }
+
+    private static func text(of size: Int) -> String {
+        for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] where size > 0 && size % (1 << shift) == 0 {
+            return "\(size >> shift)\(unit)"
+        }
+        return String(size)
+    }
+
+    private static func text(of access: Access) -> String {
+        switch access {
+        case .publicRead: "public-read"
+        case .public: "public"
+        case .login: "login"
+        case .roles(let roles): "{roles: [\(roles.sorted().map(\.text).joined(separator: ", "))]}"
+        }
+    }
+}

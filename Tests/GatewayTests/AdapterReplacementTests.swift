@@ -1,0 +1,160 @@
+import AdapterKit
+import MemoryStore
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+/// Another instance of an adapter, and the switch that operators have.
+@Suite struct AdapterReplacementTests {
+    /// Notes what is called.
+    private final class Calls: Sendable {
+        private let all = Mutex<[String]>([])
+        var value: [String] { all.withLock { $0 } }
+        func add(_ call: String) { all.withLock { $0.append(call) } }
+    }
+
+    private struct Failure: Error {}
+
+    private struct Probe: Adapter {
+        let name: String
+        let calls: Calls
+        var fails = false
+
+        func start(_ context: AdapterContext) async throws {
+            calls.add("start \(name)")
+            if fails { throw Failure() }
+        }
+        func stop() async { calls.add("stop \(name)") }
+        func handle(_ call: Call) async throws -> OperationResult { .nothing }
+    }
+
+    private let calls = Calls()
+
+    private func served(_ adapter: any Adapter) -> ServedAdapter {
+        ServedAdapter(
+            declaration: AdapterDeclaration(name: "probe", title: "Probe", summary: "", version: "1"), adapter: adapter,
+            access: nil, log: .discarding)
+    }
+
+    private func context(_ served: ServedAdapter) -> AdapterContext {
+        AdapterContext(
+            records: served.ownRecords(in: MemoryStore(clock: FixedTime())), accounts: UnusedAccounts(),
+            log: .discarding, clock: FixedTime())
+    }
+
+    private func supervisor(_ served: ServedAdapter) -> AdapterSupervisor {
+        AdapterSupervisor([served], limits: AdapterLimits(), clock: FixedTime()) {
+            try await $0.instance.start(nil, self.context($0))
+        }
+    }
+
+    /// Waits between attempts are short, and no deadline passes.
+    @Sendable private static func sleep(_ time: Duration) async throws {
+        if time == AdapterLimits().start { try await Task.sleep(for: .seconds(3_600)) }
+    }
+
+    private func prepare(
+        _ adapter: any Adapter, of served: ServedAdapter, by supervisor: AdapterSupervisor
+    ) async throws -> AdapterReplacement {
+        try await supervisor.prepare(adapter, of: served) {
+            try await served.instance.start(adapter, self.context(served))
+        }
+    }
+
+    @Test func `the other instance starts first, and the one before stops after it`() async throws {
+        let served = served(Probe(name: "one", calls: calls))
+        let supervisor = supervisor(served)
+        await supervisor.run()
+        let replacement = try await prepare(Probe(name: "other", calls: calls), of: served, by: supervisor)
+        #expect((served.adapter as? Probe)?.name == "one")
+        let old = supervisor.replace(replacement)
+        #expect((served.adapter as? Probe)?.name == "other" && served.status.isRunning)
+        await supervisor.discard(old)
+        await supervisor.stop()
+        #expect(calls.value == ["start one", "start other", "stop one", "stop other"])
+    }
+
+    @Test func `one that does not start changes nothing`() async throws {
+        let served = served(Probe(name: "one", calls: calls))
+        let supervisor = supervisor(served)
+        await supervisor.run()
+        await #expect(throws: PorticoError.self) {
+            _ = try await prepare(Probe(name: "other", calls: calls, fails: true), of: served, by: supervisor)
+        }
+        #expect((served.adapter as? Probe)?.name == "one" && served.status.isRunning)
+    }
+
+    @Test func `one that is not wanted after all is stopped`() async throws {
+        let served = served(Probe(name: "one", calls: calls))
+        let supervisor = supervisor(served)
+        await supervisor.run()
+        await supervisor.discard(try await prepare(Probe(name: "other", calls: calls), of: served, by: supervisor))
+        #expect(calls.value == ["start one", "start other", "stop other"])
+    }
+
+    @Test func `an adapter that has not started gets the other instance for its next attempt`() async throws {
+        let served = served(Probe(name: "one", calls: calls, fails: true))
+        let attempts = Mutex(0)
+        let supervisor = AdapterSupervisor(
+            [served], limits: AdapterLimits(), clock: FixedTime(),
+            sleep: Self.sleep
+        ) { served in
+            attempts.withLock { $0 += 1 }
+            try await served.instance.start(nil, self.context(served))
+        }
+        let replacement = try await prepare(Probe(name: "other", calls: calls), of: served, by: supervisor)
+        #expect(calls.value.isEmpty)
+        let old = supervisor.replace(replacement)
+        await supervisor.discard(old)
+        await supervisor.run()
+        #expect(served.status.isRunning && calls.value.last == "start other")
+        #expect(!calls.value.contains("start one") && !calls.value.contains("stop one"))
+    }
+
+    @Test func `a start that ends after its instance was replaced has failed, and its instance is stopped`()
+        async throws
+    {
+        let served = served(Probe(name: "one", calls: calls))
+        let other = Probe(name: "other", calls: calls)
+        let attempts = Mutex(0)
+        let supervisor = AdapterSupervisor([served], limits: AdapterLimits(), clock: FixedTime(), sleep: Self.sleep) {
+            served in
+            let attempt = attempts.withLock {
+                $0 += 1
+                return $0
+            }
+            try await served.instance.start(nil, self.context(served))
+            // The start has succeeded, and its supervisor does not know it yet.
+            if attempt == 1 { _ = served.instance.replace(with: other, isStarted: false) }
+        }
+        await supervisor.run()
+        #expect(served.status.isRunning && calls.value == ["start one", "start other"])
+        #expect(attempts.withLock { $0 } == 2)
+    }
+
+    @Test func `a disabled adapter refuses its calls until it is enabled, whether it runs or not`() async throws {
+        let served = served(Probe(name: "one", calls: calls))
+        served.status.change { $0.disable() }
+        await supervisor(served).run()
+        #expect(!served.status.isRunning && served.status.current.word == "disabled")
+        #expect(throws: PorticoError.self) { try served.status.requireRunning() }
+        served.status.change { $0.enable() }
+        #expect(served.status.isRunning && served.status.current.word == "running")
+    }
+
+    private struct UnusedAccounts: AccountLookup {
+        func account(named name: String) async throws -> AccountSummary? { nil }
+        func accounts(after name: String?, limit: Int) async throws -> [AccountSummary] { [] }
+    }
+
+    @Test func `parts that live on are compared, and what only describes or protects is not`() {
+        func declaration(_ title: String, _ access: Access, _ entities: [Entity] = []) -> AdapterDeclaration {
+            AdapterDeclaration(
+                name: "probe", title: title, summary: "", version: "1", access: access, entities: entities)
+        }
+        let entity = NotesAdapter.declaration.entities
+        #expect(declaration("a", .login, entity).hasSameParts(as: declaration("b", .public, entity)))
+        #expect(!declaration("a", .login, entity).hasSameParts(as: declaration("a", .login)))
+    }
+}
