@@ -330,7 +330,12 @@ let package = Package(
                 recordStorage,
                 .product(name: "AdapterTesting", package: "AdapterTesting"),
             ]),
-        tests("ConnectedSystemsTests", ["ConnectedSystems", "HostConfiguration", adapterKit, wireFormats]),
+        tests(
+            "ConnectedSystemsTests",
+            [
+                "ConnectedSystems", "HostConfiguration", adapterKit, wireFormats,
+                .product(name: "AdapterTesting", package: "AdapterTesting"),
+            ]),
         packageTests("ValueTreeTests", of: "AdapterKit", [adapterKit]),
         packageTests("AdapterKitTests", of: "AdapterKit", [adapterKit]),
         packageTests(

@@ -88,6 +88,7 @@ private func changed(_ old: String, _ new: String) -> String {
         ("id: integer", "2id: integer", "9:7: A field's name has letters, digits and `_`."),
         ("maximumLength: 100", "maximumLength: 0", "10:44: Here must stand a whole number from 1"),
         ("type: string, maximumLength", "type: date, maximumLength", "10:42: Only the type string has maximumLength."),
+        ("id: integer", "id: integer\n      ID: string", "10:7: Another one has this name but for its case."),
         ("values: [open, closed]", "values: []", "11:21: A choice needs values."),
         ("indexes: [state,", "indexes: [nothing,", "14:15: An index is of fields that hold one value."),
         ("search: [title]", "search: [id]", "15:14: A search covers fields of the type string."),

@@ -1,4 +1,4 @@
-"""Systems connected by files: four public APIs mirrored, synced and written, and what hostile files and answers come to."""
+"""Systems connected by files: four public APIs mirrored, synced and written, and the commands for their authors."""
 
 import json
 import pathlib
@@ -75,7 +75,10 @@ class ConnectTest(unittest.TestCase):
         return rows
 
     def pull(self, gateway, name, checkpoint=None, user="alice"):
-        body = {"collections": [f"{name}/{SYSTEMS[name][1]}"], **({"checkpoint": checkpoint} if checkpoint else {})}
+        entity = SYSTEMS[name][1]
+        # Two adapters have an entity of this name.
+        collection = f"{name}/{entity}" if entity == "issues" else entity
+        body = {"collections": [collection], **({"checkpoint": checkpoint} if checkpoint else {})}
         operations = []
         while True:
             answer = gateway.send("POST", "/sync/v1/pull", body, user=user)
@@ -167,6 +170,74 @@ class FourSystems(ConnectTest):
 
     def asked(self, method):
         return [request for request in self.system.asked if request[0] == method]
+
+
+class Commands(ConnectTest):
+    def run_try(self, name, *arguments):
+        return run_portico(
+            "connect", "try", CONNECTIONS / f"{SYSTEMS[name][0]}.yaml", "--config", self.configuration({}), *arguments,
+            program="porticoctl")
+
+    def test_try_shows_rows_as_they_would_be_stored_and_what_does_not_fit(self):
+        self.system.github[2]["state"] = "locked"
+        self.system.github[3]["title"] = None
+        self.system.github[4]["number"] = "\u001b[31m"
+        done = self.run_try("github", "--rows", "2")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("issues: 100 rows at http://127.0.0.1", done.stdout)
+        self.assertIn("and a further page", done.stdout)
+        self.assertIn('"labels":["bug","l1"]', done.stdout)
+        self.assertIn("row 2: state must be one of open, closed. It is a text.", done.stdout)
+        self.assertIn("row 3: title is missing.", done.stdout)
+        self.assertIn("row 4: number must be an integer.", done.stdout)
+        self.assertNotIn("\u001b", done.stdout)
+        report = json.loads(self.run_try("redmine", "--output", "json").stdout)[0]
+        self.assertEqual((report["fetched"], report["problems"], report["unused"]), (100, [], ["description"]))
+        # Nothing was stored, and no gateway ran.
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["portico.yaml"])
+
+    def test_try_says_why_nothing_can_be_shown(self):
+        self.system.lie = lambda *_: (200, {"Content-Type": "text/html"}, "<html>")
+        done = self.run_try("jira")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("answered text/html", done.stdout)
+        self.system.lie = lambda *_: {"issues": {}}
+        self.assertIn("what stands at /issues is no list", self.run_try("jira").stdout)
+        broken = self.folder / "broken.yaml"
+        broken.write_text("title: x\nupstream: nobody\nentities: {a: {address: a, key: id, fields: {id: integer}}}\n")
+        done = run_portico("connect", "try", broken, "--config", self.configuration({}), program="porticoctl")
+        self.assertEqual((done.returncode, done.stderr.strip()), (1, f"Error: {broken}:2:11: There is no upstream nobody."))
+
+    def test_check_says_where_a_file_is_wrong(self):
+        broken = self.folder / "broken.yaml"
+        broken.write_text("title: x\nupstream: github\nentities:\n  a: {adress: a, key: id, fields: {id: int}}\n")
+        done = run_portico("check", "--config", self.configuration({"a": broken}))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"{broken}:4:7: There is no key adress. Did you mean address?", done.stderr)
+        for files, message in [
+                ({"employees": broken}, "portico.yaml:"), ({"a": self.folder / "none.yaml"}, "cannot be read"),
+                ({"Bad_Name": broken}, "small letters")]:
+            done = run_portico("check", "--config", self.configuration(files))
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(message, done.stderr)
+        broken.write_text("title: x\nupstream: nobody\nentities: {a: {address: a, key: id, fields: {id: integer}}}\n")
+        done = run_portico("check", "--config", self.configuration({"a": broken}))
+        self.assertIn(f"{broken}:2:11: There is no upstream nobody.", done.stderr)
+
+    def test_a_description_is_drafted_to_a_file_that_works(self):
+        gateway = self.start()
+        self.rows(gateway, "redmine")
+        address = f"http://127.0.0.1:{gateway.port}"
+        # The gateway is a REST service that describes itself.
+        done = run_portico("connect", "openapi", f"{address}/openapi.json", "--upstream", "github", program="porticoctl")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("# guess", done.stdout)
+        drafted = self.folder / "drafted.yaml"
+        drafted.write_text(done.stdout)
+        done = run_portico("check", "--config", self.configuration({"drafted": drafted}))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for wrong in [self.folder / "none.json", str(self.folder / "portico.yaml"), f"{address}/nothing"]:
+            self.assertEqual(run_portico("connect", "openapi", wrong, program="porticoctl").returncode, 1)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 import AdapterKit
 import CSV
 
-/// Comma-separated values as a list of rows: dictionaries of texts by the header's names.
+/// Comma-separated values as `rows`, dictionaries of texts by the header's names, and these names as `columns`.
 enum CSVDocument {
+    static let columns = "columns"
+    static let rows = "rows"
+
     /// Throws ``MirrorRefusal`` for bytes that are no such document.
     static func read(_ bytes: [UInt8]) throws(MirrorRefusal) -> WireValue {
         let lines: [CSVReader.Row]
@@ -25,6 +28,6 @@ enum CSVDocument {
                         uncheckedUniqueKeys: zip(header.fields, line.fields).map { .init(key: $0, value: .string($1)) })
                 ))
         }
-        return .array(rows)
+        return [Self.columns: .array(header.fields.map { .string($0) }), Self.rows: .array(rows)]
     }
 }

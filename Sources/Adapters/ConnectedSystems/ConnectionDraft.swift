@@ -97,21 +97,26 @@ struct ConnectionDraft {
             switch scalar {
             case "\"", "\\": quoted += "\\\(scalar)"
             case "\n": quoted += "\\n"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7f: quoted += " "
+            case _ where !isShown(scalar): quoted += " "
             default: quoted.unicodeScalars.append(scalar)
             }
         }
         return quoted + "\""
     }
 
-    /// Whether a digits-only text is meant: `size: 100`.
+    /// Neither a control character nor one of YAML's line ends.
+    fileprivate static func isShown(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value >= 0x20 && !(0x7f...0x9f).contains(scalar.value) && !(0x2028...0x2029).contains(scalar.value)
+            && scalar.value != 0xfeff
+    }
+
     private static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a }
 }
 
 extension String {
     /// What others wrote begins no line of its own in the file.
     fileprivate var onOneLine: String {
-        String(String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7f ? " " : $0 }))
+        String(String.UnicodeScalarView(unicodeScalars.map { ConnectionDraft.isShown($0) ? $0 : " " }))
     }
 
     /// A name for a field or an entity: letters, digits and `_`; nil where nothing is left.

@@ -65,6 +65,7 @@ private struct ConnectionReader {
             upstream = UpstreamName(text)
             if upstream == nil { wrong("This cannot be the name of an upstream.", at: node.location("upstream")) }
         }
+        checkCase(of: node.entries("entities"))
         let entities = node.entries("entities").compactMap { entity($0, hasUpstream: upstream != nil) }
         let operations = node.entries("operations").compactMap { operation($0, upstream) }
         if node.entries("entities").isEmpty, node.entries("operations").isEmpty {
@@ -120,6 +121,7 @@ private struct ConnectionReader {
         case .integer, .string: break
         default: wrong("A key is a string or an integer.", at: node.location("key"))
         }
+        if format == .csv, node["list"] != nil { wrong("A table of CSV has no list.", at: node.location("list")) }
         let rows = RowMapping(
             format: format, success: path(node, "success"), list: path(node, "list") ?? .root, fields: fields,
             key: key.name, deleted: path(node, "deleted"))
@@ -198,7 +200,8 @@ private struct ConnectionReader {
     }
 
     private mutating func fields(_ entries: [ConfigurationNode.Entry], isInput: Bool) -> [FieldMapping] {
-        entries.compactMap { entry in
+        checkCase(of: entries)
+        return entries.compactMap { entry in
             guard let name = FieldName(entry.key) else {
                 wrong("A field's name has letters, digits and `_`.", at: entry.keyLocation)
                 return nil
@@ -215,6 +218,14 @@ private struct ConnectionReader {
             return FieldMapping(
                 name: name, type: type, from: path(node, "from") ?? own.from,
                 isRequired: node.value("required", .flag)?.flag ?? false, summary: node.text("summary") ?? "")
+        }
+    }
+
+    /// Tables and columns of a database are known by their names without case.
+    private mutating func checkCase(of entries: [ConfigurationNode.Entry]) {
+        var names: Set<String> = []
+        for entry in entries where !names.insert(entry.key.lowercased()).inserted {
+            wrong("Another one has this name but for its case.", at: entry.keyLocation)
         }
     }
 

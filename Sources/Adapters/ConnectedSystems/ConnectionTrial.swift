@@ -90,7 +90,7 @@ public struct ConnectionTrial: Sendable {
                 let value = row[field.name.text] ?? .null
                 if value.isNull {
                     if field.isRequired {
-                        problem(index + 1, field.name, "is missing")
+                        problem(index + 1, field.name, "\(field.name) is missing.")
                         isWhole = false
                     }
                     continue
@@ -107,7 +107,7 @@ public struct ConnectionTrial: Sendable {
             do throws(PorticoError) {
                 let draft = try rules.create(nil, taken, authorship)
                 if let id = draft.id, let first = keys.updateValue(index + 1, forKey: id) {
-                    problem(index + 1, connected.entity.key.field, "is that of row \(first) too")
+                    problem(index + 1, connected.entity.key.field, "The key is that of row \(first) too.")
                 }
                 if rows.count < shown { rows.append(.dictionary(draft.fields)) }
             } catch {

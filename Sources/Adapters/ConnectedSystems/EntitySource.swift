@@ -154,6 +154,8 @@ extension UpstreamRequest {
         var request = self
         request.fields["Accept"] = format.accept
         for header in headers { request.fields[header.name] = header.value }
+        // The other formats say their encoding themselves.
+        request.convertsToUTF8 = format == .json || format == .csv
         return request
     }
 }

@@ -19,7 +19,7 @@ public struct FileDraft {
         do { document = try format.read(bytes) } catch {
             throw DraftProblem("\(file): \((error as? MirrorRefusal)?.detail ?? "it cannot be read")")
         }
-        guard let (path, rows) = list(in: document) else { throw DraftProblem("\(file) has no list of rows.") }
+        guard let (path, rows) = list(in: document, format) else { throw DraftProblem("\(file) has no list of rows.") }
         let fields = fields(rows.prefix(sample), format)
         guard !fields.isEmpty else { throw DraftProblem("The rows of \(file) have no members.") }
         guard let entityName = entity.draftName("_-") else { throw DraftProblem("\(entity) is no name of an entity.") }
@@ -40,8 +40,10 @@ public struct FileDraft {
     }
 
     /// The list and where it stands: the document, or its one member that is a list.
-    private static func list(in document: WireValue) -> (path: String, rows: [WireValue])? {
-        if let rows = document.arrayValue { return rows.isEmpty ? nil : ("", rows) }
+    private static func list(in document: WireValue, _ format: DocumentFormat) -> (path: String, rows: [WireValue])? {
+        if let rows = format == .csv ? document[CSVDocument.rows]?.arrayValue : document.arrayValue {
+            return rows.isEmpty ? nil : ("", rows)
+        }
         let lists = (document.dictionaryValue ?? [:]).entries.filter { !($0.value.arrayValue ?? []).isEmpty }
         guard lists.count == 1, let rows = lists[0].value.arrayValue else { return nil }
         return (DocumentPath(tokens: [lists[0].key]).description, rows)
@@ -61,7 +63,7 @@ public struct FileDraft {
         for row in rows { add(row, []) }
         var names: Set<String> = []
         return paths.compactMap { path in
-            guard let name = path.joined(separator: "_").draftName(), names.insert(name).inserted,
+            guard let name = path.joined(separator: "_").draftName(), names.insert(name.lowercased()).inserted,
                 let (type, form) = type(values[path] ?? [], format)
             else { return nil }
             let isOwnName = path == [name]

@@ -57,7 +57,7 @@ public struct OpenAPIDraft {
             else { continue }
             var number = 2
             let name = entity.name
-            while !names.insert(entity.name).inserted {
+            while !names.insert(entity.name.lowercased()).inserted {
                 entity.name = "\(name)\(number)"
                 number += 1
             }
@@ -164,7 +164,8 @@ public struct OpenAPIDraft {
                     if path.isEmpty { add(inner, place) }
                     continue
                 }
-                guard let name = place.joined(separator: "_").draftName(), names.insert(name).inserted else { continue }
+                guard let name = place.joined(separator: "_").draftName(), names.insert(name.lowercased()).inserted
+                else { continue }
                 var field = ConnectionDraft.Field(name: name, type: type.name, form: type.form, values: type.values)
                 if place != [name] { field.from = DocumentPath(tokens: place).description }
                 field.isRequired = path.isEmpty && required.contains(property.name)

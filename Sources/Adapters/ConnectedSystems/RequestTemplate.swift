@@ -23,7 +23,12 @@ struct RequestTemplate: Sendable, Equatable {
         of upstream: any Upstream, _ values: TemplateValues, changed: Set<FieldName>? = nil,
         more: [(name: String, value: String)] = []
     ) throws -> UpstreamRequest {
-        var pairs = try query.map { (name: $0.name, value: try values.render($0.value)) }
+        var pairs: [(name: String, value: String)] = []
+        for member in query {
+            // What was not given is not asked for.
+            if let field = member.value.onlyField, values.value(field).isNull { continue }
+            pairs.append((name: member.name, value: try values.render(member.value)))
+        }
         pairs += more
         let path = try values.render(address, .path)
         guard var target = upstream.url.resolving(path), target.origin == upstream.url.origin else {

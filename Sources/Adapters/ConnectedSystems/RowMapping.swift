@@ -54,6 +54,7 @@ struct RowMapping: Sendable, Equatable {
     /// The items of the list, as they stand in the document.
     func items(_ document: WireValue) throws -> [WireValue] {
         try checkSuccess(document)
+        if format == .csv { return try tableRows(document) }
         guard let found = list.value(in: document, isXML: format == .xml) else {
             // XML writes a list without items as no element, where the element around it is there.
             guard format == .xml, isEmptyList(document) else {
@@ -65,6 +66,17 @@ struct RowMapping: Sendable, Equatable {
         guard format == .xml else { throw MirrorRefusal(.unexpected, "what stands at \(shown) is no list") }
         // One element.
         return [found]
+    }
+
+    /// Another table than this one has other columns.
+    private func tableRows(_ document: WireValue) throws -> [WireValue] {
+        let columns = (document[CSVDocument.columns]?.arrayValue ?? []).compactMap(\.stringValue)
+        for field in fields where field.isRequired || field.name == key {
+            guard let column = field.from.tokens.first, columns.contains(column) else {
+                throw MirrorRefusal(.unexpected, "the table has no column for the field \(field.name)")
+            }
+        }
+        return document[CSVDocument.rows]?.arrayValue ?? []
     }
 
     private var shown: String { list.tokens.isEmpty ? "its root" : list.description }

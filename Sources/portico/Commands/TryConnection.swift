@@ -90,8 +90,7 @@ struct TryConnection: AsyncParsableCommand {
         lines.append(problems.isEmpty ? "  everything fits" : "  what does not fit:")
         for problem in problems {
             lines.append(
-                "    row \(problem["row"]?.int64Value ?? 0), \(problem["field"]?.stringValue ?? "the row"): "
-                    + (problem["reason"]?.stringValue ?? "").printable)
+                "    row \(problem["row"]?.int64Value ?? 0): " + (problem["reason"]?.stringValue ?? "").printable)
         }
         let unused = (report["unused"]?.arrayValue ?? []).compactMap(\.stringValue)
         if !unused.isEmpty { lines.append("  not used: \(unused.joined(separator: ", ").printable)") }

@@ -1,0 +1,146 @@
+import AdapterKit
+import Foundation
+import Testing
+
+@testable import ConnectedSystems
+
+@Suite struct DraftTests {
+    @Test func `a file's types and key are told by its values`() throws {
+        let csv = """
+            Name,Emp No,zip,paid,since,share,active,note
+            Ann,7,01234,12.50,2026-01-31,1,true,
+            Ann,8,98765,3,2026-02-28,2,false,x
+
+            """
+        let text = try FileDraft.text(
+            Array(csv.utf8), format: "csv", file: "e.csv", entity: "staff", title: "Staff: all")
+        #expect(
+            text == """
+                # yaml-language-server: $schema=connect.schema.json
+                title: "Staff: all"
+                entities:
+                  staff:
+                    file: e.csv
+                    format: csv
+                    key: Emp_No # guess: every row has another value
+                    fields:
+                      Name: string
+                      Emp_No: { type: integer, from: "/Emp No" }
+                      zip: string
+                      paid: decimal
+                      since: { type: date, form: day }
+                      share: integer
+                      active: boolean
+                      note: string
+
+                """)
+        _ = try Connection(text, file: "c.yaml")
+    }
+
+    @Test func `members of members are fields, and what no field can have is left out`() throws {
+        let json =
+            #"{"people": [{"id": "a", "at": {"city": "x", "geo": {"lat": 1}}, "tags": ["t"], "n": null, "mixed": [1, "a"]}]}"#
+        let text = try FileDraft.text(
+            Array(json.utf8), format: "json", file: "p.json", entity: "people", title: "People")
+        #expect(text.contains("list: /people # guess: the only list"))
+        #expect(text.contains("at_city: { type: string, from: /at/city }"))
+        #expect(text.contains("tags: strings"))
+        #expect(!text.contains("mixed"))
+        #expect(!text.contains("geo"))
+        _ = try Connection(text, file: "c.yaml")
+    }
+
+    @Test(arguments: ["[]", "{}", "7", "[1]", "{\"a\": [], \"b\": []}", "{\"a\": [{}]}", "x"])
+    func `what has no rows is refused`(json: String) {
+        #expect(throws: DraftProblem.self) {
+            try FileDraft.text(Array(json.utf8), format: "json", file: "p.json", entity: "people", title: "People")
+        }
+    }
+
+    @Test func `a description's lists, keys and pages are guessed and marked`() throws {
+        let description = """
+            openapi: 3.0.3
+            info: {title: "Tracker: \\n# x", version: "1"}
+            servers: [{url: "https://t.example/v1"}]
+            paths:
+              /projects:
+                get:
+                  parameters:
+                    - {$ref: "#/components/parameters/limit"}
+                    - {name: offset, in: query, schema: {type: integer}}
+                    - {name: updated_since, in: query, schema: {type: string}}
+                  responses:
+                    "200":
+                      content:
+                        application/json:
+                          schema:
+                            type: object
+                            properties:
+                              total: {type: integer}
+                              items: {type: array, items: {$ref: "#/components/schemas/Project"}}
+              /projects/{projectId}: {get: {responses: {}}}
+              /users:
+                get:
+                  summary: Lists users.
+                  responses:
+                    "200":
+                      headers: {Link: {schema: {type: string}}}
+                      content: {application/json: {schema: {type: array, items: {$ref: "#/components/schemas/User"}}}}
+              /circle: {get: {responses: {"200": {content: {application/json: {schema: {$ref: "#/components/schemas/Circle"}}}}}}}
+              /login: {post: {responses: {}}}
+            components:
+              parameters:
+                limit: {name: limit, in: query, schema: {type: integer, maximum: 50}}
+              schemas:
+                Circle: {$ref: "#/components/schemas/Circle"}
+                Base: {type: object, required: [id], properties: {id: {type: integer}, updated_at: {type: string, format: date-time}}}
+                Project:
+                  allOf:
+                    - {$ref: "#/components/schemas/Base"}
+                    - type: object
+                      properties:
+                        name: {type: string}
+                        state: {type: string, enum: [open, "closed: 1"]}
+                        owner: {$ref: "#/components/schemas/User"}
+                        tags: {type: array, items: {type: string}}
+                        parent: {$ref: "#/components/schemas/Project"}
+                User: {type: object, properties: {login: {type: string}, born: {type: [string, "null"], format: date}}}
+
+            """
+        let text = try OpenAPIDraft.text(Array(description.utf8), source: "t.yaml", upstream: "tracker")
+        let connection = try Connection(text, file: "c.yaml")
+        #expect(connection.entities.map(\.name.text) == ["projects", "users"])
+        let projects = connection.entities[0]
+        #expect(projects.rows.list == DocumentPath(tokens: ["items"]))
+        #expect(
+            projects.paging
+                == {
+                    var paging = Paging(kind: .offset(query: "offset"))
+                    paging.limit = (name: "limit", size: 50)
+                    paging.total = DocumentPath(tokens: ["total"])
+                    return paging
+                }())
+        #expect(projects.changes?.field.name == "updated_at")
+        #expect(projects.record?.address.fields == ["id"])
+        #expect(
+            projects.entity.fields.map(\.name.text) == [
+                "id", "updated_at", "name", "state", "owner_login", "owner_born", "tags", "parent_id",
+                "parent_updated_at", "parent_name", "parent_state", "parent_tags",
+            ])
+        #expect(connection.entities[1].paging.kind == .link(nil))
+        #expect(connection.entities[1].rows.key == "login")
+        #expect(text.components(separatedBy: "guess").count > 6)
+        #expect(!text.contains("\n# x"))
+    }
+
+    @Test(arguments: [
+        "{}", "{\"swagger\": \"2.0\"}", "{\"openapi\": \"3.1.0\"}", "openapi: 3.0.0\npaths: {/a: {get: {}}}", "[",
+        "a: &b [*b]",
+        "{\"openapi\": \"3.0.0\", \"paths\": []}",
+    ])
+    func `what describes no list is refused with a sentence`(text: String) {
+        #expect(throws: DraftProblem.self) {
+            try OpenAPIDraft.text(Array(text.utf8), source: "t", upstream: "tracker")
+        }
+    }
+}

@@ -1,0 +1,193 @@
+import AdapterKit
+import AdapterTesting
+import Testing
+
+@testable import ConnectedSystems
+
+private struct FixedClock: WallClock {
+    let time: WireDate
+    func now() -> WireDate { time }
+}
+
+private let base = UpstreamAddress("https://hr.example/api/")!
+private let start = WireDate(rfc3339: "2026-11-23T08:00:00Z")!
+
+private func response(_ status: Int, _ body: String = "", _ type: String = "application/json") -> UpstreamResponse {
+    UpstreamResponse(address: base, status: status, fields: ["Content-Type": type], body: Array(body.utf8))
+}
+
+/// One entity of a connection in front of a system that answers one thing.
+private struct System {
+    let upstream: ScriptedUpstream
+    let source: EntitySource
+
+    init(_ keys: String, at time: WireDate = start, answer: UpstreamResponse) throws {
+        let text = """
+            title: People
+            upstream: upstream
+            headers: {X-Version: "3"}
+            entities:
+              people:
+                address: people
+                key: id
+                fields:
+                  id: string
+                  name: {type: string, from: /n/first}
+                  born: {type: date, form: day}
+                  tags: strings
+                  changed: date
+            \(keys.split(separator: "\n").map { "    " + $0 }.joined(separator: "\n"))
+            """
+        let connection = try Connection(text, file: "c.yaml")
+        let connected = try #require(connection.entities.first)
+        guard case .address(let request) = connected.source else { throw Template.Problem("no address") }
+        upstream = ScriptedUpstream(url: base) { _, _ throws(UpstreamFailure) in answer }
+        source = EntitySource(
+            connected: connected, request: request, upstream: upstream, headers: connection.headers,
+            clock: FixedClock(time: time))
+    }
+
+    func asked() throws -> UpstreamRequest { try #require(upstream.asked.last?.request) }
+}
+
+private let writes = """
+    record: {address: "people/{id}", item: /person}
+    write:
+      mode: queued
+      update: {method: PUT, address: "people/{id}", item: /person, body: {n: {first: "{name}"}, born: "{born}", tags: "{tags}"}}
+      delete: {method: DELETE, address: "people/{id}", query: {by: "{lower(name)}"}}
+    """
+
+private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], before: WireDictionary? = nil)
+    -> MirrorChange
+{
+    MirrorChange("people", "a/b", kind, fields: fields, before: before, idempotencyKey: "k:1", mayRepeat: false)
+}
+
+@Suite struct EntitySourceTests {
+    @Test func `a change is sent with the fields in the system's forms, and the answer's record is stored`()
+        async throws
+    {
+        let system = try System(
+            writes, answer: response(200, #"{"person": {"id": "a/b", "n": {"first": "Ann!"}, "born": "1990-01-02"}}"#))
+        let born = WireValue.date(WireDate(rfc3339: "1990-01-02T00:00:00Z")!)
+        let result = try await system.source.write(
+            change(.update, ["name": "Ann"], before: ["id": "a/b", "name": "x", "born": born, "tags": ["t"]]))
+        let asked = try system.asked()
+        #expect(asked.method == .put)
+        #expect(asked.address.description == "https://hr.example/api/people/a%2Fb")
+        #expect(
+            String(decoding: asked.body, as: UTF8.self) == #"{"n":{"first":"Ann"},"born":"1990-01-02","tags":["t"]}"#)
+        #expect(asked.fields["Idempotency-Key"] == "k:1")
+        #expect(asked.fields["X-Version"] == "3")
+        #expect(!asked.isIdempotent)
+        #expect(result == .stored(["id": "a/b", "name": "Ann!", "born": born]))
+    }
+
+    @Test func `a PUT creates where there is no create, and a delete knows the fields that were`() async throws {
+        let system = try System(writes, answer: response(204))
+        #expect(try await system.source.write(change(.create, ["name": "Ann"])) == .stored(nil))
+        #expect(try system.asked().method == .put)
+        #expect(try await system.source.write(change(.replace, ["name": "Ann"], before: nil)) == .stored(nil))
+        #expect(try await system.source.write(change(.delete, before: ["name": "ANN"])) == .stored(nil))
+        #expect(try system.asked().address.description == "https://hr.example/api/people/a%2Fb?by=ann")
+    }
+
+    @Test(arguments: [
+        (400, "refused"), (404, "refused"), (409, "refused"), (401, "notMade"), (503, "notMade"), (500, "unknown"),
+        (302, "unknown"),
+    ])
+    func `the status of an answer says what became of a change`(status: Int, expected: String) async throws {
+        let system = try System(writes, answer: response(status, "{}"))
+        let result = try await system.source.write(change(.update, ["name": "Ann"]))
+        #expect("\(result)".hasPrefix(expected), "\(result)")
+    }
+
+    @Test func `what no request describes is refused, and so is a value that cannot stand in an address`() async throws
+    {
+        let system = try System(
+            "write: {mode: queued, delete: {method: DELETE, address: \"people/{name}\"}}", answer: response(204))
+        guard case .refused = try await system.source.write(change(.update, ["name": "Ann"])) else {
+            Issue.record("an update was sent")
+            return
+        }
+        for name in ["", ".."] {
+            guard case .refused = try await system.source.write(change(.delete, before: ["name": .string(name)])) else {
+                Issue.record("\(name) was sent")
+                return
+            }
+        }
+        #expect(system.upstream.asked.isEmpty)
+    }
+
+    @Test func `a page for people and a cut document are no success of a change`() async throws {
+        for answer in [response(200, "<html>", "text/html"), response(200, #"{"person": "#)] {
+            let system = try System(writes, answer: answer)
+            guard case .unknown = try await system.source.write(change(.update, ["name": "Ann"])) else {
+                Issue.record("\(answer)")
+                return
+            }
+        }
+        let text = try System(writes, answer: response(200, "done", "text/plain"))
+        #expect(try await text.source.write(change(.update, ["name": "Ann"])) == .stored(nil))
+        let failed = try System("success: /ok\n" + writes, answer: response(200, #"{"ok": false}"#))
+        guard case .refused = try await failed.source.write(change(.update, ["name": "Ann"])) else {
+            Issue.record("it was taken for a success")
+            return
+        }
+    }
+
+    @Test func `one record is found, absent or another document`() async throws {
+        let found = try System(writes, answer: response(200, #"{"person": {"id": "a", "n": {"first": "A"}}}"#))
+        #expect(try await found.source.record("a") == .found(["id": "a", "name": "A"]))
+        #expect(try await System(writes, answer: response(404)).source.record("a") == .absent)
+        for lie in [response(200, "{}"), response(200, #"{"person": []}"#), response(200, "<html>", "text/html")] {
+            let system = try System(writes, answer: lie)
+            await #expect(throws: MirrorRefusal.self) { try await system.source.record("a") }
+        }
+        #expect(try await System("", answer: response(200)).source.record("a") == .unavailable)
+    }
+
+    private let changes = "changes: {field: changed, query: {since: \"{date(changed, unix)}\"}, full: 1h}"
+
+    @Test func `changes are asked for since the largest value there was, until it is time for every row`() async throws
+    {
+        let rows =
+            #"[{"id": "a", "changed": "2026-11-20T08:00:00Z"}, {"id": "b", "changed": "2026-11-21T09:00:00+01:00"}, {"id": "c"}]"#
+        let system = try System(changes, answer: response(200, rows))
+        let cursor = try #require(try await system.source.page(MirrorRequest("people")).cursor)
+        #expect(cursor == "2026-11-23T08:00:00Z 2026-11-21T08:00:00Z")
+        _ = try await system.source.page(MirrorRequest("people", since: cursor))
+        #expect(try system.asked().address.description.hasSuffix("people?since=1795248000"))
+        // Nothing newer: it goes on from where it was, and every row is due as before.
+        let quiet = try System(changes, at: WireDate(rfc3339: "2026-11-23T08:30:00Z")!, answer: response(200, "[]"))
+        #expect(try await quiet.source.page(MirrorRequest("people", since: cursor)).cursor == cursor)
+        for time in ["2026-11-23T09:00:00Z", "2026-11-23T07:59:59Z"] {
+            let due = try System(changes, at: WireDate(rfc3339: time)!, answer: response(200, "[]"))
+            let error = await #expect(throws: PorticoError.self) {
+                try await due.source.page(MirrorRequest("people", since: cursor))
+            }
+            #expect(error?.code == .fetchAgain)
+            #expect(due.upstream.asked.isEmpty)
+        }
+        #expect(try await quiet.source.page(MirrorRequest("people")).cursor == nil)
+    }
+
+    @Test(arguments: ["", "x", "2026-11-23T08:00:00Z", "2026-13-23T08:00:00Z a"])
+    func `a cursor that is none has every row fetched`(cursor: String) async throws {
+        let system = try System(changes, answer: response(200, "[]"))
+        await #expect(throws: PorticoError.self) {
+            try await system.source.page(MirrorRequest("people", since: cursor))
+        }
+    }
+
+    @Test func `a position that names another server is not followed`() async throws {
+        let system = try System("paging: {kind: link}", answer: response(200, "[]"))
+        var position = PagePosition()
+        position.place = "https://other.example/people"
+        await #expect(throws: MirrorRefusal.self) {
+            try await system.source.page(MirrorRequest("people", page: position.text))
+        }
+        #expect(system.upstream.asked.isEmpty)
+    }
+}
