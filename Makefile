@@ -142,5 +142,10 @@ clean: ## remove what was built
 	@.build/odata-venv/bin/pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
+.build/soap-venv/done: Tests/SOAP/requirements.txt
+	@python3 -m venv .build/soap-venv
+	@.build/soap-venv/bin/pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 need-%:
 	@.ci/need $*

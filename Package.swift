@@ -91,6 +91,7 @@ let package = Package(
         .systemLibrary(
             name: "CLibXML2", path: "Sources/CLibXML2", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"])]),
         module("XMLSchema", ["CLibXML2"]),
+        module("SOAP", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
         .systemLibrary(
             name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         module("IPAddresses", []),
@@ -158,7 +159,7 @@ let package = Package(
             "Gateway",
             [
                 adapterKit, wireFormats, recordStorage, syncEngine, "CSV", "HTTPServer", "Identity", "IPAddresses",
-                "MirrorEngine", "CZlib", "Telemetry", .product(name: "SyncMessages", package: "SyncEngine"),
+                "MirrorEngine", "SOAP", "CZlib", "Telemetry", .product(name: "SyncMessages", package: "SyncEngine"),
                 metrics,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -171,7 +172,7 @@ let package = Package(
             resources: [.embedInCode("Client"), .embedInCode("Demonstration")]),
         module("ChatPage", ["Gateway", adapterKit], resources: [.embedInCode("Files")]),
         adapter("PlistFeeds"),
-        adapter("EmployeeSearch", [wireFormats]),
+        adapter("EmployeeSearch", [wireFormats, "SOAP"]),
         adapter("XMLUsers", [wireFormats]),
         adapter("Chat"),
         module(
@@ -203,7 +204,8 @@ let package = Package(
         .executableTarget(
             name: "porticoctl",
             dependencies: [
-                adapterKit, "ClientGeneration", "ConnectedSystems", wireFormats, recordStorage, odata("ODataModel"),
+                adapterKit, "ClientGeneration", "ConnectedSystems", "SOAP", wireFormats, recordStorage,
+                odata("ODataModel"),
                 odata("ODataLanguage"),
                 odata("ODataEngine"),
                 "SQLiteStore",
@@ -221,7 +223,7 @@ let package = Package(
         module(
             "StandInService",
             [
-                adapterKit, wireFormats,
+                adapterKit, wireFormats, "SOAP",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -296,6 +298,7 @@ let package = Package(
             ["porticoctl", adapterKit, .product(name: "ArgumentParser", package: "swift-argument-parser")]),
         tests("TelemetryTests", ["Telemetry", metrics]),
         tests("PushTests", ["Push", adapterKit]),
+        tests("SOAPTests", ["SOAP", adapterKit, wireFormats], resources: [.copy("Fixtures")]),
         tests(
             "MirrorSimulatorTests",
             ["MirrorSimulator", .product(name: "SyncSimulator", package: "SyncSimulator")]),

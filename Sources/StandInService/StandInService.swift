@@ -81,8 +81,9 @@ package final class StandInService: Sendable {
         case .huge:
             return .huge(ServiceResponse(200, contentType: genuine.contentType), hugeBytes)
         case .error(let status):
-            return .whole(
-                ServiceError(status: status, code: "fault", message: "This failure was ordered.").response)
+            let error = ServiceError(status: status, code: "fault", message: "This failure was ordered.")
+            let isSOAP = SOAPInterface.isAt(request.segments)
+            return .whole(isSOAP ? state.system.soap.fault(error, to: request) : error.response)
         }
     }
 

@@ -29,6 +29,7 @@ struct SystemOfRecord: Sendable {
     var users: GeneratedTable<StandInUser>
     var verses: GeneratedTable<String>
     private(set) var applied: AppliedWrites
+    let soap = SOAPInterface()
     /// The positions of employees with ids that clients chose, and the other way round.
     private var chosen: [String: Int] = [:]
     private var chosenIDs: [Int: String] = [:]
@@ -57,7 +58,7 @@ struct SystemOfRecord: Sendable {
         do {
             return try route(request).conditional(request)
         } catch let error as ServiceError {
-            return error.response
+            return SOAPInterface.isAt(request.segments) ? soap.fault(error, to: request) : error.response
         } catch {
             return ServiceError(status: 500, code: "internal", message: "\(error)").response
         }
@@ -71,7 +72,14 @@ struct SystemOfRecord: Sendable {
         case (nil, _): return try read(request) { _ in Self.frontPage }
         case ("OrganizationInterfaceImplMobile", 2) where segments.last == "employeeSearch":
             guard request.method == "POST" else { throw Self.wrongMethod("POST") }
-            return try search(request)
+            return .json(try search(SearchCriteria(try request.json())))
+        case ("sca", 2) where SOAPInterface.isAt(segments):
+            if request.isRead, request.query.keys.contains(where: { $0.lowercased() == "wsdl" }) {
+                return soap.wsdl(request)
+            }
+            guard request.method == "POST" else { throw Self.wrongMethod("POST") }
+            let soap = soap
+            return soap.answer(request) { criteria throws(ServiceError) in try search(SearchCriteria(criteria)) }
         case ("employees", 1):
             if request.method == "POST" { return try write(request) { try $0.createEmployee(request) } }
             return try read(request, "GET, HEAD, POST") { try $0.employeeList(request) }
@@ -260,8 +268,7 @@ extension SystemOfRecord {
 
 extension SystemOfRecord {
     /// A page by division. A search by name reads every row.
-    private mutating func search(_ request: ServiceRequest) throws(ServiceError) -> ServiceResponse {
-        let criteria = try SearchCriteria(try request.json())
+    private mutating func search(_ criteria: SearchCriteria) throws(ServiceError) -> WireValue {
         let page: [Employee]
         let total: Int
         if criteria.isUnfiltered {
@@ -275,11 +282,10 @@ extension SystemOfRecord {
             total = sorted.count
             page = criteria.range(of: total).map { sorted[criteria.isDescending ? total - 1 - $0 : $0].1 }
         }
-        return .json(
-            [
-                "employees": .array(page.map(\.contractValue)), "totalRows": .int64(Int64(total)),
-                "pageIndex": .int64(criteria.pageIndex), "rowsPerPage": .int64(criteria.rowsPerPage),
-            ])
+        return [
+            "employees": .array(page.map(\.contractValue)), "totalRows": .int64(Int64(total)),
+            "pageIndex": .int64(criteria.pageIndex), "rowsPerPage": .int64(criteria.rowsPerPage),
+        ]
     }
 
     private mutating func position(inOrder index: Int, _ criteria: SearchCriteria) -> Int {

@@ -14,7 +14,8 @@ struct StandInCommand: AsyncParsableCommand {
             Without a command it serves. In another terminal, `fault` and `change` give orders to the one that serves.
             Everything is kept in memory and made from a seed: two of one seed have the same rows.
 
-            It answers the mobile contract's employee search (POST /OrganizationInterfaceImplMobile/employeeSearch), \
+            It answers the mobile contract's employee search (POST /OrganizationInterfaceImplMobile/employeeSearch, and \
+            over SOAP POST /sca/OrganizationInterfaceExport, its WSDL at ?wsdl), \
             employees over REST (/employees: offset and limit, cursor, changedSince, ETag, Idempotency-Key), users in \
             XML (/v1/list, /v2/list, /v2/user/{id}), a property list (/plists/sonnets), and what was written to it \
             (/ledger).

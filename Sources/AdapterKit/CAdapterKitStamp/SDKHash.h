@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "6df087fca51856d709925fee8b50aeaa5bb1877223c371d095a34cd27bec87b0"
+#define ADAPTERKIT_SDK_HASH "b95f7ab299ce02937ab600f8a494830842a038909a91803e861d21988380a179"

@@ -8,29 +8,36 @@ public enum EmployeeSearchModule: AdapterModule {
     public static let options =
         CallThrough.options + [
             ConfigurationOption(
-                "protocol", .choice(["json"]), summary: "What the upstream speaks: the contract's search in JSON."),
+                "protocol", .choice(["json", "soap"]), defaultValue: "json",
+                summary: "What the upstream speaks: the contract's search in JSON, or the service of `wsdl`."),
             ConfigurationOption(
-                "path", .string, summary: "Where the upstream's search is; as in the contract where it is left out."),
-        ]
+                "path", .string,
+                summary:
+                    "Where the upstream's search is; as in the contract, or with `protocol: soap` as in the WSDL, where it is left out."
+            ),
+        ] + SOAPSearch.options
 
     public static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
         let mirror = try MirrorSource(
             Employees.entity.name, configuration, supportsRowsOfCallers: true, keys: ["protocol", "path"])
         let callThrough = try CallThrough(configuration)
         let isLocal = mirror == nil && callThrough == nil
+        _ = try SOAPSearch(configuration, asksEachTime: callThrough != nil)
         return AdapterDeclaration(
             name: name, title: "Employees", summary: "Who works where, found by name and division.", version: "1.0",
             // What is asked each time is no record.
             entities: callThrough == nil ? [Employees.entity] : [],
             operations: [EmployeeOperations.search(callThrough)]
                 + (isLocal ? [EmployeeOperations.loading.operation] : []),
-            mirrors: mirror.map { [$0] } ?? [])
+            mirrors: mirror.map { [$0] } ?? [], soapServices: [EmployeeOperations.soap])
     }
 
     public static func make(_ configuration: AdapterConfiguration) throws -> any Adapter {
-        EmployeeSearchAdapter(
-            isLocal: configuration["upstream"] == nil, asksEachTime: try CallThrough(configuration) != nil,
-            path: configuration["path"]?.stringValue ?? EmployeeSource.defaultPath)
+        let asksEachTime = try CallThrough(configuration) != nil
+        return EmployeeSearchAdapter(
+            isLocal: configuration["upstream"] == nil, asksEachTime: asksEachTime,
+            path: configuration["path"]?.stringValue,
+            soap: try SOAPSearch(configuration, asksEachTime: asksEachTime))
     }
 }
 
@@ -38,24 +45,32 @@ public enum EmployeeSearchModule: AdapterModule {
 final class EmployeeSearchAdapter: Adapter {
     private let isLocal: Bool
     private let asksEachTime: Bool
-    private let path: String
-    private let upstream = Mutex<(any Upstream)?>(nil)
+    private let path: String?
+    private let soap: SOAPSearch?
+    private let running = Mutex<EmployeeSource?>(nil)
 
-    init(isLocal: Bool, asksEachTime: Bool, path: String) {
+    init(isLocal: Bool, asksEachTime: Bool, path: String?, soap: SOAPSearch?) {
         self.isLocal = isLocal
         self.asksEachTime = asksEachTime
         self.path = path
+        self.soap = soap
     }
 
-    func start(_ context: AdapterContext) { upstream.withLock { $0 = context.upstream } }
+    func start(_ context: AdapterContext) {
+        guard let upstream = context.upstream else { return }
+        let source = EmployeeSource(
+            upstream: upstream, path: path ?? soap?.path ?? EmployeeSource.defaultPath,
+            exchange: soap.map { .soap($0, SOAPTokens(clock: context.clock)) } ?? .json)
+        running.withLock { $0 = source }
+    }
 
     func readMirror(_ request: MirrorRequest) async throws -> MirrorPage { try await source().page(request) }
 
     private func source() throws -> EmployeeSource {
-        guard let upstream = upstream.withLock({ $0 }) else {
+        guard let source = running.withLock({ $0 }) else {
             throw PorticoError(.adapterUnavailable, "No upstream is configured.")
         }
-        return EmployeeSource(upstream: upstream, path: path)
+        return source
     }
 
     func handle(_ call: Call) async throws -> OperationResult {
@@ -85,7 +100,7 @@ final class EmployeeSearchAdapter: Adapter {
     }
 }
 
-/// The interface `OrganizationInterface` of the contract. Its SOAP binding is to come; the operation stays the same.
+/// The interface `OrganizationInterface` of the contract.
 enum EmployeeOperations {
     static let searchName: OperationName = "employeeSearch"
 
@@ -103,6 +118,13 @@ enum EmployeeOperations {
                     presentation: presentation),
             ])
     }
+
+    /// The same search over SOAP.
+    static let soap = SOAPService(
+        "OrganizationInterface", namespace: "http://iPhoneServices/OrganizationInterface",
+        paths: [
+            "/iPhoneServicesModuleWeb/sca/OrganizationInterfaceExport", "/sca/OrganizationInterfaceExport",
+        ], operations: [searchName])
 
     /// Loads employees of one's own.
     static let loading = RecordImport(Employees.entity)

@@ -1,8 +1,9 @@
 import AdapterKit
+import SOAP
 import WireFormats
 
-/// Employees of a system that answers the contract's search in JSON: asked for every employee, page by page, or for those
-/// that a caller searches.
+/// Employees of a system that answers the contract's search, in JSON or over SOAP: asked for every employee, page by page,
+/// or for those that a caller searches.
 ///
 /// The contract gives an employee no key. The key is the e-mail address where it is short enough, else made of all
 /// fields: an employee without an address who changes is another employee.
@@ -11,13 +12,22 @@ struct EmployeeSource: Sendable {
     private static let mediaTypes: Set<String> = ["application/json"]
     private static let rowsPerPage = SearchCriteria.maximumRowsPerPage
 
+    /// What the search speaks.
+    enum Exchange: Sendable {
+        case json
+        case soap(SOAPSearch, SOAPTokens)
+    }
+
     let upstream: any Upstream
+    /// Where the search is, relative to the upstream's address.
     let path: String
+    let exchange: Exchange
 
     func page(_ request: MirrorRequest) async throws -> MirrorPage {
         let place = request.page.flatMap(PagePlace.init)
         let index = place?.index ?? 0
-        let answer = try await answer(at: index, request)
+        let answer = try await answer(
+            to: SOAPSearch.everyone(page: index), for: request.caller, within: request.deadline)
         guard let employees = answer["employees"]?.arrayValue else {
             throw MirrorRefusal(.unexpected, "the answer has no list of employees")
         }
@@ -69,14 +79,6 @@ struct EmployeeSource: Sendable {
             ? nil : .dictionary(employee)
     }
 
-    private func answer(at index: Int64, _ request: MirrorRequest) async throws -> WireDictionary {
-        try await answer(
-            to: [
-                "division": "", "order": "ASC", "rowsPerPage": .int64(Self.rowsPerPage), "pageIndex": .int64(index),
-                "fullName": "",
-            ], for: request.caller, within: request.deadline)
-    }
-
     /// `caller`: in whose name it is asked, where the upstream wants one; `deadline`: nil: the upstream's own.
     private func answer(
         to criteria: WireValue, for caller: Principal?, within deadline: Duration? = nil
@@ -84,16 +86,23 @@ struct EmployeeSource: Sendable {
         guard let address = upstream.url.resolving(path) else {
             throw PorticoError(.upstreamFailed, "The system \(upstream.name) could not be asked.", logDetail: "no path")
         }
-        var request = UpstreamRequest(
-            .post, address, fields: ["Content-Type": "application/json", "Accept": "application/json"],
-            body: try JSONFormat().write(criteria))
+        var request = UpstreamRequest(.post, address)
         request.isIdempotent = true
         request.deadline = deadline
-        let response = try await upstream.send(request, for: caller)
-        // In a caller's name that is the answer to this caller, not a failure of the system.
-        guard !(upstream.actsForCallers && [401, 403].contains(response.status)) else {
-            throw PorticoError(.accessDenied, "The system \(upstream.name) does not let you do this.")
+        switch exchange {
+        case .json: return try await answer(json: criteria, request, for: caller)
+        case .soap(let search, let tokens):
+            return try await answer(to: criteria, of: search, tokens, request, for: caller)
         }
+    }
+
+    private func answer(
+        json criteria: WireValue, _ request: UpstreamRequest, for caller: Principal?
+    ) async throws -> WireDictionary {
+        var request = request
+        request.fields = ["Content-Type": "application/json", "Accept": "application/json"]
+        request.body = try JSONFormat().write(criteria)
+        let response = try await send(request, for: caller)
         let body = try response.document(Self.mediaTypes, of: upstream.name)
         let value: WireValue
         do { value = try JSONFormat().read(body) } catch { throw MirrorRefusal(.malformed, "the answer is no JSON") }
@@ -101,18 +110,67 @@ struct EmployeeSource: Sendable {
             throw MirrorRefusal(.unexpected, "the answer is no dictionary")
         }
         // A failure of the contract, whatever the status.
-        guard members["errorCode"]?.isNull ?? true else {
-            throw PorticoError(
-                .upstreamFailed, "The system \(upstream.name) could not be asked.",
-                logDetail: "it answered an error code")
-        }
+        guard members["errorCode"]?.isNull ?? true else { throw failure("it answered an error code") }
         return members
+    }
+
+    private func answer(
+        to criteria: WireValue, of search: SOAPSearch, _ tokens: SOAPTokens, _ request: UpstreamRequest,
+        for caller: Principal?
+    ) async throws -> WireDictionary {
+        let operation = search.operation
+        var request = request
+        do {
+            request.body = try operation.request(
+                search.value(of: criteria), search.schema, security: search.security.map(tokens.token))
+        } catch {
+            throw PorticoError(
+                .requestInvalid, "The system \(upstream.name) cannot be asked for this.", logDetail: error.message)
+        }
+        let type = operation.version.mediaType
+        request.fields = UpstreamHeaders(operation.fields + [("Accept", type)])
+        var response = try await send(request, for: caller)
+        // Faults have a status of failure, and say more than it. One with a status of success is a failure too.
+        let charset = Self.charset(of: response)
+        if !response.isSuccess, let fault = try? SOAPMessage(response.body, charset: charset).fault {
+            throw failure("\(request.address.logged) answered \(response.status), a fault \(fault.code.rawValue)")
+        }
+        if response.fields["Content-Type"]?.lowercased().hasPrefix("application/xml") == true {
+            response = UpstreamResponse(
+                address: response.address, status: response.status, fields: ["Content-Type": type], body: response.body)
+        }
+        let document = try response.document([type], of: upstream.name)
+        let message: SOAPMessage
+        do { message = try SOAPMessage(document, charset: charset) } catch {
+            throw MirrorRefusal(.malformed, "the answer is no SOAP message: \(error.code.rawValue)")
+        }
+        if let fault = message.fault { throw failure("it answered a fault \(fault.code.rawValue)") }
+        return try search.answer(message)
+    }
+
+    private static func charset(of response: UpstreamResponse) -> String? {
+        response.fields["Content-Type"].flatMap { MediaType($0) }?.charset
+    }
+
+    private func failure(_ detail: String) -> PorticoError {
+        PorticoError(.upstreamFailed, "The system \(upstream.name) could not be asked.", logDetail: detail)
+    }
+
+    private func send(_ request: UpstreamRequest, for caller: Principal?) async throws -> UpstreamResponse {
+        let response = try await upstream.send(request, for: caller)
+        // In a caller's name that is the answer to this caller, not a failure of the system.
+        guard !(upstream.actsForCallers && [401, 403].contains(response.status)) else {
+            throw PorticoError(.accessDenied, "The system \(upstream.name) does not let you do this.")
+        }
+        return response
     }
 
     /// The other system may answer fewer rows a page than are asked for, if it says so.
     private func next(
         after index: Int64, count: Int64, _ answer: WireDictionary, since known: Int64?
     ) throws -> String? {
+        // All of them, at once.
+        if case .soap(let search, _) = exchange, !search.isPaged { return nil }
         let most = answer["rowsPerPage"]?.int64Value ?? Self.rowsPerPage
         guard let told = answer["totalRows"], !told.isNull else {
             return count < most ? nil : PagePlace(index: index + 1, total: nil).text
@@ -179,5 +237,28 @@ struct EmployeeSource: Sendable {
             let digits = String(number, radix: 16)
             return String(repeating: "0", count: max(0, 16 - digits.utf8.count)) + digits
         }.joined()
+    }
+}
+
+/// Makes the tokens that name the gateway to a SOAP service.
+struct SOAPTokens: Sendable {
+    let clock: any WallClock
+    /// So many random bytes.
+    let random: @Sendable (_ count: Int) -> [UInt8]
+
+    init(
+        clock: any WallClock,
+        random: @escaping @Sendable (_ count: Int) -> [UInt8] = { count in
+            (0..<count).map { _ in UInt8.random(in: .min ... .max) }
+        }
+    ) {
+        self.clock = clock
+        self.random = random
+    }
+
+    func token(_ security: SOAPSearch.Security) -> UsernameToken {
+        UsernameToken(
+            security.username, security.password, security.kind, nonce: random(UsernameToken.nonceLength),
+            created: clock.now())
     }
 }

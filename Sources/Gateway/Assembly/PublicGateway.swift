@@ -119,7 +119,8 @@ struct RouteCatalogue: Sendable {
 
     func routes() -> [Route] {
         adapters.flatMap { served in
-            resources(of: served) + operations(of: served) + mounts(of: served) + mirrors(of: served)
+            resources(of: served) + operations(of: served) + soapServices(of: served) + mounts(of: served)
+                + mirrors(of: served)
         }
     }
 
@@ -143,6 +144,17 @@ struct RouteCatalogue: Sendable {
         served.mirrors.map { mirror in
             let path = "/api/v1/\(mirror.id.adapter)/mirrors/\(mirror.id.entity)/refresh"
             return Route(.post, PathTemplate(stringLiteral: path), MirrorRefreshEndpoint(mirror, of: served))
+        }
+    }
+
+    private func soapServices(of served: ServedAdapter) -> [Route] {
+        served.declaration.soapServices.flatMap { service in
+            let context = SOAPServiceContext(service, of: served, services: services)
+            return service.paths.flatMap { path in
+                [
+                    Route(.post, path, SOAPEndpoint(context)), Route(.get, path, SOAPDescriptionEndpoint(context)),
+                ]
+            }
         }
     }
 

@@ -266,7 +266,9 @@ public final class Gateway: Sendable {
             ?? errors.write(error, for: request, presentation: presentation)
         response.refusal = AccessRecord.Refusal(error)
         if error.code.status == .unauthorized { authenticator.challenge(&response) }
-        if error.code == .unsupportedMediaType { response.headers[.accept] = services.bodies.acceptedTypes }
+        if error.code == .unsupportedMediaType, response.headers[.accept] == nil {
+            response.headers[.accept] = services.bodies.acceptedTypes
+        }
         if error.code == .requestTooLarge { response.closesConnection = true }
         // No error line for overload: the access log has it, and a second line for each refused request would add load.
         // A cancelled request whose client has gone is no error of the gateway either.

@@ -16,6 +16,8 @@ public struct AdapterDeclaration: Sendable, Equatable {
     public let operations: [Operation]
     /// The subtrees of paths that the adapter serves itself.
     public let mounts: [HTTPMount]
+    /// The operations that are reached over SOAP too.
+    public let soapServices: [SOAPService]
     /// The streams of server-sent events.
     public let liveFeeds: [LiveFeed]
     /// The entities whose truth is in another system. Their ``Entity/writers`` are
@@ -28,7 +30,7 @@ public struct AdapterDeclaration: Sendable, Equatable {
     public init(
         name: AdapterName, title: String, summary: String, version: String, access: Access = .login,
         entities: [Entity] = [], operations: [Operation] = [], mounts: [HTTPMount] = [], liveFeeds: [LiveFeed] = [],
-        mirrors: [MirrorSource] = [], rules: (any RecordRules)? = nil
+        mirrors: [MirrorSource] = [], rules: (any RecordRules)? = nil, soapServices: [SOAPService] = []
     ) {
         self.name = name
         self.title = title
@@ -41,6 +43,7 @@ public struct AdapterDeclaration: Sendable, Equatable {
         }
         self.operations = operations
         self.mounts = mounts
+        self.soapServices = soapServices
         self.liveFeeds = liveFeeds
         self.mirrors = mirrors
         self.rules = rules
@@ -68,6 +71,7 @@ extension AdapterDeclaration {
         left.name == right.name && left.title == right.title && left.summary == right.summary
             && left.version == right.version && left.access == right.access && left.entities == right.entities
             && left.mirrors == right.mirrors && left.operations == right.operations && left.mounts == right.mounts
+            && left.soapServices == right.soapServices
             && left.liveFeeds == right.liveFeeds
             && (left.rules == nil) == (right.rules == nil)
     }

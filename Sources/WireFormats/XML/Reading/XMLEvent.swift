@@ -84,9 +84,10 @@ public struct XMLNamespaces: Sendable {
     /// Those that the document declares, the first one at the index after the known ones: most declare none.
     private var names: [[UInt8]] = []
     private var indices: [[UInt8]: Int32] = [:]
-    private var bindings: [Binding] = []
+    /// In the order in which they were declared.
+    private(set) var bindings: [Binding] = []
 
-    private struct Binding {
+    struct Binding {
         var prefix: Range<Int>
         var namespace: Int32
     }

@@ -1,0 +1,309 @@
+import AdapterKit
+import SOAP
+import WireFormats
+
+/// How a SOAP service is asked for employees: its operation, and where in its messages the contract's members stand.
+///
+/// They are found by their names, at whatever depth the service's types have them; `names` has those that are called
+/// otherwise. Case does not matter.
+struct SOAPSearch: Sendable {
+    static let options = [
+        ConfigurationOption(
+            "wsdl", .string,
+            summary: "`protocol: soap`: the WSDL's file, relative to this file. `porticoctl soap fetch` writes it."),
+        ConfigurationOption(
+            "operation", .string, defaultValue: .string(EmployeeOperations.searchName.text),
+            summary: "`protocol: soap`: the WSDL's operation that searches."),
+        ConfigurationOption(
+            "names.*", .string,
+            summary:
+                "`protocol: soap`: how the service calls a member of the contract: `names: {fullName: searchText}`."),
+        ConfigurationOption(
+            "wsSecurity.username", .string,
+            summary: "`protocol: soap`: who asks, in a UsernameToken of WS-Security; without it there is none."),
+        ConfigurationOption("wsSecurity.password", .secret, summary: "`protocol: soap`: the token's password."),
+        ConfigurationOption(
+            "wsSecurity.kind", .choice(UsernameToken.Password.allCases.map(\.rawValue)), defaultValue: "text",
+            summary: "`protocol: soap`: whether the password is sent as it is (`text`) or as a `digest`."),
+    ]
+
+    /// A message's members are looked for this deep.
+    private static let maximumDepth = 8
+    static let listName = EmployeeOperations.employees.text
+    static let totalName = EmployeeOperations.totalRows.text
+    private static let criteriaNames = SearchCriteria.shape.members.map(\.name.text)
+    private static let employeeNames = Employees.contractFields.map(\.text)
+
+    let operation: SOAPOperation
+    let schema: XMLSchemaSet
+    let security: Security?
+    /// What the service calls the contract's members.
+    private let names: [String: String]
+    /// From the request's element to the one with the criteria, which has these members of the contract.
+    private let criteriaPath: [String]
+    private let criteria: [String: String]
+    /// From the answer's element to the list of employees.
+    private let listPath: [String]
+    /// The same to how many there are in all; nil: the service does not say.
+    private let totalPath: [String]?
+
+    struct Security: Sendable {
+        let username: String
+        let password: Secret
+        let kind: UsernameToken.Password
+    }
+
+    /// Nil without `protocol: soap`. `asksEachTime`: callers' own criteria are passed on, so that all are needed. Throws
+    /// ``ConfigurationProblem`` with what the WSDL lacks.
+    init?(_ configuration: AdapterConfiguration, asksEachTime: Bool) throws {
+        guard configuration["protocol"]?.stringValue == "soap" else {
+            for key in ["wsdl", "names", "wsSecurity"] where configuration[key] != nil {
+                // A default of `wsSecurity.kind` alone says nothing.
+                guard key != "wsSecurity" || configuration[key, "username"] != nil else { continue }
+                throw ConfigurationProblem(key, "This is for `protocol: soap`.")
+            }
+            return nil
+        }
+        guard configuration["upstream"] != nil else {
+            throw ConfigurationProblem("protocol", "There is nothing to call: `upstream` names no system.")
+        }
+        guard let file = configuration["wsdl"]?.stringValue else {
+            throw ConfigurationProblem(
+                "protocol", "`protocol: soap` needs `wsdl`, the file that describes the service.")
+        }
+        let description: ServiceDescription
+        do {
+            description = try ServiceDescription(
+                contentsOf: file.hasPrefix("/") ? file : "\(configuration.directory)/\(file)")
+        } catch {
+            throw ConfigurationProblem("wsdl", "\(error).")
+        }
+        let name = configuration["operation"]?.stringValue ?? EmployeeOperations.searchName.text
+        operation = try Self.operation(name, of: description)
+        schema = description.schema
+        security = try Self.security(configuration)
+        names = try Self.names(configuration)
+        guard operation.input.count == 1, operation.output.count == 1 else {
+            throw ConfigurationProblem("wsdl", "The operation \(name) has not one element in each direction.")
+        }
+        let finder = MemberFinder(schema: schema, names: names, maximumDepth: Self.maximumDepth)
+        (criteriaPath, criteria) = finder.criteria(in: operation.input[0], Self.criteriaNames)
+        guard let found = finder.list(in: operation.output[0], Self.employeeNames, preferring: Self.listName) else {
+            throw ConfigurationProblem(
+                "wsdl",
+                "The answer of \(name) has no list of elements with any of \(Self.employeeNames.joined(separator: ", "))."
+            )
+        }
+        listPath = found.path
+        totalPath = finder.path(to: Self.totalName, beside: found.path, in: operation.output[0])
+        guard configuration["path"] != nil || path != nil else {
+            throw ConfigurationProblem("wsdl", "The WSDL names no address; `path` says where the service is.")
+        }
+        try checkMembers(found.missing, asksEachTime: asksEachTime)
+        try checkRequest()
+    }
+
+    private func checkMembers(_ missing: [String], asksEachTime: Bool) throws {
+        guard missing.isEmpty else {
+            throw ConfigurationProblem(
+                "wsdl",
+                "The employees of \(operation.name) lack \(missing.joined(separator: ", ")); `names` says what they are called."
+            )
+        }
+        let paging = [SearchCriteria.pageIndex.text, SearchCriteria.rowsPerPage.text]
+        let isPaged = paging.allSatisfy { criteria[$0] != nil }
+        let lacking = asksEachTime ? Self.criteriaNames.filter { criteria[$0] == nil } : []
+        guard lacking.isEmpty else {
+            throw ConfigurationProblem(
+                "wsdl",
+                "The request of \(operation.name) lacks \(lacking.joined(separator: ", ")), which `mode: call` passes on; `names` says what they are called."
+            )
+        }
+        // One of the two alone would be the same page again and again.
+        guard isPaged || paging.allSatisfy({ criteria[$0] == nil }) else {
+            throw ConfigurationProblem(
+                "wsdl", "The request of \(operation.name) has one of \(paging.joined(separator: " and ")) alone.")
+        }
+    }
+
+    /// What a service asks for beyond the contract is found before anything is called.
+    private func checkRequest() throws {
+        do { _ = try operation.request(value(of: Self.everyone(page: 0)), schema) } catch {
+            throw ConfigurationProblem(
+                "wsdl",
+                "The request of \(operation.name) asks for what the search does not have: \(error.path): \(error.message)."
+            )
+        }
+    }
+
+    private static func operation(_ name: String, of description: ServiceDescription) throws -> SOAPOperation {
+        guard let operation = description.operation(name) else {
+            let known = description.operations.map(\.name)
+            let reasons = description.problems.prefix(5).map { " \($0)." }.joined()
+            throw ConfigurationProblem(
+                "wsdl",
+                "There is no operation \(name) that can be called"
+                    + (known.isEmpty ? "." : "; there are \(known.prefix(20).joined(separator: ", ")).") + reasons)
+        }
+        let problems = description.problems(of: operation)
+        guard problems.isEmpty else {
+            throw ConfigurationProblem("wsdl", problems.prefix(5).map { "\($0)." }.joined(separator: " "))
+        }
+        return operation
+    }
+
+    private static func security(_ configuration: AdapterConfiguration) throws -> Security? {
+        guard let username = configuration["wsSecurity", "username"]?.stringValue else {
+            guard configuration["wsSecurity", "password"] == nil else {
+                throw ConfigurationProblem("wsSecurity.username", "A password needs the name that it belongs to.")
+            }
+            return nil
+        }
+        guard let password = configuration["wsSecurity", "password"]?.stringValue else {
+            throw ConfigurationProblem("wsSecurity.password", "The token needs a password.")
+        }
+        let kind = configuration["wsSecurity", "kind"]?.stringValue.flatMap(UsernameToken.Password.init(rawValue:))
+        return Security(username: username, password: Secret(password), kind: kind ?? .text)
+    }
+
+    private static func names(_ configuration: AdapterConfiguration) throws -> [String: String] {
+        var names: [String: String] = [:]
+        let known = criteriaNames + employeeNames + [listName, totalName]
+        for entry in configuration["names"]?.dictionaryValue ?? [:] {
+            guard known.contains(entry.key) else {
+                throw ConfigurationProblem(
+                    "names.\(entry.key)", "The contract has no such member. It has \(known.joined(separator: ", ")).")
+            }
+            names[entry.key] = entry.value.stringValue
+        }
+        return names
+    }
+}
+
+// MARK: Messages
+
+extension SOAPSearch {
+    /// Whether the service answers page by page; otherwise one answer has every employee.
+    var isPaged: Bool { criteria[SearchCriteria.pageIndex.text] != nil }
+
+    /// Where the WSDL says that the service is, without its server: the upstream's address says which one is called.
+    var path: String? { UpstreamAddress(operation.address)?.target }
+
+    static func everyone(page: Int64) -> WireValue {
+        [
+            "division": "", "order": "ASC", "rowsPerPage": .int64(SearchCriteria.maximumRowsPerPage),
+            "pageIndex": .int64(page), "fullName": "",
+        ]
+    }
+
+    /// The value of a request's element: the criteria as the service calls them.
+    func value(of criteria: WireValue) -> WireValue {
+        var members = WireDictionary()
+        for (name, called) in self.criteria.sorted(by: { $0.key < $1.key }) { members[called] = criteria[name] }
+        return criteriaPath.reversed().reduce(.dictionary(members)) { inner, name in
+            .dictionary(WireDictionary(uncheckedUniqueKeys: [.init(key: name, value: inner)]))
+        }
+    }
+
+    /// An answer as the contract has it in JSON; members that the contract does not name keep their names.
+    func answer(_ message: SOAPMessage) throws -> WireDictionary {
+        let value: WireValue
+        do { value = try operation.answer(message, schema) } catch {
+            throw MirrorRefusal(.unexpected, "the answer is not as the WSDL has it: \(error.path): \(error.message)")
+        }
+        var answer = WireDictionary()
+        // An empty list may be left out with what is around it.
+        let items = Self.member(listPath, of: value)?.arrayValue ?? []
+        var renamed: [String: String] = [:]
+        for name in Self.employeeNames { renamed[(names[name] ?? name).lowercased()] = name }
+        answer[Self.listName] = .array(
+            items.map { item in
+                guard let members = item.dictionaryValue else { return item }
+                var employee = WireDictionary()
+                for member in members {
+                    // In the contract's JSON there is no null; what is left out is empty too.
+                    employee[renamed[member.key.lowercased()] ?? member.key] = member.value.isNull ? "" : member.value
+                }
+                return .dictionary(employee)
+            })
+        if let totalPath, let total = Self.member(totalPath, of: value), !total.isNull {
+            answer[Self.totalName] = total
+        }
+        return answer
+    }
+
+    private static func member(_ path: [String], of value: WireValue) -> WireValue? {
+        path.reduce(value) { value, name in value?[name] }
+    }
+}
+
+/// Finds elements in a message's types.
+private struct MemberFinder {
+    let schema: XMLSchemaSet
+    let names: [String: String]
+    let maximumDepth: Int
+
+    /// An element by its path, and the elements inside of it.
+    private struct Place {
+        let path: [String]
+        let element: ElementDeclaration
+        let members: [ElementDeclaration]
+    }
+
+    /// Level by level, so that what stands further outside comes first. Each named type is looked into once.
+    private func places(in root: ElementDeclaration) -> [Place] {
+        var found: [Place] = []
+        var seen: Set<QName> = []
+        var level: [(path: [String], element: ElementDeclaration)] = [([], root)]
+        for _ in 0..<maximumDepth {
+            var next: [(path: [String], element: ElementDeclaration)] = []
+            for (path, element) in level {
+                if case .named(let name) = element.type, !seen.insert(name).inserted { continue }
+                guard case .complex(let type) = schema.type(element.type) else { continue }
+                let members = type.elements
+                found.append(Place(path: path, element: element, members: members))
+                next += members.map { (path + [$0.name.name], $0) }
+            }
+            level = next
+        }
+        return found
+    }
+
+    private func called(_ name: String, among members: [ElementDeclaration]) -> ElementDeclaration? {
+        let wanted = (names[name] ?? name).lowercased()
+        return members.first { $0.name.name.lowercased() == wanted }
+    }
+
+    /// The element with the most of these members; the first of several.
+    func criteria(in root: ElementDeclaration, _ wanted: [String]) -> (path: [String], names: [String: String]) {
+        var best: (path: [String], names: [String: String]) = ([], [:])
+        for place in places(in: root) where !place.element.occurrence.repeats || place.path.isEmpty {
+            var found: [String: String] = [:]
+            for name in wanted { found[name] = called(name, among: place.members)?.name.name }
+            if found.count > best.names.count { best = (place.path, found) }
+        }
+        return best
+    }
+
+    /// The element that repeats and has the most of these members.
+    func list(
+        in root: ElementDeclaration, _ wanted: [String], preferring name: String
+    ) -> (path: [String], missing: [String])? {
+        let candidates = places(in: root).filter { $0.element.occurrence.repeats && !$0.path.isEmpty }.map { place in
+            (place: place, missing: wanted.filter { called($0, among: place.members) == nil })
+        }.filter { $0.missing.count < wanted.count }
+        guard let fewest = candidates.map(\.missing.count).min() else { return nil }
+        let best = candidates.filter { $0.missing.count == fewest }
+        let wantedName = (names[name] ?? name).lowercased()
+        let chosen = best.first { $0.place.path.last?.lowercased() == wantedName } ?? best[0]
+        return (chosen.place.path, chosen.missing)
+    }
+
+    /// A member of one of the elements around a list.
+    func path(to name: String, beside list: [String], in root: ElementDeclaration) -> [String]? {
+        for place in places(in: root).reversed() where list.starts(with: place.path) && place.path.count < list.count {
+            if let element = called(name, among: place.members) { return place.path + [element.name.name] }
+        }
+        return nil
+    }
+}
