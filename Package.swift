@@ -122,6 +122,7 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -148,6 +149,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -295,9 +297,20 @@ let package = Package(
             ["MirrorEngine", adapterKit, recordStorage, sync("MemoryStore")]),
         tests(
             "porticoctlTests",
-            ["porticoctl", adapterKit, .product(name: "ArgumentParser", package: "swift-argument-parser")]),
-        tests("TelemetryTests", ["Telemetry", metrics]),
-        tests("PushTests", ["Push", adapterKit]),
+            [
+                "porticoctl", "HTTPServer", "IPAddresses", "SQLiteStore", adapterKit, wireFormats,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]),
+        tests(
+            "TelemetryTests", ["Telemetry", metrics]),
+        tests("PushTests", ["Push", adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
+        tests(
+            "AttachmentFilesTests",
+            [
+                "AttachmentFiles", adapterKit, recordStorage, .product(name: "Crypto", package: "swift-crypto"),
+            ]),
         tests("SOAPTests", ["SOAP", adapterKit, wireFormats], resources: [.copy("Fixtures")]),
         tests(
             "MirrorSimulatorTests",
@@ -314,7 +327,16 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
             ]),
         tests(
             "GatewayTests",

@@ -112,15 +112,21 @@ struct APNsPayload {
         self.notification = notification
     }
 
-    /// With as much of the text as fits.
+    /// With as many of the text's characters as fit.
     func bytes() throws -> [UInt8] {
-        var body = notification.body
-        while true {
-            let bytes = try JSONFormat().write(value(body))
-            guard bytes.count > Self.maximumBytes, !body.isEmpty else { return bytes }
-            body = String(body.prefix(max(0, body.count - max(1, (bytes.count - Self.maximumBytes) / 4 + 1))))
+        let whole = try bytes(notification.body)
+        guard whole.count > Self.maximumBytes else { return whole }
+        // A character takes a byte at least, and the more there are the longer it is.
+        var (fits, tooMany) = (0, min(notification.body.count, Self.maximumBytes))
+        while tooMany - fits > 1 {
+            let middle = (fits + tooMany) / 2
+            let isWithin = try bytes(String(notification.body.prefix(middle))).count <= Self.maximumBytes
+            if isWithin { fits = middle } else { tooMany = middle }
         }
+        return try bytes(String(notification.body.prefix(fits)))
     }
+
+    private func bytes(_ body: String) throws -> [UInt8] { try JSONFormat().write(value(body)) }
 
     private func value(_ body: String) -> WireValue {
         var aps: WireDictionary = [

@@ -1,5 +1,4 @@
 import AdapterKit
-import Synchronization
 import Testing
 
 @testable import Push
@@ -9,7 +8,7 @@ import Testing
         id: "n1", title: "Lunch", body: "At noon?", thread: "room-1", data: ["room": "r1", "count": .int64(3)])
 
     @Test func `a message goes to the project with the token, texts and data`() async throws {
-        let client = Client(200, "{}")
+        let client = PushService(200, "{}")
         #expect(
             await FCMProvider(project: "our-app", client: client).attempt(Self.note, to: Secret("device")) == .delivered
         )
@@ -33,13 +32,13 @@ import Testing
     func `an answer decides about the device and about another try`(status: Int, body: String, expected: PushAttempt)
         async
     {
-        let provider = FCMProvider(project: "p", client: Client(status, body))
+        let provider = FCMProvider(project: "p", client: PushService(status, body))
         #expect(await provider.attempt(Self.note, to: Secret("device")) == expected)
     }
 
     @Test func `refused credentials are final, an unreachable service is not`() async {
         for (kind, isFinal) in [(UpstreamFailure.Kind.credentialsRefused, true), (.unreachable, false)] {
-            let provider = FCMProvider(project: "p", client: Client(failing: kind))
+            let provider = FCMProvider(project: "p", client: PushService(failing: kind))
             switch await provider.attempt(Self.note, to: Secret("device")) {
             case .refused: #expect(isFinal)
             case .later(nil, _): #expect(!isFinal)
@@ -51,37 +50,5 @@ import Testing
     @Test(arguments: ["", "a/b", "../x", "a b", "A", String(repeating: "a", count: 129)])
     func `what cannot be a project is none`(text: String) {
         #expect(!FCMProvider.isProject(text))
-    }
-
-    private final class Client: Upstream {
-        let name: UpstreamName = "fcm"
-        let url: UpstreamAddress
-        let actsForCallers = false
-        private let answer: Result<(Int, String), UpstreamFailure>
-        private let log = Mutex<[UpstreamRequest]>([])
-
-        init(_ answer: Result<(Int, String), UpstreamFailure>) {
-            guard let url = UpstreamAddress("https://fcm.example/") else { preconditionFailure("an address") }
-            self.url = url
-            self.answer = answer
-        }
-
-        convenience init(_ status: Int, _ body: String) { self.init(.success((status, body))) }
-        convenience init(failing kind: UpstreamFailure.Kind) { self.init(.failure(UpstreamFailure(kind, of: "fcm"))) }
-
-        var requests: [UpstreamRequest] { log.withLock { $0 } }
-
-        func stream(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure) -> UpstreamStream
-        {
-            throw UpstreamFailure(.broken, of: name)
-        }
-
-        func send(_ request: UpstreamRequest, for caller: Principal?) async throws(UpstreamFailure) -> UpstreamResponse
-        {
-            log.withLock { $0.append(request) }
-            let (status, body) = try answer.get()
-            return UpstreamResponse(
-                address: request.address, status: status, fields: ["Retry-After": "7"], body: Array(body.utf8))
-        }
     }
 }
