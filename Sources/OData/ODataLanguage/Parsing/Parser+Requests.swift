@@ -92,9 +92,13 @@ extension Parser {
     private mutating func bracketedHost() throws(Mismatch) {
         let start = at
         if skip("v") || skip("V") {
+            let version = at
             while peek()?.hexDigit != nil { at += 1 }
+            guard at > version else { throw mismatch("a hexadecimal digit") }
             try expect(".")
+            let address = at
             while let byte = peek(), byte.isRegisteredName || byte == UInt8(ascii: ":") { at += 1 }
+            guard at > address else { throw mismatch("an address") }
         } else {
             while let byte = peek(), byte.hexDigit != nil || ":.".utf8.contains(byte) { at += 1 }
             guard IPv6Text(text(start, at) ?? "").isValid else { throw mismatch("an IPv6 address") }
