@@ -10,7 +10,7 @@
         private let listener: Int32
         private let requests = Mutex<[String]>([])
 
-        /// The heads that arrived.
+        /// The heads that arrived, each with its body.
         var heads: [String] { requests.withLock { $0 } }
         var address: String { "http://127.0.0.1:\(port)" }
 
@@ -51,10 +51,18 @@
             }
         }
 
+        /// Whether the head is there, and as much of a body as it announces.
+        private func isWhole(_ text: String) -> Bool {
+            let parts = text.components(separatedBy: "\r\n\r\n")
+            guard parts.count > 1 else { return false }
+            let length = parts[0].components(separatedBy: "\r\n").first { $0.lowercased().hasPrefix("content-length:") }
+            return parts[1].utf8.count >= length.flatMap { Int($0.dropFirst(15).filter(\.isNumber)) } ?? 0
+        }
+
         private func read(_ connection: Int32) -> String {
             var head = ""
             var bytes = [UInt8](repeating: 0, count: 4096)
-            while !head.contains("\r\n\r\n") {
+            while !isWhole(head) {
                 let count = Glibc.read(connection, &bytes, bytes.count)
                 guard count > 0 else { break }
                 head += String(decoding: bytes[..<count], as: UTF8.self)

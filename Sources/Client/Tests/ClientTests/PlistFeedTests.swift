@@ -38,6 +38,16 @@ struct PlistFeedTests {
         #expect(hearer.heard == ["failed 2", "will nothing", "did one"])
     }
 
+    @Test("that is opened has the kept data without the network")
+    func opened() async throws {
+        server.next = .document("one")
+        try await controller().refresh()
+        let feed = controller()
+        #expect(feed.data == nil)
+        await feed.open()
+        #expect(feed.data?["text"] == "one")
+    }
+
     @Test("that gets the same data twice tells one change and two updates")
     func sameTwice() async throws {
         let hearer = Hearer()

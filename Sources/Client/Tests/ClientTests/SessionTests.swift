@@ -72,6 +72,13 @@ struct SessionTests {
         #expect(StoredCredentials(bytes: kept.bytes) == kept)
     }
 
+    @Test("knows after a restart that it is signed in, before anything is asked")
+    func remembers() async throws {
+        #expect(try await session().0.isSignedIn() == false)
+        try await session().0.signIn(name: "alice", password: "right")
+        #expect(try await session().0.isSignedIn())
+    }
+
     @Test("says which code a refused sign-in had")
     func refused() async throws {
         let (session, _) = session()

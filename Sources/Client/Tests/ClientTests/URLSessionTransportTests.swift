@@ -27,6 +27,15 @@
             #expect(server.heads.count == 3)
         }
 
+        @Test("sends a body as it is")
+        func bodies() async throws {
+            let server = try CannedServer(["/a": answer("200 OK")])
+            defer { server.stop() }
+            _ = try await transport.send(
+                TransportRequest(method: "POST", url: server.address + "/a", body: Array("hello".utf8)))
+            #expect(server.heads[0].hasPrefix("POST /a ") && server.heads[0].hasSuffix("\r\n\r\nhello"))
+        }
+
         @Test("keeps no cookie and no answer")
         func forgets() async throws {
             let server = try CannedServer([
