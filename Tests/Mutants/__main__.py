@@ -1,18 +1,20 @@
 """Mutation testing: does the smallest test that could find a fault find it?
 
-    python3 -B Tests/Mutants MODULE [--count 50] [--seed 1] [--tree DIR] [--mutant N …] [--list]
+    python3 -B Tests/Mutants MODULE … [--count 50] [--seed 1] [--tree DIR] [--mutant N …] [--survivors] [--list]
 
-Copies the package to DIR (.build/mutants/tree), writes about fifty mutants into the module's sources there, chosen at run
-time by the environment variable MUTANT, and builds the tests once. Then runs the tests that modules.json names for the
+Copies the package to DIR (.build/mutants/tree), writes about fifty mutants into the sources of each module there, chosen
+at run time by the environment variable MUTANT, and builds the tests once. Then runs the tests that modules.json names for a
 module: once without a mutant, which must pass, and once with each, until a test fails or the time limit passes. The same
 seed chooses the same mutants, as long as their lines stay as they are. survivors.json says of surviving mutants why they
-survive. Ends with 1 where fewer than 85 % of the mutants that change behaviour are caught.
+survive. --survivors runs only those that the last run of the module left. Ends with 1 where fewer than 85 % of the mutants
+of a module that change behaviour are caught.
 """
 
 import argparse
 import json
 import os
 import re
+import resource
 import selectors
 import shutil
 import signal
@@ -28,6 +30,10 @@ HERE = Path(__file__).resolve().parent
 GOAL = 85
 # Chosen beyond what is wanted, since some do not compile.
 SPARE = 1.5
+# Of a test process: a mutant may turn a loop into one that never ends.
+MOST_MEMORY = 6 << 30
+# What did not compile in an earlier run is not written again.
+REFUSED = ROOT / ".build/mutants/refused.json"
 SELECTOR = """
 // Written by Tests/Mutants.
 #if canImport(Glibc)
@@ -35,7 +41,10 @@ SELECTOR = """
 #else
     import Darwin
 #endif
-@usableFromInline let activeMutant: Int = getenv("MUTANT").flatMap { Int(String(cString: $0)) } ?? 0
+@usableFromInline let activeMutant: Int = {
+    guard let chosen = getenv("MUTANT").map({ String(cString: $0) }), chosen.hasPrefix("MODULE:") else { return 0 }
+    return Int(chosen.dropFirst("MODULE:".count)) ?? 0
+}()
 @usableFromInline func isMutant(_ number: Int) -> Bool { activeMutant == number }
 """
 
@@ -44,23 +53,59 @@ def run(*command, cwd, **options):
     return subprocess.run(command, cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **options)
 
 
-def copy_package(tree):
-    """Makes the tree's files those of the repository; unchanged ones keep their times, so that the build stays warm."""
+def copy_package(tree, modules):
+    """Makes the tree's files those of the repository, those of the modules with their mutants. What is as it should be keeps
+    its time, so that the build stays warm."""
+    written = {name: text for module in modules for name, text in module.mutated().items()}
     listed = run("git", "ls-files", "-co", "--exclude-standard", cwd=ROOT).stdout.splitlines()
     for name in listed:
         source, target = ROOT / name, tree / name
-        if not source.is_file() or name.startswith("Tests/Mutants"):
+        if not source.is_file() or name.startswith("Tests/Mutants") or name in written:
             continue
         if target.is_file() and target.read_bytes() == source.read_bytes():
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target)
         os.utime(target)
-    for name in run("git", "ls-files", "-o", "--exclude-standard", cwd=tree).stdout.splitlines():
-        if name.endswith("MutantSelector.swift"):
-            (tree / name).unlink()
-    for left in tree.glob("Sources/**/MutantSelector.swift"):
-        left.unlink()
+    for name, text in written.items():
+        if not (tree / name).is_file() or (tree / name).read_text() != text:
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            (tree / name).write_text(text)
+    kept = {*listed, *written}
+    for target in [*tree.glob("Sources/**/*.swift"), *tree.glob("Tests/**/*.swift")]:
+        if str(target.relative_to(tree)) not in kept and ".build" not in target.parts:
+            target.unlink()
+
+
+def refused():
+    return {tuple(one) for one in json.loads(REFUSED.read_text())} if REFUSED.is_file() else set()
+
+
+def key(mutant):
+    return mutant.file, mutant.rule, mutant.original, mutant.mutated
+
+
+def build(tree, modules):
+    """Builds the tests with the mutants of all modules. Leaves out what does not compile."""
+    while True:
+        copy_package(tree, modules)
+        done = run("swift", "build", "-j", "2", "--product", "PorticoPackageTests", cwd=tree)
+        if done.returncode == 0:
+            return
+        mutants = [mutant for module in modules for mutant in module.mutants]
+        wrong = set()
+        for path, line in set(re.findall(r"^(/\S+\.swift):(\d+):\d+: error:", done.stdout, re.M)):
+            near = [m for m in mutants if m.file == os.path.relpath(path, tree)]
+            if near:
+                hit = [m for m in near if m.line <= int(line) <= m.last_line]
+                wrong |= set(hit or [min(near, key=lambda m: abs(m.line - int(line)))])
+        if not wrong:
+            sys.exit(done.stdout[-4000:])
+        print(f"{len(wrong)} of {len(mutants)} mutants do not compile", flush=True)
+        REFUSED.parent.mkdir(parents=True, exist_ok=True)
+        REFUSED.write_text(json.dumps(sorted(refused() | {key(mutant) for mutant in wrong})))
+        for module in modules:
+            module.mutants = [mutant for mutant in module.mutants if mutant not in wrong]
 
 
 class Module:
@@ -71,56 +116,46 @@ class Module:
         self.name, self.tree = name, tree
         self.folder = table[name]["sources"]
         self.filter = "^(" + "|".join(table[name]["tests"]) + r")\."
+        self.slow = table[name].get("slow", [])
+        self.without = {ROOT / self.folder / name for name in table[name].get("without", [])}
 
     def sources(self):
         for path in sorted((ROOT / self.folder).rglob("*.swift")):
-            if not {".build", "Tests", "Drivers"} & set(path.relative_to(ROOT / self.folder).parts):
+            isOurs = not {".build", "Tests", "Drivers"} & set(path.relative_to(ROOT / self.folder).parts)
+            if isOurs and not self.without & {path, *path.parents}:
                 yield str(path.relative_to(ROOT)), path.read_text()
 
-    def write(self, mutants):
-        for name, text in self.sources():
-            new = rewritten(text, [m for m in mutants if m.file == name])
-            target = self.tree / name
-            if target.read_text() != new:
-                target.write_text(new)
-        (self.tree / self.folder / "MutantSelector.swift").write_text(SELECTOR)
+    def choose(self, count, seed):
+        known = refused()
+        wanted = chosen(dict(self.sources()), int(count * SPARE), seed)
+        self.mutants = [mutant for mutant in wanted if key(mutant) not in known]
 
-    def build(self, mutants):
-        """Leaves out what does not compile. The mutants that are left."""
-        while True:
-            self.write(mutants)
-            done = run("swift", "build", "-j", "2", "--target", self.name, cwd=self.tree)
-            if done.returncode == 0:
-                break
-            errors = set(re.findall(r"^(/\S+\.swift):(\d+):\d+: error:", done.stdout, re.M))
-            wrong = set()
-            for path, line in errors:
-                name = os.path.relpath(path, self.tree)
-                near = [m for m in mutants if m.file == name]
-                if near:
-                    hit = [m for m in near if m.line <= int(line) <= m.last_line]
-                    wrong |= set(hit or [min(near, key=lambda m: abs(m.line - int(line)))])
-            if not wrong:
-                sys.exit(done.stdout[-4000:])
-            print(f"{len(wrong)} of {len(mutants)} mutants do not compile", flush=True)
-            mutants = [m for m in mutants if m not in wrong]
-        done = run("swift", "build", "-j", "2", "--product", "PorticoPackageTests", cwd=self.tree)
-        if done.returncode != 0:
-            sys.exit(done.stdout[-4000:])
-        return mutants
+    def mutated(self):
+        texts = {name: rewritten(text, [m for m in self.mutants if m.file == name]) for name, text in self.sources()}
+        return {**texts, f"{self.folder}/MutantSelector.swift": SELECTOR.replace("MODULE", self.name)}
 
     def test(self, number, limit):
-        """'passed', 'failed' or 'late', the test that failed first, and the seconds that it took."""
+        """'passed', 'failed' or 'late', the test that failed first, and the seconds that it took. Slow tests come last."""
+        if not self.slow:
+            return self.run(number, limit, "--filter", self.filter)
+        slow = "|".join(self.slow)
+        result, first, seconds = self.run(number, limit, "--filter", self.filter, "--skip", slow)
+        if result == "passed":
+            result, first, more = self.run(number, limit - seconds, "--filter", f"{self.filter}.*({slow})")
+            seconds += more
+        return result, first, seconds
+
+    def run(self, number, limit, *selection):
         environment = dict(
-            os.environ, MUTANT=str(number), SWIFT_BACKTRACE="enable=no", TEST_SECONDS="1",
+            os.environ, MUTANT=f"{self.name}:{number}", SWIFT_BACKTRACE="enable=no", TEST_SECONDS="1",
             SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH="8")
         command = [
-            str(self.tree / ".build/debug/PorticoPackageTests.xctest"), "--testing-library", "swift-testing", "--filter",
-            self.filter]
+            str(self.tree / ".build/debug/PorticoPackageTests.xctest"), "--testing-library", "swift-testing", *selection]
         start = time.monotonic()
         process = subprocess.Popen(
             command, cwd=self.tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            errors="replace", start_new_session=True)
+            errors="replace", start_new_session=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY)))
         result, first, ran = "passed", "", 0
         with selectors.DefaultSelector() as selector:
             os.set_blocking(process.stdout.fileno(), False)
@@ -148,7 +183,7 @@ class Module:
         if result == "passed" and code != 0:
             result, first = "failed", f"the process ended with {code}"
         if result == "passed" and ran == 0:
-            sys.exit(f"no test of {self.filter} ran")
+            sys.exit(f"no test of {' '.join(selection)} ran")
         return result, first, time.monotonic() - start
 
 
@@ -160,50 +195,62 @@ def classes(module):
 
 def main():
     parser = argparse.ArgumentParser(prog="Tests/Mutants", description=__doc__.split("\n")[0])
-    parser.add_argument("module")
+    parser.add_argument("modules", nargs="+", metavar="module")
     parser.add_argument("--count", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tree", type=Path, default=ROOT / ".build/mutants/tree")
     parser.add_argument("--mutant", type=int, nargs="*", help="these alone, by number")
+    parser.add_argument("--survivors", action="store_true", help="those alone that the last run left")
     parser.add_argument("--list", action="store_true", help="show the chosen mutants, build nothing")
     options = parser.parse_args()
     tree = options.tree.resolve()
-    module = Module(options.module, tree)
-    wanted = chosen(dict(module.sources()), int(options.count * SPARE), options.seed)
+    modules = [Module(name, tree) for name in options.modules]
+    for module in modules:
+        module.choose(options.count, options.seed)
+        if options.list:
+            print("\n".join(map(str, module.mutants)))
     if options.list:
-        for mutant in wanted:
-            print(mutant)
         return
     tree.mkdir(parents=True, exist_ok=True)
-    copy_package(tree)
-    mutants = module.build(wanted)[: options.count]
+    build(tree, modules)
+    # All of them are run, so that none of them ends the others.
+    if not all([measure(module, options) for module in modules]):
+        sys.exit(1)
+
+
+def measure(module, options):
+    """Whether enough of a module's mutants are caught."""
     result, first, seconds = module.test(0, 600)
     if result != "passed":
-        sys.exit(f"without a mutant, the tests fail: {first}")
+        print(f"{module.name}: without a mutant, the tests fail: {first}")
+        return False
     limit = 4 * seconds + 20
+    out = ROOT / f".build/mutants/{module.name}.json"
+    before = {tuple(one[name] for name in ("file", "rule", "original", "mutated")): one for one in (
+        json.loads(out.read_text()) if out.is_file() else [])}
+    mutants = module.mutants[: options.count]
     print(f"{len(mutants)} mutants of {module.name}; its tests take {seconds:.1f} s, the limit is {limit:.0f} s", flush=True)
     known, results = classes(module.name), []
     for mutant in mutants:
-        if options.mutant is not None and mutant.number not in options.mutant:
+        reason = known.get((mutant.file, mutant.original, mutant.mutated))
+        earlier = before.get(key(mutant))
+        isWanted = options.mutant is None or mutant.number in options.mutant
+        if earlier and (not isWanted or options.survivors and earlier["outcome"] == "caught"):
+            results.append(earlier)
+            continue
+        if not isWanted:
             continue
         outcome, first, seconds = module.test(mutant.number, limit)
-        reason = known.get((mutant.file, mutant.original, mutant.mutated))
         kind = {"failed": "caught", "late": "caught"}.get(outcome) or (reason["class"] if reason else "survived")
         results.append({**mutant.as_dict(), "outcome": kind, "by": first or outcome, "seconds": round(seconds, 1)})
         print(f"{kind:11} {mutant}" + (f"\n            by {first or outcome}" if kind == "caught" else ""), flush=True)
-    report(module.name, results, tree)
-
-
-def report(name, results, tree):
     equivalent = sum(one["outcome"] == "equivalent" for one in results)
     caught = sum(one["outcome"] == "caught" for one in results)
     share = 100 * caught / max(1, len(results) - equivalent)
-    out = ROOT / ".build/mutants"
-    out.mkdir(parents=True, exist_ok=True)
-    (out / f"{name}.json").write_text(json.dumps(results, indent=1))
-    print(f"{name}: {caught} of {len(results) - equivalent} caught, {share:.0f} %; {equivalent} equivalent")
-    if share < GOAL:
-        sys.exit(1)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(results, indent=1))
+    print(f"{module.name}: {caught} of {len(results) - equivalent} caught, {share:.0f} %; {equivalent} equivalent", flush=True)
+    return share >= GOAL
 
 
 if __name__ == "__main__":
