@@ -67,7 +67,7 @@ package struct HTTPListener: Sendable {
     package var eventLoops: [any EventLoop] { Array(group.makeIterator()) }
 
     /// Connections that are open.
-    package var openConnections: Int { context.permits.count }
+    package var openConnections: Int { context.value.permits.count }
 
     /// Connections from now on are served by this configuration, its certificate included. Those that are open go on as
     /// they began, but for the limit of all of them, which counts at once. The address stays.

@@ -21,7 +21,7 @@ private struct System {
     let upstream: ScriptedUpstream
     let source: EntitySource
 
-    init(_ keys: String, at time: WireDate = start, answer: UpstreamResponse) throws {
+    init(_ keys: String, at time: WireDate = start, revision: String = "r1", answer: UpstreamResponse) throws {
         let text = """
             title: People
             upstream: upstream
@@ -44,7 +44,7 @@ private struct System {
         upstream = ScriptedUpstream(url: base) { _, _ throws(UpstreamFailure) in answer }
         source = EntitySource(
             connected: connected, request: request, upstream: upstream, headers: connection.headers,
-            clock: FixedClock(time: time))
+            clock: FixedClock(time: time), revision: revision)
     }
 
     func asked() throws -> UpstreamRequest { try #require(upstream.asked.last?.request) }
@@ -156,7 +156,7 @@ private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], b
             #"[{"id": "a", "changed": "2026-11-20T08:00:00Z"}, {"id": "b", "changed": "2026-11-21T09:00:00+01:00"}, {"id": "c"}]"#
         let system = try System(changes, answer: response(200, rows))
         let cursor = try #require(try await system.source.page(MirrorRequest("people")).cursor)
-        #expect(cursor == "2026-11-23T08:00:00Z 2026-11-21T08:00:00Z")
+        #expect(cursor == "2026-11-23T08:00:00Z r1 2026-11-21T08:00:00Z")
         _ = try await system.source.page(MirrorRequest("people", since: cursor))
         #expect(try system.asked().address.description.hasSuffix("people?since=1795248000"))
         // Nothing newer: it goes on from where it was, and every row is due as before.
@@ -173,7 +173,18 @@ private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], b
         #expect(try await quiet.source.page(MirrorRequest("people")).cursor == nil)
     }
 
-    @Test(arguments: ["", "x", "2026-11-23T08:00:00Z", "2026-13-23T08:00:00Z a"])
+    @Test func `rows that another state of the file read are fetched again`() async throws {
+        let rows = response(200, #"[{"id": "a", "changed": "2026-11-20T08:00:00Z"}]"#)
+        let cursor = try await System(changes, answer: rows).source.page(MirrorRequest("people")).cursor
+        let edited = try System(changes, revision: "r2", answer: rows)
+        await #expect(throws: PorticoError.self) {
+            try await edited.source.page(MirrorRequest("people", since: cursor))
+        }
+        let file = "title: x\nentities: {a: {file: a.csv, format: csv, key: id, fields: {id: string}}}\n"
+        #expect(try Connection(file, file: "c").revision != Connection(file + "#", file: "c").revision)
+    }
+
+    @Test(arguments: ["", "x", "2026-11-23T08:00:00Z", "2026-11-23T08:00:00Z r1", "2026-13-23T08:00:00Z r1 a"])
     func `a cursor that is none has every row fetched`(cursor: String) async throws {
         let system = try System(changes, answer: response(200, "[]"))
         await #expect(throws: PorticoError.self) {

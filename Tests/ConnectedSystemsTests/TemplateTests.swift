@@ -41,7 +41,7 @@ private func render(
 
     @Test func `values are escaped where they stand`() throws {
         #expect(try render("{id}", ["id": "a/../b?c&d é"], .path) == "a%2F..%2Fb%3Fc%26d%20%C3%A9")
-        #expect(try render("<a b=\"{id}\">", ["id": "<&\">"], .xml) == "<a b=\"&lt;&amp;&quot;&gt;\">")
+        #expect(try render("<a b=\"{id}\">", ["id": "<&\"'>"], .xml) == "<a b=\"&lt;&amp;&quot;&apos;&gt;\">")
     }
 
     @Test(arguments: ["", ".", ".."])

@@ -215,7 +215,8 @@ class Commands(ConnectTest):
         self.assertEqual(done.returncode, 1)
         self.assertIn(f"{broken}:4:7: There is no key adress. Did you mean address?", done.stderr)
         for files, message in [
-                ({"employees": broken}, "portico.yaml:"), ({"a": self.folder / "none.yaml"}, "cannot be read"),
+                ({"employees": broken}, "There is an adapter named employees already."),
+                ({"portico": broken}, "There is an adapter named portico already."), ({"a": self.folder / "none.yaml"}, "cannot be read"),
                 ({"Bad_Name": broken}, "small letters")]:
             done = run_portico("check", "--config", self.configuration(files))
             self.assertEqual(done.returncode, 1)

@@ -17,7 +17,7 @@ public final class ConnectedAdapter: Adapter {
 
     public func readMirror(_ request: MirrorRequest) async throws -> MirrorPage {
         let connected = try entity(request.entity)
-        if let file = connected.file(in: directory) { return try file.page(request) }
+        if let file = connected.file(in: directory, connection.revision) { return try file.page(request) }
         return try await source(connected).page(request)
     }
 
@@ -42,7 +42,8 @@ public final class ConnectedAdapter: Adapter {
             throw PorticoError(.adapterUnavailable, "The entity \(connected.name) is a file.")
         }
         return EntitySource(
-            connected: connected, request: request, upstream: upstream, headers: connection.headers, clock: clock)
+            connected: connected, request: request, upstream: upstream, headers: connection.headers, clock: clock,
+            revision: connection.revision)
     }
 
     private func system() throws -> (any Upstream, any WallClock) {
@@ -69,9 +70,9 @@ public final class ConnectedAdapter: Adapter {
 
 extension ConnectedEntity {
     /// Nil where its rows are in another system.
-    func file(in directory: String) -> FileSource? {
+    func file(in directory: String, _ revision: String) -> FileSource? {
         guard case .file(let path) = source else { return nil }
-        return FileSource(path: path.hasPrefix("/") ? path : "\(directory)/\(path)", mapping: rows)
+        return FileSource(path: path.hasPrefix("/") ? path : "\(directory)/\(path)", mapping: rows, revision: revision)
     }
 }
 

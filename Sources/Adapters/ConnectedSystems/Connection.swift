@@ -14,6 +14,19 @@ public struct Connection: Sendable {
     let headers: [(name: String, value: String)]
     let entities: [ConnectedEntity]
     let operations: [ConnectedOperation]
+    /// Distinguishes states of the file: what rows were read by another one, is read again.
+    let revision: String
+}
+
+/// 64 bits of FNV-1a, the same in every process. Not for what an attacker chooses.
+struct Fingerprint {
+    private(set) var value: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    mutating func add(_ text: some StringProtocol) {
+        for byte in text.utf8 { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        // Between texts, a byte that UTF-8 does not have.
+        value = (value ^ 0xff) &* 0x100_0000_01b3
+    }
 }
 
 /// An entity whose rows are in another system or in a file.

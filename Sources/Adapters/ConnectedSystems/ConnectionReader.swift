@@ -9,7 +9,9 @@ extension Connection {
         do { node = try YAMLDocument.read(text, file: file) } catch { throw ConfigurationErrors([error]) }
         let problems = FileGrammar.section(ConnectionGrammar.file).problems(of: node)
         guard problems.isEmpty else { throw ConfigurationErrors(problems) }
-        var reader = ConnectionReader()
+        var fingerprint = Fingerprint()
+        fingerprint.add(text)
+        var reader = ConnectionReader(revision: String(fingerprint.value, radix: 36))
         let connection = reader.connection(SectionNode(node))
         guard let connection, reader.errors.isEmpty else { throw ConfigurationErrors(reader.errors) }
         self = connection
@@ -53,6 +55,7 @@ extension ConfigurationNode {
 
 /// Makes the parts of a connection, and collects what is wrong with them. The structure was checked before.
 private struct ConnectionReader {
+    let revision: String
     var errors: [ConfigurationError] = []
 
     private mutating func wrong(_ message: String, at location: ConfigurationLocation) {
@@ -76,7 +79,7 @@ private struct ConnectionReader {
             title: title, summary: node.text("summary") ?? "\(title), connected by a file.",
             upstream: upstream.map { (name: $0, location: node.location("upstream")) },
             access: node.value("access", .access)?.access ?? .login, headers: headers(node), entities: entities,
-            operations: operations)
+            operations: operations, revision: revision)
     }
 
     /// Fields that the gateway sets.

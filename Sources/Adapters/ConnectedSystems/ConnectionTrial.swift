@@ -31,7 +31,7 @@ public struct ConnectionTrial: Sendable {
         }
         var report: WireDictionary = ["entity": .string(name.text)]
         do {
-            if let file = connected.file(in: directory) {
+            if let file = connected.file(in: directory, connection.revision) {
                 report["file"] = .string(file.path)
                 try add(to: &report, connected, try file.document())
             } else {
@@ -56,7 +56,8 @@ public struct ConnectionTrial: Sendable {
             throw PorticoError(.adapterUnavailable, "The connection names no upstream.")
         }
         let source = EntitySource(
-            connected: connected, request: request, upstream: upstream, headers: connection.headers, clock: clock)
+            connected: connected, request: request, upstream: upstream, headers: connection.headers, clock: clock,
+            revision: connection.revision)
         let asked = try source.pageRequest(PagePosition(), nil)
         report["address"] = .string(asked.address.logged)
         let response = try await upstream.send(asked)

@@ -7,6 +7,8 @@ struct EntitySource: Sendable {
     let upstream: any Upstream
     let headers: [(name: String, value: String)]
     let clock: any WallClock
+    /// ``Connection/revision``.
+    let revision: String
 
     private var mapping: RowMapping { connected.rows }
 
@@ -26,7 +28,7 @@ struct EntitySource: Sendable {
         next?.newest = newest
         var page = MirrorPage(found.rows, removed: found.removed, next: next?.text)
         if next == nil, connected.changes != nil, !newest.isEmpty {
-            page.cursor = ChangeCursor(full: since?.full ?? clock.now(), newest: newest).text
+            page.cursor = ChangeCursor(full: since?.full ?? clock.now(), revision: revision, newest: newest).text
         }
         return page
     }
@@ -34,7 +36,9 @@ struct EntitySource: Sendable {
     /// Throws `sync.fetchAgain` where it is time for every row.
     private func cursor(_ asked: MirrorRequest) throws -> ChangeCursor? {
         guard let text = asked.since, let changes = connected.changes else { return nil }
-        guard let cursor = ChangeCursor(text), asked.page != nil || !cursor.isDue(changes.full, at: clock.now()) else {
+        guard let cursor = ChangeCursor(text), cursor.revision == revision,
+            asked.page != nil || !cursor.isDue(changes.full, at: clock.now())
+        else {
             throw PorticoError(.fetchAgain, "Every row is fetched again.")
         }
         return cursor
@@ -211,24 +215,26 @@ extension ChangeTracking {
     }
 }
 
-/// Since what changes are asked for, and when every row was fetched last.
+/// Since what changes are asked for, when every row was fetched last, and by which state of the connection file.
 struct ChangeCursor: Sendable, Equatable {
     let full: WireDate
+    let revision: String
     let newest: String
 
-    init(full: WireDate, newest: String) {
+    init(full: WireDate, revision: String, newest: String) {
         self.full = full
+        self.revision = revision
         self.newest = newest
     }
 
     /// Nil for a text that ``text`` did not make.
     init?(_ text: String) {
-        let parts = text.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, let full = WireDate(rfc3339: String(parts[0])) else { return nil }
-        self.init(full: full, newest: String(parts[1]))
+        let parts = text.split(separator: " ", maxSplits: 2)
+        guard parts.count == 3, let full = WireDate(rfc3339: String(parts[0])) else { return nil }
+        self.init(full: full, revision: String(parts[1]), newest: String(parts[2]))
     }
 
-    var text: String { "\(full.rfc3339 ?? "2001-01-01T00:00:00Z") \(newest)" }
+    var text: String { "\(full.rfc3339 ?? "2001-01-01T00:00:00Z") \(revision) \(newest)" }
 
     func isDue(_ period: Duration, at now: WireDate) -> Bool {
         let age = now.secondsSinceReferenceDate - full.secondsSinceReferenceDate

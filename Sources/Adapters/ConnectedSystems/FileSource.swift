@@ -11,15 +11,18 @@ struct FileSource: Sendable {
 
     let path: String
     let mapping: RowMapping
+    /// ``Connection/revision``.
+    let revision: String
 
     func page(_ request: MirrorRequest) throws -> MirrorPage {
         let state = try FileState(path)
+        let cursor = "\(revision) \(state.text)"
         if let since = request.since {
-            guard since == state.text else { throw PorticoError(.fetchAgain, "The file has changed.") }
+            guard since == cursor else { throw PorticoError(.fetchAgain, "The file has changed.") }
             return MirrorPage([], cursor: since)
         }
         let found = try mapping.rows(try document(state))
-        return MirrorPage(found.rows, removed: found.removed, cursor: state.text)
+        return MirrorPage(found.rows, removed: found.removed, cursor: cursor)
     }
 
     /// Throws `upstream.failed` for a file that cannot be read or changes meanwhile.

@@ -19,6 +19,7 @@ struct RowMapping: Sendable, Equatable {
         /// Rows of both kinds.
         var count = 0
         var lastRow: WireDictionary?
+        /// Of the keys, in their order.
         var fingerprint: UInt64 = 0
     }
 
@@ -31,16 +32,10 @@ struct RowMapping: Sendable, Equatable {
         var found = Rows()
         found.count = items.count
         found.rows.reserveCapacity(items.count)
-        // FNV-1a over the keys.
-        found.fingerprint = 0xcbf2_9ce4_8422_2325
+        var fingerprint = Fingerprint()
         for item in items {
             let row = try row(item)
-            if let key {
-                for byte in (row[key.text].map { "\($0)" } ?? "").utf8 {
-                    found.fingerprint = (found.fingerprint ^ UInt64(byte)) &* 0x100_0000_01b3
-                }
-                found.fingerprint = (found.fingerprint ^ 0x0a) &* 0x100_0000_01b3
-            }
+            if let key { fingerprint.add(row[key.text].map { "\($0)" } ?? "") }
             found.lastRow = row
             if isDeleted(item) {
                 if let id = id(of: row) { found.removed.append(id) }
@@ -48,6 +43,7 @@ struct RowMapping: Sendable, Equatable {
                 found.rows.append(row)
             }
         }
+        found.fingerprint = fingerprint.value
         return found
     }
 

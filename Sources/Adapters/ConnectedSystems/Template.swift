@@ -239,6 +239,7 @@ extension String {
             case "<": escaped += "&lt;"
             case ">": escaped += "&gt;"
             case "\"": escaped += "&quot;"
+            case "'": escaped += "&apos;"
             default: escaped.unicodeScalars.append(scalar)
             }
         }

@@ -67,7 +67,7 @@ public struct MirrorSetup: Sendable {
 extension MirrorSetup {
     /// Those whose rows belong to single callers.
     func callerMirrors(
-        of declaration: AdapterDeclaration, adapter: any Adapter, status: AdapterStatus, log: Log
+        of declaration: AdapterDeclaration, adapter: AdapterInstance, status: AdapterStatus, log: Log
     ) -> [AdapterCallerMirror] {
         declaration.mirrors.compactMap { source in
             guard source.callerKey != nil, let entity = declaration.entity(source.entity) else { return nil }
@@ -76,7 +76,7 @@ extension MirrorSetup {
                 log: log,
                 read: { request in
                     try status.requireRunning()
-                    return try await adapter.readMirror(request)
+                    return try await adapter.current.readMirror(request)
                 })
             return AdapterCallerMirror(mirror: mirror, owners: AnswerOwners(mirror.calls) { mirror.forget($0) })
         }

@@ -40,7 +40,7 @@ public final class ServedAdapter: Sendable {
             mirroring?.mirrors(of: declaration, adapter: instance, writes: writes, status: status, log: log) ?? []
         callsThrough = mirroring?.callsThrough(of: declaration, log: log) ?? []
         callerMirrors =
-            mirroring?.callerMirrors(of: declaration, adapter: adapter, status: status, log: log) ?? []
+            mirroring?.callerMirrors(of: declaration, adapter: instance, status: status, log: log) ?? []
         thread = AdapterThread(label: "adapter.\(declaration.name)")
     }
 
@@ -49,7 +49,8 @@ public final class ServedAdapter: Sendable {
     public init(_ old: ServedAdapter, declaration: AdapterDeclaration, access: Access?) {
         self.declaration = declaration
         self.access = access ?? declaration.access
-        (instance, log, mirrors, ages, callsThrough) = (old.instance, old.log, old.mirrors, old.ages, old.callsThrough)
+        (instance, log, mirrors, callsThrough) = (old.instance, old.log, old.mirrors, old.callsThrough)
+        callerMirrors = old.callerMirrors
         (writes, status, thread) = (old.writes, old.status, old.thread)
     }
 

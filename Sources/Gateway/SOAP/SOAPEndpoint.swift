@@ -27,7 +27,8 @@ struct SOAPServiceContext: Sendable {
     func properties(_ name: String, _ effect: Effect) -> EndpointProperties {
         EndpointProperties(
             name: "\(served.declaration.name).\(name)", access: served.access, effect: effect,
-            adapter: served.declaration.name, status: served.status, mirrors: effect == .reads ? served.mirrors : [])
+            adapter: served.declaration.name, status: served.status,
+            mirrors: effect == .reads ? served.mirrors(of: Set<EntityName>?.none) : ReadMirrors())
     }
 
     /// A failure as a fault, at the service's own path and below; elsewhere the gateway's shape holds.

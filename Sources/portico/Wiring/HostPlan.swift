@@ -3,12 +3,14 @@ import Chat
 import ConnectedSystems
 import EmployeeSearch
 import Foundation
+import Gateway
 import HostConfiguration
 import Identity
 import ODataAdapter
 import ODataReference
 import PlistFeeds
 import PluginHost
+import RecordStorage
 import ValueTree
 import XMLUsers
 
@@ -57,7 +59,7 @@ struct HostPlan {
         let modules =
             coded
             + (try ConnectionPlan(root, overrides: overrides, directory: directory).adapters(
-                besides: Set(coded.map(\.name))))
+                besides: Set(coded.map(\.name)).union(AdapterCatalogue.reserved)))
         let reference = HostReference.reference(for: modules)
         let resolved = try ResolvedConfiguration.resolve(
             root, reference: reference, environment: environment, overrides: overrides, secrets: secrets
@@ -445,13 +447,17 @@ enum AdapterCatalogue {
     /// Whether another value of an option is taken up by another instance, while the gateway runs. For that a second
     /// instance must be able to start while the first one still answers: it does nothing beside its calls. And the option
     /// must not change what is stored or mirrored.
-    static func reloads(_ option: ConfigurationOption, of module: any AdapterModule.Type) -> Bool {
-        if module == PlistFeedsModule.self { return true }
-        return module == ODataModule.self && !partsOfServices.contains(option.path)
+    static func reloads(_ option: ConfigurationOption, of adapter: AdapterName) -> Bool {
+        if adapter == PlistFeedsModule.name { return true }
+        return adapter == ODataModule.name && !partsOfServices.contains(option.path)
     }
 
     private static let partsOfServices: Set<String> = [
         "services.*.model", "services.*.search", "services.*.unique", "services.*.indexes",
         "services.*.discriminators", "services.*.conflicts",
     ]
+
+    /// Names below which the host keeps records of its own.
+    static let reserved = Set(
+        (Identity.collections() + SyncServices.collections() + PendingWriteRecords.collections).map(\.id.adapter))
 }

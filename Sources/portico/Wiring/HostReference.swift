@@ -294,7 +294,7 @@ enum HostReference {
             + module.options.map {
                 let key = ConfigurationKey(
                     "adapters.\(name).\($0.path)", $0.kind, default: $0.defaultText, $0.summary)
-                return AdapterCatalogue.reloads($0, of: module) ? key.reloading : key
+                return AdapterCatalogue.reloads($0, of: module.name) ? key.reloading : key
             }
     }
 }

@@ -135,7 +135,7 @@ final class HostUpstreams: Sendable {
 
     /// By name.
     var statuses: [UpstreamStatus] {
-        transports.all.values.map(\.status).sorted { $0.name.text < $1.name.text }
+        state.withLock { $0.running.values.map(\.transport.status) }.sorted { $0.name.text < $1.name.text }
     }
 
     /// After the last call.
