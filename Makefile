@@ -112,10 +112,11 @@ scan: need-scan .build/scan-venv/done ## sslyze, testssl.sh and HTTP/2 abuse thr
 	@.build/scan-venv/bin/python -B -m unittest discover -s Tests/Scanners
 	@python3 -B Benchmarks/Resilience/resilience.py slow
 
-docs: need-build ## the reference of the public packages, as web pages in .build/docs/
+docs: need-build build ## the reference of the public packages, as web pages in .build/docs/, and the manual pages
 	@.ci/build-docs
+	@.ci/manual-pages .build/release .build/docs/man1
 
-install: need-install build ## PREFIX=… gets bin/ lib/ plugins/ that run without the toolchain's folder
+install: need-install build ## PREFIX=… gets bin/ lib/ plugins/ share/ that run without the toolchain's folder
 	@test -n "$(PREFIX)" || { echo "say where: make install PREFIX=/opt/portico" >&2; exit 1; }
 	@Deploy/install-tree "$(PREFIX)"
 

@@ -1,6 +1,7 @@
-"""What abuse costs well-behaved clients: idle connections, slow senders and readers, load beyond capacity.
+"""What abuse costs well-behaved clients: idle connections, slow senders and readers, load beyond capacity. And what an
+operator's changes cost them.
 
-    python3 -B Benchmarks/Resilience/resilience.py [idle] [slow] [overload] [--program .build/release/portico]
+    python3 -B Benchmarks/Resilience/resilience.py [idle] [slow] [overload] [changes] [--program .build/release/portico]
 
 Prints one line a figure with its goal. `slow` needs slowhttptest (Debian), `overload` a C compiler; the number of
 descriptors bounds `idle`, which needs `Benchmarks/NIOPeers`. The gateway has one core, whatever asks it the other.
@@ -10,6 +11,7 @@ import argparse
 import json
 import pathlib
 import resource
+import signal
 import socket
 import statistics
 import subprocess
@@ -270,6 +272,69 @@ def recovery(way, generator, request, peak):
     report(f"{way}, as fast as before after seconds", "more than 5", "5", False)
 
 
+class Changing(Gateway):
+    """With a configuration that can be written anew while it runs."""
+
+    def __init__(self, folder):
+        super().__init__(folder, "adapters.odata.services.admissions.samples=1000")
+        demo = (REPOSITORY / "Config/demo.yaml").read_text()
+        self.text = demo.replace(": odata/", f": {REPOSITORY}/Config/odata/")
+        self.configuration = pathlib.Path(folder, "portico.yaml")
+        self.change(64)
+
+    def change(self, number):
+        self.configuration.write_text(
+            self.text.replace("  port: 8080", f"  port: 8080\n  limits: {{ depth: {64 + number % 64} }}", 1).replace(
+                "        access: login\n", f"        access: login\n        pageSize: {10 + number % 50}\n", 1))
+
+    def wait_for(self, text, count):
+        while self.said().count(text) < count:
+            time.sleep(0.01)
+
+
+def changes(folder, rate=500, seconds=20):
+    """An open loop while nothing happens, while the configuration changes each second, and while it restarts."""
+    with Changing(folder) as gateway:
+        generator, token = Generator(folder, gateway.port), gateway.log_in()
+        request = (f"GET /v2/list HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {token}\r\n\r\n").encode()
+        generator.ask(request, rate, 2, CAP)
+        quiet = generator.ask(request, rate, seconds, CAP)
+        change("nothing", quiet, quiet)
+        for name, act, pause in (("reloads", reload, 1), ("restarts", restart, 5)):
+            done = threading.Event()
+            actor = threading.Thread(target=repeat, args=(gateway, act, pause, done))
+            actor.start()
+            seen = generator.ask(request, rate, seconds, CAP)
+            done.set()
+            actor.join()
+            change(name, seen, quiet)
+
+
+def repeat(gateway, act, pause, done):
+    number = 0
+    while not done.wait(pause):
+        number += 1
+        act(gateway, number)
+
+
+def reload(gateway, number):
+    gateway.change(number)
+    gateway.process.send_signal(signal.SIGHUP)
+    gateway.wait_for('"configuration applied"', number)
+
+
+def restart(gateway, number):
+    gateway.process.send_signal(signal.SIGUSR2)
+    gateway.wait_for("listening on", number + 1)
+
+
+def change(name, seen, quiet):
+    failed = {status: count for status, count in seen["statuses"].items() if status != "200"}
+    report(f"{name}, failed, not sent", f"{failed or 0}, {seen['unsent']}", "0, 0", not failed and not seen["unsent"])
+    report(f"{name}, p99 in ms of {seen['accepted']['count']} (nothing {quiet['accepted']['p99'] / 1000:.2f})",
+        f"{seen['accepted']['p99'] / 1000:.2f}", "within 2 times", seen["accepted"]["p99"] <= 2 * quiet["accepted"]["p99"])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", default=["idle", "slow", "overload"])
@@ -279,7 +344,7 @@ def main():
         Gateway.program = options.program.resolve()
     for part in options.parts or ["idle", "slow", "overload"]:
         with tempfile.TemporaryDirectory(prefix="portico-resilience-") as folder:
-            {"idle": idle, "slow": slow, "overload": overload}[part](folder)
+            {"idle": idle, "slow": slow, "overload": overload, "changes": changes}[part](folder)
 
 
 if __name__ == "__main__":

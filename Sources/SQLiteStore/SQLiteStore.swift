@@ -94,6 +94,16 @@ public final class SQLiteStore: BackupStore {
     }
 }
 
+/// What a store holds, and how large it is.
+public struct StoreInspection: Sendable {
+    /// Epoch, positions, the rows of each table, and the file's bytes.
+    public let contents: BackupSummary
+    /// Bytes of the file that are free to be used again.
+    public let freeBytes: Int64
+    /// Bytes of the write-ahead log.
+    public let logFileBytes: Int64
+}
+
 extension SQLiteStore {
     public func install(_ collections: [CollectionDeclaration]) async throws {
         let (positions, statistics, time) = (positions, statistics, clock.now())
@@ -211,6 +221,27 @@ extension SQLiteStore {
     public var figures: StoreFigures {
         counters.figures(
             queued: writer.queued, longPool: readers.longPool, streamPool: streams.counts, path: file.path)
+    }
+
+    /// Reads the whole store while it is used, and what it holds. Throws `store.unavailable` where anything is wrong with
+    /// it, the finding in the error's detail for the log.
+    public func inspect(checksIntegrity: Bool) async throws -> StoreInspection {
+        _ = try openCatalogue()
+        let (file, health) = (file, health)
+        return try await DedicatedThread.run(label: "store.inspection") {
+            let source = try file.openSlowReader(checking: health)
+            defer { try? source.close() }
+            return try source.read { database in
+                if checksIntegrity { try StoreFile.checkIntegrity(database) }
+                let free = try database.row(
+                    "SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size"
+                ) {
+                    $0.integer(0)
+                }
+                return StoreInspection(
+                    contents: try BackupSummary(of: database), freeBytes: free ?? 0, logFileBytes: file.logBytes)
+            }
+        }
     }
 
     /// Why nothing can be written, as far as that is known; nil: writes succeed.

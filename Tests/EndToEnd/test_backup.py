@@ -51,7 +51,7 @@ class Backup(unittest.TestCase):
         self.note("after")
         self.control("backup", backup, fails="already")
         self.assertIs(self.control("status")["store"]["restoresAtNextStart"], False)
-        restored = self.control("restore", backup)
+        restored = self.control("restore", backup, "--yes")
         self.assertEqual(restored["position"], summary["position"])
         self.assertIs(self.control("status")["store"]["restoresAtNextStart"], True)
         self.assertIn("after", self.titles())
@@ -80,7 +80,7 @@ class Backup(unittest.TestCase):
         self.gateway.stop()
         shutil.rmtree(self.data)
         self.data.mkdir()
-        self.assertEqual(self.control("restore", str(backup))["attachments"]["count"], 1)
+        self.assertEqual(self.control("restore", str(backup), "--yes")["attachments"]["count"], 1)
         self.start()
         self.assertEqual(self.gateway.get(path, user="alice").body, data)
 
@@ -91,7 +91,7 @@ class Backup(unittest.TestCase):
         file.write_bytes(b"x" + file.read_bytes()[1:])
         backup = self.folder / "backup"
         self.assertEqual(self.control("backup", str(backup))["attachments"]["damaged"], [digest])
-        self.assertEqual(self.control("restore", str(backup))["attachments"]["count"], 0)
+        self.assertEqual(self.control("restore", str(backup), "--yes")["attachments"]["count"], 0)
 
     def test_a_sweep_removes_what_no_record_names_for_the_window(self):
         kept, _ = self.attach(b"kept" * 100)
@@ -101,9 +101,9 @@ class Backup(unittest.TestCase):
         path = f"/sync/v1/attachments/{partial}"
         self.assertEqual(self.gateway.request("PUT", path, body=b"part", headers=headers, user="alice").status, 202)
         self.assertEqual(self.gateway.request("DELETE", f"/api/v1/notes/notes/{note}", user="alice").status, 204)
-        self.assertEqual(self.control("sync", "sweep"), {"attachments": 0, "uploads": 0, "bytes": 0})
+        self.assertEqual(self.control("sync", "sweep", "--yes"), {"attachments": 0, "uploads": 0, "bytes": 0})
         self.age(7 * 86_400 + 10)
-        self.assertEqual(self.control("sync", "sweep"), {"attachments": 1, "uploads": 1, "bytes": 404})
+        self.assertEqual(self.control("sync", "sweep", "--yes"), {"attachments": 1, "uploads": 1, "bytes": 404})
         self.assertEqual(self.gateway.get(kept, user="alice").status, 200)
         again = self.gateway.request("PUT", gone, body=b"gone" * 100, user="alice")
         self.assertEqual(again.status, 201, again)
@@ -115,13 +115,13 @@ class Backup(unittest.TestCase):
                 os.utime(file, (time.time() - seconds,) * 2)
 
     def test_what_is_no_backup_is_refused(self):
-        self.control("restore", str(self.folder), fails="no backup")
+        self.control("restore", str(self.folder), "--yes", fails="no backup")
 
     def test_a_dry_run_of_compaction_removes_nothing(self):
         self.note("one")
         planned = self.control("sync", "compact", "--dry-run")
         self.assertEqual(planned, {"dryRun": True, "floor": 0, "entries": 0, "outcomes": 0, "keptCopies": 0})
-        self.assertEqual(self.control("sync", "compact")["entries"], 0)
+        self.assertEqual(self.control("sync", "compact", "--yes")["entries"], 0)
 
 
 if __name__ == "__main__":

@@ -138,7 +138,7 @@ class Through(MirrorWriteTest):
         self.assertEqual(self.control("writes", "retry", identifier)[0].returncode, 0)
         self.until(lambda: not self.writes())
         self.assertEqual((self.upstream.users[101], self.name(101)), ("Bea", "Bea"))
-        self.assertEqual(self.control("writes", "drop", identifier)[0].returncode, 1)
+        self.assertEqual(self.control("writes", "drop", identifier, "--yes")[0].returncode, 1)
         self.assertEqual(self.gateway.log().count("outcome of a write is unknown"), 1)
 
     def test_a_deadline_in_the_middle_says_that_the_outcome_is_unknown(self):
@@ -187,7 +187,7 @@ class Queued(MirrorWriteTest):
         self.assertEqual([name for name, _ in other.rows if name == "writes"], [])
         self.assertEqual(self.gateway.log().count("write refused by another system"), 1)
         identifier = self.writes()[0]["id"]
-        self.assertEqual(self.control("writes", "drop", identifier)[0].returncode, 0)
+        self.assertEqual(self.control("writes", "drop", identifier, "--yes")[0].returncode, 0)
         self.assertEqual(self.writes(), [])
 
     def test_a_push_never_waits_for_the_other_system_and_its_keys_name_the_mutation(self):

@@ -189,12 +189,13 @@ class Refreshing(MirrorTest):
         self.assertEqual(
             sorted((one["id"], one["operation"]) for one in operations),
             [("e3@example.com", "put"), ("e59@example.com", "remove"), ("e7@example.com", "put")])
-        self.assertEqual(complete["position"], before + 3)
+        # Three rows; the operator's verb is an audit entry and its head.
+        self.assertEqual(complete["position"], before + 3 + 2)
         self.assertGreater(complete["scopes"][0]["asOf"], scope["asOf"])
-        # One that changes nothing writes nothing, and the rows are younger all the same.
+        # One that changes nothing writes nothing but its audit entry, and the rows are younger all the same.
         self.control(gateway, "mirrors", "refresh", "employees/employees")
         operations, last = self.pull(gateway, complete["checkpoint"])
-        self.assertEqual((operations, last["position"]), ([], complete["position"]))
+        self.assertEqual((operations, last["position"]), ([], complete["position"] + 2))
         self.assertGreater(last["scopes"][0]["asOf"], complete["scopes"][0]["asOf"])
 
     def test_the_other_system_tells_of_a_change_by_a_webhook_of_those_who_may_write(self):
@@ -224,7 +225,7 @@ class Refreshing(MirrorTest):
         self.assertEqual((shown["records"], shown["upstream"], shown["lastRefresh"]["created"]), (60, "hr", 60))
         done, _ = self.control(gateway, "mirrors", "show", "employees/nothing")
         self.assertEqual(done.returncode, 1)
-        done, _ = self.control(gateway, "mirrors", "release", "employees/employees")
+        done, _ = self.control(gateway, "mirrors", "release", "employees/employees", "--yes")
         self.assertEqual(done.returncode, 1)
 
 
@@ -255,7 +256,7 @@ class Lies(MirrorTest):
         # So many have really gone.
         del self.system.employees[20:]
         self.held(gateway)
-        done, summary = self.control(gateway, "mirrors", "release", "employees/employees")
+        done, summary = self.control(gateway, "mirrors", "release", "employees/employees", "--yes")
         self.assertEqual((done.returncode, summary["deleted"]), (0, 40))
         self.assertEqual(len(self.read(gateway).json()["items"]), 20)
         self.assertEqual(self.state(gateway, "employees/employees")["state"], "good")
@@ -272,7 +273,7 @@ class Lies(MirrorTest):
                     self.assertEqual(done.returncode, 1)
                     self.assertEqual(self.state(gateway, name)["state"], "held")
                     self.assertEqual(len(self.read(gateway, path).json()["items"]), count)
-                    done, _ = self.control(gateway, "mirrors", "release", name)
+                    done, _ = self.control(gateway, "mirrors", "release", name, "--yes")
                     self.assertEqual(done.returncode, 1, "there is nothing that could be released")
         self.system.fault = None
         for name in ["employees/employees", "users/users"]:

@@ -294,7 +294,7 @@ class Windows(unittest.TestCase):
         student = self.student(GPA=4)
         self.assertEqual([row["StudentID"] for row in self.get(link).json()["value"]], [student])
         while True:
-            self.control("sync", "compact")
+            self.control("sync", "compact", "--yes")
             answer = self.gateway.request("GET", urllib.parse.urlsplit(link).path + "?" + urllib.parse.urlsplit(link).query, user="alice")
             if answer.status != 200:
                 break
@@ -309,7 +309,7 @@ class Windows(unittest.TestCase):
         self.gateway = Gateway(data=folder.name)
         link = self.track("Students?$filter=GPA gt 3.9")
         self.control("backup", f"{folder.name}/backup")
-        self.control("restore", f"{folder.name}/backup")
+        self.control("restore", f"{folder.name}/backup", "--yes")
         self.assertEqual(self.gateway.stop(), 0)
         self.gateway = Gateway(data=folder.name)
         self.addCleanup(self.gateway.remove)

@@ -1,15 +1,17 @@
 """`porticoctl`: the output, effect and exit code of every command."""
 
 import json
+import os
 import pathlib
 import plistlib
+import pty
 import subprocess
 import tempfile
 import unittest
 import urllib.parse
 
 import cbor
-from harness import JSON, ROOT, GatewayTest, run_portico
+from harness import BUILD, JSON, ROOT, GatewayTest, run_portico
 
 DONE, FAILED, USAGE = 0, 1, 2
 EMPLOYEE = {"firstName": "A", "lastName": "B", "division": "Sales", "email": "a@example.com", "phoneNumber": "+1 916 555 0100"}
@@ -49,7 +51,7 @@ class Samples(ControlTest):
         for adapter, entity, fields in [("users", "users", 3), ("employees", "employees", 6)]:
             loaded = []
             for ending in ["csv", "json", "plist", "xml"]:
-                self.json(adapter, "import", ROOT / f"Config/samples/{adapter}.{ending}", "--mode", "replace")
+                self.json(adapter, "import", ROOT / f"Config/samples/{adapter}.{ending}", "--mode", "replace", "--yes")
                 page = self.gateway.get(f"/api/v1/{adapter}/{entity}", JSON, user="alice").json()
                 loaded.append([{name: record[name] for name in record if name != "modified"} for record in page["items"]])
             self.assertEqual(loaded, [loaded[0]] * 4)
@@ -167,7 +169,7 @@ class Commands(ControlTest):
         self.expect(self.gateway.get("/auth/me", token=first["accessToken"]), 200)
         both = {key["kid"] for key in self.gateway.get("/auth/jwks.json").json()["keys"]}
         self.assertTrue(published < both)
-        self.json("keys", "rotate-signing", "--distrust-old")
+        self.json("keys", "rotate-signing", "--distrust-old", "--yes")
         self.assertEqual(self.gateway.get("/auth/me", token=first["accessToken"]).status, 401)
         second = self.expect(self.gateway.send("POST", "/auth/refresh", {"refreshToken": first["refreshToken"]}), 200)
         self.expect(self.gateway.get("/auth/me", token=second.json()["accessToken"]), 200)
@@ -176,7 +178,10 @@ class Commands(ControlTest):
     def test_audit_entries_are_listed_latest_first(self):
         self.json("accounts", "add", "audited", "--without-password")
         entries = self.json("audit", "list", "--limit", "3")["entries"]
-        self.assertEqual((entries[0]["kind"], entries[0]["actor"], len(entries)), ("account.added", "operator", 3))
+        self.assertEqual(
+            [(entry["kind"], entry["actor"]) for entry in entries[:2]],
+            [("administration.performed", "operator"), ("account.added", "operator")])
+        self.assertEqual(len(entries), 3)
         earlier = self.json("audit", "list", "--limit", "1", "--before", str(entries[2]["number"]))["entries"]
         self.assertEqual(earlier[0]["number"], entries[2]["number"] - 1)
 
@@ -229,8 +234,94 @@ class Commands(ControlTest):
             subprocess.run(["bash", "-n"], input=script.stdout, text=True, check=True, timeout=60)
         self.assertIn("rollback", run_portico("--generate-completion-script", "bash", program="porticoctl").stdout)
 
+    def test_every_verb_and_option_has_its_place_in_the_manual(self):
+        subprocess.run([ROOT / ".ci/manual-pages", BUILD, self.folder], check=True, timeout=60)
+        count = 0
+        for program in ["portico", "porticoctl"]:
+            page = (self.folder / f"{program}.1").read_text().replace("\\-", "-")
+            self.assertTrue(page.startswith(f".TH {program.upper()} 1\n"))
+            declared = json.loads(run_portico("--experimental-dump-help", program=program).stdout)["command"]
+            for path, command in self.verbs(declared, []):
+                self.assertIn(f".SS {' '.join(path)}\n", page)
+                for argument in command["arguments"]:
+                    if argument["kind"] != "positional" and argument["preferredName"]["name"] not in ("help", "version"):
+                        self.assertIn("\\fB--" + argument["preferredName"]["name"], page)
+                count += 1
+        self.assertGreater(count, 60)
+
+    def verbs(self, command, path):
+        below = [one for one in command.get("subcommands", []) if one["commandName"] != "help"]
+        for one in below:
+            yield from self.verbs(one, [*path, one["commandName"]])
+        if not below:
+            yield path, command
+
     def test_only_the_owner_may_use_the_admin_socket(self):
         self.assertEqual((self.gateway.data / "admin.sock").stat().st_mode & 0o777, 0o600)
+
+
+class Confirmations(ControlTest):
+    DESTROYING = [
+        ["sync", "compact"], ["sync", "sweep"], ["writes", "drop", "x"], ["mirrors", "release", "a/b"], ["restore", "/tmp/none"],
+        ["keys", "rotate-signing", "--distrust-old"], ["users", "import", "none.csv", "--mode", "replace"],
+        ["odata", "import", "admissions", "Schools", "none.csv", "--mode", "replace"],
+    ]
+
+    def test_what_destroys_is_refused_without_a_terminal_and_without_yes(self):
+        for arguments in self.DESTROYING:
+            with self.subTest(arguments):
+                self.fails(*arguments, status=USAGE, word="--yes", stdin="y\n")
+        self.assertIs(self.json("sync", "compact", "--dry-run")["dryRun"], True)
+
+    def answered(self, answer, *arguments):
+        """At a terminal: the exit status and what was shown."""
+        terminal, its_end = pty.openpty()
+        process = subprocess.Popen(
+            [str(BUILD / "porticoctl"), *arguments, "--data", str(self.gateway.data)], stdin=its_end, stdout=its_end,
+            stderr=its_end, close_fds=True)
+        os.close(its_end)
+        shown = b""
+        while b"[y/N]" not in shown:
+            shown += os.read(terminal, 4096)
+        os.write(terminal, answer)
+        status = process.wait(timeout=60)
+        try:
+            while piece := os.read(terminal, 4096):
+                shown += piece
+        except OSError:
+            pass  # The end of a terminal.
+        os.close(terminal)
+        return status, shown.decode()
+
+    def test_at_a_terminal_it_asks(self):
+        status, shown = self.answered(b"n\n", "sync", "sweep")
+        self.assertEqual((status, "Nothing was done" in shown), (FAILED, True), shown)
+        status, shown = self.answered(b"\n", "sync", "sweep")
+        self.assertEqual(status, FAILED, shown)
+        status, shown = self.answered(b"y\n", "sync", "sweep")
+        self.assertEqual((status, "attachments: 0" in shown), (DONE, True), shown)
+
+    def test_a_mistyped_verb_gets_a_suggestion(self):
+        for arguments, hint in [(["statsu"], "status"), (["accounts", "lst"], "list"), (["config", "aply"], "apply")]:
+            done = run_portico(*arguments, program="porticoctl")
+            self.assertEqual(done.returncode, USAGE)
+            self.assertIn(f"Did you mean {hint}?", done.stderr)
+
+    def test_the_store_is_checked_and_counted(self):
+        self.assertIs(self.json("store", "check")["sound"], True)
+        stats = self.json("store", "stats")
+        self.assertGreater(stats["bytes"], 0)
+        self.assertGreater(stats["rows"]["users/users"], 0)
+        self.assertEqual(stats["position"], self.json("status")["store"]["position"])
+
+    def test_devices_are_listed_with_whose_they_are(self):
+        push = {"clientId": "device-of-alice", "mutations": [{
+            "sequence": 1, "collection": "notes", "id": "a-note", "operation": "create", "fields": {"title": "t", "text": ""}}]}
+        answer = self.gateway.send("POST", "/sync/v1/push", push, user="alice")
+        self.assertEqual(answer.status, 200, answer)
+        devices = {device["id"]: device for device in self.json("sync", "devices")["devices"]}
+        self.assertEqual(devices["device-of-alice"]["account"], "alice", answer.text())
+        self.assertEqual(self.json("sync", "devices", "--after", "device-of-alice")["devices"], [])
 
 
 class Imports(ControlTest):

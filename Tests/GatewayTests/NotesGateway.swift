@@ -66,6 +66,11 @@ final class NotesGateway: Sendable {
             windows: RetentionWindows(offline: 3600, kept: 3600), clock: clock)
         administration = try Gateway(
             administrationOf: [served], store: store, identity: identity, sync: sync, maintenance: maintenance,
+            inspect: { checks in
+                let found = try await store.inspect(checksIntegrity: checks)
+                return StoreSummary(
+                    contents: found.contents, freeBytes: found.freeBytes, logFileBytes: found.logFileBytes)
+            },
             settings: settings, readiness: readiness, clock: clock, log: .discarding, isRestorePending: { false })
         let lookup = identity.accounts
         supervisor = AdapterSupervisor([served], limits: AdapterLimits(), clock: clock) { served in

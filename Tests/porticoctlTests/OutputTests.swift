@@ -53,6 +53,18 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            (["statsu"], "Did you mean status?"), (["acounts", "list"], "Did you mean accounts?"),
+            (["accounts", "lst"], "Did you mean list?"), (["config", "aply", "--dry-run"], "Did you mean apply?"),
+            (["admin", "tokens", "ad", "x"], "Did you mean add?"), (["status"], nil),
+            (["accounts", "add", "lst"], nil),
+            (["quite-another-word"], nil), ([], nil), (["--help"], nil),
+        ] as [([String], String?)])
+    func `a mistyped verb gets the one that is most like it`(arguments: [String], hint: String?) {
+        #expect(MistypedVerb(arguments).hint == hint)
+    }
+
     @Test func `a segment of a path keeps none of the characters that end it`() {
         #expect("a/b?c#d e".asPathSegment == "a%2Fb%3Fc%23d%20e")
         #expect("Az09-._~".asPathSegment == "Az09-._~")

@@ -11,7 +11,8 @@ extension Gateway {
     /// nil: now. `old`: the one whose place this one takes.
     public convenience init(
         administrationOf adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
-        maintenance: StoreMaintenance, upstreams: any UpstreamDirectory = NoUpstreams(),
+        maintenance: StoreMaintenance, inspect: @escaping StoreInspector,
+        upstreams: any UpstreamDirectory = NoUpstreams(),
         configuration: any ConfigurationControl = NoConfigurationControl(),
         settings: GatewaySettings, readiness: Readiness, started: WireDate? = nil, clock: any WallClock, log: Log,
         isRestorePending: @escaping @Sendable () -> Bool, succeeding old: Gateway? = nil
@@ -29,7 +30,7 @@ extension Gateway {
             + SyncAdminRoutes(sync: sync, identity: identity, services: services).routes()
             + MirrorRoutes(adapters: adapters, services: services).routes()
             + WriteRoutes(adapters: adapters, services: services).routes()
-            + StoreRoutes(maintenance: maintenance, services: services).routes()
+            + StoreRoutes(maintenance: maintenance, inspect: inspect, services: services).routes()
             + UpstreamRoutes(upstreams: upstreams, services: services).routes()
             + ConfigurationRoutes(configuration: configuration, services: services).routes()
             + AdminTokenRoutes(accounts: accounts).routes()

@@ -138,9 +138,28 @@ extension WireDate {
     var wholeSeconds: WireDate { WireDate(secondsSinceReferenceDate: secondsSinceReferenceDate.rounded(.down)) }
 }
 
-/// `porticoctl backup` and `porticoctl sync compact`.
+/// What the store holds and how large it is, for operators.
+public struct StoreSummary: Sendable {
+    public var contents: BackupSummary
+    /// Bytes of the file that are free to be used again.
+    public var freeBytes: Int64
+    /// Bytes of the write-ahead log.
+    public var logFileBytes: Int64
+
+    public init(contents: BackupSummary, freeBytes: Int64, logFileBytes: Int64) {
+        self.contents = contents
+        self.freeBytes = freeBytes
+        self.logFileBytes = logFileBytes
+    }
+}
+
+/// Reads what the store holds; all of it where it is to be checked, which throws `store.unavailable` for a damaged one.
+public typealias StoreInspector = @Sendable (_ checksIntegrity: Bool) async throws -> StoreSummary
+
+/// `porticoctl backup`, `porticoctl store` and `porticoctl sync compact`.
 struct StoreRoutes: Sendable {
     let maintenance: StoreMaintenance
+    let inspect: StoreInspector
     let services: GatewayServices
 
     private static let backup = ObjectShape(
@@ -166,6 +185,30 @@ struct StoreRoutes: Sendable {
                     "sync.sweep", .destroy, "Removes attachments that no record has named for the window.",
                     services: services
                 ) { _, _ in try await sweepAttachments() }),
+            Route(
+                .get, "/admin/v1/store",
+                AdministrationEndpoint("store.stats", .read, "What the store holds.", services: services) { _, _ in
+                    try await inspect(checksIntegrity: false)
+                }),
+            Route(
+                .get, "/admin/v1/store/check",
+                AdministrationEndpoint(
+                    "store.check", .read, "Reads the whole store and says whether it is sound.", services: services
+                ) { _, _ in try await inspect(checksIntegrity: true) }),
+        ]
+    }
+
+    private func inspect(checksIntegrity: Bool) async throws -> WireValue {
+        let found = try await inspect(checksIntegrity)
+        let rows = found.contents.rows.sorted { $0.key < $1.key }.map {
+            WireDictionary.Entry(key: $0.key, value: .int64($0.value))
+        }
+        return [
+            "sound": checksIntegrity ? true : .null, "epoch": .string(found.contents.epoch.text),
+            "position": .int64(found.contents.position.number), "floor": .int64(found.contents.floor.number),
+            "bytes": .int64(found.contents.size), "freeBytes": .int64(found.freeBytes),
+            "logFileBytes": .int64(found.logFileBytes),
+            "rows": .dictionary(WireDictionary(uncheckedUniqueKeys: rows)),
         ]
     }
 

@@ -21,6 +21,11 @@ struct SyncAdminRoutes: Sendable {
                 .get, "/admin/v1/sync/status",
                 endpoint("sync.status", "How far the log is, and who syncs.") { _, _ in try await status() }),
             Route(
+                .get, "/admin/v1/sync/devices",
+                endpoint("sync.devices", "The devices that have pushed, and how far each is.") { request, _ in
+                    try await devices(request.request.target)
+                }),
+            Route(
                 .get, "/admin/v1/sync/changes",
                 endpoint("sync.changes", "The log, oldest first.") { request, _ in
                     try await changes(request.request.target)
@@ -49,6 +54,34 @@ struct SyncAdminRoutes: Sendable {
             "floor": .int64(floor.number), "liveStreams": .int64(Int64(sync.live.count)),
             "clients": .int64(Int64(clients)),
             "collections": .array(sync.catalogue.collections.map { .string($0.name) }),
+        ]
+    }
+
+    /// In the order of their ids; `?after=` goes on behind one.
+    private func devices(_ target: RequestTarget) async throws -> WireValue {
+        let limit = min(max(Int(target["limit"] ?? "") ?? 100, 1), Self.largestList)
+        var after: ClientID?
+        if let text = target["after"] {
+            guard let id = ClientID(text) else {
+                throw PorticoError(.requestInvalid, "This is no id of a device.", target: "after")
+            }
+            after = id
+        }
+        let start = after
+        let clients = try await services.store.withReadSnapshot { try $0.clients(after: start, limit: limit) }
+        var names: [String: String] = [:]
+        for owner in Set(clients.map(\.identity)) {
+            guard let id = AccountID(owner) else { continue }
+            names[owner] = try await identity.administration.account(id)?.name.text
+        }
+        return [
+            "devices": .array(
+                clients.map { client in
+                    [
+                        "id": .string(client.id.text), "account": .string(names[client.identity] ?? client.identity),
+                        "lastPush": .date(client.time.wholeSeconds), "lastSequence": .int64(client.lastSequence),
+                    ]
+                })
         ]
     }
 

@@ -39,6 +39,8 @@ extension Administration {
         return try await context.records.page(query, in: IdentityCollections.accounts).records.map(AccountRecord.read)
     }
 
+    public func account(_ id: AccountID) async throws -> Account? { try await context.accounts.account(id) }
+
     public func account(named name: AccountName) async throws -> Account? {
         try await context.accounts.account(named: name)
     }

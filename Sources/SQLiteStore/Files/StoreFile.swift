@@ -23,6 +23,12 @@ package struct StoreFile {
         return (attributes?[.size] as? Int).map { $0 > 0 } ?? false
     }
 
+    /// Bytes of the log file beside it.
+    var logBytes: Int64 {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path + "-wal")
+        return (attributes?[.size] as? Int).map { Int64($0) } ?? 0
+    }
+
     var hasLog: Bool { FileManager.default.fileExists(atPath: path + "-wal") }
 
     /// The connection that owns every write and every checkpoint. SQLite before 3.51.3 can damage a file where two

@@ -84,7 +84,12 @@ struct Host {
         self.watch = watch
         readiness = Readiness(adapters: adapters) { watch.problem }
         assembly = HostAssembly(
-            store: store, attachments: attachments, identity: identity, maintenance: maintenance, upstreams: upstreams,
+            store: store, attachments: attachments, identity: identity, maintenance: maintenance,
+            inspect: { checks in
+                let found = try await store.inspect(checksIntegrity: checks)
+                return StoreSummary(
+                    contents: found.contents, freeBytes: found.freeBytes, logFileBytes: found.logFileBytes)
+            }, upstreams: upstreams,
             configuration: configuration, readiness: readiness, started: SystemClock().now(), log: log,
             metrics: settings.gateway.metrics, isRestorePending: { restore.isPrepared })
         first = try assembly.generation(settings, adapters, sync, feeds, after: nil)
@@ -151,6 +156,7 @@ struct HostAssembly: Sendable {
     let attachments: AttachmentFiles
     let identity: Identity
     let maintenance: StoreMaintenance
+    let inspect: StoreInspector
     let upstreams: HostUpstreams
     let configuration: any ConfigurationControl
     let readiness: Readiness
@@ -169,7 +175,8 @@ struct HostAssembly: Sendable {
         gatewaySettings.metrics = metrics
         let administration = try Gateway(
             administrationOf: adapters, store: store, identity: identity, sync: sync, maintenance: maintenance,
-            upstreams: upstreams, configuration: configuration, settings: gatewaySettings, readiness: readiness,
+            inspect: inspect, upstreams: upstreams, configuration: configuration, settings: gatewaySettings,
+            readiness: readiness,
             started: started, clock: SystemClock(), log: log, isRestorePending: isRestorePending,
             succeeding: old?.administration)
         return HostGeneration(

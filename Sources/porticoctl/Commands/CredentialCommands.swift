@@ -63,9 +63,11 @@ struct Keys: AsyncParsableCommand {
             discussion: "Tokens of the one before are taken until they end, unless it is not to be trusted any more.")
 
         @OptionGroup var options: ConnectionOptions
+        @OptionGroup var confirmation: Confirmation
         @Flag(help: "Refuse all tokens that were signed before; apps refresh by themselves.") var distrustOld = false
 
         func run() async throws {
+            if distrustOld { try confirmation.ask("Refuse all access tokens that there are?") }
             let value = try await options.withConnection {
                 try await $0.post("/admin/v1/signing-keys/rotate", ["distrustOld": .bool(distrustOld)])
             }

@@ -41,8 +41,15 @@ struct ImportedFile: ParsableArguments {
 
     @Argument(help: "The file; its extension decides the format.") var file: String
     @Option(help: "append to what is there, or replace it.") var mode: Mode = .append
+    @OptionGroup var confirmation: Confirmation
+
+    /// Throws where what is there is to be replaced and that is not confirmed.
+    func confirm(_ target: String) throws {
+        if mode == .replace { try confirmation.ask("Replace all of \(target) by \(file)?") }
+    }
 
     func load(into adapter: String, _ options: ConnectionOptions) async throws {
+        try confirm(adapter)
         let progress = ProgressBar()
         progress.show("reading \(file)", 0.1)
         let bytes = try FileContents.read(file)

@@ -58,8 +58,15 @@ struct Mirrors: AsyncParsableCommand {
 
         @OptionGroup var options: ConnectionOptions
         @OptionGroup var mirror: Name
+        @OptionGroup var confirmation: Confirmation
+        @Flag(help: "Only show what is held back.") var dryRun = false
 
         func run() async throws {
+            guard !dryRun else {
+                let value = try await options.withConnection { try await $0.get(mirror.path()) }
+                return try Printer(style: options.output).show(value["held"] ?? .null)
+            }
+            try confirmation.ask("Make the refresh take effect? Records that it lacks are deleted.")
             let value = try await options.withConnection { try await $0.post(mirror.path("/release"), [:]) }
             try Printer(style: options.output).show(value)
         }

@@ -98,6 +98,7 @@ struct ODataImport: AsyncParsableCommand {
     }
 
     func run() async throws {
+        try file.confirm("\(service)/\(set)")
         let upload = ImportUpload(
             file: file, adapter: "odata", beside: ["service": service, "set": set], from: from, options: options)
         try await upload.run()

@@ -7,6 +7,36 @@ import RecordStorage
 import SQLiteStore
 import ValueTree
 
+/// The store as it is now.
+struct StoreCommands: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "store", abstract: "Shows and checks the store.", subcommands: [Check.self, Stats.self])
+
+    struct Check: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Reads the whole store while it is used; exit status 1 where something is wrong.")
+
+        @OptionGroup var options: ConnectionOptions
+
+        func run() async throws {
+            let value = try await options.withConnection { try await $0.get("/admin/v1/store/check") }
+            try Printer(style: options.output).show(value)
+        }
+    }
+
+    struct Stats: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Shows positions, bytes, and the rows of each collection.")
+
+        @OptionGroup var options: ConnectionOptions
+
+        func run() async throws {
+            let value = try await options.withConnection { try await $0.get("/admin/v1/store") }
+            try Printer(style: options.output).show(value)
+        }
+    }
+}
+
 struct Backup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copies the store and the attachments into a new directory while they are used, and checks the copy.")
@@ -38,9 +68,15 @@ struct Restore: AsyncParsableCommand {
     var withoutList = false
     @Flag(help: "Leaves out attachments that are damaged or missing, and names them.")
     var leaveOutDamaged = false
+    @OptionGroup var confirmation: Confirmation
     @Argument(help: "A directory that backup made.") var directory: String
 
     func run() async throws {
+        guard options.url == nil else {
+            throw CommandError(
+                "restore works on the data directory of the machine: name it with --data.", exitStatus: 2)
+        }
+        try confirmation.ask("Put the backup in the store's place at the next start?")
         let data = URL(fileURLWithPath: options.data, isDirectory: true)
         try FileManager.default.createDirectory(
             at: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

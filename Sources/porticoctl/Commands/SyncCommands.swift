@@ -4,7 +4,7 @@ import ValueTree
 struct Sync: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Offline sync: how far the log is, what changed, who has what.",
-        subcommands: [State.self, Changes.self, Explain.self, SyncCompact.self, SyncSweep.self])
+        subcommands: [State.self, Devices.self, Changes.self, Explain.self, SyncCompact.self, SyncSweep.self])
 
     struct State: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -15,6 +15,24 @@ struct Sync: AsyncParsableCommand {
         func run() async throws {
             let value = try await options.withConnection { try await $0.get("/admin/v1/sync/status") }
             try Printer(style: options.output).show(value)
+        }
+    }
+
+    struct Devices: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lists the devices that have pushed: whose they are, when and how far.")
+
+        @OptionGroup var options: ConnectionOptions
+        @Option(help: "Only those behind this id.") var after: String?
+        @Option(help: "At most so many, up to 1000.") var limit = 100
+
+        func run() async throws {
+            let start = after.map { "&after=\($0.asPathSegment)" } ?? ""
+            let value = try await options.withConnection {
+                try await $0.get("/admin/v1/sync/devices?limit=\(limit)\(start)")
+            }
+            try Printer(style: options.output).show(
+                value, columns: ["id", "account", "lastPush", "lastSequence"], list: "devices")
         }
     }
 
@@ -64,9 +82,11 @@ struct SyncCompact: AsyncParsableCommand {
         discussion: "The gateway does so by itself every hour. Devices that were away for longer start over.")
 
     @OptionGroup var options: ConnectionOptions
+    @OptionGroup var confirmation: Confirmation
     @Flag(help: "Only tell what would be removed.") var dryRun = false
 
     func run() async throws {
+        if !dryRun { try confirmation.ask("Remove the old log? Devices that were away for longer start over.") }
         let value = try await options.withConnection {
             try await $0.post("/admin/v1/sync/compaction", ["dryRun": .bool(dryRun)])
         }
@@ -81,8 +101,10 @@ struct SyncSweep: AsyncParsableCommand {
         discussion: "The gateway does so by itself every hour.")
 
     @OptionGroup var options: ConnectionOptions
+    @OptionGroup var confirmation: Confirmation
 
     func run() async throws {
+        try confirmation.ask("Remove attachments that no record names?")
         let value = try await options.withConnection { try await $0.post("/admin/v1/sync/sweep", [:]) }
         try Printer(style: options.output).show(value)
     }

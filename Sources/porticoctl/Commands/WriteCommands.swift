@@ -56,8 +56,15 @@ struct Writes: AsyncParsableCommand {
 
         @OptionGroup var options: ConnectionOptions
         @OptionGroup var write: ID
+        @OptionGroup var confirmation: Confirmation
+        @Flag(help: "Only show the write.") var dryRun = false
 
         func run() async throws {
+            guard !dryRun else {
+                let value = try await options.withConnection { try await $0.get(write.path()) }
+                return try Printer(style: options.output).show(value)
+            }
+            try confirmation.ask("Drop the write \(write.id)? The caller's change is lost.")
             _ = try await options.withConnection { try await $0.post(write.path("/drop"), [:]) }
         }
     }
