@@ -135,7 +135,13 @@ ABSENT = {
     "GET /auth/oidc/{provider}/login", "GET /auth/oidc/{provider}/callback", "GET /sync/v1/attachments/{sha256}"}
 # Bytes that are no value, sent as they are.
 BYTES = b"walked"
-RAW = {"PUT /sync/v1/attachments/{sha256}": BYTES}
+# A message of SOAP.
+MESSAGE = (
+    b'<e:Envelope xmlns:e="http://schemas.xmlsoap.org/soap/envelope/"><e:Body>'
+    b'<employeeSearch xmlns="http://iPhoneServices/OrganizationInterface"><input1/></employeeSearch></e:Body></e:Envelope>')
+RAW = {
+    "PUT /sync/v1/attachments/{sha256}": BYTES, "POST /sca/OrganizationInterfaceExport": MESSAGE,
+    "POST /iPhoneServicesModuleWeb/sca/OrganizationInterfaceExport": MESSAGE}
 # Records whose fields the schema does not tell enough of, by their caller; others are made up from it.
 RECORDS = {
     "notes/notes": lambda caller: {"title": "walked", "sharedWith": []},
@@ -296,7 +302,7 @@ def call(gateway, method, path, body=None, headers=None):
     data = None
     if isinstance(body, bytes):
         data = body
-        headers.setdefault("Content-Type", "application/octet-stream")
+        headers.setdefault("Content-Type", "text/xml" if body is MESSAGE else "application/octet-stream")
     elif body is not None:
         data = json.dumps(body)
         headers.setdefault("Content-Type", harness.JSON)

@@ -1,5 +1,6 @@
 // swift-format-ignore-file
 // Written by `porticoctl client generate` from the declarations of employees. Generate it anew, do not edit it.
+// Not here, because they carry no values: soap, wsdl.
 import Client
 import Foundation
 
