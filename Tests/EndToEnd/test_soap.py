@@ -281,6 +281,12 @@ class InFront(SOAPTest):
             self.assertIn(self.gateway.send("POST", SEARCH, {"fullName": ""}, user="alice").status, [502, 503])
             self.assertNotIn("s3cret", self.gateway.log())
 
+    def test_the_wsdl_needs_no_answer_of_the_system(self):
+        self.system.order("fault", "error", "503")
+        self.start("freshFor: 1h, waitFor: 10s")
+        self.expect(self.gateway.get(PATH + "?wsdl", user="alice"), 200)
+        self.assertEqual(fault(self.call(envelope()))[:2], ("1.1", "Server"))
+
     def test_check_names_what_the_wsdl_lacks(self):
         good = (self.folder / "hr.wsdl").read_text()
         for wsdl, employees, message in [

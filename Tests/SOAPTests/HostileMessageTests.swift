@@ -96,6 +96,14 @@ import WireFormats
             })
     }
 
+    @Test func namesThatWouldBeMarkupAreNoNames() throws {
+        for name in ["a b", "a>", "a&lt;b", "a/", "x:y", "a&#10;b", ""] {
+            let description = try read("<xsd:element name='\(name)' type='xsd:int'/>")
+            #expect(description.schema.elementNames.isEmpty, "\(name)")
+            #expect(description.problems.count == 1)
+        }
+    }
+
     @Test func derivationsWithoutEndAreBounded() throws {
         var types = "<xsd:complexType name='T0'><xsd:sequence/></xsd:complexType>"
         for number in 1...2_000 {

@@ -24,11 +24,11 @@ struct SOAPServiceContext: Sendable {
             operations: declared.map { ($0.name.text, $0.input, $0.output) })
     }
 
-    func properties(_ name: String, _ effect: Effect) -> EndpointProperties {
+    /// `mirrors`: those that the answers are made of.
+    func properties(_ name: String, _ effect: Effect, mirrors: ReadMirrors = ReadMirrors()) -> EndpointProperties {
         EndpointProperties(
             name: "\(served.declaration.name).\(name)", access: served.access, effect: effect,
-            adapter: served.declaration.name, status: served.status,
-            mirrors: effect == .reads ? served.mirrors(of: Set<EntityName>?.none) : ReadMirrors())
+            adapter: served.declaration.name, status: served.status, mirrors: mirrors)
     }
 
     /// A failure as a fault, at the service's own path and below; elsewhere the gateway's shape holds.
@@ -74,7 +74,9 @@ struct SOAPEndpoint: Endpoint {
     init(_ context: SOAPServiceContext) {
         self.context = context
         let writes = context.operations.values.contains { $0.effect == .writes }
-        properties = context.properties("soap", writes ? .writes : .reads)
+        properties = context.properties(
+            "soap", writes ? .writes : .reads, 
+            mirrors: writes ? ReadMirrors() : context.served.mirrors(of: Set<EntityName>?.none))
     }
 
     var description: EndpointDescription {

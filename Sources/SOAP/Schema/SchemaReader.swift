@@ -52,8 +52,9 @@ struct SchemaReader {
     private mutating func collect(_ document: SchemaDocument) {
         for element in document.root.children where element.namespace == XSD.namespace {
             if let kind = Kind(rawValue: element.name) {
-                guard let name = element.attribute("name") else {
-                    problems.append(document.problem("<\(element.name)> has no name", element))
+                guard let name = element.attribute("name"), Self.isName(name) else {
+                    problems.append(
+                        document.problem("<\(element.name)> has no name, or one that XML does not have", element))
                     continue
                 }
                 let key = Key(kind: kind, name: QName(name, in: document.targetNamespace))
@@ -167,8 +168,8 @@ struct SchemaReader {
             return ElementDeclaration(
                 name, type, occurrence, isNillable: Self.isTrue(global.element.attribute("nillable")))
         }
-        guard let name = element.attribute("name") else {
-            problems.append(document.problem("an element has neither a name nor a reference", element))
+        guard let name = element.attribute("name"), Self.isName(name) else {
+            problems.append(document.problem("an element has neither a name of XML nor a reference", element))
             return nil
         }
         let isQualified = element.attribute("form").map { $0 == "qualified" } ?? document.qualifiesElements
@@ -239,7 +240,7 @@ struct SchemaReader {
             let type = global.map { attributeType($0.element, $0.document) } ?? Self.text
             return AttributeDeclaration(name: name, type: type, isRequired: isRequired)
         }
-        guard let name = element.attribute("name") else { return nil }
+        guard let name = element.attribute("name"), Self.isName(name) else { return nil }
         let isQualified = element.attribute("form").map { $0 == "qualified" } ?? document.qualifiesAttributes
         return AttributeDeclaration(
             name: QName(name, in: isQualified ? document.targetNamespace : ""),
@@ -262,6 +263,15 @@ struct SchemaReader {
             problems.append(document.problem("more than \(Self.maximumDeclarations) declarations", element))
         }
         return left > 0
+    }
+
+    /// Whether a name is written as it is without becoming markup: no white space, and of ASCII's signs `.`, `-` and `_`.
+    private static func isName(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.unicodeScalars.allSatisfy { scalar in
+                !scalar.isASCII || scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
+                    || [".", "-", "_"].contains(scalar)
+            }
     }
 
     static func isTrue(_ text: String?) -> Bool { text == "true" || text == "1" }
