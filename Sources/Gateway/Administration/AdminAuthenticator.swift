@@ -18,7 +18,8 @@ public struct AdminCertificates: Sendable {
     }
 }
 
-/// For the admin listener: an admin token, or a client certificate. A token wins: it was sent on purpose.
+/// For the admin listener: an admin token, or a client certificate. A token wins: it was sent on purpose. There is no
+/// anonymous caller, so no route is reached without a credential, whatever it declares.
 struct AdminAuthenticator: Authenticator {
     /// Credentials that one address may get wrong in a minute; then it is refused whatever it sends.
     static let failures = 10
@@ -44,14 +45,17 @@ struct AdminAuthenticator: Authenticator {
         AdminAuthenticator(identity, certificates, refusals)
     }
 
-    /// Throws `auth.invalid`, and `auth.throttled` with the seconds to wait.
+    /// Throws `auth.required`, `auth.invalid`, and `auth.throttled` with the seconds to wait.
     func caller(of request: GatewayRequest) async throws -> Caller {
         if let field = request.headers[.authorization] { return try await caller(sending: field, request) }
-        return certificateCaller(request) ?? .anonymous
+        guard let caller = certificateCaller(request) else {
+            throw PorticoError(.loginRequired, "This needs an admin token or a client certificate.")
+        }
+        return caller
     }
 
     func immediateCaller(of request: GatewayRequest) -> Caller? {
-        request.headers[.authorization] == nil ? certificateCaller(request) ?? .anonymous : nil
+        request.headers[.authorization] == nil ? certificateCaller(request) : nil
     }
 
     func challenge(_ response: inout GatewayResponse) {
