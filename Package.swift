@@ -173,10 +173,10 @@ let package = Package(
             "BrowserClient", ["Gateway", adapterKit],
             resources: [.embedInCode("Client"), .embedInCode("Demonstration")]),
         module("ChatPage", ["Gateway", adapterKit], resources: [.embedInCode("Files")]),
-        adapter("PlistFeeds"),
+        adapter("PlistFeeds", [wireFormats]),
         adapter("EmployeeSearch", [wireFormats, "SOAP"]),
         adapter("XMLUsers", [wireFormats]),
-        adapter("Chat"),
+        adapter("Chat", [wireFormats]),
         module(
             "ODataAdapter", path: "Sources/Adapters/OData",
             [
@@ -352,7 +352,7 @@ let package = Package(
             "AdapterTests",
             [
                 "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", "ODataAdapter", "SQLiteStore", adapterKit,
-                recordStorage,
+                recordStorage, wireFormats,
                 .product(name: "AdapterTesting", package: "AdapterTesting"),
             ]),
         tests(

@@ -80,12 +80,14 @@ public final class Mirror: Sendable {
     /// Throws `adapter.unavailable`, naming the upstream, where the rows are too old or were never fetched.
     public func read() async throws(PorticoError) -> MirrorAge {
         if let age = freshAge() { return age }
-        let before = state.withLock { $0.machine.asOf }
+        let before = state.withLock { $0.machine.asked }
         await waitForRefresh()
         let now = clock.now()
-        let (served, cause) = state.withLock { ($0.machine.served(at: now), $0.machine.cause) }
+        let (served, asked, cause) = state.withLock {
+            ($0.machine.served(at: now), $0.machine.asked, $0.machine.cause)
+        }
         guard let served else { throw unavailable(cause) }
-        guard served == before else {
+        guard asked == before else {
             return MirrorAge(asOf: served, now: now, cache: .refreshed(isFirst: before == nil))
         }
         return MirrorAge(asOf: served, now: now, cache: .stale(detail: cause ?? "upstream-timeout"))

@@ -28,6 +28,8 @@ public enum RefreshOutcome: Sendable, Equatable {
 public struct RefreshSummary: Sendable, Equatable {
     /// When the other system had this state.
     public var asOf: WireDate
+    /// When it began; later than ``asOf`` where the other system answered with what it keeps of yet another one.
+    public var began: WireDate
     /// Since what changes are asked for next.
     public var cursor: String?
     /// Rows that came, changed and went.
@@ -41,9 +43,10 @@ public struct RefreshSummary: Sendable, Equatable {
     /// Rows that repeat the key of an earlier one, which counts.
     public var repeated = 0
 
-    /// Creates a summary without changes.
-    public init(asOf: WireDate, cursor: String? = nil) {
+    /// Creates a summary without changes. `began`; nil: then the other system had this state.
+    public init(asOf: WireDate, began: WireDate? = nil, cursor: String? = nil) {
         self.asOf = asOf
+        self.began = began ?? asOf
         self.cursor = cursor
     }
 }
@@ -111,6 +114,9 @@ public struct MirrorMachine: Sendable {
     private let settings: MirrorSettings
     /// When the other system had the state that the records have; nil: they were never fetched.
     public private(set) var asOf: WireDate?
+    /// When the other system was asked for that state. Freshness counts from here, age from ``asOf``: rows that were
+    /// old already when they came would have every read ask again.
+    private(set) var asked: WireDate?
     /// Since what changes are asked for next; nil: every row is.
     public private(set) var cursor: String?
     /// The refresh that goes on, and when it began; nil: none.
@@ -132,6 +138,7 @@ public struct MirrorMachine: Sendable {
     public init(settings: MirrorSettings, asOf: WireDate?, cursor: String?, at now: WireDate, random: Double) {
         self.settings = settings
         self.asOf = asOf
+        asked = asOf
         self.cursor = cursor
         if let interval = settings.refresh {
             let due = (asOf ?? now).adding(interval / .seconds(1) * (1 + Self.jitter * (2 * random - 1)))
@@ -139,9 +146,10 @@ public struct MirrorMachine: Sendable {
         }
     }
 
-    /// Whether rows of that age need no refresh.
+    /// Whether the rows need no refresh.
     public func isFresh(at now: WireDate) -> Bool {
-        asOf.map { now.seconds(since: $0) <= settings.freshFor / .seconds(1) } ?? false
+        guard let asked, now.seconds(since: asked) <= settings.freshFor / .seconds(1) else { return false }
+        return served(at: now) != nil
     }
 
     /// What may be served of rows that are not fresh, once no refresh is waited for any more.
@@ -204,7 +212,7 @@ public struct MirrorMachine: Sendable {
         }
         switch outcome {
         case .done(let summary):
-            (asOf, cursor, last) = (summary.asOf, summary.cursor, summary)
+            (asOf, asked, cursor, last) = (summary.asOf, summary.began, summary.cursor, summary)
             (failures, failure, held, resumesAt) = (0, nil, nil, nil)
         case .failed(let code, let detail):
             failure = (code, detail, now)

@@ -76,10 +76,12 @@ package struct MirrorRefresh: Sendable {
         var request = MirrorRequest(source.entity, since: cursor, deadline: Self.pageDeadline)
         var count = 0
         var lastCursor = cursor
+        var age = Duration.zero
         while true {
             try Task.checkCancellation()
             let page = try await read(request)
             count += page.rows.count
+            age = max(age, page.age)
             removed.formUnion(page.removed)
             guard count <= Self.mostRows, removed.count <= Self.mostRemovals else {
                 throw MirrorRefusal(.unexpected, "the answers have too many rows")
@@ -92,7 +94,7 @@ package struct MirrorRefresh: Sendable {
             request = MirrorRequest(source.entity, page: next, since: cursor, deadline: Self.pageDeadline)
         }
         var state = known
-        state.asOf = began
+        state.asOf = began.adding(-(age / .seconds(1)))
         state.cursor = lastCursor
         // A snapshot without rows has no fields to go by.
         if count > 0 {
@@ -100,12 +102,13 @@ package struct MirrorRefresh: Sendable {
             state.fields.formUnion(rows.fields)
         }
         return try await finish(
-            replacement, rows, deletesMissing: cursor == nil && !rows.hasUnreadableKey, removed, state)
+            replacement, rows, deletesMissing: cursor == nil && !rows.hasUnreadableKey, removed, state,
+            began: began)
     }
 
     private func finish(
         _ replacement: any RecordReplacement, _ rows: MirrorRows, deletesMissing: Bool, _ removed: Set<RecordID>,
-        _ state: MirrorState
+        _ state: MirrorState, began: WireDate
     ) async throws -> Result {
         var difference = try await replacement.difference()
         if !deletesMissing { difference.deleted = removed.count }
@@ -113,7 +116,7 @@ package struct MirrorRefresh: Sendable {
         var options = ReplacementOptions(state: state.stored) { try writes?.protected(in: $0) ?? [] }
         options.deletesMissing = deletesMissing
         options.removing = removed
-        var summary = RefreshSummary(asOf: state.asOf ?? clock.now(), cursor: state.cursor)
+        var summary = RefreshSummary(asOf: state.asOf ?? began, began: began, cursor: state.cursor)
         summary.refused = rows.refused
         let changed = difference.updated + difference.deleted
         if let reason = source.settings.guard.refusal(changed: changed, of: difference.known) {

@@ -1,7 +1,7 @@
 import AdapterKit
 import Foundation
 
-/// What a stand-in has: employees, users and a feed, with the interfaces of the systems that Portico mirrors.
+/// What a stand-in has: employees, users, a feed and chat rooms, with the interfaces of the systems that Portico mirrors.
 ///
 /// A state machine without input or output: a request in, an answer out. Rows are made from the seed, so two stand-ins of
 /// one seed answer alike until they are written to.
@@ -28,6 +28,7 @@ struct SystemOfRecord: Sendable {
     var employees: GeneratedTable<Employee>
     var users: GeneratedTable<StandInUser>
     var verses: GeneratedTable<String>
+    var rooms: TwaddleRooms
     private(set) var applied: AppliedWrites
     let soap = SOAPInterface()
     /// The positions of employees with ids that clients chose, and the other way round.
@@ -44,6 +45,7 @@ struct SystemOfRecord: Sendable {
         employees = GeneratedTable(count) { Employee(generatedAt: $0, of: count, seed: seed) }
         users = GeneratedTable(settings.users) { StandInUser(generatedAt: $0, seed: seed) }
         verses = GeneratedTable(settings.verses, Sonnets.verse)
+        rooms = TwaddleRooms(honoursIDs: settings.honoursKeys)
         applied = AppliedWrites(honoursKeys: settings.honoursKeys)
     }
 
@@ -101,6 +103,12 @@ struct SystemOfRecord: Sendable {
             default: return try read(request, "GET, HEAD, PUT, DELETE") { try $0.user(id) }
             }
         case ("plists", 2) where segments.last == "sonnets": return try read(request) { $0.feed() }
+        case ("chat", 1):
+            guard request.method == "POST" else { throw Self.wrongMethod("POST") }
+            guard TwaddleRooms.isRead(try request.twaddle()) else {
+                return try write(request) { try $0.twaddle(request) }
+            }
+            return try twaddle(request)
         case ("ledger", 1):
             return try read(request) { system in
                 let start = try request.number("after", in: 0...1_000_000_000) ?? 0

@@ -17,8 +17,8 @@ struct StandInCommand: AsyncParsableCommand {
             It answers the mobile contract's employee search (POST /OrganizationInterfaceImplMobile/employeeSearch, and \
             over SOAP POST /sca/OrganizationInterfaceExport, its WSDL at ?wsdl), \
             employees over REST (/employees: offset and limit, cursor, changedSince, ETag, Idempotency-Key), users in \
-            XML (/v1/list, /v2/list, /v2/user/{id}), a property list (/plists/sonnets), and what was written to it \
-            (/ledger).
+            XML (/v1/list, /v2/list, /v2/user/{id}), a property list (/plists/sonnets), the Twaddle chat (POST /chat, \
+            room r1), and what was written to it (/ledger).
 
             Exit status: 0 done, 1 failed, 2 wrong usage.
             """,
@@ -60,7 +60,8 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "How many users there are, up to 100,000.") var users = 200
     @Option(help: "How many verses the property list has, up to 5,000.") var verses = 154
     @Option(help: "What the rows and the drawn faults are made from.") var seed: UInt64 = 1
-    @Flag(help: "Writes are applied again when their idempotency key comes again.") var ignoreIdempotencyKeys = false
+    @Flag(help: "Writes are applied again when their idempotency key comes again, and messages get ids of its own.")
+    var ignoreIdempotencyKeys = false
 
     func validate() throws {
         if let problem = settings.problem { throw ValidationError(problem) }

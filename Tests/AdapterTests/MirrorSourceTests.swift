@@ -66,6 +66,143 @@ import XMLUsers
         #expect(await conformance.problems() == [])
     }
 
+    /// What services of this contract do beside it.
+    private static let styles: [(String, [String: (String, Int)])] = {
+        let whole = "<UserName>A&amp;B</UserName><ShoeSize>8.5M</ShoeSize><UserId> 100 </UserId>"
+        func list(_ entries: String, _ attributes: String = "") -> String {
+            "<UserList\(attributes)>\(entries)</UserList>"
+        }
+        let short = "<UserId>100</UserId><UserName>A&amp;B</UserName>"
+        let document = "<user>\(short)<ShoeSize>8.5M</ShoeSize></user>"
+        return [
+            ("no namespace, another order, white space", ["v1/list": (list("<entry>\(whole)</entry>"), 200)]),
+            (
+                "prefixes",
+                [
+                    "v1/list": (
+                        "<c:UserList xmlns:c='http://captechventures.com/schema'><c:entry><c:UserId>100</c:UserId>"
+                            + "<c:UserName>A&amp;B</c:UserName><c:ShoeSize>8.5M</c:ShoeSize></c:entry></c:UserList>",
+                        200
+                    )
+                ]
+            ),
+            (
+                "elements without a namespace below a root that has one",
+                [
+                    "v1/list": (
+                        "<c:UserList xmlns:c='http://captechventures.com/schema'><entry>\(whole)</entry></c:UserList>",
+                        200
+                    )
+                ]
+            ),
+            ("another namespace", ["v1/list": (list("<entry>\(whole)</entry>", " xmlns='urn:example:hr'"), 200)]),
+            (
+                "attributes, types and unknown elements",
+                [
+                    "v1/list": (
+                        list(
+                            "<total>1</total><entry id='7'><UserId xmlns:i='http://www.w3.org/2001/XMLSchema-instance' "
+                                + "i:type='int'>100</UserId><UserName lang='en'>A&amp;B</UserName><ShoeSize>8.5M</ShoeSize>"
+                                + "<Colour>red</Colour></entry>",
+                            " version='3'"), 200
+                    )
+                ]
+            ),
+            (
+                "a version 1 without shoe sizes",
+                ["v1/list": (list("<entry>\(short)</entry>"), 200), "v2/user/100": (document, 200)]
+            ),
+            (
+                "documents at the short path alone",
+                ["v2/list": (list("<entry>\(short)</entry>"), 200), "v2/100": (document, 200)]
+            ),
+        ]
+    }()
+
+    private static func scripted(_ answers: [String: (String, Int)], type: String = xml) throws -> ScriptedUpstream {
+        let url = try #require(UpstreamAddress("https://upstream.example/"))
+        return ScriptedUpstream(url: url) { request, _ in
+            guard let (body, status) = answers[String(request.address.path.dropFirst())] else {
+                return answer(request, "", "text/plain", status: 404)
+            }
+            return answer(request, body, type, status: status)
+        }
+    }
+
+    @Test(arguments: styles.indices)
+    func `users are read from services that keep the contract in their own way`(style: Int) async throws {
+        let (words, answers) = Self.styles[style]
+        let host = try await TestHost(
+            XMLUsersModule.self, AdapterConfiguration(["upstream": "upstream"]), upstream: try Self.scripted(answers))
+        let rows = try await host.adapter.readMirror(MirrorRequest("users")).rows
+        #expect(rows.count == 1, "\(words)")
+        #expect(rows.first?["UserId"] == 100, "\(words)")
+        #expect(rows.first?["UserName"] == "A&B", "\(words)")
+        #expect(rows.first?["ShoeSize"] == "8.5M", "\(words)")
+    }
+
+    @Test func `users are written in the namespace that their service has`() async throws {
+        for (namespace, attribute) in [("", "<user>"), ("urn:example:hr", "<user xmlns=\"urn:example:hr\">")] {
+            let declared = namespace.isEmpty ? "" : " xmlns='\(namespace)'"
+            let upstream = try Self.scripted(
+                [
+                    "v1/list": (
+                        "<UserList\(declared)><entry>\(Self.user(100, "<ShoeSize>1</ShoeSize>"))</entry></UserList>",
+                        200
+                    ),
+                    "v2/user/100": ("<user\(declared)>\(Self.user(100, "<ShoeSize>9N</ShoeSize>"))</user>", 200),
+                ])
+            let host = try await TestHost(
+                XMLUsersModule.self, AdapterConfiguration(["upstream": "upstream", "write": "through"]),
+                upstream: upstream)
+            _ = try await host.adapter.readMirror(MirrorRequest("users"))
+            let change = MirrorChange(
+                "users", "100", .replace, fields: ["UserId": 100, "UserName": "X", "ShoeSize": "9N"],
+                idempotencyKey: "k", mayRepeat: false)
+            #expect(
+                try await host.adapter.writeMirror(change)
+                    == .stored(["UserId": 100, "UserName": "A&B 100", "ShoeSize": "9N"]))
+            let body = String(decoding: upstream.asked.last?.request.body ?? [], as: UTF8.self)
+            #expect(body.contains(attribute), "\(body)")
+        }
+    }
+
+    @Test func `a list that is not found is empty where the configuration says so, and no user contradicts it`()
+        async throws
+    {
+        func read(
+            _ emptyList: String?, _ answers: [String: (String, Int)] = [:], type: String = "text/plain",
+            withSample: Bool = false
+        ) async throws -> String {
+            let configuration: WireDictionary =
+                emptyList.map { ["upstream": "upstream", "emptyList": .string($0)] } ?? [
+                    "upstream": "upstream"
+                ]
+            let host = try await TestHost(
+                XMLUsersModule.self, AdapterConfiguration(configuration),
+                upstream: try Self.scripted(answers, type: type))
+            if withSample {
+                try await host.records.unrestricted.create(
+                    ["UserId": 100, "UserName": "A", "ShoeSize": "1"], in: "users")
+            }
+            do { return "\(try await host.adapter.readMirror(MirrorRequest("users")).rows.count)" } catch let refusal
+                as MirrorRefusal
+            { return refusal.kind.rawValue } catch let error as PorticoError { return error.code.rawValue }
+        }
+        let page = ["v1/list": ("<html>", 404), "v2/list": ("<html>", 404)]
+        let user = "<user>\(Self.user(100, "<ShoeSize>1</ShoeSize>"))</user>"
+        #expect(try await read(nil) == "upstream.failed")
+        #expect(try await read("notFound") == "0")
+        #expect(try await read("notFound", withSample: true) == "0")
+        #expect(try await read("notFound", page, type: "text/html; charset=utf-8") == "unexpected")
+        #expect(
+            try await read("notFound", ["v2/user/100": (user, 200)], type: Self.xml, withSample: true) == "unexpected")
+        #expect(try await read("notFound", ["v2/list": ("", 503)]) == "upstream.failed")
+        // Entries without a document of any are no empty list.
+        let entries = "<UserList><entry>\(Self.user(100))</entry></UserList>"
+        #expect(try await read("notFound", ["v2/list": (entries, 200)], type: Self.xml) == "unexpected")
+    }
+
     @Test func `under faults by seed a source gives every row as it is, or none`() async throws {
         let sources: [(any AdapterModule.Type, EntityName, WireDictionary, ScriptedUpstream.Answer)] = [
             (

@@ -49,6 +49,19 @@ import Testing
         #expect(machine.failure == nil)
     }
 
+    @Test func `rows that were old when they came ask for nothing while they are fresh, and are as old as they are`() {
+        var machine = machine(asOf: 0)
+        _ = machine.read(at: at(1_000))
+        _ = machine.next(at: at(1_000))
+        machine.ended(.done(RefreshSummary(asOf: at(-9_000), began: at(1_000))), at: at(1_001), random: 0)
+        #expect(machine.read(at: at(1_300)) == .serve(asOf: at(-9_000)))
+        #expect(machine.read(at: at(1_301)) == .wait)
+        // Older than may be served, however fresh the fetch is.
+        _ = machine.next(at: at(1_301))
+        machine.ended(.done(RefreshSummary(asOf: at(-86_000), began: at(1_301))), at: at(1_302), random: 0)
+        #expect(machine.served(at: at(1_302)) == nil && !machine.isFresh(at: at(1_302)))
+    }
+
     @Test func `rows that are too old are refused where no refresh is to be had`() {
         var machine = machine(asOf: 0)
         #expect(machine.read(at: at(86_401)) == .wait)

@@ -229,6 +229,35 @@ import WireFormats
         #expect(ServiceRequest(method: "GET", target: "/%zz") == nil)
         #expect(ServiceRequest(method: "GET", target: "*") == nil)
     }
+
+    @Test(arguments: [true, false])
+    func `a message is there once for its id, where ids are honoured, and pages go backwards`(honoursKeys: Bool) throws
+    {
+        var system = Self.system(honoursKeys: honoursKeys)
+        func ask(_ request: String, status: Int = 200) throws -> WireValue {
+            let answer = try system.send("POST", "/chat", "post=" + request)
+            #expect(answer.status == status)
+            return try answer.json()
+        }
+        for _ in 0..<2 {
+            let answer = try ask(#"{"function":"postmessage","room":"r1","user":"ann","id":"x","text":"a&b+c%20d"}"#)
+            #expect(answer["message"]?["text"] == "a&b+c%20d")
+            #expect((answer["message"]?["id"] == "x") == honoursKeys)
+        }
+        _ = try ask("%7B%22function%22%3A%22postmessage%22%2C%22room%22%3A%22r1%22%2C%22text%22%3A%22b+c%22%7D")
+        let count = honoursKeys ? 2 : 3
+        let all = try ask(#"{"function":"getmessages","room":"r1"}"#)["messages"]?.arrayValue ?? []
+        #expect(all.count == count && all.last?["text"] == "b c")
+        let last = try #require(all.last?["seq"]?.int64Value)
+        let page = try ask(#"{"function":"getmessages","room":"r1","limit":1,"before":\#(last)}"#)["messages"]?
+            .arrayValue
+        #expect(page == [all[count - 2]])
+        _ = try ask(#"{"function":"getmessages","room":"r9"}"#, status: 404)
+        _ = try ask("not-json", status: 400)
+        if honoursKeys {
+            _ = try ask(#"{"function":"postmessage","room":"r1","user":"ben","id":"x","text":"other"}"#, status: 409)
+        }
+    }
 }
 
 extension SystemOfRecord {

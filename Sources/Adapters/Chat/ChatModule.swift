@@ -25,22 +25,34 @@ public enum ChatModule: AdapterModule {
         ConfigurationOption(
             "retention.interval", .integer(IntegerRange(1...86_400)), defaultValue: 3600,
             summary: "Seconds from one look for messages that are too old to the next."),
+        ConfigurationOption(
+            "upstream", .upstream,
+            summary: "Another Twaddle server, with which messages are exchanged. Without it there is none."),
+        ConfigurationOption(
+            "rooms", .list(of: .string(maximumLength: 255)),
+            summary: "The ids of the chat rooms whose messages are exchanged with the upstream."),
+        ConfigurationOption("path", .string, summary: "Where the upstream takes its functions: `chat`."),
+        ConfigurationOption(
+            "refresh", .duration, summary: "How long after a look at the upstream's messages the next one follows: 1s."),
+        ConfigurationOption(
+            "limits.pending", .integer(IntegerRange(1...1_000_000)), defaultValue: 10_000,
+            summary: "Messages of a chat room that wait for the upstream at most; the oldest are not sent any more."),
     ]
 
-    public static func declare(_ configuration: AdapterConfiguration) -> AdapterDeclaration {
-        let settings = ChatSettings(configuration)
+    public static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
+        let settings = try ChatSettings(configuration)
         return AdapterDeclaration(
             name: name, title: "Chat", summary: "Rooms, their members and their messages.", version: "1.0",
             entities: [
                 Rooms.entity(maximumMembers: settings.maximumMembers), Messages.entity, ReadPositions.entity,
                 Devices.entity, PushProgress.entity,
-            ],
+            ] + (settings.bridge == nil ? [] : [BridgedRooms.entity, BridgedEchoes.entity]),
             operations: [Twaddle.operation] + ChatFunction.all.map(\.operation), liveFeeds: [ChatFeed.declaration],
             rules: ChatRules(maximumRooms: settings.maximumRooms))
     }
 
-    public static func make(_ configuration: AdapterConfiguration) -> any Adapter {
-        ChatAdapter(ChatSettings(configuration))
+    public static func make(_ configuration: AdapterConfiguration) throws -> any Adapter {
+        ChatAdapter(try ChatSettings(configuration))
     }
 }
 
@@ -53,8 +65,12 @@ struct ChatSettings: Sendable {
     let pushesAtOnce: Int
     /// Seconds.
     let retentionInterval: Int
+    /// Nil: no room is another server's too.
+    let bridge: BridgeSettings?
 
-    init(_ configuration: AdapterConfiguration) {
+    /// Throws ``ConfigurationProblem``.
+    init(_ configuration: AdapterConfiguration) throws {
+        bridge = try BridgeSettings(configuration)
         echoes = configuration["echo"]?.boolValue ?? false
         let roles = configuration["moderators"]?.arrayValue ?? ["admin"]
         moderators = Set(roles.compactMap(\.stringValue).compactMap { RoleName($0) })
@@ -82,7 +98,23 @@ final class ChatAdapter: Adapter {
         let (pushes, retention) = (
             MessagePushes(context: context, settings: settings), MessageRetention(context: context, settings: settings)
         )
-        work.withLock { $0 = [Task { await pushes.run() }, Task { await retention.run() }] }
+        let bridges = try bridges(context)
+        work.withLock { work in
+            work = [Task { await pushes.run() }, Task { await retention.run() }]
+            work += bridges.map { bridge in Task { await bridge.run() } }
+        }
+    }
+
+    private func bridges(_ context: AdapterContext) throws -> [ChatBridge] {
+        guard let settings = settings.bridge, let upstream = context.upstream else { return [] }
+        guard !upstream.actsForCallers else {
+            throw PorticoError(
+                .adapterUnavailable,
+                "The upstream \(upstream.name) is called in its callers' names, and messages are exchanged without one."
+            )
+        }
+        let client = TwaddleClient(upstream: upstream, path: settings.path)
+        return settings.rooms.map { ChatBridge(room: $0, settings: settings, client: client, context: context) }
     }
 
     func stop() async {

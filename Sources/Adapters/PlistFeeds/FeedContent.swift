@@ -24,6 +24,27 @@ struct FeedContent: Equatable {
     }
 }
 
+extension FeedContent {
+    /// Whether a document says the same, whatever the order of its keys: many systems write them in another one each time.
+    func hasContent(of other: WireDictionary) -> Bool {
+        WireValue.dictionary(document).hasContent(of: .dictionary(other))
+    }
+}
+
+extension WireValue {
+    /// The depth of both was limited when they were read.
+    fileprivate func hasContent(of other: WireValue) -> Bool {
+        switch (self, other) {
+        case (.dictionary(let left), .dictionary(let right)):
+            left.count == right.count
+                && left.allSatisfy { entry in right[entry.key].map { entry.value.hasContent(of: $0) } ?? false }
+        case (.array(let left), .array(let right)):
+            left.count == right.count && zip(left, right).allSatisfy { $0.hasContent(of: $1) }
+        default: self == other
+        }
+    }
+}
+
 /// What a document cannot hold, and where; the path is put together on the way out.
 struct FeedContentError: Error {
     private let reason: String

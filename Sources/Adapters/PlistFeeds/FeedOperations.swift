@@ -9,6 +9,7 @@ enum FeedOperations {
     static let feed = Operation(
         "feed", summary: "A feed's document, as it stands.", effect: .reads, input: named("FeedKey"),
         output: .object(Feeds.document), authorization: .byOperation, caching: .untilRecordsChange,
+        mirrorParameter: name,
         bindings: [
             HTTPBinding(
                 .get, "/plists/{name}",
@@ -62,6 +63,8 @@ enum FeedOperations {
             Member(name, .string, isRequired: true), Member(title, .string, isRequired: true),
             Member(version, .integer, isRequired: true), Member("published", .date, isRequired: true),
             Member("access", .string, isRequired: true),
+            Member(
+                "upstream", .string, summary: "The system that has the document, where operators do not publish it."),
         ])
 
     private static let listedVersion = ObjectShape(
@@ -86,11 +89,17 @@ struct FeedAdministration {
 
     let context: AdapterContext
     let access: FeedAccess
+    let fetched: [FeedName: UpstreamFeed]
 
-    private var publisher: Publisher { Publisher(records: context.records, clock: context.clock) }
+    var publisher: Publisher { Publisher(records: context.records, clock: context.clock) }
 
     func publish(_ call: Call) async throws -> OperationResult {
         let name = try Self.newName(call)
+        if let feed = fetched[name] {
+            throw PorticoError(
+                .recordConflict, "The feed \(name) is what the system \(feed.upstream) has, and is not published here.",
+                target: FeedOperations.name.text)
+        }
         let content = try FeedContent(call[FeedOperations.content])
         let publication = try await publisher.publish(
             content, as: name, title: call[FeedOperations.title].stringValue, by: call.caller.name)
@@ -107,10 +116,12 @@ struct FeedAdministration {
 
     func list() async throws -> OperationResult {
         let feeds = try await states().map { state -> WireValue in
-            [
+            var feed: WireDictionary = [
                 "name": .string(state.name.text), "title": .string(state.title), "version": .int64(state.version),
                 "published": .date(state.published), "access": .string(access[state.name].words),
             ]
+            if let upstream = fetched[state.name]?.upstream { feed["upstream"] = .string(upstream.text) }
+            return .dictionary(feed)
         }
         return .value(["feeds": .array(feeds)])
     }

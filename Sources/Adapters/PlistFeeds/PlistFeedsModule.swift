@@ -6,29 +6,35 @@ import Synchronization
 public enum PlistFeedsModule: AdapterModule {
     public static let name: AdapterName = "feeds"
 
-    public static let options = [
-        ConfigurationOption(
-            "*.access", .access, summary: "Who may read this feed; without it, what adapters.feeds.access says.")
-    ]
+    public static let options =
+        [
+            ConfigurationOption(
+                "*.access", .access, summary: "Who may read this feed; without it, what adapters.feeds.access says.")
+        ] + UpstreamFeed.options
 
     public static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
         let access = try FeedAccess(configuration)
+        let fetched = try UpstreamFeed.all(configuration).values.sorted { $0.name < $1.name }
         return AdapterDeclaration(
             name: name, title: "Feeds", summary: "Property lists that apps fetch, with versions.", version: "1.0",
-            entities: [Feeds.entity(readableBy: access.rule), Versions.entity], operations: FeedOperations.all)
+            entities: [Feeds.entity(readableBy: access.rule), Versions.entity] + fetched.map(\.entity),
+            operations: FeedOperations.all, mirrors: fetched.map(\.mirror))
     }
 
     public static func make(_ configuration: AdapterConfiguration) throws -> any Adapter {
-        PlistFeedsAdapter(access: try FeedAccess(configuration))
+        PlistFeedsAdapter(access: try FeedAccess(configuration), fetched: try UpstreamFeed.all(configuration))
     }
 }
 
 final class PlistFeedsAdapter: Adapter {
     private let access: FeedAccess
+    /// The feeds that other systems have.
+    private let fetched: [FeedName: UpstreamFeed]
     private let context = Mutex<AdapterContext?>(nil)
 
-    init(access: FeedAccess) {
+    init(access: FeedAccess, fetched: [FeedName: UpstreamFeed]) {
         self.access = access
+        self.fetched = fetched
     }
 
     func start(_ context: AdapterContext) {
@@ -54,7 +60,19 @@ final class PlistFeedsAdapter: Adapter {
     }
 
     func sampleRecords() -> [SampleRecords] {
-        SampleFeed.records
+        fetched[SampleFeed.name] == nil ? SampleFeed.records : []
+    }
+
+    func readMirror(_ request: MirrorRequest) async throws -> MirrorPage {
+        let administration = try handler()
+        let context = administration.context
+        guard let feed = fetched.values.first(where: { $0.mirror.entity == request.entity }),
+            let upstream = context.upstreams[feed.upstream]
+        else { throw PorticoError(.adapterUnavailable, "No upstream is configured.") }
+        return try await FeedSource(
+            feed: feed, upstream: upstream, records: context.records, publisher: administration.publisher,
+            log: context.log
+        ).page()
     }
 
     /// A caller that may not read a feed is refused before the feed is looked up, and learns nothing about which feeds exist.
@@ -74,6 +92,6 @@ final class PlistFeedsAdapter: Adapter {
         guard let context = context.withLock({ $0 }) else {
             throw PorticoError(.adapterUnavailable, "The feeds are not there yet.", retryAfter: 1)
         }
-        return FeedAdministration(context: context, access: access)
+        return FeedAdministration(context: context, access: access, fetched: fetched)
     }
 }

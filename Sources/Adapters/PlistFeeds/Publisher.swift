@@ -18,6 +18,26 @@ struct Publisher {
         }
     }
 
+    /// Makes what another system has a version, unless it is what was last fetched from it; says which one has it. A
+    /// roll-back holds until the other system has something else: `last` is the version that has what was last fetched.
+    func take(
+        _ content: FeedContent, as name: FeedName, last: Int64?, from upstream: UpstreamName, _ log: Log
+    ) async throws -> Int64 {
+        if let last, try await current(name) != nil,
+            let version = try await records.record(Versions.id(of: last, of: name), in: Versions.entity.name),
+            let document = version[Versions.content].dictionaryValue, content.hasContent(of: document)
+        {
+            return last
+        }
+        if let shown = try await current(name)?.state, content.hasContent(of: shown.content) { return shown.version }
+        let publication = try await publish(content, as: name, title: nil, by: "upstream \(upstream)")
+        if publication.changesAnything {
+            log.info(
+                "feed fetched", ["feed": .text(name.text), "version": .number(publication.state.version)])
+        }
+        return publication.state.version
+    }
+
     /// Throws `record.notFound` for a feed or a version that is not there.
     func rollBack(_ name: FeedName, to version: Int64) async throws -> Publication {
         try await carryOut(name) { current in

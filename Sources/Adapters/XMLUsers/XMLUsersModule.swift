@@ -7,8 +7,14 @@ public enum XMLUsersModule: AdapterModule {
 
     public static let options =
         MirrorSource.options + [
-            ConfigurationOption("path", .string, summary: "Where the upstream's `v1/list` is, up to its `v1`.")
+            ConfigurationOption("path", .string, summary: "Where the upstream's `v1/list` is, up to its `v1`."),
+            ConfigurationOption(
+                emptyList, .choice(["document", notFound]), defaultValue: "document",
+                summary: "How the upstream says that there are no users: with an empty list, or with 404 (`notFound`)."),
         ]
+
+    private static let emptyList = "emptyList"
+    private static let notFound = "notFound"
 
     public static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
         let mirror = try MirrorSource(
@@ -23,7 +29,8 @@ public enum XMLUsersModule: AdapterModule {
 
     public static func make(_ configuration: AdapterConfiguration) -> any Adapter {
         XMLUsersAdapter(
-            isMirror: configuration["upstream"] != nil, path: configuration["path"]?.stringValue ?? "")
+            isMirror: configuration["upstream"] != nil, path: configuration["path"]?.stringValue ?? "",
+            notFoundIsEmpty: configuration[emptyList]?.stringValue == notFound)
     }
 }
 
@@ -31,14 +38,21 @@ public enum XMLUsersModule: AdapterModule {
 final class XMLUsersAdapter: Adapter {
     private let isMirror: Bool
     private let path: String
-    private let upstream = Mutex<(any Upstream)?>(nil)
+    private let notFoundIsEmpty: Bool
+    private let mirrored = Mutex<UserSource?>(nil)
 
-    init(isMirror: Bool, path: String) {
+    init(isMirror: Bool, path: String, notFoundIsEmpty: Bool) {
         self.isMirror = isMirror
         self.path = path
+        self.notFoundIsEmpty = notFoundIsEmpty
     }
 
-    func start(_ context: AdapterContext) { upstream.withLock { $0 = context.upstream } }
+    func start(_ context: AdapterContext) {
+        guard let upstream = context.upstream else { return }
+        let source = UserSource(
+            upstream: upstream, path: path, notFoundIsEmpty: notFoundIsEmpty, records: context.records)
+        mirrored.withLock { $0 = source }
+    }
 
     func readMirror(_ request: MirrorRequest) async throws -> MirrorPage { try await source().page(request) }
 
@@ -49,10 +63,10 @@ final class XMLUsersAdapter: Adapter {
     func writeMirror(_ change: MirrorChange) async throws -> MirrorWriteResult { try await source().write(change) }
 
     private func source() throws -> UserSource {
-        guard let upstream = upstream.withLock({ $0 }) else {
+        guard let source = mirrored.withLock({ $0 }) else {
             throw PorticoError(.adapterUnavailable, "No upstream is configured.")
         }
-        return UserSource(upstream: upstream, path: path)
+        return source
     }
 
     func handle(_ call: Call) async throws -> OperationResult {

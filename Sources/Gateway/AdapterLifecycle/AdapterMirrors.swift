@@ -162,6 +162,13 @@ struct ReadMirrors: Sendable {
 
     var isEmpty: Bool { shared.isEmpty && ofCallers.isEmpty }
 
+    /// The one of an entity, which a caller has named.
+    func of(_ entity: String) -> ReadMirrors {
+        ReadMirrors(
+            shared: shared.filter { $0.source.entity.text == entity },
+            ofCallers: ofCallers.filter { $0.mirror.source.entity.text == entity })
+    }
+
     /// The age of the oldest, where all are fresh for every caller; nil where a read has to ask (``age(for:watchedBy:)``).
     func freshAge() -> MirrorAge? { ofCallers.isEmpty ? shared.freshAge() : nil }
 

@@ -16,6 +16,13 @@ protocol Endpoint: Sendable {
     /// Throws ``PorticoError`` for what the caller should learn.
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse
 
+    /// The mirrors that the answer to this request is made of, among those of its properties.
+    func mirrors(of request: AuthenticatedRequest) -> ReadMirrors
+
+    /// Throws `auth.required` or `access.denied` where the endpoint itself refuses the caller: before mirrors are asked for
+    /// the caller's sake.
+    func admit(_ request: AuthenticatedRequest) async throws
+
     /// What this request does, where it is not the same for all of them.
     func effect(of request: GatewayRequest) -> Effect
 
@@ -37,6 +44,10 @@ enum CacheLookup: Sendable {
 }
 
 extension Endpoint {
+    func mirrors(of request: AuthenticatedRequest) -> ReadMirrors { properties.mirrors }
+
+    func admit(_ request: AuthenticatedRequest) async throws {}
+
     func effect(of request: GatewayRequest) -> Effect { properties.effect }
 
     func errorResponse(_ error: PorticoError, for request: GatewayRequest) -> GatewayResponse? { nil }

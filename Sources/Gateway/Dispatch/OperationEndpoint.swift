@@ -89,6 +89,19 @@ struct OperationEndpoint: Endpoint {
         return response
     }
 
+    func mirrors(of request: AuthenticatedRequest) -> ReadMirrors {
+        guard let parameter = operation.mirrorParameter else { return properties.mirrors }
+        return properties.mirrors.of(request.parameters[parameter] ?? "")
+    }
+
+    /// Such an operation decides by what it is asked for: it is asked once without an age.
+    func admit(_ request: AuthenticatedRequest) async throws {
+        guard operation.authorization == .byOperation, binding.method == .get else { return }
+        do { _ = try await call(request, body: []) } catch let error as PorticoError
+            where error.code == .loginRequired || error.code == .accessDenied
+        { throw error } catch {}
+    }
+
     var mayRespondImmediately: Bool { isCached && operation.effect == .reads }
 
     func lookUpResponse(to request: AuthenticatedRequest) -> CacheLookup {

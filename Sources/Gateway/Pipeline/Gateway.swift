@@ -110,9 +110,10 @@ public final class Gateway: Sendable {
             return .answered(failed(PorticoError(unexpected: error), admitted))
         }
         guard endpoint.mayRespondImmediately else { return .needsEndpoint(admitted) }
-        if !properties.mirrors.isEmpty {
+        let mirrors = endpoint.mirrors(of: admitted.request)
+        if !mirrors.isEmpty {
             // Rows that are not fresh have to be waited for.
-            guard let age = properties.mirrors.freshAge() else { return .needsEndpoint(admitted) }
+            guard let age = mirrors.freshAge() else { return .needsEndpoint(admitted) }
             admitted.age = age
         }
         switch endpoint.lookUpResponse(to: admitted.request) {
@@ -150,10 +151,7 @@ public final class Gateway: Sendable {
             defer { services.quotas.leave(slot) }
             let (answer, age) = try await CallerIdentity.$current.withValue(RequestQuotas.identity(caller, request)) {
                 try await CallContext.$current.withValue(CallContext(request)) {
-                    let age =
-                        admitted.readsMirrors
-                        ? try await admitted.endpoint.properties.mirrors.age(
-                            for: caller, watchedBy: services.credentials) : nil
+                    let age = try await self.age(of: admitted)
                     return (try await admitted.endpoint.respond(to: admitted.request), age)
                 }
             }
@@ -184,6 +182,15 @@ public final class Gateway: Sendable {
                 "an operator's change is not in the audit log",
                 ["actor": .text(event.actor), "endpoint": .text(event.subject), "detail": .text("\(error)")])
         }
+    }
+
+    /// Of the mirrored rows that the answer will be made of.
+    private func age(of admitted: AdmittedRequest) async throws -> MirrorAge? {
+        let mirrors = admitted.mirrors
+        guard !mirrors.isEmpty else { return nil }
+        if let age = mirrors.freshAge() { return age }
+        try await admitted.endpoint.admit(admitted.request)
+        return try await mirrors.age(for: admitted.request.caller, watchedBy: services.credentials)
     }
 
     private func failed(_ error: PorticoError, _ admitted: AdmittedRequest) -> GatewayAnswer {
@@ -370,8 +377,12 @@ struct AdmittedRequest: Sendable {
     /// Of the mirrored rows that a cached response is made of.
     var age: MirrorAge?
 
-    var readsMirrors: Bool {
-        !endpoint.properties.mirrors.isEmpty && endpoint.effect(of: request.request) != .writes
+    /// Those that the answer is made of.
+    var mirrors: ReadMirrors {
+        guard !endpoint.properties.mirrors.isEmpty, endpoint.effect(of: request.request) != .writes else {
+            return ReadMirrors()
+        }
+        return endpoint.mirrors(of: request)
     }
 
     var trace: RequestTrace {

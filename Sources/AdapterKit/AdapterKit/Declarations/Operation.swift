@@ -27,6 +27,9 @@ public struct Operation: Sendable, Equatable {
     /// The entities whose records its answers are made of, as far as those are mirrors: what an answer says of its age.
     /// Nil: all of the adapter's.
     public let entities: [EntityName]?
+    /// The parameter of its paths that names the one entity of ``entities`` that an answer is made of, as far as that is a
+    /// mirror; a value that names none: the answer is made of no mirror. Nil: an answer is made of all of them.
+    public let mirrorParameter: FieldName?
     /// Where it is answered from; nil: here.
     public let callThrough: CallThrough?
     /// Whom the operation is for.
@@ -40,7 +43,8 @@ public struct Operation: Sendable, Equatable {
         input: ObjectShape? = nil, output: Shape, documentType: String? = nil,
         authorization: OperationAuthorization = .byAccess,
         access: Access? = nil, deadline: Duration? = nil,
-        caching: CacheLifetime = .noStore, entities: [EntityName]? = nil, callThrough: CallThrough? = nil,
+        caching: CacheLifetime = .noStore, entities: [EntityName]? = nil, mirrorParameter: FieldName? = nil,
+        callThrough: CallThrough? = nil,
         audience: Audience = .callers, bindings: [HTTPBinding] = []
     ) {
         self.name = name
@@ -55,6 +59,7 @@ public struct Operation: Sendable, Equatable {
         self.deadline = deadline
         self.caching = caching
         self.entities = entities
+        self.mirrorParameter = mirrorParameter
         self.callThrough = callThrough
         self.audience = audience
         self.bindings = bindings

@@ -156,11 +156,16 @@ public struct MirrorPage: Sendable, Equatable {
     public var next: String?
     /// With the last page of a source of increments: since what changes are to be asked for next.
     public var cursor: String?
+    /// How old the rows were when they came, where the other system serves what it keeps itself
+    /// (``UpstreamResponse/age``). The records are older by that; never negative.
+    public var age: Duration
 
     /// Creates a page with these values.
     public init(
-        _ rows: [WireDictionary], removed: [RecordID] = [], next: String? = nil, cursor: String? = nil
+        _ rows: [WireDictionary], removed: [RecordID] = [], next: String? = nil, cursor: String? = nil,
+        age: Duration = .zero
     ) {
+        self.age = age
         self.rows = rows
         self.removed = removed
         self.next = next

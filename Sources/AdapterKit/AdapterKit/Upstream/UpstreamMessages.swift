@@ -138,6 +138,13 @@ public struct UpstreamResponse: Sendable {
     /// Whether the status is one of success (200 to 299).
     public var isSuccess: Bool { (200..<300).contains(status) }
 
+    /// How old the answer was when it came, in whole seconds (RFC 9111, section 5.1): not zero where a cache, or a
+    /// gateway that mirrors yet another system, has answered. Zero for a value that is no such number.
+    public var age: Duration {
+        guard let seconds = fields["Age"].flatMap({ UInt64($0) }) else { return .zero }
+        return .seconds(Int64(min(seconds, UInt64(Int32.max))))
+    }
+
     /// Where a redirect leads (RFC 9110, section 15.4); nil where this is none, or leads nowhere.
     public var redirect: UpstreamAddress? {
         guard [301, 302, 303, 307, 308].contains(status) else { return nil }

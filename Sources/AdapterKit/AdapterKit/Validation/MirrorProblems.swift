@@ -9,7 +9,9 @@ extension AdapterDeclaration {
                 (problems(of: source) + source.settings.problems).map { "the mirror of \(source.entity): \($0)" }
             }
             + operations.flatMap { operation in
-                operation.callThroughProblems.map { "the operation \(operation.name): \($0)" }
+                (operation.callThroughProblems + operation.mirrorParameterProblems).map {
+                    "the operation \(operation.name): \($0)"
+                }
             }
     }
 
@@ -50,6 +52,16 @@ extension Operation {
             + (caching == .noStore ? [] : ["its answers come from another system, not from the adapter's records"])
             + (audience == .callers ? [] : ["it is for operators, who are no callers of another system"])
             + (callThrough.keptAnswers > 0 && callThrough.keptBytes > 0 ? [] : ["it keeps no answers"])
+    }
+}
+
+extension Operation {
+    /// The age is known before a body is read.
+    fileprivate var mirrorParameterProblems: [String] {
+        guard let mirrorParameter else { return [] }
+        let isInEveryPath = bindings.allSatisfy { $0.path.parameters.contains(mirrorParameter) && $0.method == .get }
+        return !bindings.isEmpty && isInEveryPath
+            ? [] : ["its member \(mirrorParameter), which names a mirror, is not in the path of every `GET`"]
     }
 }
 
