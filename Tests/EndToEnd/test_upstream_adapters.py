@@ -4,6 +4,7 @@ add up, and neither a liar nor an outage replaces what is known."""
 import json
 import pathlib
 import shutil
+import socket
 import tempfile
 import time
 import unittest
@@ -57,9 +58,9 @@ class Parts:
         return str(config)
 
     @classmethod
-    def start(cls, url="http://127.0.0.1:1/", data=None, **parts):
+    def start(cls, url="http://127.0.0.1:1/", *settings, data=None, **parts):
         gateway = Gateway(
-            config=cls.configure(url, **parts), data=data, environment={"BACK_PASSWORD": "portico-demo"})
+            *settings, config=cls.configure(url, **parts), data=data, environment={"BACK_PASSWORD": "portico-demo"})
         cls.addClassCleanup(gateway.remove)
         return gateway
 
@@ -375,7 +376,32 @@ class BridgeToIDsOfItsOwn(Bridge):
 
 
 class BridgedGateways(Parts, unittest.TestCase):
-    """A room that two gateways have, one of which knows of the other."""
+    """A room that two gateways have."""
+
+    def test_gateways_that_are_bridged_to_each_other_have_each_message_once(self):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        bridged = f"{BACK}, rooms: [r1], refresh: 100ms"
+        first = self.start(f"http://127.0.0.1:{port}/", chat=bridged)
+        second = self.start(address(first), "--set", f"http.port={port}", chat=bridged)
+        for gateway in [first, second]:
+            self.until(lambda: gateway.request("POST", "/chat/v1/rooms/r1/join", user="alice").status == 200)
+        for number in range(10):
+            for gateway, word in [(first, "first"), (second, "second")]:
+                answer = gateway.send(
+                    "POST", "/chat/v1/rooms/r1/messages", {"text": f"{word} {number}"}, user="alice")
+                self.assertEqual(answer.status, 200, answer)
+
+        def texts(gateway):
+            return [m["text"] for m in gateway.get("/chat/v1/rooms/r1/messages", user="alice").json()["messages"]]
+
+        self.until(lambda: len(texts(first)) >= 20 and len(texts(second)) >= 20, 120)
+        # Many looks of each at the other: a message that came back would be here by now.
+        time.sleep(3)
+        for gateway, own, other in [(first, "first", "second"), (second, "second", "first")]:
+            self.assertEqual(
+                sorted(texts(gateway)),
+                sorted([f"{own} {n}" for n in range(10)] + [f"alice: {other} {n}" for n in range(10)]))
 
     def test_a_room_of_another_gateway_is_joined_and_has_each_message_once(self):
         back = self.start()

@@ -86,6 +86,8 @@ struct ChatBridge: Sendable {
     private static let longestPause = Duration.seconds(60)
     /// Of the pause after failures in a row.
     private static let mostDoublings = 10
+    /// A place before the first message of a room.
+    private static let beforeAll: Int64 = -1
     /// Of ``ChatLimits/text``.
     private static let longestText = 16_384
 
@@ -174,7 +176,11 @@ extension ChatBridge {
     private func receive(_ state: inout Exchange) async throws {
         let known = try await position(BridgedRooms.received)
         let latest = try await client.messages(in: room)
-        guard let newest = latest.last?.sequence else { return }
+        guard let newest = latest.last?.sequence else {
+            // Whatever comes now is new, however much it is by the next look.
+            if known == nil { _ = try await records.apply([move(BridgedRooms.received, to: Self.beforeAll)]) }
+            return
+        }
         guard let known else { return try await take(latest, &state) }
         if newest < known {
             // Its numbers begin anew, or the newest message was removed.

@@ -222,50 +222,6 @@ extension UpstreamResponse {
         await host.adapter.stop()
     }
 
-    @Test func `two gateways that are bridged to each other have each message once`() async throws {
-        let peers = Mutex<[String: TestHost]>([:])
-        func upstream(to peer: String) throws -> ScriptedUpstream {
-            ScriptedUpstream(url: try #require(UpstreamAddress("https://\(peer).example/"))) {
-                (request, _) async throws(UpstreamFailure) in
-                guard let host = peers.withLock({ $0[peer] }) else {
-                    throw UpstreamFailure(.unreachable, of: "upstream")
-                }
-                do {
-                    guard
-                        case .dictionary(let answer) = try await host.value(
-                            "twaddle", request.twaddle, as: .user("bridge"))
-                    else { throw UpstreamFailure(.broken, of: "upstream") }
-                    return .json(answer, to: request)
-                } catch let failure as UpstreamFailure { throw failure } catch {
-                    let code = (error as? PorticoError)?.code
-                    return .json(
-                        [:], to: request, status: code == .recordNotFound ? 404 : code == .recordExists ? 409 : 500)
-                }
-            }
-        }
-        let first = try await host(upstream(to: "second"))
-        let second = try await host(upstream(to: "first"))
-        peers.withLock { $0 = ["first": first, "second": second] }
-        for number in 1...5 {
-            try await post("from the first \(number)", on: first)
-            try await post("from the second \(number)", on: second)
-        }
-        try await until {
-            let counts = (try await texts(first).count, try await texts(second).count)
-            return counts.0 >= 10 && counts.1 >= 10
-        }
-        // Time for a ping-pong, if there were one.
-        for _ in 0..<20 { try await Task.sleep(for: .milliseconds(10)) }
-        for (host, own, other) in [(first, "first", "second"), (second, "second", "first")] {
-            let texts = try await texts(host)
-            #expect(texts.count == 10)
-            #expect(texts.filter { $0.hasPrefix("from the \(own)") }.count == 5)
-            #expect(texts.filter { $0.hasPrefix("alice: from the \(other)") }.count == 5)
-        }
-        await first.adapter.stop()
-        await second.adapter.stop()
-    }
-
     @Test(
         arguments: [
             ["rooms": ["r1"]], ["upstream": "upstream"], ["upstream": "upstream", "rooms": []],
