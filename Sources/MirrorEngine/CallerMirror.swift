@@ -167,14 +167,20 @@ extension CallerMirror {
 }
 
 /// The records of a ``CallerMirror``.
-struct CallerRows: Sendable {
+package struct CallerRows: Sendable {
     let collection: CollectionDeclaration
     /// The field with the other system's key.
     let key: FieldName
     let store: any MirrorStore
 
+    package init(collection: CollectionDeclaration, key: FieldName, store: any MirrorStore) {
+        self.collection = collection
+        self.key = key
+        self.store = store
+    }
+
     /// What another system has for one caller.
-    struct Snapshot: Sendable {
+    package struct Snapshot: Sendable {
         private(set) var rows: [String: RecordDraft] = [:]
         private(set) var kept: Set<String> = []
         private var reader: MirrorRows
@@ -183,7 +189,7 @@ struct CallerRows: Sendable {
         private var bytes = 0
         let time: WireDate
 
-        init(_ rows: CallerRows, limits: MirrorSettings.Callers, at time: WireDate) throws {
+        package init(_ rows: CallerRows, limits: MirrorSettings.Callers, at time: WireDate) throws {
             reader = try MirrorRows(of: rows.collection.entity, key: rows.key, fieldsBefore: [], at: time)
             key = rows.key
             self.limits = limits
@@ -194,7 +200,7 @@ struct CallerRows: Sendable {
         /// Whether a row that is missing is gone.
         var deletesMissing: Bool { !reader.hasUnreadableKey }
 
-        mutating func add(_ page: [WireDictionary]) throws {
+        package mutating func add(_ page: [WireDictionary]) throws {
             let read = reader.read(page)
             kept.formUnion(read.kept.map(\.text))
             for row in read.rows {
@@ -209,7 +215,7 @@ struct CallerRows: Sendable {
     }
 
     /// Makes the caller's rows what the snapshot is, in one transaction.
-    func store(_ snapshot: Snapshot, of caller: String) async throws {
+    package func store(_ snapshot: Snapshot, of caller: String) async throws {
         let rules = try EntityRules(collection.entity)
         try await store.transact(weight: snapshot.rows.count) { transaction in
             var missing = snapshot.rows
@@ -236,7 +242,8 @@ struct CallerRows: Sendable {
 
     /// Removes some rows of the caller where `isHeld` says, within the transaction, that no sign-in has them. Whether there may
     /// be more.
-    func remove(_ caller: String, atMost count: Int, unless isHeld: @escaping @Sendable () -> Bool) async throws -> Bool
+    package func remove(_ caller: String, atMost count: Int, unless isHeld: @escaping @Sendable () -> Bool) async throws
+        -> Bool
     {
         try await store.transact(weight: count) { transaction in
             guard !isHeld() else { return false }
@@ -248,7 +255,7 @@ struct CallerRows: Sendable {
         }
     }
 
-    func removeAll() async throws {
+    package func removeAll() async throws {
         let isEmpty = try await store.withReadSnapshot { snapshot in
             try snapshot.count(nil, in: collection.id) == 0 && snapshot.mirrorState(of: collection.id) == nil
         }

@@ -54,7 +54,7 @@ public final class Mirror: Sendable {
         self.log = log
         refresh = MirrorRefresh(
             collection: collection, source: source, beginReplacement: { try await store.beginReplacement(of: $0) },
-            read: read, clock: clock, writes: writes)
+            read: read, clock: clock, protection: writes?.protection)
         let known = MirrorState(stored)
         state = Mutex(
             State(
@@ -191,15 +191,20 @@ extension Mirror {
 
     private func end(_ outcome: RefreshOutcome, _ held: MirrorRefresh.Held?, by trigger: RefreshTrigger) {
         let (now, chance) = (clock.now(), random())
-        let (isFirst, waiting) = state.withLock { state in
+        let (isFirst, repeatedBefore, waiting) = state.withLock { state in
             let before = state.machine
             state.machine.ended(outcome, at: now, random: chance)
             state.held = held
             let waiting = (Array(state.readers.values), state.current)
             (state.readers, state.current) = ([:], [])
-            return (before.isNews(outcome), waiting)
+            return (before.isNews(outcome), before.last?.repeated ?? 0, waiting)
         }
         report(outcome, by: trigger, isFirst: isFirst)
+        if case .done(let summary) = outcome, summary.repeated > 0, repeatedBefore == 0 {
+            log.warning(
+                "rows of a mirror repeat a key",
+                ["mirror": .text("\(id)"), "rows": .count(summary.repeated)])
+        }
         for reader in waiting.0 { reader.resume() }
         for caller in waiting.1 { caller.resume(returning: outcome) }
     }

@@ -17,20 +17,21 @@ package struct MirrorRefresh: Sendable {
     let beginReplacement: @Sendable (CollectionID) async throws -> any RecordReplacement
     let read: Mirror.Reading
     let clock: any WallClock
-    /// Callers' changes; nil: there are none.
-    let writes: MirrorWrites?
+    /// Of callers' changes; nil: there are none.
+    let protection: RefreshProtection?
 
     package init(
         collection: CollectionDeclaration, source: MirrorSource,
         beginReplacement: @escaping @Sendable (CollectionID) async throws -> any RecordReplacement,
-        read: @escaping Mirror.Reading, clock: any WallClock, writes: MirrorWrites? = nil
+        read: @escaping Mirror.Reading, clock: any WallClock,
+        protection: RefreshProtection? = nil
     ) {
         self.collection = collection
         self.source = source
         self.beginReplacement = beginReplacement
         self.read = read
         self.clock = clock
-        self.writes = writes
+        self.protection = protection
     }
 
     /// A snapshot that is held back, with what releasing it takes.
@@ -57,7 +58,7 @@ package struct MirrorRefresh: Sendable {
 
     private func run(since cursor: String?, _ known: MirrorState) async throws -> Result {
         let began = clock.now()
-        writes?.refreshBegins()
+        protection?.refreshBegins()
         let replacement = try await beginReplacement(collection.id)
         do {
             return try await fill(replacement, since: cursor, known, began)
@@ -112,12 +113,13 @@ package struct MirrorRefresh: Sendable {
     ) async throws -> Result {
         var difference = try await replacement.difference()
         if !deletesMissing { difference.deleted = removed.count }
-        let writes = writes
-        var options = ReplacementOptions(state: state.stored) { try writes?.protected(in: $0) ?? [] }
+        let protection = protection
+        var options = ReplacementOptions(state: state.stored) { try protection?.protected(in: $0) ?? [] }
         options.deletesMissing = deletesMissing
         options.removing = removed
         var summary = RefreshSummary(asOf: state.asOf ?? began, began: began, cursor: state.cursor)
         summary.refused = rows.refused
+        summary.repeated = difference.repeated
         let changed = difference.updated + difference.deleted
         if let reason = source.settings.guard.refusal(changed: changed, of: difference.known) {
             let detail = "\(difference.updated) changed and \(difference.deleted) deleted of \(difference.known)"
@@ -134,6 +136,5 @@ package struct MirrorRefresh: Sendable {
 extension RefreshSummary {
     mutating func take(_ difference: ReplacementDifference) {
         (created, updated, deleted) = (difference.created, difference.updated, difference.deleted)
-        repeated = difference.repeated
     }
 }

@@ -16,14 +16,14 @@ public final class MirrorWrites: Sendable {
     static let grace = Duration.milliseconds(250)
     private static let storePause = Duration.seconds(1)
     private static let page = 1_000
-    /// Records that are known to have been changed since a refresh began; with more of them that refresh changes nothing.
-    private static let mostSettled = 100_000
 
     /// The adapter's name and the entity's.
     public let id: CollectionID
     /// What the adapter declares of the mirror.
     public let source: MirrorSource
-    private let entity: Entity
+    private let delivery: WriteDelivery
+    /// What a refresh of the mirror leaves as it is.
+    let protection: RefreshProtection
     private let store: any Store
     private let clock: any WallClock
     private let random: @Sendable () -> Double
@@ -46,8 +46,6 @@ public final class MirrorWrites: Sendable {
         var callers: [RecordID: Caller] = [:]
         /// Writes that go without having been sent.
         var removals: [RecordID] = []
-        /// Records that a write was made of since the last refresh began.
-        var settled: Set<RecordID> = []
         var isStopped = false
     }
 
@@ -59,7 +57,8 @@ public final class MirrorWrites: Sendable {
         send: @escaping Sending, readBack: @escaping ReadingBack
     ) {
         id = collection.id
-        entity = collection.entity
+        delivery = WriteDelivery(of: collection, honoursKeys: source.honoursIdempotencyKeys)
+        protection = RefreshProtection(of: collection.id)
         self.source = source
         self.store = store
         self.clock = clock
@@ -77,26 +76,6 @@ public final class MirrorWrites: Sendable {
     /// Writes that are still to be made, and writes that stay unknown.
     public var counts: (pending: Int, unknown: Int) {
         state.withLock { ($0.machine.pending, $0.machine.unknown) }
-    }
-
-    /// A refresh of the mirror begins: what it reads may be older than writes that are made from now on.
-    func refreshBegins() { state.withLock { $0.settled = [] } }
-
-    /// The records that a refresh leaves as they are.
-    func protected(in snapshot: any StoreSnapshot) throws -> Set<RecordID> {
-        // In this order: a write is among those that are made before it is pending no longer.
-        let pending = try snapshot.recordsWithPendingWrites(of: id)
-        let settled = state.withLock { $0.settled }
-        guard settled.count < Self.mostSettled else {
-            throw PorticoError(.overloaded, "Too many records were changed since the refresh began.")
-        }
-        return pending.union(settled)
-    }
-
-    private func noteSettled(_ record: RecordID) {
-        state.withLock { state in
-            if state.settled.count < Self.mostSettled { state.settled.insert(record) }
-        }
     }
 
     private func committed() {
@@ -148,7 +127,9 @@ extension MirrorWrites {
                 for write in found where write.state != .refused {
                     let isOfAnotherProcess = write.position <= start
                     guard isOfAnotherProcess || !write.isThrough else { continue }
-                    state.take(write, mayHaveBeenSent: mayHaveBeenSent(write), isOfAnotherProcess)
+                    let isTaken = state.machine.take(
+                        write, mayHaveBeenSent: mayHaveBeenSent(write), isOfAnotherProcess: isOfAnotherProcess)
+                    if !isTaken { state.removals.append(write.id) }
                 }
                 state.loaded = found.last?.position ?? state.loaded
                 if found.count < Self.page { state.seen = position }
@@ -167,13 +148,9 @@ extension MirrorWrites {
     }
 
     private func deliver(_ id: RecordID) async {
-        let marks = !source.honoursIdempotencyKeys
+        let delivery = delivery
         let found = await persistently {
-            try await self.store.transact(weight: 1) { transaction -> PendingWrite? in
-                guard let write = try transaction.pendingWrite(id), write.state == .pending else { return nil }
-                if marks, !write.wasSent { try transaction.setSent(true, of: id) }
-                return write
-            }
+            try await self.store.transact(weight: 1) { try delivery.begin(id, in: $0) }
         }
         guard let found else { return }
         guard let write = found else {
@@ -181,14 +158,14 @@ extension MirrorWrites {
             return
         }
         let result: MirrorWriteResult
-        do { result = try await send(write.change(mayRepeat: !marks)) } catch { result = MirrorWriteResult(error) }
+        do { result = try await send(write.change(mayRepeat: source.honoursIdempotencyKeys)) } catch {
+            result = MirrorWriteResult(error)
+        }
         switch result {
         case .stored(let fields): await settle(write, stored: fields) { self.ended(id, .made) }
         case .refused(let code, let message): await refuse(write, code, message)
         case .notMade(let detail):
-            if marks {
-                await persistently { try await self.store.transact(weight: 1) { try $0.setSent(false, of: id) } }
-            }
+            await persistently { try await self.store.transact(weight: 1) { try delivery.notMade(id, in: $0) } }
             if ended(id, .notMade) == .giveUp {
                 await persistently { try await self.store.transact(weight: 2) { try $0.removePendingWrite(id) } }
                 answer(id, .failure(notMade(detail)))
@@ -233,15 +210,10 @@ extension MirrorWrites {
 extension MirrorWrites {
     /// The write is made: the record becomes what the other system has, with what is still pending of it.
     private func settle(_ write: PendingWrite, stored: WireDictionary?, _ end: () -> PendingWrites.Step) async {
-        noteSettled(write.record)
-        let rebase = PendingRebase(entity: entity, write: write)
+        protection.note(write.record)
+        let delivery = delivery
         let receipt = await persistently {
-            try await self.store.transact(weight: 3) { transaction in
-                try rebase.made(stored, in: transaction)
-                return WriteReceipt(
-                    position: transaction.position,
-                    records: [try transaction.record(write.record, in: write.collection, visible: nil)])
-            }
+            try await self.store.transact(weight: 3) { try delivery.made(write, stored: stored, in: $0) }
         }
         guard let receipt else { return }
         _ = end()
@@ -254,15 +226,11 @@ extension MirrorWrites {
         let caller = state.withLock { $0.callers.removeValue(forKey: write.id) }
         let isAwaited = caller != nil
         let truth = isAwaited ? .unavailable : await truth(of: write.record)
-        let rebase = PendingRebase(entity: entity, write: write)
-        noteSettled(write.record)
+        protection.note(write.record)
+        let delivery = delivery
         let done: Void? = await persistently {
-            try await self.store.transact(weight: 3) { transaction in
-                guard !isAwaited else { return try transaction.removePendingWrite(write.id) }
-                try transaction.setState(.refused, reason: code, message: message, of: write.id)
-                if let losing = write.losingCopy { try transaction.keep(losing) }
-                try rebase.becomes(truth, in: transaction)
-                try transaction.removeOldestRefusedWrite(of: write.collection)
+            try await self.store.transact(weight: 3) {
+                try delivery.refused(write, code, message, isAwaited: isAwaited, truth: truth, in: $0)
             }
         }
         guard done != nil else {
@@ -280,11 +248,9 @@ extension MirrorWrites {
     }
 
     private func leaveUnknown(_ write: PendingWrite) async {
+        let (delivery, message) = (delivery, outcomeUnknown.message)
         await persistently {
-            try await self.store.transact(weight: 1) {
-                try $0.setState(
-                    .unknown, reason: .upstreamOutcomeUnknown, message: self.outcomeUnknown.message, of: write.id)
-            }
+            try await self.store.transact(weight: 1) { try delivery.staysUnknown(write.id, message, in: $0) }
         }
         log.warning(
             "outcome of a write is unknown",
@@ -389,10 +355,8 @@ extension MirrorWrites {
     public func retry(_ id: RecordID) async throws {
         let write = try await pending(id)
         if write.state != .pending {
-            try await store.transact(weight: 2) {
-                try $0.setSent(false, of: id)
-                try $0.setState(.pending, of: id)
-            }
+            let delivery = delivery
+            try await store.transact(weight: 3) { try delivery.retried(write, in: $0) }
         }
         let begins = state.withLock { state in
             if state.machine.contains(id) { return state.machine.retry(id) }
@@ -411,13 +375,9 @@ extension MirrorWrites {
             throw PorticoError(.recordConflict, "The write is under way.")
         }
         let truth = write.state == .refused ? .unavailable : await truth(of: write.record)
-        let rebase = PendingRebase(entity: entity, write: write)
-        noteSettled(write.record)
-        try await store.transact(weight: 3) { transaction in
-            try transaction.removePendingWrite(id)
-            // What was refused has left its record before.
-            if write.state != .refused { try rebase.becomes(truth, in: transaction) }
-        }
+        protection.note(write.record)
+        let delivery = delivery
+        try await store.transact(weight: 3) { try delivery.dropped(write, truth: truth, in: $0) }
         answer(id, .failure(write.wasSent ? outcomeUnknown : notMade("dropped by an operator")))
         pause.interrupt()
     }
@@ -428,18 +388,5 @@ extension MirrorWrites {
             throw PorticoError(.recordNotFound, "There is no write of this id.")
         }
         return found
-    }
-}
-
-extension MirrorWrites.State {
-    fileprivate mutating func take(_ write: PendingWrite, mayHaveBeenSent: Bool, _ isOfAnotherProcess: Bool) {
-        // Its caller got no answer, and nothing was sent.
-        if isOfAnotherProcess, write.isThrough, !mayHaveBeenSent, !machine.honoursKeys {
-            removals.append(write.id)
-            return
-        }
-        machine.add(
-            write.id, of: write.record, at: write.position, isThrough: write.isThrough, wasSent: mayHaveBeenSent,
-            isUnknown: write.state == .unknown)
     }
 }

@@ -33,6 +33,20 @@ struct PendingRebase: Sendable {
         }
     }
 
+    /// The write is pending again: the record has it, in its turn among the others that are pending.
+    func reapplied(in transaction: any StoreTransaction) throws {
+        let pending = try transaction.pendingWrites(of: write.record, in: write.collection)
+            .filter { $0.state == .pending && !$0.isThrough }
+        let current = try transaction.record(write.record, in: write.collection, visible: nil)
+        var base = pending.first { $0.id != write.id }.map(\.before) ?? current?.fields
+        for each in pending {
+            if each.before != base { try transaction.setBefore(base, of: each.id) }
+            base = each.applied(to: base)
+        }
+        // One that a caller waits for is in the record once it is made.
+        if !pending.isEmpty { try store(base, in: transaction) }
+    }
+
     private func rebase(to base: WireDictionary?, in transaction: any StoreTransaction) throws {
         var base = base
         for later in try transaction.pendingWrites(of: write.record, in: write.collection)

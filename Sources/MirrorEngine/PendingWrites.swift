@@ -264,7 +264,7 @@ public struct PendingWrites: Sendable {
 
 extension MirrorChange {
     /// Whether a record that was read back is as the change wanted it.
-    func isMade(in record: MirrorRecord) -> Bool {
+    package func isMade(in record: MirrorRecord) -> Bool {
         switch (operation, record) {
         case (.delete, .absent): true
         case (.create, .found(let found)), (.replace, .found(let found)), (.update, .found(let found)):

@@ -49,11 +49,11 @@ struct CircuitBreaker: Sendable {
     var isClosed: Bool { if case .closed = state { true } else { false } }
     var isHalfOpen: Bool { if case .halfOpen = state { true } else { false } }
 
-    /// Nil where the server rests.
-    mutating func enter(now: Instant) -> Permit? {
+    /// Nil where the server rests. `isOperatorTry`: an operator asks, who does not wait for the rest's end.
+    mutating func enter(now: Instant, isOperatorTry: Bool = false) -> Permit? {
         switch state {
         case .closed: return Permit(isTrial: false, opening: opening)
-        case .open(let until) where now >= until:
+        case .open(let until) where now >= until || isOperatorTry:
             state = .halfOpen
             return Permit(isTrial: true, opening: opening)
         case .open, .halfOpen: return nil
@@ -134,7 +134,9 @@ final class CircuitBreakers: Sendable {
     func enter(_ origin: UpstreamOrigin) throws(UpstreamFailure) -> Passage {
         guard settings.origins.contains(origin) else { return Passage(nil) }
         let limits = settings.limits
-        let permit = breakers.withLock { $0[origin, default: CircuitBreaker(limits)].enter(now: .now) }
+        let permit = breakers.withLock {
+            $0[origin, default: CircuitBreaker(limits)].enter(now: .now, isOperatorTry: CallContext.isOperatorTry)
+        }
         guard let permit else {
             throw UpstreamFailure(.circuitOpen, of: settings.name, detail: "the circuit breaker of \(origin) is open")
         }

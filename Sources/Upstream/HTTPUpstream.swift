@@ -122,7 +122,8 @@ extension HTTPUpstream {
             let failure = failure(error)
             figures.withLock { figures in
                 figures.note(failure.kind.rawValue, after: start.duration(to: .now))
-                if failure.kind != .cancelled { figures.lastFailure = failure }
+                // That a circuit is open is said elsewhere; why it opened would be lost.
+                if ![.cancelled, .circuitOpen].contains(failure.kind) { figures.lastFailure = failure }
             }
             // Open circuits and full queues have a line of their own or a figure; one line a call would be a flood.
             if ![.circuitOpen, .overloaded, .cancelled].contains(failure.kind) {

@@ -11,7 +11,7 @@ public struct UpstreamFigures: Sendable, Equatable {
     public var durations = [Int](repeating: 0, count: Self.bounds.count + 1)
     /// Of all calls together, in seconds.
     public var durationSum = 0.0
-    /// The last failure, for operators; nil: none yet.
+    /// The last failure but those by an open circuit, for operators; nil: none yet.
     public var lastFailure: UpstreamFailure?
 
     /// Upper bounds of ``durations`` in seconds.

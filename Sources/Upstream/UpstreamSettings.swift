@@ -24,6 +24,13 @@ public struct UpstreamSettings: Sendable {
     }
 }
 
+extension UpstreamSettings {
+    /// Whether the file has certificates in PEM, and nothing that cannot be read among them.
+    public static func hasCertificates(_ file: String) -> Bool {
+        ((try? NIOSSLCertificate.fromPEMFile(file)) ?? []).isEmpty == false
+    }
+}
+
 /// A client certificate with its key (RFC 8446, section 4.4.2).
 public struct ClientCertificate: Sendable {
     let chain: [NIOSSLCertificateSource]

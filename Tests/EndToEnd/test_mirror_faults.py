@@ -25,6 +25,7 @@ class Faults(unittest.TestCase):
         cls.gateway = Gateway(
             *(part for setting in [
                 f"upstreams.hr.url={cls.system.address}/", "upstreams.hr.deadline=2s", "upstreams.hr.limits.rest=1s",
+                "upstreams.hr.limits.longDeadline=2s",
                 "adapters.employees.freshFor=500ms", "adapters.employees.waitFor=4s",
             ] for part in ("--set", setting)), config="Config/mirror.yaml")
         cls.addClassCleanup(cls.gateway.remove)

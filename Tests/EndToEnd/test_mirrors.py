@@ -612,7 +612,7 @@ class Configuration(MirrorTest):
                 done = run_portico("check", "--config", str(path), environment={"HR_SECRET": "secret"})
                 self.assertEqual(done.returncode, 1, done)
                 self.assertIn("names no system", done.stdout + done.stderr)
-                self.assertRegex(done.stdout + done.stderr, r"portico\.yaml:17:\d+")
+                self.assertRegex(done.stdout + done.stderr, r"portico\.yaml:17:\d+|adapters\.employees\.(guard|callers)")
 
 
 if __name__ == "__main__":

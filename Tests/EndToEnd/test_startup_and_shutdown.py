@@ -103,6 +103,15 @@ class Configuration(unittest.TestCase):
         self.refused("identity:\n  login:\n    queueTimeout: 16s\n", "portico.yaml:3:19:", "half of http.deadlines.request")
         self.refused(
             "upstreams: {a: {url: 'https://a.example', certificates: [/none.pem]}}\n", "portico.yaml:1:", "/none.pem", "no such file")
+        (self.folder / "text.pem").write_text("a text\n")
+        (self.folder / "broken.pem").write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+        for name in ["text.pem", "broken.pem"]:
+            self.refused(f"upstreams: {{a: {{url: 'https://a.example', certificates: [{name}]}}}}\n", name, "no certificates in PEM")
+            self.refused(
+                "upstreams: {a: {url: 'https://a.example', credentials: {kind: certificate, certificate: " + name + ", key: " + name + "}}}\n",
+                name, "no certificates in PEM")
+        self.refused("upstreams: {a: {url: 'https://a.example', replay: none}}\n", "portico.yaml:1:", "There is no folder", "none")
+        self.refused("upstreams: {a: {url: 'https://a.example', replay: text.pem}}\n", "There is no folder", "text.pem")
         for key in ["search", "unique", "discriminators"]:
             for name in ["Products", "Products/", "Nothing/Name", "Products/Nothing", "Products/Name/More", "/"]:
                 done = self.refused(self.service(f"{key}: [{name}]"), "portico.yaml:5:", "no property", repr(name)[1:-1])

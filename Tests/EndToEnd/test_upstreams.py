@@ -122,10 +122,17 @@ class Hostile(UpstreamTest):
         _, shown = self.control(gateway, "upstreams", "show", "site")
         self.assertEqual((shown["state"], shown["openCircuits"]), ("open", [self.site.address]))
         self.assertIn("circuitOpen", shown["results"])
+        # What opened it, not that it is open.
+        self.assertRegex(shown["lastFailure"], "^broken: ")
+        # An operator's try is let through, as the request of a half-open breaker.
+        asked = len(self.site.asked)
         done, tested = self.control(gateway, "upstreams", "test", "site")
         self.assertEqual((done.returncode, tested["answered"]), (1, False))
+        self.assertGreater(len(self.site.asked), asked)
         self.site.is_down = False
-        self.until(lambda: self.fetch(gateway, "ok").status == 200)
+        done, tested = self.control(gateway, "upstreams", "test", "site")
+        self.assertEqual((done.returncode, tested["status"]), (0, 404))
+        self.assertEqual(self.fetch(gateway, "ok").status, 200)
         done, tested = self.control(gateway, "upstreams", "test", "site")
         self.assertEqual((done.returncode, tested["status"]), (0, 404))
         log = gateway.log()

@@ -65,5 +65,24 @@ import Testing
         _ = rows.read([row])
         #expect(rows.drifts.count == MirrorRows.mostDrifts)
         #expect(rows.drifts.allSatisfy { !$0.field.contains("\n") })
+        #expect(rows.fields == ["id", "name"])
+    }
+
+    @Test func `a key that is not the record's own is read by its field, and ids are left to the server`() throws {
+        let entity = Entity(
+            "people", summary: "", key: EntityKey("row", chosenBy: .server),
+            fields: [
+                Field("row", .string, isRequired: true), Field("id", .integer, isRequired: true),
+                Field("name", .string),
+            ])
+        var rows = try MirrorRows(
+            of: entity, key: "id", fieldsBefore: [], at: WireDate(secondsSinceReferenceDate: 0))
+        let page = rows.read([
+            ["id": 7, "name": "A", "row": "chosen by the source"], ["id": "b", "name": "B"], ["id": 8, "name": 9],
+        ])
+        #expect(page.rows.map(\.id) == [nil])
+        #expect(page.rows.first?.fields["row"]?.stringValue != "chosen by the source")
+        #expect(page.kept == ["8"])
+        #expect(rows.hasUnreadableKey)
     }
 }

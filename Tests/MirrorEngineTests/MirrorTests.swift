@@ -33,6 +33,8 @@ final class MirrorFixture: Sendable {
     let collection = CollectionDeclaration(adapter: "staff", entity: entity)
     let answer = Mutex(Answer())
     let requests = Mutex<[MirrorRequest]>([])
+    /// Of each request: whether it was an operator's try.
+    let tries = Mutex<[Bool]>([])
     let lines = Mutex<[LogMessage]>([])
     let settings: MirrorSettings
 
@@ -58,6 +60,7 @@ final class MirrorFixture: Sendable {
 
     private func page(_ request: MirrorRequest) throws -> MirrorPage {
         requests.withLock { $0.append(request) }
+        tries.withLock { $0.append(CallContext.isOperatorTry) }
         let answer = answer.withLock { $0 }
         let first = Int(request.page ?? "0") ?? 0
         if let failure = answer.failure, answer.failsAt.map({ first >= $0 * answer.pageSize }) ?? true { throw failure }
@@ -83,6 +86,36 @@ final class MirrorFixture: Sendable {
 }
 
 @Suite struct MirrorTests {
+    @Test func `rows that repeat a key are counted, and reported when there are some for the first time`() async throws
+    {
+        let fixture = try await MirrorFixture()
+        fixture.tell(["a", "b", "a", "c", "a"])
+        try await fixture.withMirror { mirror in
+            for _ in 0..<2 {
+                _ = await mirror.refreshNow(by: .operator)
+                #expect(mirror.status.machine.last?.repeated == 2)
+            }
+            let ids = try await fixture.ids()
+            #expect(ids == ["a", "b", "c"])
+            #expect(fixture.lines("rows of a mirror repeat a key") == 1)
+            fixture.tell(["a", "b", "c"])
+            _ = await mirror.refreshNow(by: .operator)
+            #expect(mirror.status.machine.last?.repeated == 0)
+        }
+    }
+
+    @Test func `an operator's refresh is a try, others are none, and a page has a deadline of its own`() async throws {
+        let fixture = try await MirrorFixture()
+        fixture.tell(["a"])
+        try await fixture.withMirror { mirror in
+            _ = await mirror.refreshNow(by: .operator)
+            fixture.clock.advance(400)
+            _ = try await mirror.read()
+        }
+        #expect(fixture.tries.withLock { $0 } == [true, false])
+        #expect(fixture.requests.withLock { $0.allSatisfy { $0.deadline.map { $0 > .seconds(900) } ?? false } })
+    }
+
     @Test func `a read fetches rows that were never fetched, and the next one is answered from the records`()
         async throws
     {

@@ -278,6 +278,34 @@ private final class WritesFixture: Sendable {
         #expect(fixture.ledger.changes.map(\.id) == ["b", "a"])
     }
 
+    @Test func `a write that an operator has sent again is in its record again, and those behind it upon it`()
+        async throws
+    {
+        let fixture = try await WritesFixture(.queued)
+        fixture.ledger.plan(.drop)
+        _ = try await fixture.records().create(WritesFixture.person("a", "Ann"), in: "people")
+        let mirror = CollectionID("staff", "people")
+        try await fixture.withWrites { _ in try await fixture.until { try await fixture.states() == ["unknown"] } }
+        // What a refresh makes of the record meanwhile.
+        let gone = WriteTransaction.Step(adapter: "staff", change: RecordChange("people", .delete("a")))
+        _ = try await fixture.store.write(WriteTransaction([gone], author: "system"))
+        let unknown = try await fixture.store.withReadSnapshot {
+            try $0.pendingWrites(of: mirror, after: 0, limit: 10)
+        }
+        let writes = fixture.writes()
+        try await writes.retry(unknown[0].id)
+        let again = try await fixture.name("a")
+        #expect(again == "Ann")
+        _ = try await fixture.records().update("a", ["name": "Anna"], in: "people")
+        try await writes.retry(unknown[0].id)
+        let later = try await fixture.name("a")
+        #expect(later == "Anna")
+        try await fixture.withWrites { _ in try await fixture.until { try await fixture.states().isEmpty } }
+        let made = try await fixture.name("a")
+        #expect(made == "Anna")
+        #expect(fixture.ledger.changes.map(\.operation) == [.create, .update])
+    }
+
     @Test func `a through change that was not sent before a restart is not made after it`() async throws {
         let fixture = try await WritesFixture(.through)
         let (records, late) = (fixture.records(fixture.writes()), ContinuousClock.now + .milliseconds(300))

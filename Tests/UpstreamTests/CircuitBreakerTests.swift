@@ -65,6 +65,18 @@ import UpstreamStandIn
         #expect(ask(&breaker, .failed, at: 90).event == .opened(rest: .seconds(10)))
     }
 
+    @Test func `an operator does not wait for the rest's end, but for the outcome of another try`() {
+        var breaker = opened()
+        #expect(breaker.enter(now: at(1)) == nil)
+        let permit = breaker.enter(now: at(1), isOperatorTry: true)
+        #expect(permit != nil)
+        #expect(breaker.enter(now: at(1), isOperatorTry: true) == nil)
+        #expect(permit.flatMap { breaker.leave($0, .answered, now: at(2)) } == .closed)
+        breaker = opened()
+        let failing = breaker.enter(now: at(1), isOperatorTry: true)
+        #expect(failing.flatMap { breaker.leave($0, .failed, now: at(2)) } == .opened(rest: .seconds(20)))
+    }
+
     @Test func `a cancelled try lets the next one try`() {
         var breaker = opened()
         #expect(ask(&breaker, .unknown, at: 10).sent)
@@ -95,6 +107,13 @@ import UpstreamStandIn
         }
         #expect(refused?.kind == .circuitOpen)
         #expect(server.requests.count == 2)
+        // What opened the circuit stays to be seen.
+        #expect(upstream.status.figures.lastFailure?.kind != .circuitOpen)
+        let asked = try await CallContext.$isOperatorTry.withValue(true) {
+            try await upstream.send(UpstreamRequest(.get, try address(server.address)))
+        }
+        #expect(asked.status == 503)
+        #expect(server.requests.count == 3)
         #expect(try await upstream.send(UpstreamRequest(.get, try address(other.address))).status == 200)
         await upstream.stop()
         await server.stop()

@@ -183,20 +183,25 @@ extension HostUpstreams: UpstreamDirectory {
         }.sorted { $0.name.text < $1.name.text }
     }
 
-    /// An upstream that is called in its callers' names is asked without credentials.
+    /// An upstream that is called in its callers' names is asked without credentials, and one whose circuit breaker is open
+    /// as by the request of a half-open one.
     func test(_ name: UpstreamName) async -> UpstreamTest? {
         guard let running = state.withLock({ $0.running[name] }) else { return nil }
         let (transport, upstream) = (running.transport, running.authorized)
         let start = ContinuousClock.now
         func milliseconds() -> Int { Int(start.duration(to: .now) / .milliseconds(1)) }
         let request = UpstreamRequest(.get, transport.url)
-        do throws(UpstreamFailure) {
-            let stream = try await (upstream.actsForCallers ? transport as any Upstream : upstream).stream(request)
+        do {
+            let stream = try await CallContext.$isOperatorTry.withValue(true) {
+                try await (upstream.actsForCallers ? transport as any Upstream : upstream).stream(request)
+            }
             stream.body.cancel()
             return UpstreamTest(milliseconds: milliseconds(), status: stream.status, failure: nil)
         } catch {
+            let failure = error as? UpstreamFailure
             return UpstreamTest(
-                milliseconds: milliseconds(), status: nil, failure: "\(error.kind.rawValue): \(error.detail)")
+                milliseconds: milliseconds(), status: nil,
+                failure: failure.map { "\($0.kind.rawValue): \($0.detail)" } ?? "\(error)")
         }
     }
 }

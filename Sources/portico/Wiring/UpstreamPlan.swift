@@ -182,6 +182,9 @@ extension SectionValues {
         if let reason = FileFailure.reading(path) {
             throw wrong("credentials.certificate", "\(path) cannot be read: \(reason).")
         }
+        guard UpstreamSettings.hasCertificates(path) else {
+            throw wrong("credentials.certificate", "\(path) has no certificates in PEM.")
+        }
         let key = try secret("credentials.key")
         let isKey = key.reveal().contains("-----BEGIN")
         let file = Self.path(key.reveal(), below: directory)
@@ -199,6 +202,9 @@ extension SectionValues {
         try list(key, "files", { $0 }).map { text in
             let path = Self.path(text, below: directory)
             if let reason = FileFailure.reading(path) { throw wrong(key, "\(path) cannot be read: \(reason).") }
+            guard UpstreamSettings.hasCertificates(path) else {
+                throw wrong(key, "\(path) has no certificates in PEM.")
+            }
             return path
         }
     }
@@ -215,7 +221,13 @@ extension SectionValues {
         switch (recording("record"), recording("replay")) {
         case (nil, nil): return .upstream
         case (let record?, nil): return .recorded(record)
-        case (nil, let replay?): return .replayed(replay)
+        case (nil, let replay?):
+            let folder = Self.path(self["replay"]?.text ?? "", below: directory)
+            var isFolder: ObjCBool = false
+            guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
+                throw wrong("replay", "There is no folder \(folder).")
+            }
+            return .replayed(replay)
         default: throw wrong("replay", "Answers are recorded or replayed, not both.")
         }
     }

@@ -47,6 +47,9 @@ import Testing
         let mirror = [MirrorSource("people", of: "hr")]
         #expect(Self.problems(of: mirror, chosenBy: .server).first?.contains("chosen by the server") == true)
         #expect(Self.problems(of: mirror, chosenBy: .caller) == [])
+        let written = [MirrorSource("people", of: "hr", writing: .queued)]
+        #expect(Self.problems(of: written).first?.contains("may leave its key to the server") == true)
+        #expect(Self.problems(of: written, chosenBy: .caller) == [])
         let ruled = Field("total", .integer, isRequired: true, source: .rules)
         #expect(Self.problems(of: mirror, fields: [ruled]).first?.contains("its field total") == true)
     }
