@@ -18,6 +18,7 @@ let upstreamRecording = Target.Dependency.product(name: "UpstreamRecording", pac
 func sync(_ name: String) -> Target.Dependency { .product(name: name, package: "SyncEngine") }
 func odata(_ name: String) -> Target.Dependency { .product(name: name, package: "OData") }
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 
 func module(_ name: String, path: String? = nil, _ dependencies: [Target.Dependency], resources: [Resource] = [])
@@ -75,6 +76,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-asn1", exact: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", exact: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", exact: "1.7.3"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
@@ -95,7 +97,7 @@ let package = Package(
         .systemLibrary(
             name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         module("IPAddresses", []),
-        module("Telemetry", [metrics]),
+        module("Telemetry", [adapterKit, wireFormats, metrics, tracing]),
         module("CSV", [adapterKit]),
         module("DurableFiles", [adapterKit, .product(name: "Crypto", package: "swift-crypto")]),
         module(
@@ -116,7 +118,7 @@ let package = Package(
         module(
             "Upstream",
             [
-                adapterKit, wireFormats, "IPAddresses", "CZlib",
+                adapterKit, wireFormats, "IPAddresses", "CZlib", "Telemetry",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -162,7 +164,7 @@ let package = Package(
             [
                 adapterKit, wireFormats, recordStorage, syncEngine, "CSV", "HTTPServer", "Identity", "IPAddresses",
                 "MirrorEngine", "SOAP", "CZlib", "Telemetry", .product(name: "SyncMessages", package: "SyncEngine"),
-                metrics,
+                metrics, tracing,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -300,7 +302,7 @@ let package = Package(
             [
                 "porticoctl", "HTTPServer", "IPAddresses", "SQLiteStore", adapterKit, wireFormats,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "HTTPTypes", package: "swift-http-types", adapterKit, wireFormats, metrics, tracing]),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
         tests(

@@ -9,6 +9,10 @@ import Synchronization
 public final class MirrorWrites: Sendable {
     /// Sends one change.
     public typealias Sending = @Sendable (MirrorChange) async throws -> MirrorWriteResult
+    /// Sends in the context of the request whose caller waits, such as its trace.
+    public typealias InContext =
+        @Sendable (@Sendable () async throws -> MirrorWriteResult) async throws ->
+        MirrorWriteResult
     /// Reads one record back.
     public typealias ReadingBack = @Sendable (RecordID) async throws -> MirrorRecord
 
@@ -33,11 +37,15 @@ public final class MirrorWrites: Sendable {
     private let log: Log
     private let send: Sending
     private let readBack: ReadingBack
+    private let captureContext: @Sendable () -> InContext
     /// What was written up to here was written by another process.
     private let start: Int64
     private let state: Mutex<State>
 
-    fileprivate typealias Caller = CheckedContinuation<Result<WriteReceipt, PorticoError>, Never>
+    fileprivate struct Caller {
+        let answer: CheckedContinuation<Result<WriteReceipt, PorticoError>, Never>
+        let context: InContext
+    }
 
     fileprivate struct State {
         var machine: PendingWrites
@@ -49,13 +57,15 @@ public final class MirrorWrites: Sendable {
         var isStopped = false
     }
 
-    /// `random` gives numbers from 0 to 1.
+    /// `random` gives numbers from 0 to 1. `captureContext` is called on the task of a caller that waits.
     public init(
         _ source: MirrorSource, of collection: CollectionDeclaration, in store: any Store, clock: any WallClock,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }, log: Log,
+        captureContext: @escaping @Sendable () -> InContext = { { try await $0() } },
         send: @escaping Sending, readBack: @escaping ReadingBack
     ) {
+        self.captureContext = captureContext
         id = collection.id
         delivery = WriteDelivery(of: collection, honoursKeys: source.honoursIdempotencyKeys)
         protection = RefreshProtection(of: collection.id)
@@ -112,7 +122,7 @@ extension MirrorWrites {
             defer { state.callers = [:] }
             return Array(state.callers.values)
         }
-        for caller in callers { caller.resume(returning: .failure(outcomeUnknown)) }
+        for caller in callers { caller.answer.resume(returning: .failure(outcomeUnknown)) }
     }
 
     /// Takes what was written since the last time. What a caller waits for is added by its caller.
@@ -158,9 +168,14 @@ extension MirrorWrites {
             return
         }
         let result: MirrorWriteResult
-        do { result = try await send(write.change(mayRepeat: source.honoursIdempotencyKeys)) } catch {
-            result = MirrorWriteResult(error)
-        }
+        let change = write.change(mayRepeat: source.honoursIdempotencyKeys)
+        do {
+            if let context = state.withLock({ $0.callers[id]?.context }) {
+                result = try await context { [send] in try await send(change) }
+            } else {
+                result = try await send(change)
+            }
+        } catch { result = MirrorWriteResult(error) }
         switch result {
         case .stored(let fields): await settle(write, stored: fields) { self.ended(id, .made) }
         case .refused(let code, let message): await refuse(write, code, message)
@@ -223,7 +238,7 @@ extension MirrorWrites {
     /// The write is refused for good: its record becomes what the other system has, and its author learns of it.
     private func refuse(_ write: PendingWrite, _ code: ErrorCode, _ message: String) async {
         // From here on no deadline answers the caller with something else.
-        let caller = state.withLock { $0.callers.removeValue(forKey: write.id) }
+        let caller = state.withLock { $0.callers.removeValue(forKey: write.id) }?.answer
         let isAwaited = caller != nil
         let truth = isAwaited ? .unavailable : await truth(of: write.record)
         protection.note(write.record)
@@ -299,7 +314,9 @@ extension MirrorWrites: WriteThrough {
                 }
             }
             let result = await withTaskCancellationHandler {
-                await withCheckedContinuation { caller in begin(write, caller) }
+                await withCheckedContinuation { caller in
+                    begin(write, Caller(answer: caller, context: captureContext()))
+                }
             } onCancel: {
                 abandon(write.id)
             }
@@ -319,7 +336,7 @@ extension MirrorWrites: WriteThrough {
             state.machine.add(write.id, of: write.record, at: write.position, isThrough: true)
             return true
         }
-        if !begins { caller.resume(returning: .failure(notMade(nil))) }
+        if !begins { caller.answer.resume(returning: .failure(notMade(nil))) }
         pause.interrupt()
     }
 
@@ -330,12 +347,12 @@ extension MirrorWrites: WriteThrough {
             if isUnsent { state.removals.append(id) }
             return (caller, isUnsent)
         }
-        caller?.resume(returning: .failure(isUnsent ? notMade("the deadline passed") : outcomeUnknown))
+        caller?.answer.resume(returning: .failure(isUnsent ? notMade("the deadline passed") : outcomeUnknown))
         if isUnsent { pause.interrupt() }
     }
 
     private func answer(_ id: RecordID, _ result: Result<WriteReceipt, PorticoError>) {
-        state.withLock { $0.callers.removeValue(forKey: id) }?.resume(returning: result)
+        state.withLock { $0.callers.removeValue(forKey: id) }?.answer.resume(returning: result)
     }
 
     private func notMade(_ detail: String?) -> PorticoError {

@@ -7,6 +7,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 import Synchronization
+import Telemetry
 
 /// Calls one other system over HTTP, within its limits and without credentials of its own.
 ///
@@ -115,7 +116,9 @@ extension HTTPUpstream {
     ) async throws(UpstreamFailure) -> Result {
         let start = ContinuousClock.now
         do {
-            let (result, status) = try await call()
+            let (result, status) = try await RequestTimeline.measure(.upstream, "upstream \(name)") {
+                try await call()
+            }
             figures.withLock { $0.note("\(status / 100)xx", after: start.duration(to: .now)) }
             return result
         } catch {
@@ -226,9 +229,14 @@ extension HTTPUpstream {
         var request = request
         if request.fields["Accept-Encoding"] == nil { request.fields["Accept-Encoding"] = "gzip, deflate" }
         let context = CallContext.current
+        if let (span, state) = TraceParent.current {
+            request.fields["traceparent"] = span.text
+            if let state { request.fields["tracestate"] = state }
+            return request
+        }
         request.fields["traceparent"] = TraceParent(continuing: context?.traceParent, random: random).text
-        if let state = context?.traceState, context?.traceParent.flatMap({ TraceParent($0) }) != nil,
-            state.utf8.count <= 512, state.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
+        if context?.traceParent.flatMap({ TraceParent($0) }) != nil,
+            let state = TraceState.propagated(context?.traceState)
         {
             request.fields["tracestate"] = state
         }

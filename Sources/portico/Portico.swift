@@ -11,7 +11,8 @@ struct Portico: AsyncParsableCommand {
         abstract: "One backend for mobile apps: adapters behind one gateway, over one store, in every wire format.",
         version: PorticoRelease.version,
         subcommands: [
-            Serve.self, Check.self, TryConnection.self, Convert.self, Reference.self, SelfSignedCertificate.self,
+            Serve.self, Check.self, TryConnection.self, Convert.self, Reference.self, Explain.self,
+            SelfSignedCertificate.self,
         ])
 
     static func main() async {

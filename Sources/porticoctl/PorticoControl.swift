@@ -23,7 +23,7 @@ struct PorticoControl: AsyncParsableCommand {
         subcommands: [
             Status.self, Adapters.self, Upstreams.self, Mirrors.self, Writes.self, Accounts.self, Roles.self,
             SessionCommands.self, Keys.self, Audit.self, Feeds.self, Employees.self, Users.self, ODataCommands.self,
-            SOAPCommands.self, Sync.self, StoreCommands.self, Backup.self,
+            SOAPCommands.self, Sync.self, StoreCommands.self, Logs.self, Backup.self,
             Restore.self,
             ConfigurationCommands.self, AdminCommands.self, ClientCommands.self, ConnectCommands.self,
         ])

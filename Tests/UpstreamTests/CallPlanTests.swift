@@ -86,24 +86,3 @@ import UpstreamStandIn
         return pauses
     }
 }
-
-@Suite struct TraceParentTests {
-    @Test func `the caller's trace goes on with a span of its own`() {
-        let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-        let next = TraceParent(continuing: parent) { 42 }
-        #expect(next.text == "00-4bf92f3577b34da6a3ce929d0e0e4736-000000000000002b-01")
-    }
-
-    @Test(arguments: [
-        nil, "", "00", "00-0-0-00", "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
-        "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
-        "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-        "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
-        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-extra",
-        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-1\r\nX: y",
-    ])
-    func `what is no trace begins a new one`(text: String?) {
-        let new = TraceParent(continuing: text) { 1 }
-        #expect(new.text == "00-00000000000000010000000000000001-0000000000000001-00")
-    }
-}

@@ -1,6 +1,7 @@
 import AdapterKit
 import MirrorEngine
 import RecordStorage
+import Telemetry
 
 /// What mirrors of adapters need of the host.
 public struct MirrorSetup: Sendable {
@@ -35,6 +36,10 @@ public struct MirrorSetup: Sendable {
             return MirrorWrites(
                 source, of: CollectionDeclaration(adapter: declaration.name, entity: entity), in: store, clock: clock,
                 log: log,
+                captureContext: {
+                    let captured = CapturedRequest()
+                    return { try await captured.run($0) }
+                },
                 send: { change in
                     try status.requireRunning()
                     return try await adapter.current.writeMirror(change)
@@ -235,7 +240,9 @@ struct AdapterWriteThrough: WriteThrough {
         guard let writes = writes.first(where: { $0.id == mirror }) else {
             throw PorticoError(.adapterUnavailable, "Changes of \(mirror) cannot be sent.")
         }
-        return try await writes.write(mirror, propose)
+        return try await RequestTimeline.measure(.mirrors, "mirror write") {
+            try await writes.write(mirror, propose)
+        }
     }
 }
 

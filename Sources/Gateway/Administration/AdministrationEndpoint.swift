@@ -13,7 +13,7 @@ extension Gateway {
         administrationOf adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
         maintenance: StoreMaintenance, inspect: @escaping StoreInspector,
         upstreams: any UpstreamDirectory = NoUpstreams(),
-        configuration: any ConfigurationControl = NoConfigurationControl(),
+        configuration: any ConfigurationControl = NoConfigurationControl(), logs: any LogDirectory = NoLog(),
         settings: GatewaySettings, readiness: Readiness, started: WireDate? = nil, clock: any WallClock, log: Log,
         isRestorePending: @escaping @Sendable () -> Bool, succeeding old: Gateway? = nil
     ) throws {
@@ -35,6 +35,7 @@ extension Gateway {
             + ConfigurationRoutes(configuration: configuration, services: services).routes()
             + AdminTokenRoutes(accounts: accounts).routes()
             + OperatorRoutes(adapters: adapters, services: services).routes()
+            + LogRoutes(log: logs, services: services).routes()
             + [Route(.get, "/metrics", MetricsEndpoint(registry: settings.metrics))]
         self.init(
             routes: try RouteTable(routes), authenticator: OperatorAuthenticator(),

@@ -6,7 +6,7 @@ import WireFormats
 /// `GET /metrics` of the admin socket and the admin listener: everything that is measured, as Prometheus reads it.
 struct MetricsEndpoint: Endpoint {
     let registry: MetricRegistry
-    let properties = EndpointProperties(name: "admin.metrics", access: .login, effect: .reads)
+    let properties = EndpointProperties(name: "admin.metrics", access: .login, effect: .reads, adminRole: .viewer)
     let description = EndpointDescription(
         summary: "What is measured, as Prometheus reads it.", tag: "Administration",
         answers: [(.ok, .document(mediaType: "text/plain"))])

@@ -20,7 +20,7 @@ extension Gateway {
         let services = GatewayServices(
             store: store, limits: settings.limits, clock: clock, rights: sync.rights,
             credentials: CredentialWatch(identity: identity, clock: clock), metrics: settings.metrics,
-            succeeding: old?.services)
+            tracing: RequestTracing(tracer: settings.tracer, slow: settings.slowRequest), succeeding: old?.services)
         let accounts = AccountServices(
             identity: identity, cookie: settings.cookie, services: services, clock: clock,
             origins: settings.origins, signIns: SignInInstruments(settings.metrics))
@@ -104,6 +104,10 @@ public struct GatewaySettings: Sendable {
     public var version = ""
     /// Where everything is counted; what `/metrics` of the admin socket shows.
     public var metrics = MetricRegistry()
+    /// Records spans of requests; nil: there are none.
+    public var tracer: SpanTracer?
+    /// `log.slow`: a request that takes as long has a line with its steps; nil: none has.
+    public var slowRequest: Duration?
     public var sync = SyncSettings()
     public var feeds = FeedSettings()
     /// Files for browsers, each at its path.

@@ -60,7 +60,7 @@ struct BatchCall: Sendable {
             target: target, headers: headers, peer: batch.peer, scheme: batch.scheme, authority: batch.authority,
             body: .bytes(bytes),
             deadline: batch.deadline, isPartOfBatch: true,
-            countedAs: number == 0 ? RequestQuotas.key(caller, batch) : nil)
+            countedAs: number == 0 ? RequestQuotas.key(caller, batch) : nil, place: batch.place)
     }
 
     /// By the same rules as the address of a request that comes alone.

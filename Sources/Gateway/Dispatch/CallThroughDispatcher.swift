@@ -1,5 +1,6 @@
 import AdapterKit
 import MirrorEngine
+import Telemetry
 import WireFormats
 
 /// Answers an operation that another system answers (``CallThrough``): one call for all who ask the same at once.
@@ -18,9 +19,10 @@ struct CallThroughDispatcher: Sendable {
         let owner = try await owner(callThrough, request)
         let caller = owner == nil ? .anonymous : request.caller.principal
         let whole = request.request.deadline
-        let answer = try await callThrough.calls.answer(
-            input: try key(input), owner: owner, deadline: operation.deadline.map { min(.now + $0, whole) } ?? whole
-        ) { [self] in
+        let (key, deadline) = (try key(input), operation.deadline.map { min(.now + $0, whole) } ?? whole)
+        // The call is made by a task of its own, for all who ask: the one whose request began it has its spans.
+        let captured = CapturedRequest()
+        let perform = { @Sendable () async throws -> OperationResult in
             let call = Call(
                 operation: operation.name, input: input, caller: caller, requestID: request.request.id,
                 deadline: .now + CallThroughCalls.longestCall,
@@ -31,7 +33,10 @@ struct CallThroughDispatcher: Sendable {
                             request: request.request, caller: .anonymous, parameters: request.parameters) : request,
                     naming: services.rights),
                 log: served.log)
-            return try await served.adapter.handle(call)
+            return try await captured.run { try await served.adapter.handle(call) }
+        }
+        let answer = try await RequestTimeline.measure(.adapter, "\(served.declaration.name).\(operation.name)") {
+            try await callThrough.calls.answer(input: key, owner: owner, deadline: deadline, perform: perform)
         }
         // It may have ended meanwhile, or its watch with the last answer that was kept.
         _ = try await self.owner(callThrough, request)

@@ -17,6 +17,7 @@ struct GatewayServices: Sendable {
     let calls: CallDispatcher
     let quotas: RequestQuotas
     let metrics: RequestMetrics
+    let tracing: RequestTracing
     let clock: any WallClock
     /// Nil at the admin listener, which writes no records on a caller's behalf.
     let rights: AttachmentRights?
@@ -29,8 +30,9 @@ struct GatewayServices: Sendable {
     init(
         store: any Store, limits: GatewayLimits, clock: any WallClock, rights: AttachmentRights? = nil,
         credentials: CredentialWatch? = nil, metrics: any MetricsFactory = NOOPMetricsHandler.instance,
-        succeeding old: GatewayServices? = nil
+        tracing: RequestTracing = RequestTracing(tracer: nil, slow: nil), succeeding old: GatewayServices? = nil
     ) {
+        self.tracing = tracing
         self.metrics = RequestMetrics(metrics)
         self.rights = rights
         self.credentials = credentials

@@ -3,6 +3,7 @@ import HTTPServer
 import HTTPTypes
 import NIOCore
 import Synchronization
+import Telemetry
 
 /// Passes the requests below a mount's root to its adapter, and its responses back.
 struct MountEndpoint: Endpoint {
@@ -46,14 +47,16 @@ struct MountEndpoint: Endpoint {
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let inner = request.request
         let body = try await services.bodies.bytes(of: inner, limit: mount.bodyLimit)
-        let answer = try await served.adapter.handle(
-            MountRequest(
-                mount: mount.name, method: inner.method == .head ? "GET" : inner.method.rawValue,
-                target: inner.target.text, origin: inner.origin, headers: MountHeaders(inner.headers), body: body,
-                caller: request.caller.principal, requestID: inner.id, deadline: inner.deadline,
-                records: try served.records(in: services.store, for: request, naming: services.rights),
-                ages: AdapterRecordAges(served: served, caller: request.caller, credentials: services.credentials),
-                log: served.log))
+        let mounted = MountRequest(
+            mount: mount.name, method: inner.method == .head ? "GET" : inner.method.rawValue,
+            target: inner.target.text, origin: inner.origin, headers: MountHeaders(inner.headers), body: body,
+            caller: request.caller.principal, requestID: inner.id, deadline: inner.deadline,
+            records: try served.records(in: services.store, for: request, naming: services.rights),
+            ages: AdapterRecordAges(served: served, caller: request.caller, credentials: services.credentials),
+            log: served.log)
+        let answer = try await RequestTimeline.measure(.adapter, properties.name) {
+            try await served.adapter.handle(mounted)
+        }
         return try response(answer, to: inner)
     }
 

@@ -3,6 +3,7 @@ import HTTPTypes
 import Identity
 import RecordStorage
 import SyncEngine
+import Telemetry
 import ValueTree
 
 /// Calls an adapter's operation by one of its bindings.
@@ -173,13 +174,19 @@ struct CallDispatcher: Sendable {
         let call = try call(operation, of: served, input: input, request: request)
         let adapter = served.adapter
         do {
-            guard operation.deadline != nil else { return try await adapter.handle(call) }
+            guard operation.deadline != nil else {
+                return try await RequestTimeline.measure(.adapter, "\(served.declaration.name).\(operation.name)") {
+                    try await adapter.handle(call)
+                }
+            }
             let late = PorticoError(
                 .deadlineExceeded, "\(served.declaration.title) did not answer in time.", target: operation.name.text)
             var context = CallContext.current
             context?.deadline = call.deadline
             return try await CallContext.$current.withValue(context) {
-                try await deadlines.run(until: call.deadline, late: late) { try await adapter.handle(call) }
+                try await RequestTimeline.measure(.adapter, "\(served.declaration.name).\(operation.name)") {
+                    try await deadlines.run(until: call.deadline, late: late) { try await adapter.handle(call) }
+                }
             }
         } catch is CancellationError {
             throw CancellationError()

@@ -1,6 +1,7 @@
 import AdapterKit
 import HTTPTypes
 import Synchronization
+import Telemetry
 import ValueTree
 import WireFormats
 
@@ -30,7 +31,9 @@ struct BodyReader: Sendable {
     /// The bytes after content coding.
     func bytes(of request: GatewayRequest, limit: Int?) async throws -> [UInt8] {
         let limit = limit ?? limits.body
-        let encoded = try await request.body.collect(upTo: limit)
+        let encoded = try await RequestTimeline.measure(.body, "body") {
+            try await request.body.collect(upTo: limit)
+        }
         guard let codings = request.headers.text(.contentEncoding) else { return encoded }
         return try ContentCoding.decode(encoded, codings: codings, limit: limit, expansion: limits.expansion)
     }

@@ -1,4 +1,5 @@
 import AdapterKit
+import Telemetry
 
 /// What the access log says about one request, known once its response is ready to be written; of a body that is sent
 /// while it is made, once it has ended.
@@ -18,6 +19,10 @@ public struct AccessRecord: Sendable {
     public let refusal: Refusal?
     /// From the whole head to the response.
     public let microseconds: Int64
+    /// The trace that it belongs to; nil: none is known.
+    public let trace: String?
+    /// Where the time of a request went that took as long as `log.slow`; nil: it did not.
+    public let slowSteps: [RequestTimeline.Total]?
 
     /// An error's code and what it says of itself, without what the caller sent.
     public final class Refusal: Sendable {

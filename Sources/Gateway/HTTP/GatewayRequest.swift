@@ -1,6 +1,8 @@
 import AdapterKit
 import HTTPServer
 import HTTPTypes
+import Synchronization
+import Telemetry
 
 /// One request, from a connection or from a batch.
 ///
@@ -26,14 +28,19 @@ final class GatewayRequest: Sendable {
     /// The first call of a batch is what the batch itself was counted for: its address, and the caller with this key of
     /// ``RequestQuotas``. Nil for every other request.
     let countedAs: String?
+    /// Where it is in its trace; nil: traces are not recorded.
+    let place: RequestPlace?
+    /// What its steps take, once it is dispatched; empty: nothing is measured.
+    let timeline = AtomicLazyReference<RequestTimeline>()
 
     init(
         id: String, method: HTTPRequest.Method, target: RequestTarget, headers: HTTPFields, peer: String,
         scheme: String = "http", authority: String = "", certificate: [UInt8]? = nil, body: RequestBodySource,
         deadline: ContinuousClock.Instant,
         isPartOfBatch: Bool = false,
-        countedAs: String? = nil
+        countedAs: String? = nil, place: RequestPlace? = nil
     ) {
+        self.place = place
         self.id = id
         self.method = method
         self.target = target

@@ -5,6 +5,8 @@ import Identity
 import MirrorEngine
 import NIOCore
 import Synchronization
+import Telemetry
+import Tracing
 import ValueTree
 
 /// Answers requests, each from its parsed target to its response. ``admit(_:)`` takes these steps, in this order, for every
@@ -145,9 +147,24 @@ public final class Gateway: Sendable {
 
     /// Steps 8 to 10.
     private func run(_ admitted: AdmittedRequest) async -> GatewayAnswer {
+        let request = admitted.request.request
+        // The calls of a batch are steps of the batch.
+        guard !request.isPartOfBatch, let timeline = services.tracing.timeline(for: request.place) else {
+            return await dispatch(admitted)
+        }
+        _ = request.timeline.storeIfNil(timeline)
+        return await RequestTimeline.$current.withValue(timeline) {
+            guard let context = services.tracing.context(of: request.place) else { return await dispatch(admitted) }
+            return await ServiceContext.withValue(context) { await dispatch(admitted) }
+        }
+    }
+
+    private func dispatch(_ admitted: AdmittedRequest) async -> GatewayAnswer {
         let (request, caller) = (admitted.request.request, admitted.request.caller)
         do {
-            let slot = try await services.quotas.take(caller, of: request, admitted.endpoint.properties.adapter)
+            let slot = try await RequestTimeline.measure(.queue, "queue") {
+                try await services.quotas.take(caller, of: request, admitted.endpoint.properties.adapter)
+            }
             defer { services.quotas.leave(slot) }
             let (answer, age) = try await CallerIdentity.$current.withValue(RequestQuotas.identity(caller, request)) {
                 try await CallContext.$current.withValue(CallContext(request)) {
@@ -190,7 +207,9 @@ public final class Gateway: Sendable {
         guard !mirrors.isEmpty else { return nil }
         if let age = mirrors.freshAge() { return age }
         try await admitted.endpoint.admit(admitted.request)
-        return try await mirrors.age(for: admitted.request.caller, watchedBy: services.credentials)
+        return try await RequestTimeline.measure(.mirrors, "mirrors") {
+            try await mirrors.age(for: admitted.request.caller, watchedBy: services.credentials)
+        }
     }
 
     private func failed(_ error: PorticoError, _ admitted: AdmittedRequest) -> GatewayAnswer {
@@ -333,8 +352,9 @@ extension PorticoError {
 extension CallContext {
     init(_ request: GatewayRequest) {
         self.init(
-            deadline: request.deadline, requestID: request.id, traceParent: request.headers[.traceParent],
-            traceState: request.headers[.traceState])
+            deadline: request.deadline, requestID: request.id,
+            traceParent: request.place?.own.text ?? request.headers[.traceParent],
+            traceState: request.place.map(\.state) ?? request.headers[.traceState])
     }
 }
 
@@ -360,6 +380,18 @@ enum AdmissionStep: Sendable {
     /// Memory does not know the caller.
     case needsCaller(PendingAdmission)
     case needsEndpoint(AdmittedRequest)
+
+    /// Of what is under way.
+    var trace: RequestTrace {
+        switch self {
+        case .answered(let answer): answer.trace
+        case .needsCaller(let admission):
+            RequestTrace(
+                endpoint: admission.endpoint.properties.name,
+                instruments: admission.endpoint.properties.instruments.load())
+        case .needsEndpoint(let admitted): admitted.trace
+        }
+    }
 }
 
 /// A request that is counted for its address and has its endpoint.
@@ -400,7 +432,7 @@ struct GatewayAnswer: Sendable {
     }
 
     let content: Content
-    let trace: RequestTrace
+    var trace: RequestTrace
 
     var isCached: Bool { if case .cached = content { true } else { false } }
 

@@ -3,6 +3,7 @@ import HTTPServer
 import HTTPTypes
 import NIOCore
 import Synchronization
+import Telemetry
 
 /// Turns the requests of connections into ``GatewayRequest`` values, has ``Gateway`` answer them, and writes the access log.
 ///
@@ -47,24 +48,26 @@ final class GatewayResponder: RequestResponder {
             serving.begin()
             return serving
         }
+        var parsed: GatewayRequest?
         do {
             guard inbound.target != "*" else {
                 try permits.take(for: inbound.target)
                 permits.leave()
-                send(wholeServer(id), to: inbound, id, serving, on: sink)
+                send(wholeServer(id), to: inbound, id, nil, serving, on: sink)
                 return nil
             }
             let request = try gatewayRequest(inbound, id, serving)
+            parsed = request
             let step = serving.gateway.admit(request)
             // Beyond `http.limits.inFlight` only what is cached or constant is answered.
             if case .answered(let answer) = step, answer.isCached {
-                send(answer, to: inbound, id, serving, on: sink)
+                send(answer, to: inbound, id, request, serving, on: sink)
                 return nil
             }
             try permits.take(for: request.target.path)
             return complete(step, request, inbound, serving, on: sink)
         } catch {
-            send(failure(error, inbound, id, serving.gateway), to: inbound, id, serving, on: sink)
+            send(failure(error, inbound, id, serving.gateway), to: inbound, id, parsed, serving, on: sink)
             return nil
         }
     }
@@ -75,7 +78,7 @@ final class GatewayResponder: RequestResponder {
     ) -> (any CancellableWork)? {
         if case .answered(let answer) = step {
             permits.leave()
-            send(answer, to: inbound, request.id, serving, on: sink)
+            send(answer, to: inbound, request.id, request, serving, on: sink)
             return nil
         }
         let gateway = serving.gateway
@@ -85,10 +88,11 @@ final class GatewayResponder: RequestResponder {
         } whenDone: { [self] result in
             permits.leave()
             switch result {
-            case .success(let answer): send(answer, to: inbound, request.id, serving, on: sink)
+            case .success(let answer): send(answer, to: inbound, request.id, request, serving, on: sink)
             case .failure(let error):
-                let answer = failure(PorticoError(unexpected: error), inbound, request.id, gateway)
-                send(answer, to: inbound, request.id, serving, on: sink)
+                var answer = failure(PorticoError(unexpected: error), inbound, request.id, gateway)
+                answer.trace = step.trace
+                send(answer, to: inbound, request.id, request, serving, on: sink)
             }
         }
     }
@@ -102,7 +106,8 @@ final class GatewayResponder: RequestResponder {
             id: id, method: inbound.method, target: target, headers: inbound.fields, peer: inbound.peer,
             scheme: inbound.scheme, authority: inbound.authority, certificate: inbound.certificate,
             body: try body(of: inbound, target, serving.incomplete),
-            deadline: inbound.received + serving.settings.request)
+            deadline: inbound.received + serving.settings.request,
+            place: serving.gateway.services.tracing.place(inbound.fields))
     }
 
     /// A body that has to be waited for counts among its peer's (``IncompleteBodies``) while it is read. Looked at before
@@ -121,63 +126,85 @@ final class GatewayResponder: RequestResponder {
         }
     }
 
+    /// `request`: nil where it was not read.
     private func send(
-        _ answer: GatewayAnswer, to inbound: InboundRequest, _ id: String, _ serving: ServingGateway,
+        _ answer: GatewayAnswer, to inbound: InboundRequest, _ id: String, _ request: GatewayRequest?,
+        _ serving: ServingGateway,
         on sink: ResponseSink
     ) {
         switch answer.content {
         case .cached(let cached):
             serving.end()
             let response = cached.outbound
-            count(
-                response.status, cached.isUnchanged ? .none : cached.kept.formatLabel, nil, answer.trace, inbound,
-                serving)
-            log(response.status, bytes: response.body.readableBytes, nil, answer.trace, inbound, id, serving)
+            let exchange = Exchange(
+                inbound: inbound, id: id, request: request, serving: serving, status: response.status, refusal: nil,
+                trace: answer.trace, format: cached.isUnchanged ? .none : cached.kept.formatLabel, isTimed: true)
+            note(exchange, bytes: response.body.readableBytes)
             sink.send(response)
         case .whole(var response):
             response.frame(isForHead: inbound.method == .head)
-            let (status, refusal, trace) = (response.status, response.refusal, answer.trace)
-            let format = response.formatLabel
+            let exchange = Exchange(
+                inbound: inbound, id: id, request: request, serving: serving, status: response.status,
+                refusal: response.refusal, trace: answer.trace, format: response.formatLabel, isTimed: !(response.stream?.isEndless ?? false))
             var outbound = OutboundResponse(
-                status, fields: response.headers, body: response.buffer, stream: response.stream,
+                response.status, fields: response.headers, body: response.buffer, stream: response.stream,
                 closesConnection: response.closesConnection)
             if let stream = response.stream {
-                // A stream without an end is neither timed nor waited for.
-                let hasEnd = !stream.isEndless
-                if !hasEnd { serving.end() }
+                // A stream without an end is not waited for.
+                let isAwaited = !stream.isEndless
+                if !isAwaited { serving.end() }
                 outbound.whenSent = { [self] bytes in
-                    if hasEnd { serving.end() }
-                    count(status, format, refusal, trace, inbound, serving, isTimed: hasEnd)
-                    log(status, bytes: bytes, refusal, trace, inbound, id, serving)
+                    if isAwaited { serving.end() }
+                    note(exchange, bytes: bytes)
                 }
             } else {
                 serving.end()
-                count(status, format, refusal, trace, inbound, serving)
-                log(status, bytes: response.buffer.readableBytes, refusal, trace, inbound, id, serving)
+                note(exchange, bytes: response.buffer.readableBytes)
             }
             sink.send(outbound)
         }
     }
 
-    private func count(
-        _ status: HTTPResponse.Status, _ format: ResponseFormatLabel, _ refusal: AccessRecord.Refusal?,
-        _ trace: RequestTrace, _ inbound: InboundRequest, _ serving: ServingGateway, isTimed: Bool = true
-    ) {
-        serving.gateway.services.metrics.note(
-            status, format, inbound.version == .http2 ? .http2 : .http1, refusal, at: trace.instruments,
-            after: isTimed ? ContinuousClock.now - inbound.received : nil)
+    /// A request with its response, for what is counted, traced and logged of it.
+    private struct Exchange: Sendable {
+        let inbound: InboundRequest
+        let id: String
+        let request: GatewayRequest?
+        let serving: ServingGateway
+        let status: HTTPResponse.Status
+        let refusal: AccessRecord.Refusal?
+        let trace: RequestTrace
+        let format: ResponseFormatLabel
+        /// False where its duration says nothing, as that of an event stream.
+        let isTimed: Bool
     }
 
-    private func log(
-        _ status: HTTPResponse.Status, bytes: Int, _ refusal: AccessRecord.Refusal?, _ trace: RequestTrace,
-        _ inbound: InboundRequest, _ id: String, _ serving: ServingGateway
-    ) {
-        guard let accessLog = serving.settings.accessLog else { return }
+    private func note(_ exchange: Exchange, bytes: Int) {
+        let (services, now) = (exchange.serving.gateway.services, ContinuousClock.now)
+        let elapsed = now - exchange.inbound.received
+        services.metrics.note(
+            exchange.status, exchange.format, exchange.inbound.version == .http2 ? .http2 : .http1, exchange.refusal,
+            at: exchange.trace.instruments, after: exchange.isTimed ? elapsed : nil)
+        if let request = exchange.request, request.place != nil {
+            services.tracing.record(
+                request, at: exchange.trace.endpoint, exchange.status, exchange.refusal,
+                path: LoggedPath.text(exchange.inbound.target), after: elapsed)
+        }
+        guard let accessLog = exchange.serving.settings.accessLog else { return }
+        let isSlow = exchange.isTimed && services.tracing.slow.map { elapsed >= $0 } ?? false
         accessLog(
             AccessRecord(
-                id: id, method: inbound.method.rawValue, path: LoggedPath.text(inbound.target)[...],
-                status: status.code, bytes: bytes, endpoint: trace.endpoint, caller: trace.caller, refusal: refusal,
-                microseconds: (ContinuousClock.now - inbound.received).microseconds))
+                id: exchange.id, method: exchange.inbound.method.rawValue,
+                path: LoggedPath.text(exchange.inbound.target)[...], status: exchange.status.code, bytes: bytes,
+                endpoint: exchange.trace.endpoint, caller: exchange.trace.caller, refusal: exchange.refusal,
+                microseconds: elapsed.microseconds, trace: Self.trace(exchange),
+                slowSteps: isSlow ? exchange.request?.timeline.load()?.totals(at: now) ?? [] : nil))
+    }
+
+    /// Also where traces are not recorded: the caller's.
+    private static func trace(_ exchange: Exchange) -> String? {
+        if let place = exchange.request?.place { return place.own.trace }
+        return exchange.inbound.fields.text(.traceParent).flatMap { TraceParent($0) }?.trace
     }
 }
 
@@ -193,7 +220,8 @@ extension GatewayResponder {
         serving.settings.accessLog?(
             AccessRecord(
                 id: id, method: "GET", path: "-", status: response.status.code, bytes: response.buffer.readableBytes,
-                endpoint: "refused", caller: "", refusal: response.refusal, microseconds: 0))
+                endpoint: "refused", caller: "", refusal: response.refusal, microseconds: 0, trace: nil,
+                slowSteps: nil))
         return OutboundResponse(
             response.status, fields: response.headers, body: response.buffer, closesConnection: true)
     }

@@ -3,6 +3,7 @@ import GRDB
 import GRDBSQLite
 import RecordStorage
 import Synchronization
+import Telemetry
 
 /// Read-only connections. A read takes one, runs on the caller's thread within a transaction, and gives it back.
 ///
@@ -36,6 +37,12 @@ final class ReaderPool: Sendable {
 
     /// The body asks the control where it does much between two statements.
     func read<Result: Sendable>(
+        _ body: @escaping @Sendable (Database, any ReadControl) throws -> Result
+    ) async throws -> Result {
+        try await RequestTimeline.measure(.read, "store read") { try await run(body) }
+    }
+
+    private func run<Result: Sendable>(
         _ body: @escaping @Sendable (Database, any ReadControl) throws -> Result
     ) async throws -> Result {
         do {

@@ -3,6 +3,7 @@ import GRDB
 import GRDBSQLite
 import RecordStorage
 import Synchronization
+import Telemetry
 
 /// The one connection that writes, and the group commits on it.
 ///
@@ -36,11 +37,13 @@ final class Writer: Sendable {
     func write<Result: Sendable>(
         weight: Int, _ work: @escaping @Sendable (CommitChanges) throws -> Result
     ) async throws -> Result {
-        let result = try await withCheckedThrowingContinuation { answer in
-            switch admit(Job(work: work, weight: weight, answer: answer)) {
-            case .begin, .queued: break
-            case .full: answer.resume(throwing: Self.overloaded)
-            case .closed: answer.resume(throwing: PorticoError.closed)
+        let result = try await RequestTimeline.measure(.write, "store write") {
+            try await withCheckedThrowingContinuation { answer in
+                switch admit(Job(work: work, weight: weight, answer: answer)) {
+                case .begin, .queued: break
+                case .full: answer.resume(throwing: Self.overloaded)
+                case .closed: answer.resume(throwing: PorticoError.closed)
+                }
             }
         }
         guard let result = result as? Result else { throw Self.mixedUp }

@@ -23,7 +23,7 @@ public enum MetricCatalogue {
         labels: endpoint)
     public static let refusals = MetricDefinition(
         "portico_http_errors_total", .counter, "Requests that were answered with an error, by its code.",
-        labels: [.init("code", "the error's code, such as `record.notFound`")])
+        labels: [.init("code", "a code of [errors.md](errors.md)")])
     public static let requestsInFlight = MetricDefinition(
         "portico_http_requests_in_flight", .gauge, "Requests under way that count against `http.limits.inFlight`.")
     public static let connections = MetricDefinition(
@@ -129,6 +129,16 @@ public enum MetricCatalogue {
         "portico_unknown_writes", .gauge, "Changes of callers whose outcome in the other system is not known.",
         labels: [mirror])
 
+    // Traces
+
+    public static let spans = MetricDefinition(
+        "portico_trace_spans_total", .counter, "Spans of sampled traces, by what became of them.",
+        labels: [
+            .init("result", "`exported`, `failed` (the collector did not take them), `dropped` (the queue was full)")
+        ])
+    public static let queuedSpans = MetricDefinition(
+        "portico_trace_queued_spans", .gauge, "Spans that wait to be exported.")
+
     // The process
 
     public static let adapterUp = MetricDefinition(
@@ -161,6 +171,7 @@ public enum MetricCatalogue {
         signIns, cacheHits, cacheMisses, cacheEntries, cacheBytes,
         upstreamRequests, upstreamDuration, upstreamRetries, upstreamOpen, upstreamActive, upstreamWaiting,
         mirrorAge, mirrorHeld, mirrorFailures, pendingWrites, unknownWrites,
-        adapterUp, ready, buildInfo, loopLag, cpu, residentMemory, virtualMemory, openFiles, mostFiles, startTime,
+        spans, queuedSpans, adapterUp, ready, buildInfo, loopLag, cpu, residentMemory, virtualMemory, openFiles,
+        mostFiles, startTime,
     ]
 }

@@ -5,10 +5,10 @@ import HostConfiguration
 /// `portico reference`: a page of docs/ in Markdown, from the same table that the program works by.
 struct Reference: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Prints a reference (Markdown): of the configuration, or of the metrics.")
+        abstract: "Prints a reference (Markdown): of the configuration, the metrics or the error codes.")
 
     enum Subject: String, CaseIterable, ExpressibleByArgument {
-        case configuration, metrics
+        case configuration, metrics, errors
     }
 
     @Argument(help: "What the reference is of.")
@@ -18,6 +18,7 @@ struct Reference: ParsableCommand {
         switch subject {
         case .configuration: print(Self.keys)
         case .metrics: print(MetricReference.text)
+        case .errors: print(ErrorReference.text)
         }
     }
 

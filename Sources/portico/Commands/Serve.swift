@@ -27,10 +27,13 @@ struct Serve: AsyncParsableCommand {
         let signals = ProcessSignals()
         DescriptorLimit.raise()
         let plan = try options.load()
-        let output = LogOutput(.standardError, form: LogFormat(plan.settings.logFormat, for: .standardError))
+        let output = LogOutput(
+            .standardError, form: LogFormat(plan.settings.logFormat, for: .standardError),
+            remembered: plan.settings.logMemory)
         defer { output.flush() }
-        let level = LeastLogLevel(plan.settings.logLevel)
-        LoggingSystem.bootstrap { _ in HostLogHandler(level: level, output: output) }
+        let levels = LogLevels(plan.settings.logLevel, own: plan.settings.logLevels)
+        let logs = HostLogs(output: output, levelsOfModules: levels)
+        LoggingSystem.bootstrap { HostLogHandler($0, levels: levels, output: output) }
         let logger = Logger(label: "portico")
         logger.info(
             "starting",
@@ -46,12 +49,12 @@ struct Serve: AsyncParsableCommand {
         GatewayServer.limitEventLoops(to: Processors.allowed)
         let options = options
         let reload = ConfigurationReload(plan, logger: logger) { try options.load(plugins: $0) }
-        let host = try await Host(plan, acceptsStore: acceptStore, configuration: reload, logger: logger)
+        let host = try await Host(plan, acceptsStore: acceptStore, configuration: reload, logs: logs, logger: logger)
         let listener = try Listener(plan.settings)
         let announcement = Announcement(readiness: host.readiness)
-        let servers = servers(host, plan.settings, listener, announcement, output, logger)
+        let servers = servers(host, plan.settings, listener, announcement, logs, logger)
         let retirements = Retirements()
-        await reload.begin(.init(host: host, servers: servers, retirements: retirements, level: level))
+        await reload.begin(.init(host: host, servers: servers, retirements: retirements, levels: levels))
         let configuration = services(
             host, plan.settings, servers, Reloading(configuration: reload, retirements: retirements), announcement,
             listener, signals, logger)
@@ -71,15 +74,15 @@ struct Serve: AsyncParsableCommand {
 
     private func servers(
         _ host: Host, _ settings: HostSettings, _ listener: Listener, _ announcement: Announcement,
-        _ output: LogOutput, _ logger: Logger
+        _ logs: HostLogs, _ logger: Logger
     ) -> RunningServers {
         let socket = settings.adminSocket
         let administration = GatewayServer(
-            gateway: host.first.administration, settings: settings.administrationSettings(output)
+            gateway: host.first.administration, settings: settings.administrationSettings(logs)
         ) { _ in
             try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: socket)
         }
-        var frontSettings = settings.serverSettings(.socket(listener.socket), output)
+        var frontSettings = settings.serverSettings(.socket(listener.socket), logs)
         frontSettings.certificate = settings.mount.certificate
         let scheme = frontSettings.certificate == nil ? "http" : "https"
         let front = GatewayServer(gateway: host.first.gateway, settings: frontSettings) { port in
@@ -90,7 +93,7 @@ struct Serve: AsyncParsableCommand {
         let administrationListener = settings.adminListener.map { listener in
             let scheme = listener.certificate == nil ? "http" : "https"
             return GatewayServer(
-                gateway: host.first.administrationListener, settings: settings.administrationSettings(listener, output)
+                gateway: host.first.administrationListener, settings: settings.administrationSettings(listener, logs)
             ) { port in
                 logger.info(
                     "admin listener",
@@ -100,7 +103,7 @@ struct Serve: AsyncParsableCommand {
         return RunningServers(
             front: front, administration: administration, administrationListener: administrationListener,
             certificate: settings.mount.certificate.map { CurrentCertificate($0) },
-            sync: CurrentSync(host.first.sync), output: output)
+            sync: CurrentSync(host.first.sync), logs: logs)
     }
 
     /// What changes the configuration, and what ends what was replaced.
@@ -141,6 +144,7 @@ struct Serve: AsyncParsableCommand {
                         server: servers.front, announcement: listener.isInherited ? announcement : nil)),
                 named("event loops", EventLoopLagService(servers.front, in: settings.gateway.metrics)),
                 named("live streams", LiveService(sync: servers.sync, feeds: host.first.feeds)),
+                named("traces", TraceService(exporter: host.traces)),
                 // The last to start is the first to stop.
                 named("listener", listener.releaseOnShutdown(unless: signals)),
             ] + (servers.administrationListener.map { [named("admin listener", $0)] } ?? [])

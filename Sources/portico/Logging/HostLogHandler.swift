@@ -1,25 +1,28 @@
 import AdapterKit
 import Logging
-import Synchronization
+import Telemetry
 
 /// swift-log's handler of the host: one line for each event, as JSON or text (``LogFormat``). A line has time, level,
-/// message, and the metadata as members in the order of their names.
+/// message, and the metadata as members in the order of their names. Within a request these are its id and its trace, too.
 ///
 /// swift-log's own stream handler writes a format that no log collector parses.
 struct HostLogHandler: LogHandler {
-    /// That of the configuration, unless one logger has its own.
-    var logLevel: Logger.Level {
-        get { own ?? least.level }
-        set { own = newValue }
-    }
     var metadata: Logger.Metadata = [:]
-    private var own: Logger.Level?
-    private let least: LeastLogLevel
     private let output: LogOutput
+    private let levels: LogLevels
+    private let module: LogLevels.Module
 
-    init(level: LeastLogLevel, output: LogOutput) {
-        least = level
+    /// `label` is the module's name.
+    init(_ label: String, levels: LogLevels, output: LogOutput) {
         self.output = output
+        self.levels = levels
+        module = levels.module(label)
+    }
+
+    /// ``LogLevels`` has the levels: they are changed for all loggers of a module at once.
+    var logLevel: Logger.Level {
+        get { Logger.Level(LogLevel.allCases.first { module.isEnabled($0) } ?? .critical) }
+        set {}
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -28,9 +31,15 @@ struct HostLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let members = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }
+        var members = metadata.merging(event.metadata ?? [:]) { $1 }
+        if let context = CallContext.current {
+            members["requestId"] = members["requestId"] ?? .string(context.requestID)
+            if let trace = context.traceParent.flatMap({ TraceParent($0) }) {
+                members["traceId"] = .string(trace.trace)
+            }
+        }
         output.write(event.level, event.message.description) { line in
-            for (key, value) in members {
+            for (key, value) in members.sorted(by: { $0.key < $1.key }) {
                 switch value {
                 case .stringConvertible(let number as any BinaryInteger): line.add(named: key, literally: "\(number)")
                 case .stringConvertible(let flag as Bool): line.add(named: key, literally: flag)
@@ -39,30 +48,23 @@ struct HostLogHandler: LogHandler {
             }
         }
     }
-}
 
-/// `log.level`, which may change while loggers are in use.
-final class LeastLogLevel: Sendable {
-    private let value: Mutex<Logger.Level>
-
-    init(_ level: LogLevel) {
-        value = Mutex(Logger.Level(level))
-    }
-
-    var level: Logger.Level { value.withLock { $0 } }
-
-    func change(to level: LogLevel) { value.withLock { $0 = Logger.Level(level) } }
+    fileprivate func level(of label: String) -> LogLevels.Module { levels.module(label) }
 }
 
 extension Log {
-    /// Adapters' messages in the host's log, labelled with the adapter's name.
+    /// Adapters' messages in the host's log, labelled with the adapter's name, which is their module.
     init(_ logger: Logger, label: String) {
+        let module = (logger.handler as? HostLogHandler)?.level(of: label)
         self.init { message in
             let level = Logger.Level(message.level)
-            guard level >= logger.logLevel else { return }
+            guard module?.isEnabled(message.level) ?? (level >= logger.logLevel) else { return }
             var metadata: Logger.Metadata = ["source": .string(label)]
             for value in message.values { metadata[value.key] = value.value.metadata }
-            logger.log(level: level, "\(message.text)", metadata: metadata)
+            logger.handler.log(
+                event: LogEvent(
+                    level: level, message: "\(message.text)", metadata: metadata, source: label, file: #fileID,
+                    function: #function, line: #line))
         }
     }
 }

@@ -3,6 +3,7 @@ import Foundation
 import Gateway
 import Logging
 import Synchronization
+import Telemetry
 
 /// Where log lines go, whole and in order.
 ///
@@ -13,8 +14,11 @@ final class LogOutput: Sendable {
     /// Bytes that may wait; beyond them, the thread that logs has to write.
     static let longestWait = 256 << 10
 
-    private struct State {
+    fileprivate struct State {
         var lines: LogLineEncoder
+        /// The line for ``ring`` where lines are text.
+        var json = LogLineEncoder(.json)
+        var ring: LogRing
         var clock = LogClock()
         var isFlushDue = false
     }
@@ -23,22 +27,43 @@ final class LogOutput: Sendable {
     private let state: Mutex<State>
     private let queue = DispatchQueue(label: "portico.log")
 
-    init(_ file: FileHandle, form: LogFormat) {
+    /// `remembered`: how many bytes of lines stay in memory, as JSON.
+    init(_ file: FileHandle, form: LogFormat, remembered: Int = 0) {
         self.file = file
-        state = Mutex(State(lines: LogLineEncoder(form)))
+        state = Mutex(State(lines: LogLineEncoder(form), ring: LogRing(capacity: remembered)))
     }
 
-    func write(_ level: Logger.Level, _ message: String, _ members: (inout LogLineEncoder) -> Void) {
+    /// `isWritten` false: the line is remembered alone.
+    func write(
+        _ level: Logger.Level, _ message: String, isWritten: Bool = true, _ members: (inout LogLineEncoder) -> Void
+    ) {
         let mustSchedule = state.withLock { state in
-            state.lines.open(state.clock.text(of: .now), level, message)
+            let time = state.clock.text(of: .now)
+            guard isWritten else {
+                state.remember(time, level, message, members)
+                return false
+            }
+            let start = state.lines.bytes.count
+            state.lines.open(time, level, message)
             members(&state.lines)
             state.lines.close()
+            if state.lines.form == .json {
+                // Without the end of the line.
+                state.ring.append(state.lines.bytes[start...].dropLast())
+            } else {
+                state.remember(time, level, message, members)
+            }
             if level >= .warning || state.lines.bytes.count > Self.longestWait { writeOut(&state) }
             guard !state.lines.bytes.isEmpty, !state.isFlushDue else { return false }
             state.isFlushDue = true
             return true
         }
         if mustSchedule { queue.asyncAfter(deadline: .now() + Self.delay) { self.flush() } }
+    }
+
+    /// The lines in memory after a number, and the number of the last line.
+    func remembered(after number: UInt64) -> (lines: [LogRing.Line], last: UInt64) {
+        state.withLock { ($0.ring.lines(after: number), $0.ring.last) }
     }
 
     /// Writes what waits. To be called before the process ends.
@@ -56,10 +81,27 @@ final class LogOutput: Sendable {
     }
 }
 
+extension LogOutput.State {
+    fileprivate mutating func remember(
+        _ time: [UInt8], _ level: Logger.Level, _ message: String, _ members: (inout LogLineEncoder) -> Void
+    ) {
+        json.removeAll()
+        json.open(time, level, message)
+        members(&json)
+        json.close()
+        ring.append(json.bytes.dropLast())
+    }
+}
+
 extension LogOutput {
     /// The access log: a line for every request. Past swift-log, whose metadata cost more than the line itself.
-    func write(_ access: AccessRecord) {
-        write(.info, "request") { line in
+    ///
+    /// `isWritten` false: what fails is remembered alone, so that a request is found by its id all the same. A slow request has
+    /// a line more, with its steps.
+    func write(_ access: AccessRecord, isWritten: Bool) {
+        if let steps = access.slowSteps { writeSlow(access, steps) }
+        guard isWritten || access.refusal != nil else { return }
+        write(.info, "request", isWritten: isWritten) { line in
             line.add("method", access.method)
             line.add("path", access.path)
             line.add("status", Int64(access.status))
@@ -70,6 +112,21 @@ extension LogOutput {
             line.add("endpoint", access.endpoint)
             if let refusal = access.refusal { line.add("reason", refusal.reason) }
             line.add("requestId", access.id)
+            if let trace = access.trace { line.add("traceId", trace) }
+        }
+    }
+
+    /// Steps in microseconds, each with how often it was taken where that is not once.
+    private func writeSlow(_ access: AccessRecord, _ steps: [RequestTimeline.Total]) {
+        write(.warning, "slow request") { line in
+            line.add("endpoint", access.endpoint)
+            line.add("microseconds", access.microseconds)
+            for total in steps {
+                line.add(named: total.step.word, literally: total.nanoseconds / 1_000)
+                if total.count > 1 { line.add(named: "\(total.step.word)Count", literally: total.count) }
+            }
+            line.add("requestId", access.id)
+            if let trace = access.trace { line.add("traceId", trace) }
         }
     }
 }

@@ -7,6 +7,7 @@ import HostConfiguration
 import Identity
 import Logging
 import SwiftASN1
+import Telemetry
 import Upstream
 import X509
 
@@ -22,7 +23,7 @@ actor ConfigurationReload: ConfigurationControl {
         let host: Host
         let servers: RunningServers
         let retirements: Retirements
-        let level: LeastLogLevel
+        let levels: LogLevels
     }
 
     private let read: @Sendable (HostPlan.LoadedPlugins) throws -> HostPlan
@@ -189,7 +190,7 @@ private struct PreparedReload {
         host.starts.change(starts)
         let oldUpstreams = host.upstreams.use(upstreams)
         let oldAdapters = adapters.map { host.supervisor.replace($0) }
-        running.level.change(to: plan.settings.logLevel)
+        running.levels.setGeneral(plan.settings.logLevel)
         let requests = running.servers.use(generation, plan.settings)
         return Retirement(
             requests: requests, adapters: oldAdapters, upstreams: oldUpstreams, supervisor: host.supervisor)

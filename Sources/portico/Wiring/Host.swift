@@ -19,6 +19,8 @@ struct Host {
     let readiness: Readiness
     let supervisor: AdapterSupervisor
     let watch: StoreWatch
+    /// Nil: no traces are recorded.
+    let traces: OTLPExporter?
     let upstreams: HostUpstreams
     /// What adapters are started with; another configuration may bring other upstreams.
     let starts: CurrentStart
@@ -29,7 +31,7 @@ struct Host {
     private let scratch: ScratchDirectory
 
     init(
-        _ plan: HostPlan, acceptsStore: Bool, configuration: any ConfigurationControl, logger: Logger
+        _ plan: HostPlan, acceptsStore: Bool, configuration: any ConfigurationControl, logs: HostLogs, logger: Logger
     ) async throws {
         let settings = plan.settings
         try FileManager.default.createDirectory(
@@ -57,6 +59,7 @@ struct Host {
         let upstreams = try HostUpstreams(
             transports, settings.upstreams, identity: identity, log: Log(logger, label: "upstream"))
         self.upstreams = upstreams
+        traces = try settings.traces?.exporter(to: upstreams.all, log: Log(logger, label: "traces"))
         let push = try PushServices(settings.push, upstreams.all, logger: logger)
         let mirroring = try await MirrorSetup(
             plan.mirrors, in: store, ofCallers: Set(settings.upstreams.filter(\.value.actsForCallers).keys),
@@ -90,10 +93,10 @@ struct Host {
                 return StoreSummary(
                     contents: found.contents, freeBytes: found.freeBytes, logFileBytes: found.logFileBytes)
             }, upstreams: upstreams,
-            configuration: configuration, readiness: readiness, started: SystemClock().now(), log: log,
-            metrics: settings.gateway.metrics, isRestorePending: { restore.isPrepared })
+            configuration: configuration, logs: logs, readiness: readiness, started: SystemClock().now(), log: log,
+            metrics: settings.gateway.metrics, tracer: settings.gateway.tracer, isRestorePending: { restore.isPrepared })
         first = try assembly.generation(settings, adapters, sync, feeds, after: nil)
-        let metrics = HostMetrics(store: store, upstreams: upstreams)
+        let metrics = HostMetrics(store: store, upstreams: upstreams, spans: settings.traces?.queue)
         settings.gateway.metrics.collect(as: "host") { metrics.collect(into: &$0) }
         try await DemoAccounts(settings.demoAccounts).create(in: identity, log: log)
         let start = AdapterStart(
@@ -133,6 +136,7 @@ struct Host {
     /// After the last request.
     func stop() async {
         await supervisor.stop()
+        await traces?.flush()
         await upstreams.stop()
         await store.close()
     }
@@ -159,11 +163,13 @@ struct HostAssembly: Sendable {
     let inspect: StoreInspector
     let upstreams: HostUpstreams
     let configuration: any ConfigurationControl
+    let logs: any LogDirectory
     let readiness: Readiness
     let started: WireDate
     let log: Log
-    /// Counts go on where the configuration changes.
+    /// Counts and traces go on where the configuration changes.
     let metrics: MetricRegistry
+    let tracer: SpanTracer?
     let isRestorePending: @Sendable () -> Bool
 
     /// Throws ``RouteTable/Conflict``.
@@ -172,11 +178,11 @@ struct HostAssembly: Sendable {
         after old: HostGeneration?
     ) throws -> HostGeneration {
         var gatewaySettings = settings.gateway
-        gatewaySettings.metrics = metrics
+        (gatewaySettings.metrics, gatewaySettings.tracer) = (metrics, tracer)
         let administration = try Gateway(
             administrationOf: adapters, store: store, identity: identity, sync: sync, maintenance: maintenance,
-            inspect: inspect, upstreams: upstreams, configuration: configuration, settings: gatewaySettings,
-            readiness: readiness,
+            inspect: inspect, upstreams: upstreams, configuration: configuration, logs: logs,
+            settings: gatewaySettings, readiness: readiness,
             started: started, clock: SystemClock(), log: log, isRestorePending: isRestorePending,
             succeeding: old?.administration)
         return HostGeneration(

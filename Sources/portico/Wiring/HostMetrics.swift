@@ -9,10 +9,18 @@ import Upstream
 struct HostMetrics: Sendable {
     let store: SQLiteStore
     let upstreams: HostUpstreams
+    /// Nil: no traces are recorded.
+    let spans: SpanQueue?
 
     func collect(into samples: inout MetricSamples) {
         collectStore(into: &samples)
         for status in upstreams.statuses { Self.collect(status, into: &samples) }
+        if let spans = spans?.figures {
+            samples.set(MetricCatalogue.spans, ["exported"], spans.exported)
+            samples.set(MetricCatalogue.spans, ["failed"], spans.failed)
+            samples.set(MetricCatalogue.spans, ["dropped"], spans.dropped)
+            samples.set(MetricCatalogue.queuedSpans, spans.waiting)
+        }
         ProcessFigures()?.collect(into: &samples)
     }
 

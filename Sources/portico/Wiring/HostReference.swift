@@ -209,6 +209,31 @@ enum HostReference {
             default: LogFormat.automatic,
             "`text`: lines for people; `json`: an object a line, for collectors; `auto`: text on a terminal."),
         ConfigurationKey("log.access", .flag, default: "true", "Whether every request is logged."),
+        ConfigurationKey(
+            "log.levels.*", .choice(LogLevel.allCases.map(\.rawValue)),
+            "The least level of one module: `portico`, `requests`, `identity`, `upstream`, `push`, `traces` or an adapter's name."
+        ),
+        ConfigurationKey(
+            "log.memory", .size, default: "4MiB",
+            "The latest lines, which `porticoctl logs` shows, stay in memory; 0: none do."),
+        ConfigurationKey(
+            "log.slow", .duration, default: "1s",
+            "A request that takes as long has a line with the time of its steps."),
+        ConfigurationKey(
+            "traces.upstream", .text,
+            "The upstream that takes spans, as OTLP in JSON below its address at `v1/traces`; left out: none are recorded."
+        ),
+        ConfigurationKey(
+            "traces.ratio", .number, default: "0.01",
+            "The share of traces that begin here which are recorded, from 0 to 1."),
+        ConfigurationKey(
+            "traces.followCallers", .flag, default: "true",
+            "Whether a caller that names a trace (`traceparent`) decides whether it is recorded; else the ratio does."),
+        ConfigurationKey(
+            "traces.queue", .integer(1...1_000_000), default: "4096",
+            "Spans that wait to be sent; further ones are dropped and counted."),
+        ConfigurationKey(
+            "traces.interval", .duration, default: "2s", "How often spans are sent."),
         ConfigurationKey("store.kind", .choice(["sqlite"]), default: "sqlite", "The database."),
         ConfigurationKey("store.path", .text, default: "portico.sqlite", "The database file, in the data directory."),
         ConfigurationKey(

@@ -101,21 +101,21 @@ struct RunningServers: Sendable {
     let administrationListener: GatewayServer?
     let certificate: CurrentCertificate?
     let sync: CurrentSync
-    let output: LogOutput
+    let logs: HostLogs
 
     /// Requests and connections from now on belong to this generation. Returns the requests that do not yet.
     func use(_ generation: HostGeneration, _ settings: HostSettings) -> [RequestsUnderWay] {
-        var frontSettings = settings.serverSettings(.tcp(host: settings.host, port: settings.port), output)
+        var frontSettings = settings.serverSettings(.tcp(host: settings.host, port: settings.port), logs)
         frontSettings.certificate = settings.mount.certificate
         if let renewed = settings.mount.certificate { certificate?.replace(with: renewed) }
         var requests = [
             front.replace(generation.gateway, frontSettings),
-            administration.replace(generation.administration, settings.administrationSettings(output)),
+            administration.replace(generation.administration, settings.administrationSettings(logs)),
         ]
         if let administrationListener, let listener = settings.adminListener {
             requests.append(
                 administrationListener.replace(
-                    generation.administrationListener, settings.administrationSettings(listener, output)))
+                    generation.administrationListener, settings.administrationSettings(listener, logs)))
         }
         sync.replace(with: generation.sync)
         return requests

@@ -5,7 +5,7 @@ import HTTPServer
 import HostConfiguration
 import IPAddresses
 import Identity
-import Logging
+import Telemetry
 
 /// The resolved configuration as the settings of each module.
 struct HostSettings {
@@ -25,6 +25,11 @@ struct HostSettings {
     let storeProbe: Duration
     let loadsSampleData: Bool
     let logLevel: LogLevel
+    /// Of modules that differ.
+    let logLevels: [String: LogLevel]
+    /// Bytes of lines that stay in memory.
+    let logMemory: Int
+    let traces: TracePlan?
     /// A name of ``LogFormat``, or ``LogFormat/automatic``.
     let logFormat: String
     let logsAccess: Bool
@@ -60,6 +65,11 @@ struct HostSettings {
         storeProbe = values.duration("store.probe")
         loadsSampleData = values.flag("store.sampleData")
         logLevel = LogLevel(rawValue: values.text("log.level")) ?? .info
+        logLevels = Dictionary(
+            resolved.settings(below: "log.levels").compactMap { path, value in
+                value.text.flatMap { LogLevel(rawValue: $0) }.map { (path.joined(separator: "."), $0) }
+            }, uniquingKeysWith: { $1 })
+        logMemory = values.size("log.memory")
         logFormat = values.text("log.format")
         logsAccess = values.flag("log.access")
         stopDeadline = values.duration("http.deadlines.stop")
@@ -67,10 +77,14 @@ struct HostSettings {
         idle = values.duration("http.deadlines.head")
         request = values.duration("http.deadlines.request")
         mount = try ListenerSettings(values, directory: dataDirectory)
-        gateway = GatewaySettings(values, isSecure: mount.certificate != nil)
+        var gateway = GatewaySettings(values, isSecure: mount.certificate != nil)
         identity = IdentityConfiguration(values)
         demoAccounts = try Self.demoAccounts(resolved)
         upstreams = try UpstreamPlan.all(resolved, directory: directory)
+        traces = try TracePlan(resolved, upstreams)
+        gateway.tracer = traces?.tracer
+        gateway.slowRequest = values.duration("log.slow")
+        self.gateway = gateway
         providers = try ProviderPlan.all(resolved, upstreams)
         push = try PushPlan(resolved, upstreams)
         adminListener = try AdminListenerSettings(resolved, directory: dataDirectory)
@@ -82,26 +96,28 @@ struct HostSettings {
     /// The admin socket, which `porticoctl` opens.
     var adminSocket: String { dataDirectory.appendingPathComponent("admin.sock").path }
 
-    func serverSettings(_ address: ServerAddress, _ output: LogOutput) -> ServerSettings {
+    func serverSettings(_ address: ServerAddress, _ logs: HostLogs) -> ServerSettings {
         var settings = ServerSettings(address: address)
         settings.idle = idle
         settings.request = request
-        if logsAccess, Logger.Level(logLevel) <= .info { settings.accessLog = { output.write($0) } }
+        let (logsAccess, output) = (logsAccess, logs.output)
+        let module = logs.levelsOfModules.module(LogLevels.requests)
+        settings.accessLog = { output.write($0, isWritten: logsAccess && module.isEnabled(.info)) }
         mount.apply(to: &settings)
         return settings
     }
 
     /// The admin socket's. What an operator begins is written whether the client waits for the answer or not, so an answer
     /// that comes too early would only say what is not true: imports and backups take as long as they take.
-    func administrationSettings(_ output: LogOutput) -> ServerSettings {
-        var settings = serverSettings(.unixSocket(path: adminSocket), output)
+    func administrationSettings(_ logs: HostLogs) -> ServerSettings {
+        var settings = serverSettings(.unixSocket(path: adminSocket), logs)
         settings.request = .seconds(86_400)
         return settings
     }
 
     /// The admin listener's: the limits of the public one, but for the deadline, which is the admin socket's.
-    func administrationSettings(_ listener: AdminListenerSettings, _ output: LogOutput) -> ServerSettings {
-        var settings = administrationSettings(output)
+    func administrationSettings(_ listener: AdminListenerSettings, _ logs: HostLogs) -> ServerSettings {
+        var settings = administrationSettings(logs)
         settings.address = .tcp(host: listener.host, port: listener.port)
         settings.certificate = listener.certificate
         settings.trustedProxies = []
@@ -314,6 +330,9 @@ struct SettingValues {
 
     func text(_ name: String) -> String { require(name, resolved[name]?.text) }
     func integer(_ name: String) -> Int { require(name, resolved[name]?.integer) }
+    func number(_ name: String) -> Double {
+        require(name, resolved[name].flatMap { if case .number(let number) = $0 { number } else { nil } })
+    }
     func flag(_ name: String) -> Bool { require(name, resolved[name]?.flag) }
     func duration(_ name: String) -> Duration { require(name, resolved[name]?.duration) }
     func optionalDuration(_ name: String) -> Duration? { resolved[name]?.duration }

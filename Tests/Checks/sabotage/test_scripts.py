@@ -76,7 +76,7 @@ class ConfigurationReference(Scripts):
         super().setUp()
         self.sandbox.stand_in("swift", "true")
         self.document = self.sandbox.root / "docs/configuration.md"
-        self.others = [self.sandbox.root / f"docs/{name}.md" for name in ("metrics",)]
+        self.others = [self.sandbox.root / f"docs/{name}.md" for name in ("metrics", "errors")]
         program = self.sandbox.root / ".build/debug/portico"
         for path in (self.document, program):
             path.parent.mkdir(parents=True)

@@ -1,0 +1,70 @@
+/// The last log lines, in a fixed number of bytes: the oldest go first. A state machine; the log's output holds it
+/// under its lock.
+///
+/// Lines are kept as JSON in one circular buffer, so that keeping one is a copy of its bytes.
+public struct LogRing: Sendable {
+    /// A line as it was appended.
+    public struct Line: Sendable, Equatable {
+        /// Counts from 1. A gap before the first that is kept says that lines are gone.
+        public let number: UInt64
+        /// Without the end of the line.
+        public let bytes: [UInt8]
+    }
+
+    private struct Entry {
+        let number: UInt64
+        let start: Int
+        let count: Int
+    }
+
+    private var buffer: [UInt8]
+    /// In order; those before ``first`` are gone.
+    private var entries: [Entry] = []
+    private var first = 0
+    /// Where the next line begins.
+    private var end = 0
+    /// The number of the last line, kept or not.
+    public private(set) var last: UInt64 = 0
+
+    /// No line is kept where there is no capacity.
+    public init(capacity: Int) {
+        buffer = [UInt8](repeating: 0, count: max(0, capacity))
+    }
+
+    /// A line longer than a quarter of the capacity is not kept.
+    public mutating func append(_ line: some Collection<UInt8>) {
+        last += 1
+        let count = line.count
+        guard count > 0, count <= buffer.count / 4 else { return }
+        if end + count > buffer.count {
+            // What is left at the end stays empty.
+            removeEntries(from: end, to: buffer.count)
+            end = 0
+        }
+        removeEntries(from: end, to: end + count)
+        buffer.replaceSubrange(end..<(end + count), with: line)
+        entries.append(Entry(number: last, start: end, count: count))
+        end += count
+        compact()
+    }
+
+    /// Those after a number, the oldest first.
+    public func lines(after number: UInt64) -> [Line] {
+        entries[first...].drop { $0.number <= number }.map {
+            Line(number: $0.number, bytes: Array(buffer[$0.start..<($0.start + $0.count)]))
+        }
+    }
+
+    /// The oldest are in the way of what is written next: lines are in the order of their places, with one wrap.
+    private mutating func removeEntries(from start: Int, to end: Int) {
+        while first < entries.count, entries[first].start < end, entries[first].start + entries[first].count > start {
+            first += 1
+        }
+    }
+
+    private mutating func compact() {
+        guard first > 1_024, first > entries.count / 2 else { return }
+        entries = Array(entries[first...])
+        first = 0
+    }
+}

@@ -1,0 +1,59 @@
+import AdapterKit
+import Telemetry
+import Testing
+
+@Suite struct LogRingTests {
+    private func bytes(_ number: Int, _ count: Int) -> [UInt8] {
+        Array("\(number):".utf8) + [UInt8](repeating: 0x78, count: count)
+    }
+
+    @Test func `the newest lines are kept, in order and whole, whatever their lengths`() {
+        var random = SeededRandom(seed: 7)
+        var ring = LogRing(capacity: 1_000)
+        var all: [[UInt8]] = []
+        for number in 1...2_000 {
+            let line = bytes(number, Int(random.next() % 120))
+            all.append(line)
+            ring.append(line)
+            let kept = ring.lines(after: 0)
+            #expect(kept.last?.number == UInt64(number) && ring.last == UInt64(number))
+            #expect(kept.map(\.number) == Array((UInt64(number) - UInt64(kept.count) + 1)...UInt64(number)))
+            #expect(kept.allSatisfy { $0.bytes == all[Int($0.number) - 1] })
+            // No more is lost than what is written next needs, and the rest at the end of the buffer.
+            #expect(number < 20 || kept.reduce(0) { $0 + $1.bytes.count } >= 700)
+        }
+    }
+
+    @Test func `a reader goes on after the number it has`() {
+        var ring = LogRing(capacity: 100)
+        for number in 1...3 { ring.append(bytes(number, 1)) }
+        #expect(ring.lines(after: 2).map(\.number) == [3])
+        #expect(ring.lines(after: 3).isEmpty)
+        #expect(ring.lines(after: .max).isEmpty)
+    }
+
+    @Test(arguments: [-1, 0, 3]) func `a line that is too long is counted and not kept`(capacity: Int) {
+        var ring = LogRing(capacity: capacity)
+        ring.append(bytes(1, 10))
+        ring.append([])
+        #expect(ring.lines(after: 0).isEmpty)
+        #expect(ring.last == 2)
+    }
+}
+
+@Suite struct LogLevelTests {
+    @Test func `a module's own level holds until it is taken back`() {
+        let levels = LogLevels(.info, own: ["chat": .debug])
+        let (chat, users) = (levels.module("chat"), levels.module("users"))
+        #expect(chat.isEnabled(.debug) && !users.isEnabled(.debug) && users.isEnabled(.info))
+        levels.setGeneral(.warning)
+        #expect(chat.isEnabled(.debug) && !users.isEnabled(.info))
+        #expect(levels.set(.trace, of: "users") && users.isEnabled(.trace))
+        #expect(levels.set(nil, of: "chat") && !chat.isEnabled(.notice) && chat.isEnabled(.warning))
+        #expect(levels.all.map { "\($0.name) \($0.level) \($0.isOwn)" } == ["chat warning false", "users trace true"])
+    }
+
+    @Test func `a module that has never logged has no level to be set`() {
+        #expect(!LogLevels(.info).set(.debug, of: "nothing"))
+    }
+}
