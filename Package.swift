@@ -302,11 +302,11 @@ let package = Package(
             [
                 "porticoctl", "HTTPServer", "IPAddresses", "SQLiteStore", adapterKit, wireFormats,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "HTTPTypes", package: "swift-http-types", adapterKit, wireFormats, metrics, tracing]),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
         tests(
-            "TelemetryTests", ["Telemetry", metrics]),
+            "TelemetryTests", ["Telemetry", adapterKit, wireFormats, metrics, tracing]),
         tests("PushTests", ["Push", adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
         tests(
             "AttachmentFilesTests",

@@ -174,6 +174,15 @@ class Slow(LogTest):
         self.assertIn({"module": "users", "level": "debug", "own": True}, shown)
 
 
+class Configured(unittest.TestCase):
+    def test_a_level_for_what_is_no_module_is_refused(self):
+        done = run_portico("check", "--config", "Config/demo.yaml", "--set", "log.levels.usres=debug")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("There is no module usres", done.stderr)
+        done = run_portico("check", "--config", "Config/demo.yaml", "--set", "log.levels.users=debug")
+        self.assertEqual(done.returncode, 0, done)
+
+
 class Explained(unittest.TestCase):
     def test_every_code_that_is_documented_is_explained(self):
         page = (ROOT / "docs/errors.md").read_text()

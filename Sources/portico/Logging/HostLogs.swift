@@ -11,6 +11,8 @@ struct HostLogs: LogDirectory {
 
     /// The general level goes by this name.
     static let general = "default"
+    /// The host's own modules; an adapter's is its name.
+    static let ownModules: Set<String> = ["portico", LogLevels.requests, "identity", "upstream", "push", "traces"]
 
     var levels: [LogModule] {
         [LogModule(name: Self.general, level: levelsOfModules.general, isOwn: true)]

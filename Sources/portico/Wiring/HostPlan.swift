@@ -72,8 +72,22 @@ struct HostPlan {
             }
         try SettingChecks(resolved).check()
         let settings = try HostSettings(resolved, directory: directory, data: data)
+        try Self.checkLogModules(settings, resolved, of: modules)
         self.settings = settings
         adapters = try modules.compactMap { try Self.plan($0, resolved, settings.upstreams, directory: directory) }
+    }
+
+    /// A level for what is no module would have no effect.
+    private static func checkLogModules(
+        _ settings: HostSettings, _ resolved: ResolvedConfiguration, of modules: [any AdapterModule.Type]
+    ) throws {
+        let known = HostLogs.ownModules.union(modules.map { $0.name.text })
+        let errors = settings.logLevels.keys.sorted().filter { !known.contains($0) }.map { name in
+            ConfigurationError(
+                "There is no module \(name): they are \(known.sorted().joined(separator: ", ")).",
+                at: resolved.location(of: "log.levels.\(name)") ?? .commandLine("log.levels.\(name)"))
+        }
+        guard errors.isEmpty else { throw ConfigurationErrors(errors) }
     }
 
     private static func plan(
