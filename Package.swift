@@ -343,12 +343,13 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "Gateway", "CSV", "Identity", "SQLiteStore", "AttachmentFiles", adapterKit, wireFormats, recordStorage,
-                syncEngine, sync("MemoryStore"),
+                "Gateway", "CSVHTTPServer", "Identity", "SQLiteStore", "AttachmentFiles", adapterKit, wireFormats,
+                recordStorage, syncEngine, sync("MemoryStore"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SyncMessages", package: "SyncEngine"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         tests(
             "AdapterTests",

@@ -21,6 +21,8 @@ final class NotesGateway: Sendable {
     let administration: Gateway
     let identity: Identity
     let readiness: Readiness
+    let feeds: FeedServices
+    let sync: SyncServices
     private let folder: TemporaryFolder
     private let supervisor: AdapterSupervisor
 
@@ -51,9 +53,9 @@ final class NotesGateway: Sendable {
         }
         let attachments = try AttachmentFiles(
             in: URL(filePath: folder.path("attachments")), limits: AttachmentLimits(), clock: clock)
-        let sync = try await SyncServices(
+        sync = try await SyncServices(
             adapters: [served], store: store, attachments: attachments, settings: settings.sync, clock: clock)
-        let feeds = try FeedServices(
+        feeds = try FeedServices(
             adapters: [served], store: store, sync: sync, settings: settings.feeds, log: .discarding)
         readiness = Readiness(adapters: [served]) { nil }
         gateway = try Gateway(
@@ -160,7 +162,24 @@ struct NotesAdapter: Adapter {
                     Field("attachments", .list(of: .string(maximumLength: 64)), defaultValue: [], maximumCount: 5),
                 ],
                 indexes: [Index(["owner", "modified"])], searchFields: ["title", "text"], attachments: ["attachments"],
-                rows: RowRules(read: .any([.owner("owner"), .sharedWith("sharedWith")]), write: .owner("owner")))
+                rows: RowRules(read: .any([.owner("owner"), .sharedWith("sharedWith")]), write: .owner("owner"))),
+            Entity(
+                "rooms", summary: "A room.", key: EntityKey("id"),
+                fields: [
+                    Field("id", .string(maximumLength: 64), source: .callerOnCreate), Field("name", .string),
+                    Field("owner", .string, source: .creator),
+                    Field("members", .list(of: .string(maximumLength: 64)), defaultValue: [], maximumCount: 10),
+                ], rows: RowRules(read: .sharedWith("members"), write: .sharedWith("members"))),
+            Entity(
+                "posts", summary: "A post in a room.", key: EntityKey("id"),
+                fields: [
+                    Field("id", .string(maximumLength: 64), source: .callerOnCreate),
+                    Field("room", .string(maximumLength: 64), isRequired: true, source: .callerOnCreate),
+                    Field("text", .string),
+                ],
+                rows: RowRules(
+                    read: .memberOf("rooms", through: "room", members: "members"),
+                    write: .memberOf("rooms", through: "room", members: "members"))),
         ],
         operations: [
             Operation(
@@ -183,7 +202,18 @@ struct NotesAdapter: Adapter {
             Operation(
                 "clear", summary: "Says that it was asked.", effect: .writes, output: .bool, audience: .operators),
         ],
-        mounts: [HTTPMount("files", summary: "Files.", path: "/files", methods: ["GET", "POST"])])
+        mounts: [HTTPMount("files", summary: "Files.", path: "/files", methods: ["GET", "POST"])],
+        liveFeeds: [
+            LiveFeed(
+                "live", summary: "What happens in the caller's rooms.", path: "/rooms/live",
+                group: LiveFeed.Group(
+                    "rooms", members: "members", membership: "membership", changed: "room", fields: ["id", "name"]),
+                sources: [
+                    LiveFeed.Source(
+                        "posts", group: "room", created: "post", changed: "edit", removed: "removal",
+                        fields: ["id", "room", "text"])
+                ], presence: "presence")
+        ])
 
     func handle(_ call: Call) async throws -> OperationResult {
         switch call.operation {

@@ -1,7 +1,9 @@
 import AdapterKit
 import Foundation
+import HTTPTypes
 import NIOCore
 import NIOEmbedded
+import NIOHTTP1
 import Testing
 
 @testable import HTTPServer
@@ -108,5 +110,87 @@ func leaveSocket(at path: String) throws -> Bool {
         stopped.stop()
         loop.advanceTime(by: .seconds(100))
         #expect(given == 1)
+    }
+
+    private func head(_ fields: [(String, String)]) throws(PorticoError) -> RequestHead {
+        try RequestHead(
+            HTTPRequestHead(version: .http1_1, method: .POST, uri: "/a", headers: HTTPHeaders([("Host", "a")] + fields))
+        )
+    }
+
+    @Test(arguments: [
+        ("gzip, chunked", ErrorCode.transferCodingUnknown), ("gzip,deflate,chunked", .transferCodingUnknown),
+        ("chunked, chunked", .requestMalformed), ("chunked, gzip", .requestMalformed), ("gzip", .requestMalformed),
+        (", chunked", .requestMalformed), ("", .requestMalformed),
+    ])
+    func `codings that end in chunks are not known, all others cannot be framed`(coding: String, code: ErrorCode) {
+        let error = #expect(throws: PorticoError.self) { try head([("Transfer-Encoding", coding)]) }
+        #expect(error?.code == code)
+    }
+
+    @Test func `the host is no field of the request, however it is spelt`() throws {
+        let request = try RequestHead(
+            HTTPRequestHead(
+                version: .http1_1, method: .GET, uri: "/a", headers: ["hOsT": "a:1", "Hos": "x", "X-A": "b"]))
+        #expect(request.host == "a:1")
+        #expect(request.fields.map(\.name.canonicalName).sorted() == ["hos", "x-a"])
+    }
+}
+
+/// When a connection of HTTP/1.1 ends by itself.
+@Suite struct ConnectionEndTests {
+    private let channel = EmbeddedChannel()
+    private let responder = ScriptedResponder()
+
+    init() throws {
+        try ServerContext.scripted(responder).setUp(channel)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+    }
+
+    private func send(_ text: String) {
+        channel.pipeline.fireChannelRead(ByteBuffer(string: text))
+        channel.pipeline.fireChannelReadComplete()
+        channel.embeddedEventLoop.run()
+    }
+
+    private func written() throws -> String {
+        channel.embeddedEventLoop.run()
+        return String(buffer: try channel.written())
+    }
+
+    @Test func `a response is waited for longer than a quiet peer`() throws {
+        send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        channel.embeddedEventLoop.advanceTime(by: .seconds(100))
+        #expect(channel.isActive)
+        responder.answerNext()
+        #expect(try written().hasSuffix("GET /later late"))
+        channel.embeddedEventLoop.advanceTime(by: .seconds(100))
+        #expect(!channel.isActive)
+    }
+
+    @Test func `a connection that is to end soon ends, whatever is under way`() {
+        send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        channel.triggerUserOutboundEvent(ConnectionEndsSoon(), promise: nil)
+        #expect(channel.isActive)
+        channel.embeddedEventLoop.advanceTime(by: LingeringCloseHandler.lingering)
+        #expect(!channel.isActive)
+    }
+
+    @Test func `a stop looks twice whether something was asked, and then ends the connection`() throws {
+        send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(try written().hasSuffix("GET /a "))
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        channel.embeddedEventLoop.advanceTime(by: StopGrace.first)
+        send("GET /b HTTP/1.1\r\nHost: a\r\n\r\n")
+        let last = try written()
+        #expect(last.contains("Connection: close") && last.hasSuffix("GET /b "))
+        channel.embeddedEventLoop.advanceTime(by: LingeringCloseHandler.lingering)
+        #expect(!channel.isActive)
+        let quiet = try ConnectionEndTests()
+        quiet.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        quiet.channel.embeddedEventLoop.advanceTime(by: StopGrace.first)
+        quiet.channel.embeddedEventLoop.advanceTime(by: StopGrace.next)
+        quiet.channel.embeddedEventLoop.advanceTime(by: LingeringCloseHandler.lingering)
+        #expect(!quiet.channel.isActive)
     }
 }
