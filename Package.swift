@@ -343,7 +343,7 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "Gateway", "CSVHTTPServer", "Identity", "SQLiteStore", "AttachmentFiles", adapterKit, wireFormats,
+                "Gateway", "CSV", "HTTPServer", "Identity", "SQLiteStore", "AttachmentFiles", adapterKit, wireFormats,
                 recordStorage, syncEngine, sync("MemoryStore"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SyncMessages", package: "SyncEngine"),

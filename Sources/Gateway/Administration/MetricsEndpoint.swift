@@ -1,5 +1,6 @@
 import AdapterKit
 import HTTPTypes
+import Identity
 import Telemetry
 import WireFormats
 

@@ -79,7 +79,7 @@ struct HostPlan {
 
     /// A level for what is no module would have no effect.
     private static func checkLogModules(
-        _ settings: HostSettings, _ resolved: ResolvedConfiguration, of modules: [any AdapterModule.Type]
+        _ settings: HostSettings, _ resolved: ResolvedConfiguration, of modules: [ConfigurableAdapter]
     ) throws {
         let known = HostLogs.ownModules.union(modules.map { $0.name.text })
         let errors = settings.logLevels.keys.sorted().filter { !known.contains($0) }.map { name in
@@ -462,7 +462,7 @@ enum AdapterCatalogue {
     /// instance must be able to start while the first one still answers: it does nothing beside its calls. And the option
     /// must not change what is stored or mirrored.
     static func reloads(_ option: ConfigurationOption, of adapter: AdapterName) -> Bool {
-        if adapter == PlistFeedsModule.name { return true }
+        if adapter == PlistFeedsModule.name { return option.path == "*.access" }
         return adapter == ODataModule.name && !partsOfServices.contains(option.path)
     }
 

@@ -102,6 +102,7 @@ struct ODataOperationTests {
         "reads dates and times whose parts are all there",
         arguments: [
             ("2024-02-29", true), ("2024--29", false), ("2024-02-", false), ("-02-29", false), ("2024-02", false),
+            ("2024--02-29", false),
         ])
     func dates(_ text: String, _ isDate: Bool) {
         #expect((ODataDate(odata: .string(text)) != nil) == isDate)

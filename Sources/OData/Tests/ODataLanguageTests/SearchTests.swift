@@ -9,7 +9,7 @@ import Testing
         ("a OR b AND c", .or(.word("a"), .and(.word("b"), .word("c")))),
         ("a b OR c", .or(.and(.word("a"), .word("b")), .word("c"))),
         ("NOT a b", .and(.not(.word("a")), .word("b"))),
-        ("NOT", .word("NOT")),
+        ("NOT", .word("NOT")), ("not a", .and(.word("not"), .word("a"))),
         ("AND OR", .and(.word("AND"), .word("OR"))),
         ("AND OR NOT", .or(.word("AND"), .word("NOT"))),
         ("(a OR b) c", .and(.or(.word("a"), .word("b")), .word("c"))),
