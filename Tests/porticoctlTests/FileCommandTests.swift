@@ -30,8 +30,10 @@ import WireFormats
     ) async throws -> (Porticoctl, [AdminRequest]) {
         let server = AdminServer(files: files, answers)
         let done = try await AdminServer.serving(server) { data, url in
-            try await Porticoctl(
-                command.prefix(2) + ["--data", data] + command.dropFirst(2).map { $0 == "URL" ? url : $0 })
+            // `odata parse` asks no admin socket.
+            let place = command.prefix(2) == ["odata", "parse"] ? [] : ["--data", data]
+            return try await Porticoctl(
+                command.prefix(2) + place + command.dropFirst(2).map { $0 == "URL" ? url : $0 })
         }
         return (done, server.requests)
     }
@@ -45,7 +47,7 @@ import WireFormats
         adapter: String, name: String, mode: String, type: String
     ) async throws {
         let path = try file(name, "id\n1\n")
-        let (done, requests) = try await run([adapter, "import", path, "--mode", mode]) { _ in (200, ["created": 1]) }
+        let (done, requests) = try await run([adapter, "import", path, "--mode", mode, "--yes"]) { _ in (200, ["created": 1]) }
         #expect(done.status == 0 && done.output == "created: 1\n", "\(done)")
         #expect(
             requests == [
@@ -82,7 +84,7 @@ import WireFormats
 
     @Test func `a short file of rows is one part, with no check before it`() async throws {
         let path = try file("rows.csv", "id\n1\n2\n")
-        let (done, requests) = try await run(["odata", "import", "sa/les", "Orders", path, "--mode", "replace"]) { _ in
+        let (done, requests) = try await run(["odata", "import", "sa/les", "Orders", path, "--mode", "replace", "--yes"]) { _ in
             (200, ["created": 2, "deleted": 5])
         }
         #expect(done.status == 0 && done.output == "created: 2\ndeleted: 5\n", "\(done)")
@@ -96,7 +98,7 @@ import WireFormats
 
     @Test func `a long file of rows is checked as a whole, then loaded part by part`() async throws {
         let path = try long()
-        let (done, requests) = try await run(["odata", "import", "s", "Orders", path, "--mode", "replace"]) { _ in
+        let (done, requests) = try await run(["odata", "import", "s", "Orders", path, "--mode", "replace", "--yes"]) { _ in
             (200, ["created": 3, "deleted": 1])
         }
         #expect(done.status == 0 && done.output == "created: 6\ndeleted: 2\n", "\(done)")
@@ -122,7 +124,7 @@ import WireFormats
     @Test func `a part that fails while the file is loaded says what is kept and how to go on`() async throws {
         let path = try long()
         let line = PartReader.records + 2
-        let (done, _) = try await run(["odata", "import", "s", "Orders", path, "--mode", "replace"]) { request in
+        let (done, _) = try await run(["odata", "import", "s", "Orders", path, "--mode", "replace", "--yes"]) { request in
             let isSecond = request.target.contains("mode=append")
             return isSecond ? (504, ["error": ["message": "Late."]]) : (200, ["created": 3, "deleted": 2])
         }
@@ -223,14 +225,14 @@ import WireFormats
         _ = try await store.backUp(to: backup) { _ in }
         await store.close()
         let data = folder.appending(path: "data").path
-        let done = try await Porticoctl(["restore", backup, "--data", data, "--output", "json"])
+        let done = try await Porticoctl(["restore", backup, "--yes", "--data", data, "--output", "json"])
         #expect(done.status == 0 && done.json["takesEffect"] == "at the gateway's next start", "\(done)")
         #expect(done.json["attachments"]?["count"] == 0)
         #expect(FileManager.default.fileExists(atPath: data + "/portico.sqlite.restored"))
         try Data([0]).write(to: URL(filePath: backup + "/SHA256SUMS"))
-        let damaged = try await Porticoctl(["restore", backup, "--data", data])
+        let damaged = try await Porticoctl(["restore", backup, "--yes", "--data", data])
         #expect(damaged.status == 1 && damaged.errors.contains("SHA256SUMS"), "\(damaged)")
-        let none = try await Porticoctl(["restore", folder.path, "--data", data])
+        let none = try await Porticoctl(["restore", folder.path, "--yes", "--data", data])
         #expect(none.status == 1 && none.errors.contains("There is no backup in this directory."), "\(none)")
     }
 }

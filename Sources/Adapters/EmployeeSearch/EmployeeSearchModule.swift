@@ -8,8 +8,8 @@ public enum EmployeeSearchModule: AdapterModule {
     public static let options =
         CallThrough.options + [
             ConfigurationOption(
-                "protocol", .choice(["json", "soap"]), defaultValue: "json",
-                summary: "What the upstream speaks: the contract's search in JSON, or the service of `wsdl`."),
+                "protocol", .choice(["json", "soap"]),
+                summary: "What the upstream speaks: the contract's search in JSON (`json`, the default), or the service of `wsdl`."),
             ConfigurationOption(
                 "path", .string,
                 summary:
