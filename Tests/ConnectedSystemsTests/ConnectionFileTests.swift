@@ -151,6 +151,8 @@ private func changed(_ old: String, _ new: String) -> String {
         var bomb = "a0: &a0 [x, x]\n"
         for level in 1...40 { bomb += "a\(level): &a\(level) [*a\(level - 1), *a\(level - 1)]\n" }
         #expect(errors(bomb).first?.contains("Anchors and aliases are not supported.") == true)
+        // In a key it is written out while it is read.
+        #expect(errors(bomb + "z: {? *a40 : 1}\n") == ["c.yaml:1:5: Anchors and aliases are not supported."])
         let deep =
             "title: x\nupstream: u\noperations: {o: {summary: s, fields: {}, request: {method: POST, address: a, body: {a: "
         let nested = errors(deep + String(repeating: "[", count: 200) + String(repeating: "]", count: 200) + "}}}}")

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import plistlib
 import shutil
 import tempfile
 import time
@@ -9,6 +10,7 @@ import unittest
 
 from connected_systems import ConnectedSystems
 from harness import ROOT, Gateway, run_portico
+from sync_device import Device
 
 QUICK = True
 CONNECTIONS = ROOT / "Config" / "connections"
@@ -167,6 +169,30 @@ class FourSystems(ConnectTest):
         self.until(lambda: self.system.redmine[9]["subject"] == "<b> & \"c\"")
         # A creation that no file describes is refused for good.
         self.assertEqual(self.asked("PUT")[-1][2].count("<issue>"), 1)
+
+    def test_a_change_of_a_device_reaches_the_system_and_comes_back(self):
+        gateway = self.start()
+        self.rows(gateway, "stripe")
+        device = Device(gateway, "alice", collections=["customers"])
+        device.pull()
+        rev, fields = device.rows["customers", "cus_0010"]
+        outcome = device.change("update", "cus_0010", {"name": "From a phone"}, base=rev, collection="customers")
+        self.assertEqual(outcome["outcome"], "applied", outcome)
+        self.until(lambda: self.system.stripe["cus_0010"]["name"] == "From a phone")
+        self.assertEqual(device.pull(), [])
+        self.assertEqual(device.rows["customers", "cus_0010"][1], {**fields, "name": "From a phone"})
+        self.assertEqual(list(self.system.keys), [f"{device.client}:1"])
+
+    def test_a_property_list_is_read_by_its_keys(self):
+        plist = plistlib.dumps({"feed": {"verses": [{"number": 1, "text": "a"}, {"number": 2, "text": "b"}]}})
+        self.system.lie = lambda path, query: (200, {"Content-Type": "application/x-plist"}, plist)
+        file = self.folder / "verses.yaml"
+        file.write_text(
+            "title: Verses\nupstream: github\nentities:\n  verses: {address: plists/verses, format: plist, list: /feed/verses,"
+            " key: number, fields: {number: integer, text: string}}\n")
+        gateway = self.start({"verses": file})
+        self.assertEqual(gateway.get("/api/v1/verses/verses", user="alice").json()["items"], [
+            {"number": 1, "text": "a"}, {"number": 2, "text": "b"}])
 
     def asked(self, method):
         return [request for request in self.system.asked if request[0] == method]

@@ -41,7 +41,7 @@ public struct OpenAPIDraft {
         if let value = try? JSONFormat().read(bytes, limits: ReadingLimits(duplicateKeys: .keepLast)) { return value }
         guard let text = String(validating: bytes, as: UTF8.self) else { throw DraftProblem("\(source) is no text.") }
         do throws(ConfigurationError) {
-            return try YAMLDocument.read(text, file: source, maximumBytes: maximumBytes).value
+            return try YAMLDocument.read(text, file: source, maximumBytes: maximumBytes, boundsAliases: false).value
         } catch {
             throw DraftProblem(error.description)
         }

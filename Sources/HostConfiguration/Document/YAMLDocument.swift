@@ -10,13 +10,17 @@ public enum YAMLDocument {
     /// Bytes of a file.
     public static let maximumBytes = 1 << 20
 
-    /// `maximumBytes`: of the text; more is an error.
+    /// `maximumBytes`: of the text; more is an error. `boundsAliases`: whether a text in which much looks like an alias is
+    /// refused before it is parsed; prose with many asterisks does too.
     public static func read(
-        _ text: String, file: String, maximumBytes: Int = maximumBytes
+        _ text: String, file: String, maximumBytes: Int = maximumBytes, boundsAliases: Bool = true
     ) throws(ConfigurationError) -> ConfigurationNode {
         guard text.utf8.count <= maximumBytes else {
             throw ConfigurationError(
                 "The file has more than \(maximumBytes) bytes.", at: .file(file, line: 1, column: 1))
+        }
+        if boundsAliases, let place = AliasBound(text).exceeded {
+            throw anchored(.file(file, line: place.line, column: place.column))
         }
         do {
             let parser = try Parser(yaml: text)
@@ -92,6 +96,35 @@ public enum YAMLDocument {
             "The key \(repeated.key) stands here a second time.",
             at: .file(file, line: location.line, column: location.column))
     }
+}
+
+/// Yams hashes the keys of mappings while it reads, aliases in them written out: a key of a few nested ones takes for ever,
+/// before a node can be looked at. Few aliases write out to little.
+private struct AliasBound {
+    private static let most = 16
+
+    /// Where the first text stands that looks like an anchor, if one does and more than so many look like aliases.
+    private(set) var exceeded: (line: Int, column: Int)?
+
+    init(_ text: String) {
+        var anchor: (line: Int, column: Int)?
+        var aliases = 0
+        var (line, column) = (1, 0)
+        var previous = UInt8(ascii: "\n")
+        var isMark = false
+        for byte in text.utf8 {
+            column += 1
+            if isMark, byte > 0x20 {
+                if previous == UInt8(ascii: "*") { aliases += 1 } else { anchor = anchor ?? (line, column - 1) }
+            }
+            isMark = (byte == UInt8(ascii: "*") || byte == UInt8(ascii: "&")) && Self.precedesValues(previous)
+            if byte == UInt8(ascii: "\n") { (line, column) = (line + 1, 0) }
+            previous = byte
+        }
+        if aliases > Self.most { exceeded = anchor }
+    }
+
+    private static func precedesValues(_ byte: UInt8) -> Bool { byte <= 0x20 || "[{,:-?".utf8.contains(byte) }
 }
 
 extension Node {
