@@ -251,6 +251,13 @@ class Commands(ConnectTest):
         done = run_portico("check", "--config", self.configuration({"a": broken}))
         self.assertIn(f"{broken}:2:11: There is no upstream nobody.", done.stderr)
 
+    def test_a_system_that_is_called_in_its_callers_names_is_not_mirrored(self):
+        config = pathlib.Path(self.configuration({"github": CONNECTIONS / "github-issues.yaml"}))
+        credentials = "credentials: {kind: exchange, tokenURL: 'http://127.0.0.1/', clientID: a, clientSecret: {env: S}, audience: b}"
+        config.write_text(config.read_text().replace("    deadline: 5s", f"    deadline: 5s\n    {credentials}", 1))
+        done = run_portico("check", "--config", str(config), environment={"S": "secret"})
+        self.assertIn("github-issues.yaml:3:11: The upstream github is called in its callers' names", done.stderr)
+
     def test_a_description_is_drafted_to_a_file_that_works(self):
         gateway = self.start()
         self.rows(gateway, "redmine")

@@ -141,17 +141,21 @@ class Files(ConnectTest):
         self.assertEqual(
             gateway.get("/api/v1/places/places", user="alice").json()["items"], [{"code": "a", "at_city": "Oslo"}])
         self.assertEqual(gateway.send("POST", "/api/v1/staff/staff", {"id": 3, "name": "x"}, user="alice").status, 403)
+        table.write_text("id,name\n1,Ann\n2,Robert\n")
+        self.until(lambda: names() == ["Ann", "Robert"])
         for broken in ["id,name\n1,Ann\n2", "id,name\n\"1,Ann\n", "", "<html>", "id,id\n1,2\n"]:
             table.write_text(broken)
-            found = self.control(gateway, "mirrors", "refresh", "staff/staff")
+            self.control(gateway, "mirrors", "refresh", "staff/staff")
             found = self.control(gateway, "mirrors", "show", "staff/staff")
             self.assertIn(found["state"], ("held", "failing"), (broken, found))
-            self.assertEqual(names(), ["Ann", "Bob"])
+            self.assertEqual(names(), ["Ann", "Robert"])
         table.unlink()
         self.control(gateway, "mirrors", "refresh", "staff/staff")
-        self.assertEqual(names(), ["Ann", "Bob"])
+        self.assertEqual(names(), ["Ann", "Robert"])
         table.write_text("id,name\n1,Ann\n2,Robert\n3,Cleo\n")
-        self.until(lambda: names() == ["Ann", "Robert", "Cleo"])
+        # Reads would wait for the pause after failures, which is a minute by now.
+        self.control(gateway, "mirrors", "refresh", "staff/staff")
+        self.assertEqual(names(), ["Ann", "Robert", "Cleo"])
 
 
 if __name__ == "__main__":

@@ -58,18 +58,10 @@ public struct ConnectionTrial: Sendable {
         let source = EntitySource(
             connected: connected, request: request, upstream: upstream, headers: connection.headers, clock: clock,
             revision: connection.revision)
-        let asked = try source.pageRequest(PagePosition(), nil)
-        report["address"] = .string(asked.address.logged)
-        let response = try await upstream.send(asked)
-        let document = try response.document(connected.rows.format, of: upstream.name)
-        try add(to: &report, connected, document)
-        let found = try connected.rows.rows(document)
-        let answer = Paging.Answer(
-            document: document, isXML: connected.rows.format == .xml, rowCount: Int64(found.count),
-            lastRow: found.lastRow, fingerprint: found.fingerprint, linkField: response.fields.values("Link"),
-            address: response.address)
-        let next = try connected.paging.next(after: PagePosition(), answer, of: upstream.name)
-        report["further"] = .bool(next != nil)
+        report["address"] = .string(try source.pageRequest(PagePosition(), nil).address.logged)
+        let fetched = try await source.fetch(PagePosition(), nil)
+        try add(to: &report, connected, fetched.document)
+        report["further"] = .bool(fetched.next != nil)
     }
 
     private func add(to report: inout WireDictionary, _ connected: ConnectedEntity, _ document: WireValue) throws {

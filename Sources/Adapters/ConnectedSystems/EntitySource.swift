@@ -17,13 +17,9 @@ struct EntitySource: Sendable {
     func page(_ asked: MirrorRequest) async throws -> MirrorPage {
         let position = asked.page.flatMap { PagePosition($0) } ?? PagePosition()
         let since = try cursor(asked)
-        let response = try await upstream.send(try pageRequest(position, since))
-        let document = try self.document(response)
-        let found = try mapping.rows(document)
-        let answer = Paging.Answer(
-            document: document, isXML: mapping.format == .xml, rowCount: Int64(found.count), lastRow: found.lastRow,
-            fingerprint: found.fingerprint, linkField: response.fields.values("Link"), address: response.address)
-        var next = try connected.paging.next(after: position, answer, of: upstream.name)
+        let fetched = try await fetch(position, since)
+        let found = fetched.rows
+        var next = fetched.next
         let newest = connected.changes.map { $0.newest(position.newest, since?.newest ?? "", found.rows) } ?? ""
         next?.newest = newest
         var page = MirrorPage(found.rows, removed: found.removed, next: next?.text)
@@ -31,6 +27,25 @@ struct EntitySource: Sendable {
             page.cursor = ChangeCursor(full: since?.full ?? clock.now(), revision: revision, newest: newest).text
         }
         return page
+    }
+
+    struct Fetched {
+        let document: WireValue
+        let rows: RowMapping.Rows
+        let next: PagePosition?
+    }
+
+    /// One page as the system has it.
+    func fetch(_ position: PagePosition, _ since: ChangeCursor?) async throws -> Fetched {
+        let response = try await upstream.send(try pageRequest(position, since))
+        let document = try self.document(response)
+        let found = try mapping.rows(document)
+        let answer = Paging.Answer(
+            document: document, isXML: mapping.format == .xml, rowCount: Int64(found.count), lastRow: found.lastRow,
+            fingerprint: found.fingerprint, linkField: response.fields.values("Link"), address: response.address)
+        return Fetched(
+            document: document, rows: found,
+            next: try connected.paging.next(after: position, answer, of: upstream.name))
     }
 
     /// Throws `sync.fetchAgain` where it is time for every row.

@@ -119,7 +119,9 @@ struct HostPlan {
         } catch let problem as ConfigurationProblem {
             let name = "\(path).\(problem.path)"
             throw ConfigurationErrors([
-                ConfigurationError(problem.message, at: resolved.location(of: name) ?? .commandLine(name))
+                ConfigurationError(
+                    problem.message,
+                    at: resolved.location(of: name) ?? module.location(of: problem.path) ?? .commandLine(name))
             ])
         } catch let errors as ConfigurationErrors {
             throw errors
@@ -358,6 +360,9 @@ struct ConfigurableAdapter {
         }
         upstream = connection.upstream.map { (name: $0.name, location: $0.location) }
     }
+
+    /// Where a connection file says what an option would.
+    func location(of option: String) -> ConfigurationLocation? { option == "upstream" ? upstream?.location : nil }
 
     /// Of every name, for the reference.
     static let connect = ConfigurationOption(
