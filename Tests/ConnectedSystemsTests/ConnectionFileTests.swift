@@ -141,10 +141,39 @@ private func changed(_ old: String, _ new: String) -> String {
 
     @Test func `all errors are told, not only the first`() {
         let text = changed("key: id", "key: other").replacing("summary: Finds issues.", with: "summry: x")
-        #expect(errors(text).count == 2)
+        #expect(errors(text).count == 3, "\(errors(text))")
+        // In one entity, though its key is none.
+        #expect(errors(changed("key: id", "key: other").replacing("share: 0.25", with: "share: 2")).count == 2)
+        // A part whose structure is wrong is told once.
+        #expect(errors(changed("kind: page", "knd: page")).count == 2)
         #expect(errors("title: x") == ["c.yaml:1:1: There are neither entities nor operations."])
         #expect(errors("") == ["c.yaml:1:1: Here title is missing."])
         #expect(errors("[]") == ["c.yaml:1:1: Here must stand a mapping with the keys of connection."])
+    }
+
+    @Test func `a PUT that may lose what the system has is warned of, and fields that nobody can change are told`()
+        throws
+    {
+        func said(_ text: String) throws -> (warnings: [String], remarks: [String]) {
+            let connection = try Connection(text, file: "c.yaml")
+            return (connection.warnings.map(\.description), connection.remarks.map(\.description))
+        }
+        let patch = try said(sound)
+        #expect(patch.warnings == [])
+        #expect(
+            patch.remarks == [
+                "c.yaml:22:15: Callers cannot change state, author, changed: `update` does not send them."
+            ])
+        let put = changed("method: PATCH", "method: PUT")
+        #expect(try said(put).warnings == [])
+        let blind = try said(put.replacing("    record: {address: \"issues/{id}\"}\n", with: "")).warnings
+        #expect(blind.count == 1)
+        #expect(blind[0].hasPrefix("c.yaml:21:15: This PUT sends the members that stand here and no others"))
+        let form = try said(put.replacing("body: {title", with: "as: form, body: {title")).warnings
+        #expect(form.count == 1)
+        let partial = put.replacing("    record: {address: \"issues/{id}\"}\n", with: "")
+            .replacing("method: PUT", with: "method: PUT, changedOnly: true")
+        #expect(try said(partial).warnings == [])
     }
 
     @Test func `a file that is a bomb is refused`() {

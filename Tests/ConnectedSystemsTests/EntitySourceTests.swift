@@ -1,5 +1,6 @@
 import AdapterKit
 import AdapterTesting
+import Synchronization
 import Testing
 
 @testable import ConnectedSystems
@@ -12,16 +13,28 @@ private struct FixedClock: WallClock {
 private let base = UpstreamAddress("https://hr.example/api/")!
 private let start = WireDate(rfc3339: "2026-11-23T08:00:00Z")!
 
-private func response(_ status: Int, _ body: String = "", _ type: String = "application/json") -> UpstreamResponse {
-    UpstreamResponse(address: base, status: status, fields: ["Content-Type": type], body: Array(body.utf8))
+private func response(
+    _ status: Int, _ body: String = "", _ type: String = "application/json", tag: String? = nil
+) -> UpstreamResponse {
+    var fields: UpstreamHeaders = ["Content-Type": type]
+    fields["ETag"] = tag
+    return UpstreamResponse(address: base, status: status, fields: fields, body: Array(body.utf8))
 }
+
+/// What the system has of the record, with members that no field maps.
+private let current =
+    #"{"person": {"id": "a/b", "n": {"first": "Old", "last": "L"}, "email": "e@x", "born": "1990-01-02", "tags": ["new"]}}"#
 
 /// One entity of a connection in front of a system that answers one thing.
 private struct System {
     let upstream: ScriptedUpstream
     let source: EntitySource
 
-    init(_ keys: String, at time: WireDate = start, revision: String = "r1", answer: UpstreamResponse) throws {
+    /// `current`: what it answers to a GET, where that is something else.
+    init(
+        _ keys: String, at time: WireDate = start, revision: String = "r1", answer: UpstreamResponse,
+        current: [UpstreamResponse] = []
+    ) throws {
         let text = """
             title: People
             upstream: upstream
@@ -41,7 +54,15 @@ private struct System {
         let connection = try Connection(text, file: "c.yaml")
         let connected = try #require(connection.entities.first)
         guard case .address(let request) = connected.source else { throw Template.Problem("no address") }
-        upstream = ScriptedUpstream(url: base) { _, _ throws(UpstreamFailure) in answer }
+        let reads = Mutex(0)
+        upstream = ScriptedUpstream(url: base) { request, _ throws(UpstreamFailure) in
+            guard request.method == .get, !current.isEmpty else { return answer }
+            let index = reads.withLock { count in
+                count += 1
+                return count - 1
+            }
+            return current[min(index, current.count - 1)]
+        }
         source = EntitySource(
             connected: connected, request: request, upstream: upstream, headers: connection.headers,
             clock: FixedClock(time: time), revision: revision)
@@ -69,7 +90,8 @@ private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], b
         async throws
     {
         let system = try System(
-            writes, answer: response(200, #"{"person": {"id": "a/b", "n": {"first": "Ann!"}, "born": "1990-01-02"}}"#))
+            writes, answer: response(200, #"{"person": {"id": "a/b", "n": {"first": "Ann!"}, "born": "1990-01-02"}}"#),
+            current: [response(200, #"{"person": {"n": {"first": "x"}, "born": "1990-01-02", "tags": ["t"]}}"#)])
         let born = WireValue.date(WireDate(rfc3339: "1990-01-02T00:00:00Z")!)
         let result = try await system.source.write(
             change(.update, ["name": "Ann"], before: ["id": "a/b", "name": "x", "born": born, "tags": ["t"]]))
@@ -85,7 +107,7 @@ private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], b
     }
 
     @Test func `a PUT creates where there is no create, and a delete knows the fields that were`() async throws {
-        let system = try System(writes, answer: response(204))
+        let system = try System(writes, answer: response(204), current: [response(404)])
         #expect(try await system.source.write(change(.create, ["name": "Ann"])) == .stored(nil))
         #expect(try system.asked().method == .put)
         #expect(try await system.source.write(change(.replace, ["name": "Ann"], before: nil)) == .stored(nil))
@@ -98,7 +120,7 @@ private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], b
         (302, "unknown"),
     ])
     func `the status of an answer says what became of a change`(status: Int, expected: String) async throws {
-        let system = try System(writes, answer: response(status, "{}"))
+        let system = try System(writes, answer: response(status, "{}"), current: [response(200, current)])
         let result = try await system.source.write(change(.update, ["name": "Ann"]))
         #expect("\(result)".hasPrefix(expected), "\(result)")
     }
@@ -120,17 +142,129 @@ private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], b
         #expect(system.upstream.asked.isEmpty)
     }
 
+    @Test func `a PUT keeps what the system has beside the fields that change, and names the state that was read`()
+        async throws
+    {
+        let system = try System(writes, answer: response(204), current: [response(200, current, tag: "\"5\"")])
+        // What is known here is older than what the system has.
+        let result = try await system.source.write(
+            change(.update, ["name": "Ann"], before: ["id": "a/b", "name": "Old", "tags": ["old"]]))
+        #expect(result == .stored(nil))
+        let asked = try system.asked()
+        #expect(
+            String(decoding: asked.body, as: UTF8.self)
+                == #"{"id":"a/b","n":{"first":"Ann","last":"L"},"email":"e@x","born":"1990-01-02","tags":["new"]}"#)
+        #expect(asked.fields["If-Match"] == "\"5\"")
+        // Each field is set, and what is none stays.
+        _ = try await system.source.write(change(.replace, ["name": "B"], before: ["id": "a/b", "name": "Old"]))
+        #expect(
+            String(decoding: try system.asked().body, as: UTF8.self)
+                == #"{"id":"a/b","n":{"first":"B","last":"L"},"email":"e@x","born":null,"tags":null}"#)
+        // A weak tag satisfies no If-Match.
+        let weak = try System(writes, answer: response(204), current: [response(200, current, tag: "W/\"5\"")])
+        _ = try await weak.source.write(change(.update, ["name": "Ann"], before: ["id": "a/b"]))
+        #expect(try weak.asked().fields["If-Match"] == nil)
+    }
+
+    @Test func `a document stays in the members around it`() async throws {
+        let keys = """
+            record: {address: "people/{id}", item: /person}
+            write:
+              mode: queued
+              update: {method: PUT, address: "people/{id}", body: {person: {n: {first: "{name}"}}}}
+            """
+        let system = try System(keys, answer: response(204), current: [response(200, #"{"person": {"x": 1}}"#)])
+        _ = try await system.source.write(change(.update, ["name": "Ann"], before: ["id": "a/b"]))
+        #expect(
+            String(decoding: try system.asked().body, as: UTF8.self) == #"{"person":{"x":1,"n":{"first":"Ann"}}}"#)
+    }
+
+    @Test func `a body of XML has the values that the system has now`() async throws {
+        let keys = """
+            record: {address: "people/{id}", item: /person}
+            write:
+              mode: queued
+              update: {method: PUT, address: "people/{id}", as: xml, body: "<p><n>{name}</n><b>{born}</b></p>"}
+            """
+        let system = try System(keys, answer: response(204), current: [response(200, current)])
+        _ = try await system.source.write(change(.update, ["name": "Ann"], before: ["id": "a/b"]))
+        #expect(String(decoding: try system.asked().body, as: UTF8.self) == "<p><n>Ann</n><b>1990-01-02</b></p>")
+    }
+
+    @Test func `nothing is sent where the record cannot be read before, is gone, or is another's`() async throws {
+        for (status, expected) in [(500, "notMade"), (403, "notMade"), (404, "refused"), (410, "refused")] {
+            let system = try System(writes, answer: response(204), current: [response(status)])
+            let result = try await system.source.write(change(.update, ["name": "Ann"], before: ["id": "a/b"]))
+            #expect("\(result)".hasPrefix(expected), "\(status): \(result)")
+            #expect(system.upstream.asked.map(\.request.method) == [.get])
+        }
+        let taken = try System(writes, answer: response(204), current: [response(200, current)])
+        guard case .refused(.recordConflict, _) = try await taken.source.write(change(.create, ["name": "Ann"])) else {
+            Issue.record("a record that is there was created")
+            return
+        }
+        #expect(taken.upstream.asked.count == 1)
+        // An answer that was lost: the record is as it was wanted.
+        let made = try System(writes, answer: response(204), current: [response(200, current)])
+        guard case .stored(.some) = try await made.source.write(change(.create, ["name": "Old"])) else {
+            Issue.record("it was not found to be made")
+            return
+        }
+    }
+
+    @Test func `a record that changed since it was read is a conflict, unless it is as it was wanted`() async throws {
+        let other = try System(writes, answer: response(412), current: [response(200, current, tag: "\"5\"")])
+        guard
+            case .refused(.recordConflict, _) = try await other.source.write(
+                change(.update, ["name": "Ann"], before: ["id": "a/b"]))
+        else {
+            Issue.record("it was no conflict")
+            return
+        }
+        let own = try System(
+            writes, answer: response(412),
+            current: [
+                response(200, current, tag: "\"5\""),
+                response(200, current.replacing("Old", with: "Ann"), tag: "\"6\""),
+            ])
+        guard case .stored(.some) = try await own.source.write(change(.update, ["name": "Ann"], before: ["id": "a/b"]))
+        else {
+            Issue.record("an own change was taken for another's")
+            return
+        }
+    }
+
+    @Test func `a change of a field that no request sends is refused`() async throws {
+        let system = try System(writes, answer: response(204), current: [response(200, current)])
+        let changed = WireValue.date(start)
+        for change in [
+            change(.update, ["changed": changed], before: ["id": "a/b"]),
+            change(.replace, ["name": "Ann"], before: ["id": "a/b", "changed": changed]),
+            change(.create, ["name": "Ann", "changed": changed]),
+        ] {
+            guard case .refused(.requestInvalid, let message) = try await system.source.write(change) else {
+                Issue.record("\(change) was sent")
+                return
+            }
+            #expect(message.contains("changed"))
+        }
+        #expect(system.upstream.asked.isEmpty)
+    }
+
     @Test func `a page for people and a cut document are no success of a change`() async throws {
         for answer in [response(200, "<html>", "text/html"), response(200, #"{"person": "#)] {
-            let system = try System(writes, answer: answer)
+            let system = try System(writes, answer: answer, current: [response(200, current)])
             guard case .unknown = try await system.source.write(change(.update, ["name": "Ann"])) else {
                 Issue.record("\(answer)")
                 return
             }
         }
-        let text = try System(writes, answer: response(200, "done", "text/plain"))
+        let text = try System(
+            writes, answer: response(200, "done", "text/plain"), current: [response(200, current)])
         #expect(try await text.source.write(change(.update, ["name": "Ann"])) == .stored(nil))
-        let failed = try System("success: /ok\n" + writes, answer: response(200, #"{"ok": false}"#))
+        let failed = try System(
+            "success: /ok\n" + writes, answer: response(200, #"{"ok": false}"#),
+            current: [response(200, #"{"ok": true, "person": {"id": "a/b"}}"#)])
         guard case .refused = try await failed.source.write(change(.update, ["name": "Ann"])) else {
             Issue.record("it was taken for a success")
             return

@@ -170,6 +170,27 @@ class FourSystems(ConnectTest):
         # A creation that no file describes is refused for good.
         self.assertEqual(self.asked("PUT")[-1][2].count("<issue>"), 1)
 
+    def test_a_change_that_no_request_makes_is_refused_before_it_is_stored(self):
+        gateway = self.start()
+        for name in ("github", "stripe"):
+            self.rows(gateway, name)
+        answer = self.update(gateway, "github", 7, {"author": "eve"}, status=400)
+        self.assertIn("author cannot be changed", answer.text())
+        # As it was read, with another title.
+        issue = gateway.get("/api/v1/github/issues/7", user="alice").json()
+        self.update(gateway, "github", 7, {**issue, "title": "New"})
+        self.assertEqual(gateway.request("DELETE", "/api/v1/github/issues/8", user="alice").status, 400)
+        self.assertEqual(gateway.send("PUT", "/api/v1/stripe/customers/cus_new", {"name": "N"}, user="alice").status, 400)
+        device = Device(gateway, "alice", collections=["github/issues"])
+        device.pull()
+        rev, _ = device.rows["github/issues", "8"]
+        for operation, fields in [("delete", None), ("update", {"author": "eve"})]:
+            outcome = device.change(operation, "8", fields, base=rev, collection="github/issues")
+            self.assertEqual(outcome["outcome"], "rejected", outcome)
+        self.assertEqual(gateway.get("/api/v1/github/issues/8", user="alice").status, 200)
+        self.until(lambda: self.system.github[7]["title"] == "New")
+        self.assertEqual(gateway.get("/api/v1/portico/writes", user="alice").json()["items"], [])
+
     def test_a_change_of_a_device_reaches_the_system_and_comes_back(self):
         gateway = self.start()
         self.rows(gateway, "stripe")

@@ -16,6 +16,10 @@ public struct Connection: Sendable {
     let operations: [ConnectedOperation]
     /// Distinguishes states of the file: what rows were read by another one, is read again.
     let revision: String
+    /// What works and probably loses something in the other system.
+    public let warnings: [ConfigurationError]
+    /// What its author may want to know, and the log need not repeat.
+    public let remarks: [ConfigurationError]
 }
 
 /// 64 bits of FNV-1a, the same in every process. Not for what an attacker chooses.
@@ -88,7 +92,7 @@ extension Connection {
         AdapterDeclaration(
             name: name, title: title, summary: summary, version: "1.0", access: access,
             entities: entities.map(\.entity), operations: operations.map(\.operation),
-            mirrors: entities.map { mirror(of: $0, name) })
+            mirrors: entities.map { mirror(of: $0, name) }, rules: ConnectedRules(entities: entities))
     }
 
     private func mirror(of connected: ConnectedEntity, _ name: AdapterName) -> MirrorSource {

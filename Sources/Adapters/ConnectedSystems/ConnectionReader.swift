@@ -8,12 +8,12 @@ extension Connection {
         let node: ConfigurationNode
         do { node = try YAMLDocument.read(text, file: file) } catch { throw ConfigurationErrors([error]) }
         let problems = FileGrammar.section(ConnectionGrammar.file).problems(of: node)
-        guard problems.isEmpty else { throw ConfigurationErrors(problems) }
         var fingerprint = Fingerprint()
         fingerprint.add(text)
-        var reader = ConnectionReader(revision: String(fingerprint.value, radix: 36))
+        var reader = ConnectionReader(revision: String(fingerprint.value, radix: 36), problems: problems)
         let connection = reader.connection(SectionNode(node))
-        guard let connection, reader.errors.isEmpty else { throw ConfigurationErrors(reader.errors) }
+        let errors = problems + reader.errors
+        guard let connection, errors.isEmpty else { throw ConfigurationErrors(errors) }
         self = connection
     }
 }
@@ -53,13 +53,32 @@ extension ConfigurationNode {
     fileprivate var items: [ConfigurationNode] { if case .list(let items) = content { items } else { [] } }
 }
 
-/// Makes the parts of a connection, and collects what is wrong with them. The structure was checked before.
+/// Makes the parts of a connection, and collects what is wrong with them. Parts whose structure is wrong are left out:
+/// what is missing there would be reported twice.
 private struct ConnectionReader {
     let revision: String
+    /// What is wrong with the structure.
+    let problems: [ConfigurationError]
     var errors: [ConfigurationError] = []
+    var warnings: [ConfigurationError] = []
+    var remarks: [ConfigurationError] = []
+
+    init(revision: String, problems: [ConfigurationError]) { (self.revision, self.problems) = (revision, problems) }
 
     private mutating func wrong(_ message: String, at location: ConfigurationLocation) {
         errors.append(ConfigurationError(message, at: location))
+    }
+
+    /// Those in which no structure is wrong.
+    private func sound(_ entries: [ConfigurationNode.Entry], in node: SectionNode) -> [ConfigurationNode.Entry] {
+        guard !problems.isEmpty else { return entries }
+        let starts = (entries + node.entries).map(\.keyLocation)
+        return entries.filter { entry in
+            let end = starts.filter { entry.keyLocation.isBefore($0) }.min { $0.isBefore($1) }
+            return !problems.contains { problem in
+                !problem.location.isBefore(entry.keyLocation) && end.map { problem.location.isBefore($0) } ?? true
+            }
+        }
     }
 
     mutating func connection(_ node: SectionNode) -> Connection? {
@@ -69,9 +88,9 @@ private struct ConnectionReader {
             if upstream == nil { wrong("This cannot be the name of an upstream.", at: node.location("upstream")) }
         }
         checkCase(of: node.entries("entities"))
-        let entities = node.entries("entities").compactMap { entity($0, hasUpstream: upstream != nil) }
-        let operations = node.entries("operations").compactMap { operation($0, upstream) }
-        if node.entries("entities").isEmpty, node.entries("operations").isEmpty {
+        let entities = sound(node.entries("entities"), in: node).compactMap { entity($0, hasUpstream: upstream != nil) }
+        let operations = sound(node.entries("operations"), in: node).compactMap { operation($0, upstream) }
+        if problems.isEmpty, node.entries("entities").isEmpty, node.entries("operations").isEmpty {
             wrong("There are neither entities nor operations.", at: node.location)
         }
         guard let title = node.text("title") else { return nil }
@@ -79,7 +98,7 @@ private struct ConnectionReader {
             title: title, summary: node.text("summary") ?? "\(title), connected by a file.",
             upstream: upstream.map { (name: $0, location: node.location("upstream")) },
             access: node.value("access", .access)?.access ?? .login, headers: headers(node), entities: entities,
-            operations: operations, revision: revision)
+            operations: operations, revision: revision, warnings: warnings, remarks: remarks)
     }
 
     /// Fields that the gateway sets.
@@ -118,6 +137,9 @@ private struct ConnectionReader {
         let fields = fields(node.entries("fields"), isInput: false)
         guard let keyText = node.text("key"), let key = fields.first(where: { $0.name.text == keyText }) else {
             wrong("The key is one of the fields.", at: node.location("key"))
+            // What else is wrong does not depend on it.
+            _ = (source(node, format, hasUpstream: hasUpstream), paging(node, fields), settings(node))
+            _ = (changes(node, fields), write(node, fields))
             return nil
         }
         switch key.type {
@@ -135,9 +157,41 @@ private struct ConnectionReader {
         guard let source = source(node, format, hasUpstream: hasUpstream) else { return nil }
         let paging = paging(node, fields)
         let settings = settings(node)
-        return ConnectedEntity(
+        let connected = ConnectedEntity(
             entity: declared, source: source, rows: rows, paging: paging, changes: changes(node, fields),
-            record: record(node, key), write: write(node, fields, hasUpstream: hasUpstream), settings: settings)
+            record: record(node, key), write: write(node, fields), settings: settings)
+        if let section = node.section("write") { checkWrites(connected, section) }
+        return connected
+    }
+
+    /// What a change would lose in the system, and what callers cannot change.
+    private mutating func checkWrites(_ connected: ConnectedEntity, _ node: SectionNode) {
+        for (key, template) in [("create", connected.write?.create), ("update", connected.write?.update)] {
+            guard let template else { continue }
+            let location = node.location(key)
+            if key == "update", template.method == .put, !template.changedOnly, let body = template.body {
+                if connected.record == nil {
+                    warnings.append(
+                        ConfigurationError(
+                            "This PUT sends the members that stand here and no others, with values as they were at the last refresh: "
+                                + "what the system has besides may be lost. With `record` it is read before and kept.",
+                            at: location))
+                } else if body.format.rawValue != connected.rows.format.rawValue || body.format == .xml {
+                    warnings.append(
+                        ConfigurationError(
+                            "This PUT sends the members that stand here and no others: what the system has besides may be lost. "
+                                + "It is kept where answers and bodies are both JSON or both property lists.",
+                            at: location))
+                }
+            }
+            let sent = template.fields.union([connected.entity.key.field])
+            let others = connected.entity.fields.map(\.name).filter { !sent.contains($0) }
+            guard !others.isEmpty else { continue }
+            remarks.append(
+                ConfigurationError(
+                    "Callers cannot \(key == "update" ? "change" : "give") \(others.map(\.text).joined(separator: ", ")): "
+                        + "`\(key)` does not send \(others.count == 1 ? "it" : "them").", at: location))
+        }
     }
 
     private mutating func source(
@@ -328,9 +382,7 @@ private struct ConnectionReader {
             item: path(section, "item") ?? .root)
     }
 
-    private mutating func write(
-        _ node: SectionNode, _ fields: [FieldMapping], hasUpstream: Bool
-    ) -> WriteTemplates? {
+    private mutating func write(_ node: SectionNode, _ fields: [FieldMapping]) -> WriteTemplates? {
         guard let section = node.section("write") else { return nil }
         let templates = ["create", "update", "delete"].map { name in
             section.section(name).flatMap { request($0, fields) }
@@ -529,5 +581,15 @@ extension Template {
     /// With nothing in place of its fields.
     fileprivate var withoutFields: Template {
         Template(parts: parts.filter { if case .text = $0 { true } else { false } })
+    }
+}
+
+extension ConfigurationLocation {
+    /// In one file.
+    fileprivate func isBefore(_ other: ConfigurationLocation) -> Bool {
+        guard case .file(_, let line, let column) = self, case .file(_, let otherLine, let otherColumn) = other else {
+            return false
+        }
+        return (line, column) < (otherLine, otherColumn)
     }
 }

@@ -10,7 +10,7 @@ struct EntitySource: Sendable {
     /// ``Connection/revision``.
     let revision: String
 
-    private var mapping: RowMapping { connected.rows }
+    var mapping: RowMapping { connected.rows }
 
     // Pages
 
@@ -89,82 +89,33 @@ struct EntitySource: Sendable {
 
     func record(_ id: RecordID) async throws -> MirrorRecord {
         guard let template = connected.record else { return .unavailable }
-        let values = TemplateValues(values: key(id), mappings: mapping.fields)
-        let response = try await upstream.send(withFields(try template.request(of: upstream, values)))
-        if response.status == 404 || response.status == 410 { return .absent }
-        guard let row = try row(try document(response), template) else {
-            throw MirrorRefusal(.unexpected, "the answer has no record")
-        }
-        return .found(row)
+        return try await current(id, template).map { .found($0.row) } ?? .absent
     }
 
-    private func key(_ id: RecordID) -> WireDictionary {
+    /// What the system has of a record now; nil: there is none.
+    func current(_ id: RecordID, _ template: RequestTemplate) async throws -> CurrentRecord? {
+        let values = TemplateValues(values: key(id), mappings: mapping.fields)
+        let response = try await upstream.send(withFields(try template.request(of: upstream, values)))
+        if response.status == 404 || response.status == 410 { return nil }
+        guard let item = try item(try document(response), template) else {
+            throw MirrorRefusal(.unexpected, "the answer has no record")
+        }
+        return CurrentRecord(
+            item: item, row: try mapping.row(item), tag: response.fields["ETag"], place: template.item)
+    }
+
+    func key(_ id: RecordID) -> WireDictionary {
         let key = connected.entity.key.field
         let isInteger = mapping.fields.contains { $0.name == key && $0.type == .integer }
         return [key.text: isInteger ? Int64(id.text).map { .int64($0) } ?? .null : .string(id.text)]
     }
 
     /// The record in an answer; nil: there is none.
-    private func row(_ document: WireValue, _ template: RequestTemplate) throws -> WireDictionary? {
+    func item(_ document: WireValue, _ template: RequestTemplate) throws -> WireValue? {
         try mapping.checkSuccess(document)
         guard let item = template.item.value(in: document, isXML: mapping.format == .xml), item.dictionaryValue != nil
         else { return nil }
-        return try mapping.row(item)
-    }
-
-    // Changes
-
-    func write(_ change: MirrorChange) async throws -> MirrorWriteResult {
-        guard let template = template(for: change) else {
-            return .refused(.requestInvalid, "The system \(upstream.name) takes no such change.")
-        }
-        var fields = change.after ?? change.before ?? [:]
-        for entry in key(change.id) { fields[entry.key] = entry.value }
-        let changed = change.operation == .update ? Set(change.fields.keys.compactMap { FieldName($0) }) : nil
-        var request: UpstreamRequest
-        do {
-            request = withFields(
-                try template.request(
-                    of: upstream, TemplateValues(values: fields, mappings: mapping.fields), changed: changed))
-        } catch let problem as Template.Problem {
-            return .refused(.requestInvalid, problem.message)
-        }
-        request.fields["Idempotency-Key"] = change.idempotencyKey
-        request.isIdempotent = change.mayRepeat
-        let response = try await upstream.send(request)
-        if change.operation == .delete, response.status == 404 || response.status == 410 { return .stored(nil) }
-        let result = MirrorWriteResult(response, of: upstream.name)
-        guard case .stored = result, !response.body.isEmpty else { return result }
-        return try stored(response, template, isDelete: change.operation == .delete)
-    }
-
-    private func template(for change: MirrorChange) -> RequestTemplate? {
-        guard let write = connected.write else { return nil }
-        switch change.operation {
-        case .create: return write.create ?? write.putting
-        case .update: return write.update
-        case .replace: return change.before == nil ? write.create ?? write.putting : write.update
-        case .delete: return write.delete
-        }
-    }
-
-    /// What a successful answer says of the change. A page that says 200 is no success.
-    private func stored(
-        _ response: UpstreamResponse, _ template: RequestTemplate, isDelete: Bool
-    ) throws -> MirrorWriteResult {
-        guard mapping.format.isMediaType(response.fields["Content-Type"] ?? "") else {
-            let isPage = (response.fields["Content-Type"] ?? "").lowercased().contains("html")
-            return isPage ? .unknown("\(response.address.logged) answered a page") : .stored(nil)
-        }
-        do {
-            let document = try mapping.format.read(response.body)
-            if mapping.success != nil, (try? mapping.checkSuccess(document)) == nil {
-                return .refused(.requestInvalid, "The system \(upstream.name) refused the change.")
-            }
-            return .stored(isDelete ? nil : try row(document, template))
-        } catch let refusal as MirrorRefusal {
-            return .unknown(refusal.detail)
-        }
+        return item
     }
 }
 

@@ -17,11 +17,11 @@ struct RequestTemplate: Sendable, Equatable {
         let value: Template
     }
 
-    /// `changed`: the fields that an update changes; nil: all are sent. Throws ``Template/Problem`` for values that cannot
-    /// stand where they are to.
+    /// `changed`: the fields that an update changes; nil: all are sent. `document`: what the body replaces, whose other
+    /// members are kept. Throws ``Template/Problem`` for values that cannot stand where they are to.
     func request(
         of upstream: any Upstream, _ values: TemplateValues, changed: Set<FieldName>? = nil,
-        more: [(name: String, value: String)] = []
+        over document: WireValue? = nil, more: [(name: String, value: String)] = []
     ) throws -> UpstreamRequest {
         var pairs: [(name: String, value: String)] = []
         for member in query {
@@ -37,7 +37,8 @@ struct RequestTemplate: Sendable, Equatable {
         if !pairs.isEmpty { target = target.adding(FormFields(pairs)) }
         var request = UpstreamRequest(method, target)
         if let body {
-            request.body = try body.bytes(values, changed: changedOnly ? changed : nil)
+            request.body = try body.bytes(
+                values, changed: changedOnly || document != nil ? changed : nil, over: document)
             request.fields["Content-Type"] = body.format.mediaType
         }
         return request
@@ -84,13 +85,18 @@ struct BodyTemplate: Sendable, Equatable {
     let format: BodyFormat
     let content: Content
 
-    func bytes(_ values: TemplateValues, changed: Set<FieldName>?) throws -> [UInt8] {
+    /// `document`: what the body replaces, in JSON and plists.
+    func bytes(_ values: TemplateValues, changed: Set<FieldName>?, over document: WireValue? = nil) throws -> [UInt8] {
+        func value() throws -> WireValue {
+            guard let document else { return try content.value(values, changed) }
+            return try content.value(values, changed, over: document)
+        }
         do {
             switch format {
-            case .json: return try JSONFormat().write(content.value(values, changed))
+            case .json: return try JSONFormat().write(value())
             case .plist:
                 return try XMLPropertyListFormat().write(
-                    content.value(values, changed), options: WritingOptions(nulls: .omitMember))
+                    value(), options: WritingOptions(nulls: .omitMember))
             case .xml:
                 guard case .text(let template) = content else { return [] }
                 return Array(try values.render(template, .xml).utf8)
@@ -142,6 +148,21 @@ extension BodyTemplate.Content {
             }
             return .dictionary(written)
         }
+    }
+
+    /// The document with the body's members in it. `changed`: what has other fields stays as the document has it; nil: every
+    /// member is replaced.
+    func value(_ values: TemplateValues, _ changed: Set<FieldName>?, over document: WireValue) throws -> WireValue {
+        guard case .members(let members) = self, var written = document.dictionaryValue else {
+            return try value(values)
+        }
+        for member in members {
+            let fields = member.content.fields
+            let found = written[member.name]
+            if let changed, found != nil, !fields.isEmpty, changed.isDisjoint(with: fields) { continue }
+            written[member.name] = try member.content.value(values, changed, over: found ?? .null)
+        }
+        return .dictionary(written)
     }
 }
 

@@ -50,6 +50,7 @@ struct Check: AsyncParsableCommand {
     func run() async throws {
         let plan = try options.load()
         for warning in plan.warnings { FileHandle.standardError.write(Data("warning: \(warning)\n".utf8)) }
+        for remark in plan.remarks { FileHandle.standardError.write(Data("note: \(remark)\n".utf8)) }
         let adapters = plan.adapters.map(\.declaration.name.text).joined(separator: ", ")
         print("\(options.file) is valid. Adapters: \(adapters.isEmpty ? "none" : adapters)")
     }

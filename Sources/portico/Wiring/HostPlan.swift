@@ -41,6 +41,8 @@ struct HostPlan {
     let plugins: LoadedPlugins
     /// What works and is probably not what was meant.
     let warnings: [String]
+    /// What `portico check` says besides.
+    let remarks: [String]
 
     /// `known`: the plugins of this process, where some are loaded already. Throws ``ConfigurationErrors`` and
     /// ``CommandError``.
@@ -69,7 +71,8 @@ struct HostPlan {
             resolved.warnings.map(\.description)
             + loaded.filter { $0.isDebugBuild && !_isDebugAssertConfiguration() }.map {
                 "plugin \($0.path): it was built for debugging and is slow; build it with -c release"
-            }
+            } + modules.flatMap { $0.connection?.warnings.map(\.description) ?? [] }
+        remarks = modules.flatMap { $0.connection?.remarks.map(\.description) ?? [] }
         try SettingChecks(resolved).check()
         let settings = try HostSettings(resolved, directory: directory, data: data)
         try Self.checkLogModules(settings, resolved, of: modules)
@@ -340,15 +343,18 @@ struct ConfigurableAdapter {
     let options: [ConfigurationOption]
     let declare: (AdapterConfiguration) throws -> AdapterDeclaration
     let make: (AdapterConfiguration) throws -> any Adapter
+    /// What a connection file says; nil: it is code.
+    let connection: Connection?
+
     /// The system that a connection file names, and where it does.
-    let upstream: (name: UpstreamName, location: ConfigurationLocation)?
+    var upstream: (name: UpstreamName, location: ConfigurationLocation)? { connection?.upstream }
 
     init(_ module: any AdapterModule.Type) {
         name = module.name
         options = module.options
         declare = { try module.declare($0) }
         make = { try module.make($0) }
-        upstream = nil
+        connection = nil
     }
 
     fileprivate init(_ name: AdapterName, _ connection: Connection, path: String) {
@@ -358,7 +364,7 @@ struct ConfigurableAdapter {
         make = { _ in
             ConnectedAdapter(connection, directory: URL(fileURLWithPath: path).deletingLastPathComponent().path)
         }
-        upstream = connection.upstream.map { (name: $0.name, location: $0.location) }
+        self.connection = connection
     }
 
     /// Where a connection file says what an option would.

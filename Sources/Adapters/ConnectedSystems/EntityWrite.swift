@@ -1,0 +1,204 @@
+import AdapterKit
+
+extension EntitySource {
+    /// Makes a change in the system.
+    ///
+    /// An update that sends more than the fields that change begins with what the system has now: the fields are replaced
+    /// in its own document, where that can be written, and its other members are kept.
+    func write(_ change: MirrorChange) async throws -> MirrorWriteResult {
+        if let refusal = connected.refusal(
+            of: change.operation, change.fields, over: change.before, isNew: change.isNew)
+        {
+            return .refused(refusal.code, refusal.message)
+        }
+        guard let template = connected.write?.template(change.operation, isNew: change.isNew) else {
+            return .refused(.requestInvalid, "The system \(upstream.name) takes no such change.")
+        }
+        var known: CurrentRecord?
+        if let record = connected.record, template.isWhole(change) {
+            do { known = try await current(change.id, record) } catch {
+                // Nothing of the change was sent.
+                return .notMade("the record could not be read before the change: \(error)")
+            }
+            switch known {
+            case nil where !change.isNew:
+                return .refused(.recordNotFound, "The system \(upstream.name) has no such record.")
+            case let known? where change.operation == .create:
+                return change.isMade(in: known.row)
+                    ? .stored(known.row)
+                    : .refused(.recordConflict, "The system \(upstream.name) has such a record already.")
+            default: break
+            }
+        }
+        var request: UpstreamRequest
+        do { request = try self.request(template, change, over: known) } catch let problem as Template.Problem {
+            return .refused(.requestInvalid, problem.message)
+        }
+        request.fields["Idempotency-Key"] = change.idempotencyKey
+        // A weak tag satisfies no If-Match (RFC 9110, section 13.1.1).
+        if let tag = known?.tag, !tag.hasPrefix("W/") { request.fields["If-Match"] = tag }
+        request.isIdempotent = change.mayRepeat
+        let response = try await upstream.send(request)
+        if change.operation == .delete, response.status == 404 || response.status == 410 { return .stored(nil) }
+        let result = MirrorWriteResult(response, of: upstream.name)
+        if response.status == 412, let record = connected.record, known != nil,
+            let found = try? await current(change.id, record), change.isMade(in: found.row)
+        {
+            // It was sent twice, and made the first time.
+            return .stored(found.row)
+        }
+        guard case .stored = result, !response.body.isEmpty else { return result }
+        return try stored(response, template, isDelete: change.operation == .delete)
+    }
+
+    private func request(
+        _ template: RequestTemplate, _ change: MirrorChange, over known: CurrentRecord?
+    ) throws -> UpstreamRequest {
+        var fields = change.after ?? change.before ?? [:]
+        if let known, change.operation == .update {
+            for entry in known.row { fields[entry.key] = entry.value }
+            for entry in change.fields { fields[entry.key] = entry.value }
+        }
+        for entry in key(change.id) { fields[entry.key] = entry.value }
+        let changed = change.operation == .update ? Set(change.fields.keys.compactMap { FieldName($0) }) : nil
+        let isSameFormat = template.body?.format.rawValue == mapping.format.rawValue
+        return try template.request(
+            of: upstream, TemplateValues(values: fields, mappings: mapping.fields), changed: changed,
+            over: template.method == .put && isSameFormat ? known?.document(for: template) : nil
+        ).accepting(mapping.format, headers)
+    }
+
+    /// What a successful answer says of the change. A page that says 200 is no success.
+    private func stored(
+        _ response: UpstreamResponse, _ template: RequestTemplate, isDelete: Bool
+    ) throws -> MirrorWriteResult {
+        guard mapping.format.isMediaType(response.fields["Content-Type"] ?? "") else {
+            let isPage = (response.fields["Content-Type"] ?? "").lowercased().contains("html")
+            return isPage ? .unknown("\(response.address.logged) answered a page") : .stored(nil)
+        }
+        do {
+            let document = try mapping.format.read(response.body)
+            if mapping.success != nil, (try? mapping.checkSuccess(document)) == nil {
+                return .refused(.requestInvalid, "The system \(upstream.name) refused the change.")
+            }
+            return .stored(isDelete ? nil : try item(document, template).map { try mapping.row($0) })
+        } catch let refusal as MirrorRefusal {
+            return .unknown(refusal.detail)
+        }
+    }
+}
+
+/// What the system has of a record.
+struct CurrentRecord {
+    /// As it stands in the answer.
+    let item: WireValue
+    let row: WireDictionary
+    /// The answer's `ETag`.
+    let tag: String?
+    /// Where the record stands in the answer.
+    let place: DocumentPath
+
+    /// The document that a body replaces: with the members around the record where the body has them too.
+    fileprivate func document(for template: RequestTemplate) -> WireValue {
+        guard let content = template.body?.content, content.hasMember(at: place.tokens[...]) else { return item }
+        return place.tokens.reversed().reduce(item) { inner, name in [name: inner] }
+    }
+}
+
+extension BodyTemplate.Content {
+    fileprivate func hasMember(at place: ArraySlice<String>) -> Bool {
+        guard let name = place.first else { return true }
+        guard case .members(let members) = self, let member = members.first(where: { $0.name == name }) else {
+            return false
+        }
+        return member.content.hasMember(at: place.dropFirst())
+    }
+}
+
+extension MirrorChange {
+    fileprivate var isNew: Bool { operation == .create || (operation == .replace && before == nil) }
+
+    /// Whether the system has every field as the change wants it.
+    fileprivate func isMade(in row: WireDictionary) -> Bool {
+        fields.allSatisfy { (row[$0.key] ?? .null) == $0.value }
+    }
+}
+
+extension RequestTemplate {
+    /// Whether it sends fields that the change says nothing about.
+    fileprivate func isWhole(_ change: MirrorChange) -> Bool {
+        guard body != nil, change.operation != .delete else { return false }
+        return change.isNew ? method == .put : !changedOnly
+    }
+}
+
+extension WriteTemplates {
+    /// Nil: the system takes no such change.
+    func template(_ kind: MirrorChange.Kind, isNew: Bool) -> RequestTemplate? {
+        switch kind {
+        case .create: create ?? putting
+        case .update: update
+        case .replace: isNew ? create ?? putting : update
+        case .delete: delete
+        }
+    }
+}
+
+extension RequestTemplate {
+    /// The fields that it sends.
+    var fields: Set<FieldName> {
+        Set(address.fields + query.flatMap(\.value.fields) + (body?.fields ?? []))
+    }
+}
+
+extension ConnectedEntity {
+    /// Why a change cannot be made in the system whatever that answers: no request is described, or none that sends a field
+    /// that changes. Nil: it can be sent.
+    func refusal(
+        of kind: MirrorChange.Kind, _ fields: WireDictionary, over before: WireDictionary?, isNew: Bool
+    ) -> PorticoError? {
+        guard let template = write?.template(kind, isNew: isNew) else {
+            let verb = kind == .delete ? "deleted" : isNew ? "created" : "changed"
+            return PorticoError(.requestInvalid, "Records of \(name) cannot be \(verb).")
+        }
+        guard kind != .delete else { return nil }
+        let sent = template.fields
+        for field in entity.fields where field.name != entity.key.field && !sent.contains(field.name) {
+            if kind == .update, fields[field.name.text] == nil { continue }
+            let value = field.shape.canonical(fields[field.name.text] ?? .null)
+            guard value != before?[field.name.text] ?? .null else { continue }
+            return PorticoError(
+                .requestInvalid, "\(field.name) cannot be \(isNew ? "given" : "changed") in \(name).",
+                target: field.name.text)
+        }
+        return nil
+    }
+}
+
+/// Refuses a change that no request of the connection file can make, before it is stored.
+struct ConnectedRules: RecordRules {
+    let entities: [ConnectedEntity]
+
+    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordRuleContext) throws -> PreparedChange {
+        if let connected = entities.first(where: { $0.name == change.entity }), connected.write != nil,
+            let refusal = connected.refusal(
+                of: change.kind, change.fields, over: record?.fields, isNew: record == nil)
+        {
+            throw refusal
+        }
+        return PreparedChange(change)
+    }
+
+    func verify(_ record: Record, of entity: EntityName, in writing: RecordRuleContext) {}
+}
+
+extension RecordChange {
+    fileprivate var kind: MirrorChange.Kind {
+        switch action {
+        case .create: .create
+        case .update: .update
+        case .replace: .replace
+        case .delete: .delete
+        }
+    }
+}
