@@ -234,9 +234,9 @@ class Commands(ConnectTest):
         self.assertIn("issues: 100 rows at http://127.0.0.1", done.stdout)
         self.assertIn("and a further page", done.stdout)
         self.assertIn('"labels":["bug","l1"]', done.stdout)
-        self.assertIn("row 2: state must be one of open, closed. It is a text.", done.stdout)
-        self.assertIn("row 3: title is missing.", done.stdout)
-        self.assertIn("row 4: number must be an integer.", done.stdout)
+        self.assertIn("row 2 (2): state must be one of open, closed. It is a text.", done.stdout)
+        self.assertIn("row 3 (3): title is missing.", done.stdout)
+        self.assertIn("row 4 (?[31m): number must be an integer.", done.stdout)
         self.assertNotIn("\u001b", done.stdout)
         report = json.loads(self.run_try("redmine", "--output", "json").stdout)[0]
         self.assertEqual((report["fetched"], report["problems"], report["unused"]), (100, [], ["description"]))

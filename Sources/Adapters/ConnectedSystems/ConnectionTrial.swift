@@ -1,8 +1,8 @@
 import AdapterKit
 
-/// Fetches one page of each entity of a connection and shows its rows as they would be stored. Nothing is stored.
+/// Fetches one page of each entity of a connection, and the next to see that it is another, and shows its rows as they would be stored. Nothing is stored.
 public struct ConnectionTrial: Sendable {
-    /// What does not fit is shown for so many rows.
+    /// So many kinds of what does not fit are shown, and so many rows are looked at for members that nothing takes.
     static let mostProblems = 100
 
     let connection: Connection
@@ -23,8 +23,9 @@ public struct ConnectionTrial: Sendable {
     /// The entities' names in the file.
     public var entities: [EntityName] { connection.entities.map(\.name) }
 
-    /// What came of an entity: `entity`, `address` or `file`, `rows` as they would be stored, `fetched`, `further` (whether
-    /// there is another page), `problems` (`row`, `field`, `reason`), `unused` members; or `failure`.
+    /// What came of an entity: `entity`, `address` or `file`, `rows` as they would be stored, `fetched`, `deleted` (how many of
+    /// these say that they are gone), `further` (whether there is another page), `problems` (`count`, `row` and `key` of the
+    /// first, `field`, `reason`), `warnings`, `unused` members; or `failure`. `usable`: whether a refresh would store anything.
     public func report(_ name: EntityName) async -> WireDictionary {
         guard let connected = connection.entities.first(where: { $0.name == name }) else {
             return ["entity": .string(name.text)]
@@ -33,22 +34,27 @@ public struct ConnectionTrial: Sendable {
         do {
             if let file = connected.file(in: directory, connection.revision) {
                 report["file"] = .string(file.path)
-                try add(to: &report, connected, try file.document())
+                let document = try file.document()
+                try add(to: &report, connected, document, try connected.rows.items(document), [])
             } else {
                 try await fetch(connected, &report)
             }
-        } catch let refusal as MirrorRefusal {
-            report["failure"] = .string(refusal.detail)
-        } catch let problem as Template.Problem {
-            report["failure"] = .string(problem.message)
-        } catch let failure as UpstreamFailure {
-            report["failure"] = .string("\(failure.kind.rawValue): \(failure.detail)")
-        } catch let error as PorticoError {
-            report["failure"] = .string(error.logDetail ?? error.message)
         } catch {
-            report["failure"] = .string("\(error)")
+            report["failure"] = .string(reason(error))
+            report["usable"] = false
         }
         return report
+    }
+
+    private func reason(_ error: any Error) -> String {
+        switch error {
+        case let refusal as MirrorRefusal: refusal.detail
+        case let problem as Template.Problem: problem.message
+        case let failure as UpstreamFailure:
+            "\(failure.kind.rawValue): \(failure.detail)\(failure.kind.hint(connection.upstream?.name))"
+        case let error as PorticoError: error.logDetail ?? error.message
+        default: "\(error)"
+        }
     }
 
     private func fetch(_ connected: ConnectedEntity, _ report: inout WireDictionary) async throws {
@@ -58,32 +64,60 @@ public struct ConnectionTrial: Sendable {
         let source = EntitySource(
             connected: connected, request: request, upstream: upstream, headers: connection.headers, clock: clock,
             revision: connection.revision)
-        report["address"] = .string(try source.pageRequest(PagePosition(), nil).address.logged)
-        let fetched = try await source.fetch(PagePosition(), nil)
-        try add(to: &report, connected, fetched.document)
+        let asked = try source.pageRequest(PagePosition(), nil)
+        report["address"] = .string(asked.address.logged)
+        let response = try await upstream.send(asked)
+        if response.status == 401 || response.status == 403 {
+            throw MirrorRefusal(
+                .unexpected,
+                "\(response.address.logged) answered \(response.status): see `credentials` of the upstream \(upstream.name)"
+            )
+        }
+        let fetched: EntitySource.Fetched
+        do { fetched = try source.read(response, PagePosition()) } catch let refusal as MirrorRefusal {
+            throw try refusal.naming(listsOf: response, connected.rows, upstream.name)
+        }
+        var warnings: [String] = []
+        if let next = fetched.next {
+            do {
+                let second = try await source.fetch(next, nil)
+                if second.rows.count > 0, second.rows.fingerprint == fetched.rows.fingerprint {
+                    throw MirrorRefusal(.unexpected, "it has the rows of the first")
+                }
+            } catch {
+                warnings.append("The second page: \(reason(error)). A refresh would fail: see `paging`.")
+                report["usable"] = false
+            }
+        } else if case .none = connected.paging.kind {
+            warnings += fetched.document.signsOfMore(than: fetched.rows.count, hasNextLink: fetched.hasNextLink)
+                .map { "There may be more rows: \($0), and the file has no `paging`." }
+        }
+        try add(to: &report, connected, fetched.document, try connected.rows.items(fetched.document), warnings)
         report["further"] = .bool(fetched.next != nil)
     }
 
-    private func add(to report: inout WireDictionary, _ connected: ConnectedEntity, _ document: WireValue) throws {
-        let items = try connected.rows.items(document)
+    private func add(
+        to report: inout WireDictionary, _ connected: ConnectedEntity, _ document: WireValue, _ items: [WireValue],
+        _ warnings: [String]
+    ) throws {
         let rules = try EntityRules(connected.entity)
         let authorship = Authorship(author: Principal.system.name, time: clock.now(), position: Revision(0))
-        var (rows, problems): ([WireValue], [WireValue]) = ([], [])
-        var keys: [RecordID: Int] = [:]
-        func problem(_ row: Int, _ field: FieldName?, _ reason: String) {
-            guard problems.count < Self.mostProblems else { return }
-            problems.append([
-                "row": .int64(Int64(row)), "field": field.map { .string($0.text) } ?? .null, "reason": .string(reason),
-            ])
-        }
+        let keyField = connected.entity.key.field
+        var (rows, problems, fitting, deleted) = ([WireValue](), Problems(), 0, 0)
+        var keys: Set<RecordID> = []
         for (index, item) in items.enumerated() {
+            guard !connected.rows.isDeleted(item) else {
+                deleted += 1
+                continue
+            }
             let row = try connected.rows.row(item)
+            let key = row[keyField.text]
             var (taken, isWhole) = (WireDictionary(), true)
             for field in connected.entity.fields {
                 let value = row[field.name.text] ?? .null
                 if value.isNull {
                     if field.isRequired {
-                        problem(index + 1, field.name, "\(field.name) is missing.")
+                        problems.add(index + 1, key, field.name, "\(field.name) is missing.")
                         isWhole = false
                     }
                     continue
@@ -92,31 +126,143 @@ public struct ConnectionTrial: Sendable {
                     try field.shape.check(value, at: field.name.text)
                     taken[field.name.text] = value
                 } catch {
-                    problem(index + 1, field.name, "\(error.message) It is \(value.kindName).")
+                    problems.add(index + 1, key, field.name, "\(error.message) It is \(value.kindName).")
                     isWhole = false
                 }
             }
             guard isWhole else { continue }
             do throws(PorticoError) {
                 let draft = try rules.create(nil, taken, authorship)
-                if let id = draft.id, let first = keys.updateValue(index + 1, forKey: id) {
-                    problem(index + 1, connected.entity.key.field, "The key is that of row \(first) too.")
+                if let id = draft.id, !keys.insert(id).inserted {
+                    problems.add(index + 1, key, keyField, "An earlier row has this key too.")
                 }
+                fitting += 1
                 if rows.count < shown { rows.append(.dictionary(draft.fields)) }
             } catch {
-                problem(index + 1, connected.entity.key.field, error.message)
+                problems.add(index + 1, key, keyField, error.message)
             }
         }
+        let absent = connected.rows.fields.filter { field in
+            !items.isEmpty
+                && items.allSatisfy { field.from.value(in: $0, isXML: connected.rows.format == .xml) == nil }
+        }
+        let absences = absent.map { "No row has anything at \($0.from), from where the field \($0.name) is read." }
         report["fetched"] = .int64(Int64(items.count))
+        report["deleted"] = .int64(Int64(deleted))
         report["rows"] = .array(rows)
-        report["problems"] = .array(problems)
-        report["unused"] = .array(unused(items.first, connected.rows).map { .string($0) })
+        report["problems"] = .array(problems.all.map(\.value))
+        report["warnings"] = .array((warnings + absences).map { .string($0) })
+        report["unused"] = .array(unused(items, connected.rows).map { .string($0) })
+        if report["usable"] == nil { report["usable"] = .bool(items.isEmpty || fitting + deleted > 0) }
     }
 
-    /// The members of the first row that no field takes.
-    private func unused(_ item: WireValue?, _ mapping: RowMapping) -> [String] {
-        let used = Set(mapping.fields.compactMap(\.from.tokens.first))
-        return (item?.dictionaryValue?.keys ?? []).filter { !used.contains($0) }
+    /// The members of the first rows that nothing takes.
+    private func unused(_ items: [WireValue], _ mapping: RowMapping) -> [String] {
+        var known = Set((mapping.fields.map(\.from) + [mapping.deleted].compactMap { $0 }).compactMap(\.tokens.first))
+        return items.prefix(Self.mostProblems).flatMap { $0.dictionaryValue?.keys ?? [] }
+            .filter { known.insert($0).inserted }
+    }
+
+    /// What does not fit; what is wrong with several rows is one of them.
+    private struct Problems {
+        struct Problem {
+            let row: Int
+            let key: WireValue?
+            let field: FieldName
+            let reason: String
+            var count = 1
+
+            var value: WireValue {
+                [
+                    "count": .int64(Int64(count)), "row": .int64(Int64(row)), "key": key ?? .null,
+                    "field": .string(field.text), "reason": .string(reason),
+                ]
+            }
+        }
+
+        private(set) var all: [Problem] = []
+
+        mutating func add(_ row: Int, _ key: WireValue?, _ field: FieldName, _ reason: String) {
+            if let index = all.firstIndex(where: { $0.field == field && $0.reason == reason }) {
+                all[index].count += 1
+            } else if all.count < ConnectionTrial.mostProblems {
+                all.append(Problem(row: row, key: key, field: field, reason: reason))
+            }
+        }
+    }
+}
+
+extension UpstreamFailure.Kind {
+    /// What of the upstream's configuration it depends on.
+    fileprivate func hint(_ upstream: UpstreamName?) -> String {
+        switch self {
+        case .destinationRefused: "; see `networks` of the upstream \(upstream?.text ?? "")"
+        case .credentialsRefused, .signInRequired: "; see `credentials` of the upstream \(upstream?.text ?? "")"
+        default: ""
+        }
+    }
+}
+
+extension MirrorRefusal {
+    /// With the places of the lists that the answer has, where the one that was asked for is not there.
+    fileprivate func naming(
+        listsOf response: UpstreamResponse, _ mapping: RowMapping, _ upstream: UpstreamName
+    ) throws -> MirrorRefusal {
+        guard let document = try? response.document(mapping.format, of: upstream),
+            (try? mapping.items(document)) == nil, (try? mapping.checkSuccess(document)) != nil
+        else { return self }
+        let lists = document.places { $0.arrayValue != nil }.map { $0.isEmpty ? "the root" : $0 }
+        return MirrorRefusal(
+            kind,
+            "\(detail): see `list`; "
+                + (lists.isEmpty ? "the answer has none" : "there is one at \(lists.joined(separator: ", "))"))
+    }
+}
+
+extension WireValue {
+    /// Names that services have for the number of all rows and for what leads to the next page.
+    private static let nextNames: Set<String> = [
+        "next", "nextpage", "nextlink", "nexturl", "nextcursor", "cursor", "nextpagetoken", "nexttoken", "continuation",
+        "continuationtoken", "hasmore", "more", "hasnext", "hasnextpage",
+    ]
+    /// Sizes of pages that services like.
+    private static let pageSizes: Set<Int> = [10, 20, 25, 30, 50, 100, 200, 250, 500, 1_000]
+
+    /// What in an answer says that it has not all rows.
+    fileprivate func signsOfMore(than count: Int, hasNextLink: Bool) -> [String] {
+        var signs = hasNextLink ? ["`Link` names a next page"] : []
+        signs += members().compactMap { place, name, value in
+            let plain = name.lowercased().filter(\.isLetter)
+            if plain.contains("total") || plain == "count" || plain == "odatacount" {
+                guard let number = value.int64Value, number > count else { return nil }
+                return "\(place) is \(number)"
+            }
+            guard Self.nextNames.contains(plain.hasPrefix("odata") ? String(plain.dropFirst(5)) : plain) else {
+                return nil
+            }
+            switch value {
+            case .bool(true): return "\(place) is true"
+            case .string(let text): return text.isEmpty ? nil : "\(place) is a text"
+            case .int64: return "\(place) is a number"
+            default: return nil
+            }
+        }
+        if signs.isEmpty, Self.pageSizes.contains(count) { signs = ["\(count) are what a full page often has"] }
+        return signs
+    }
+
+    /// Members of the document and of the dictionaries in it, with their places; nothing of lists.
+    private func members(_ place: String = "", depth: Int = 0) -> [(place: String, name: String, value: WireValue)] {
+        guard depth < 2, let dictionary = dictionaryValue else { return [] }
+        return dictionary.entries.flatMap { entry in
+            let inner = "\(place)/\(entry.key)"
+            return [(inner, entry.key, entry.value)] + entry.value.members(inner, depth: depth + 1)
+        }
+    }
+
+    /// The places of such values: the document, its members and theirs.
+    fileprivate func places(where isWanted: (WireValue) -> Bool) -> [String] {
+        (isWanted(self) ? [""] : []) + members().filter { isWanted($0.value) }.map(\.place)
     }
 }
 

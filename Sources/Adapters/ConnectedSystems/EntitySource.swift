@@ -33,11 +33,16 @@ struct EntitySource: Sendable {
         let document: WireValue
         let rows: RowMapping.Rows
         let next: PagePosition?
+        /// Whether the field `Link` names a next page.
+        let hasNextLink: Bool
     }
 
     /// One page as the system has it.
     func fetch(_ position: PagePosition, _ since: ChangeCursor?) async throws -> Fetched {
-        let response = try await upstream.send(try pageRequest(position, since))
+        try read(try await upstream.send(try pageRequest(position, since)), position)
+    }
+
+    func read(_ response: UpstreamResponse, _ position: PagePosition) throws -> Fetched {
         let document = try self.document(response)
         let found = try mapping.rows(document)
         let answer = Paging.Answer(
@@ -45,7 +50,8 @@ struct EntitySource: Sendable {
             fingerprint: found.fingerprint, linkField: response.fields.values("Link"), address: response.address)
         return Fetched(
             document: document, rows: found,
-            next: try connected.paging.next(after: position, answer, of: upstream.name))
+            next: try connected.paging.next(after: position, answer, of: upstream.name),
+            hasNextLink: LinkField.target(of: "next", in: answer.linkField) != nil)
     }
 
     /// Throws `sync.fetchAgain` where it is time for every row.

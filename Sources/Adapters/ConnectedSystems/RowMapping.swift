@@ -106,7 +106,7 @@ struct RowMapping: Sendable, Equatable {
         return row
     }
 
-    private func isDeleted(_ item: WireValue) -> Bool {
+    func isDeleted(_ item: WireValue) -> Bool {
         guard let deleted, let value = deleted.value(in: item, isXML: format == .xml) else { return false }
         switch value {
         case .null, .bool(false), .int64(0), .string(""), .string("false"), .string("0"): return false

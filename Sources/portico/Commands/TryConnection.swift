@@ -44,7 +44,7 @@ struct TryConnection: AsyncParsableCommand {
             )
         case .text: print(try reports.map(Self.text).joined(separator: "\n"))
         }
-        if reports.contains(where: { $0["failure"] != nil }) { throw ExitCode.failure }
+        if reports.contains(where: { $0["usable"] == false }) { throw ExitCode.failure }
     }
 
     private func read() throws -> Connection {
@@ -86,15 +86,26 @@ struct TryConnection: AsyncParsableCommand {
         for row in report["rows"]?.arrayValue ?? [] {
             lines.append("  " + String(decoding: try JSONFormat().write(row), as: UTF8.self).printable)
         }
+        let deleted = report["deleted"]?.int64Value ?? 0
+        if deleted > 0 { lines.append("  deleted: \(deleted) rows") }
         let problems = report["problems"]?.arrayValue ?? []
-        lines.append(problems.isEmpty ? "  everything fits" : "  what does not fit:")
-        for problem in problems {
-            lines.append(
-                "    row \(problem["row"]?.int64Value ?? 0): " + (problem["reason"]?.stringValue ?? "").printable)
+        let warnings = (report["warnings"]?.arrayValue ?? []).compactMap(\.stringValue)
+        if problems.isEmpty, warnings.isEmpty {
+            lines.append(report["fetched"] == 0 ? "  there are no rows" : "  everything fits")
         }
+        if !problems.isEmpty { lines.append("  what does not fit:") }
+        for problem in problems { lines.append("    " + Self.line(problem).printable) }
+        for warning in warnings { lines.append("  " + warning.printable) }
         let unused = (report["unused"]?.arrayValue ?? []).compactMap(\.stringValue)
         if !unused.isEmpty { lines.append("  not used: \(unused.joined(separator: ", ").printable)") }
         return lines.joined(separator: "\n")
+    }
+
+    private static func line(_ problem: WireValue) -> String {
+        let key = problem["key"].flatMap { $0.stringValue ?? $0.int64Value.map { String($0) } }
+        let row = "row \(problem["row"]?.int64Value ?? 0)" + (key.map { " (\($0.prefix(40)))" } ?? "")
+        let count = problem["count"]?.int64Value ?? 1
+        return "\(row)\(count > 1 ? " and \(count - 1) more" : ""): \(problem["reason"]?.stringValue ?? "")"
     }
 }
 
