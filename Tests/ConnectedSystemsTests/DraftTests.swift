@@ -133,6 +133,41 @@ import Testing
         #expect(!text.contains("\n# x"))
     }
 
+    @Test func `a draft has numbers as numbers, lengths, and notes on what it leaves out`() throws {
+        let description = """
+            openapi: 3.0.3
+            paths:
+              /people:
+                get:
+                  parameters: [{name: page, in: query}, {name: limit, in: query, schema: {type: integer, maximum: 200}}]
+                  responses:
+                    "200":
+                      content:
+                        application/json:
+                          schema:
+                            type: array
+                            items:
+                              type: object
+                              properties:
+                                id: {type: string, maxLength: 40}
+                                text: {type: string, maxLength: 9000000000}
+                                phones: {type: array, items: {type: object, properties: {number: {type: string}}}}
+                post: {}
+              /people/{id}: {get: {}, put: {}, delete: {}}
+              /people/{id}/photo: {put: {}}
+
+            """
+        let text = try OpenAPIDraft.text(Array(description.utf8), source: "t.yaml", upstream: "tracker")
+        #expect(text.contains("size: 200 }"))
+        #expect(text.contains("id: { type: string, maximumLength: 40 }"))
+        #expect(text.contains("text: string\n"))
+        #expect(text.contains("# Left out, because a field has one value or a list of texts: /phones.\n"))
+        #expect(
+            text.contains(
+                "# Left out: `write`, for which there are POST /people, PUT /people/{id}, DELETE /people/{id}.\n"))
+        _ = try Connection(text, file: "c.yaml")
+    }
+
     @Test(arguments: [
         "{}", "{\"swagger\": \"2.0\"}", "{\"openapi\": \"3.1.0\"}", "openapi: 3.0.0\npaths: {/a: {get: {}}}", "[",
         "a: &b [*b]",

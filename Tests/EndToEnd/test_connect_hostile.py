@@ -155,7 +155,7 @@ class Files(ConnectTest):
         table.write_text("id,name\n1,Ann\n2,Robert\n3,Cleo\n")
         # Reads would wait for the pause after failures, which is a minute by now.
         self.control(gateway, "mirrors", "refresh", "staff/staff")
-        self.assertEqual(names(), ["Ann", "Robert", "Cleo"])
+        self.until(lambda: names() == ["Ann", "Robert", "Cleo"])
 
 
 if __name__ == "__main__":

@@ -9,8 +9,22 @@ enum CSVDocument {
     /// Throws ``MirrorRefusal`` for bytes that are no such document.
     static func read(_ bytes: [UInt8]) throws(MirrorRefusal) -> WireValue {
         let lines: [CSVReader.Row]
-        do { lines = try CSVReader.read(bytes) } catch { throw MirrorRefusal(.malformed, error.message) }
+        do { lines = try CSVReader.read(bytes) } catch {
+            guard String(validating: bytes, as: UTF8.self) == nil else {
+                throw MirrorRefusal(.malformed, error.message)
+            }
+            let line = bytes.split(separator: 0x0a, omittingEmptySubsequences: false).firstIndex {
+                String(validating: $0, as: UTF8.self) == nil
+            }
+            throw MirrorRefusal(
+                .malformed, "line \((line ?? 0) + 1) has bytes that are not UTF-8: save the file as UTF-8")
+        }
         guard let header = lines.first else { throw MirrorRefusal(.malformed, "there is no header line") }
+        if header.fields.count == 1, let other = header.fields[0].first(where: { $0 == ";" || $0 == "\t" }) {
+            throw MirrorRefusal(
+                .malformed,
+                "the header has one field with \(other == ";" ? "`;`" : "a tab") in it: fields are separated by commas")
+        }
         guard WireDictionary(uniqueKeys: header.fields.map { .init(key: $0, value: .null) }) != nil else {
             throw MirrorRefusal(.malformed, "the header names a field twice")
         }

@@ -17,7 +17,12 @@ public final class ConnectedAdapter: Adapter {
 
     public func readMirror(_ request: MirrorRequest) async throws -> MirrorPage {
         let connected = try entity(request.entity)
-        if let file = connected.file(in: directory, connection.revision) { return try file.page(request) }
+        if let file = connected.file(in: directory, connection.revision) {
+            guard let context = started.withLock({ $0 }) else {
+                throw PorticoError(.adapterUnavailable, "The adapter has not started.")
+            }
+            return try await file.page(request, at: context.clock.now())
+        }
         return try await source(connected).page(request)
     }
 

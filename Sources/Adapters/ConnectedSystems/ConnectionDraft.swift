@@ -8,6 +8,7 @@ struct ConnectionDraft {
         var from: String?
         var form: String?
         var values: [String] = []
+        var maximumLength: Int64?
         var isRequired = false
         var note: String?
     }
@@ -57,7 +58,8 @@ struct ConnectionDraft {
             lines.append("    list: \(scalar(list.path))\(note(list.note))")
         }
         if let paging = entity.paging {
-            let members = paging.members.map { "\($0.name): \(scalar($0.value))" }.joined(separator: ", ")
+            let members = paging.members.map { "\($0.name): \(Int64($0.value).map { String($0) } ?? scalar($0.value))" }
+                .joined(separator: ", ")
             lines.append("    paging: { \(members) }\(note(paging.note))")
         }
         lines.append("    key: \(entity.key.field ?? "?")\(note(entity.key.note))")
@@ -79,6 +81,7 @@ struct ConnectionDraft {
     private static func value(_ field: Field) -> String {
         var members = ["type: \(field.type)"]
         if let from = field.from { members.append("from: \(scalar(from))") }
+        if let length = field.maximumLength { members.append("maximumLength: \(length)") }
         if let form = field.form { members.append("form: \(form)") }
         if !field.values.isEmpty { members.append("values: [\(field.values.map(scalar).joined(separator: ", "))]") }
         if field.isRequired { members.append("required: true") }

@@ -14,8 +14,21 @@ struct FileSource: Sendable {
     /// ``Connection/revision``.
     let revision: String
 
-    func page(_ request: MirrorRequest) throws -> MirrorPage {
+    /// How long a file has to stay as it is before it is read.
+    static let settling = Duration.seconds(1)
+
+    /// A file that was changed just now is looked at a second time. Throws `upstream.failed` where it still changes.
+    func page(_ request: MirrorRequest, at now: WireDate) async throws -> MirrorPage {
         let state = try FileState(path)
+        let age = now.secondsSince1970 - state.modified
+        // A clock that is behind the file's proves nothing.
+        if !(age >= Self.settling / .seconds(1)) {
+            try await Task.sleep(for: Self.settling)
+            guard try FileState(path) == state else {
+                throw PorticoError(
+                    .upstreamFailed, "The file is being changed.", logDetail: "the file is being written")
+            }
+        }
         let cursor = "\(revision) \(state.text)"
         if let since = request.since {
             guard since == cursor else { throw PorticoError(.fetchAgain, "The file has changed.") }
@@ -47,12 +60,15 @@ struct FileSource: Sendable {
 struct FileState: Equatable {
     let size: Int
     let text: String
+    /// In seconds since 1970.
+    let modified: Double
 
     /// Throws `upstream.failed` for what is no readable file.
     init(_ path: String) throws(PorticoError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw Self.unreadable(path) }
         size = Int(status.st_size)
+        modified = Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9
         text = "\(status.st_ino) \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
     }
 

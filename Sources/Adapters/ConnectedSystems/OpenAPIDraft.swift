@@ -68,7 +68,7 @@ public struct OpenAPIDraft {
 
     private func entity(_ path: String, _ item: WireValue, _ operation: WireValue) -> ConnectionDraft.Entity? {
         guard let response = answer(of: operation), let found = list(in: response.schema, path) else { return nil }
-        let fields = fields(of: found.items)
+        let (fields, left) = fields(of: found.items)
         let segment = path.split(separator: "/").last.map(String.init) ?? "list"
         guard !fields.isEmpty, let name = segment.draftName("_-") else { return nil }
         let parameters = ((item["parameters"]?.arrayValue ?? []) + (operation["parameters"]?.arrayValue ?? []))
@@ -83,6 +83,14 @@ public struct OpenAPIDraft {
         entity.changes = changes(parameters, fields)
         if let key { entity.record = record(path, key) }
         let needed = parameters.filter { $0["required"] == true }.compactMap { $0["name"]?.stringValue }
+        if !left.isEmpty {
+            entity.notes.append(
+                "Left out, because a field has one value or a list of texts: \(left.joined(separator: ", ")).")
+        }
+        let changes = writes(path, item)
+        if !changes.isEmpty {
+            entity.notes.append("Left out: `write`, for which there are \(changes.joined(separator: ", ")).")
+        }
         if !needed.isEmpty { entity.notes.append("The address needs `query` with \(needed.joined(separator: ", ")).") }
         return entity
     }
@@ -152,28 +160,55 @@ public struct OpenAPIDraft {
             .flatMap { properties(of: $0, depth: depth + 1) } + own
     }
 
-    private func fields(of schema: WireValue) -> [ConnectionDraft.Field] {
+    /// `left`: the places of what no field can have.
+    private func fields(of schema: WireValue) -> (fields: [ConnectionDraft.Field], left: [String]) {
         var names: Set<String> = []
-        var fields: [ConnectionDraft.Field] = []
+        var (fields, left) = ([ConnectionDraft.Field](), [String]())
         func add(_ schema: WireValue, _ path: [String]) {
             let required = Set((resolved(schema)?["required"]?.arrayValue ?? []).compactMap(\.stringValue))
             for property in properties(of: schema) where fields.count < Self.mostFields {
                 let place = path + [property.name]
                 guard let inner = resolved(property.schema) else { continue }
                 guard let type = type(of: inner) else {
-                    if path.isEmpty { add(inner, place) }
+                    if path.isEmpty, inner["items"] == nil, !properties(of: inner).isEmpty {
+                        add(inner, place)
+                    } else if left.count < Self.mostFields {
+                        left.append(DocumentPath(tokens: place).description)
+                    }
                     continue
                 }
                 guard let name = place.joined(separator: "_").draftName(), names.insert(name.lowercased()).inserted
                 else { continue }
                 var field = ConnectionDraft.Field(name: name, type: type.name, form: type.form, values: type.values)
                 if place != [name] { field.from = DocumentPath(tokens: place).description }
+                if type.name == "string", let length = inner["maxLength"]?.int64Value,
+                    (1...Int64(FieldType.longestText)).contains(length)
+                {
+                    field.maximumLength = length
+                }
                 field.isRequired = path.isEmpty && required.contains(property.name)
                 fields.append(field)
             }
         }
         add(schema, [])
-        return fields
+        return (fields, left)
+    }
+
+    /// The requests of the list and of one record that change something.
+    private func writes(_ path: String, _ item: WireValue) -> [String] {
+        let methods = ["post", "put", "patch", "delete"]
+        func found(_ path: String, _ item: WireValue) -> [String] {
+            methods.filter { item[$0] != nil }.map { "\($0.uppercased()) \(path)" }
+        }
+        let below = (document["paths"]?.dictionaryValue ?? [:]).entries.filter { isRecord($0.key, below: path) }
+        return found(path, item) + below.flatMap { other in resolved(other.value).map { found(other.key, $0) } ?? [] }
+    }
+
+    /// Whether the path has one more segment, a parameter.
+    private func isRecord(_ other: String, below path: String) -> Bool {
+        let prefix = path.hasSuffix("/") ? path : path + "/"
+        guard other.hasPrefix(prefix + "{"), other.last == "}" else { return false }
+        return other.dropFirst(prefix.count).count(where: { $0 == "{" }) == 1
     }
 
     /// Nil for what is no single value.
@@ -262,12 +297,12 @@ public struct OpenAPIDraft {
     /// The path of one record, whose one parameter is taken for the key.
     private func record(_ path: String, _ key: String) -> (address: String, note: String)? {
         let prefix = path.hasSuffix("/") ? path : path + "/"
-        for other in (document["paths"]?.dictionaryValue ?? [:]).entries where other.key.hasPrefix(prefix + "{") {
-            let rest = other.key.dropFirst(prefix.count)
-            guard rest.last == "}", rest.count(where: { $0 == "{" }) == 1, resolved(other.value)?["get"] != nil else {
-                continue
-            }
-            return (String(prefix.drop { $0 == "/" }) + "{\(key)}", "guess: `\(rest)` is the key")
+        for other in (document["paths"]?.dictionaryValue ?? [:]).entries
+        where isRecord(other.key, below: path) && resolved(other.value)?["get"] != nil {
+            return (
+                String(prefix.drop { $0 == "/" }) + "{\(key)}",
+                "guess: `\(other.key.dropFirst(prefix.count))` is the key"
+            )
         }
         return nil
     }
