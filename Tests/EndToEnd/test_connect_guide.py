@@ -11,7 +11,7 @@ import unittest
 
 import browser
 from documented_session import blocks, unshown
-from harness import ROOT, Gateway
+from harness import Gateway
 from stand_in import PROGRAM, StandIn
 
 FOLDER = ".portico-hr"
@@ -54,7 +54,7 @@ class Guide(unittest.TestCase):
         if not browser.program():
             self.skipTest("this machine has no Chromium: the page is not tried")
         self.assertEqual(
-            unshown(page.replace("Sources/", f"{ROOT}/Sources/") + "ls .portico-hr/app  # shows: portico.js\n", served, 0,
+            unshown(page + "ls .portico-hr/app  # shows: portico.js\n", served, 0,
                     self.folder), [])
         chromium = browser.Browser()
         self.addCleanup(chromium.close)
