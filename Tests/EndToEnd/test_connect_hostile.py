@@ -141,6 +141,8 @@ class Files(ConnectTest):
         self.assertEqual(
             gateway.get("/api/v1/places/places", user="alice").json()["items"], [{"code": "a", "at_city": "Oslo"}])
         self.assertEqual(gateway.send("POST", "/api/v1/staff/staff", {"id": 3, "name": "x"}, user="alice").status, 403)
+        # Nor is it offered.
+        self.assertEqual(set(gateway.get("/openapi.json").json()["paths"]["/api/v1/staff/staff"]), {"get"})
         table.write_text("id,name\n1,Ann\n2,Robert\n")
         self.until(lambda: names() == ["Ann", "Robert"])
         for broken in ["id,name\n1,Ann\n2", "id,name\n\"1,Ann\n", "", "<html>", "id,id\n1,2\n"]:

@@ -236,7 +236,9 @@ class OddQueries(GatewayTest):
         answer = self.gateway.get(target, JSON, token=self.token)
         with self.subTest(target=target[:200]):
             self.assertLess(answer.status, 500, answer)
-            if answer.status >= 400:
+            if answer.status >= 400 and "/sca/" in target:
+                self.assertIn(b":Fault>", answer.body)  # SOAP's failures have its own shape
+            elif answer.status >= 400:
                 self.assertTrue(wire_values.error_code(JSON, answer.body))
 
     def test_no_query_makes_a_read_fail_inside(self):

@@ -154,7 +154,8 @@ import WireFormats
             shown: "visible: yes\n"),
         Exchange(
             "sync compact --dry-run", post("sync/compaction", ["dryRun": true]), ["removed": 0], shown: "removed: 0\n"),
-        Exchange("sync compact --yes", post("sync/compaction", ["dryRun": false]), ["removed": 4], shown: "removed: 4\n"),
+        Exchange(
+            "sync compact --yes", post("sync/compaction", ["dryRun": false]), ["removed": 4], shown: "removed: 4\n"),
         Exchange("sync sweep --yes", post("sync/sweep", [:]), ["attachments": 1], shown: "attachments: 1\n"),
         Exchange(
             "backup /a/b/../c", post("backup", ["directory": "/a/c"]), ["bytes": 5, "attachments": ["count": 0]],

@@ -47,7 +47,9 @@ import WireFormats
         adapter: String, name: String, mode: String, type: String
     ) async throws {
         let path = try file(name, "id\n1\n")
-        let (done, requests) = try await run([adapter, "import", path, "--mode", mode, "--yes"]) { _ in (200, ["created": 1]) }
+        let (done, requests) = try await run([adapter, "import", path, "--mode", mode, "--yes"]) { _ in
+            (200, ["created": 1])
+        }
         #expect(done.status == 0 && done.output == "created: 1\n", "\(done)")
         #expect(
             requests == [
@@ -84,7 +86,9 @@ import WireFormats
 
     @Test func `a short file of rows is one part, with no check before it`() async throws {
         let path = try file("rows.csv", "id\n1\n2\n")
-        let (done, requests) = try await run(["odata", "import", "sa/les", "Orders", path, "--mode", "replace", "--yes"]) { _ in
+        let (done, requests) = try await run([
+            "odata", "import", "sa/les", "Orders", path, "--mode", "replace", "--yes",
+        ]) { _ in
             (200, ["created": 2, "deleted": 5])
         }
         #expect(done.status == 0 && done.output == "created: 2\ndeleted: 5\n", "\(done)")
@@ -98,7 +102,8 @@ import WireFormats
 
     @Test func `a long file of rows is checked as a whole, then loaded part by part`() async throws {
         let path = try long()
-        let (done, requests) = try await run(["odata", "import", "s", "Orders", path, "--mode", "replace", "--yes"]) { _ in
+        let (done, requests) = try await run(["odata", "import", "s", "Orders", path, "--mode", "replace", "--yes"]) {
+            _ in
             (200, ["created": 3, "deleted": 1])
         }
         #expect(done.status == 0 && done.output == "created: 6\ndeleted: 2\n", "\(done)")
@@ -124,7 +129,8 @@ import WireFormats
     @Test func `a part that fails while the file is loaded says what is kept and how to go on`() async throws {
         let path = try long()
         let line = PartReader.records + 2
-        let (done, _) = try await run(["odata", "import", "s", "Orders", path, "--mode", "replace", "--yes"]) { request in
+        let (done, _) = try await run(["odata", "import", "s", "Orders", path, "--mode", "replace", "--yes"]) {
+            request in
             let isSecond = request.target.contains("mode=append")
             return isSecond ? (504, ["error": ["message": "Late."]]) : (200, ["created": 3, "deleted": 2])
         }

@@ -9,7 +9,9 @@ public enum EmployeeSearchModule: AdapterModule {
         CallThrough.options + [
             ConfigurationOption(
                 "protocol", .choice(["json", "soap"]),
-                summary: "What the upstream speaks: the contract's search in JSON (`json`, the default), or the service of `wsdl`."),
+                summary:
+                    "What the upstream speaks: the contract's search in JSON (`json`, the default), or the service of `wsdl`."
+            ),
             ConfigurationOption(
                 "path", .string,
                 summary:

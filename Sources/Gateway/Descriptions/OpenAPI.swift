@@ -32,7 +32,8 @@ struct OpenAPI: Sendable {
 
     private mutating func paths(_ routes: [Route]) -> WireDictionary {
         var paths = WireDictionary()
-        let ordered = routes.sorted {
+        // What no caller may use is not offered, such as a change of a mirror that is only read.
+        let ordered = routes.filter { $0.endpoint.properties.access != .roles([]) }.sorted {
             ($0.path.description, $0.method.rawValue) < ($1.path.description, $1.method.rawValue)
         }
         for route in ordered {

@@ -75,7 +75,7 @@ struct SOAPEndpoint: Endpoint {
         self.context = context
         let writes = context.operations.values.contains { $0.effect == .writes }
         properties = context.properties(
-            "soap", writes ? .writes : .reads, 
+            "soap", writes ? .writes : .reads,
             mirrors: writes ? ReadMirrors() : context.served.mirrors(of: Set<EntityName>?.none))
     }
 

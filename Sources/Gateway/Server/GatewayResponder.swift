@@ -145,7 +145,8 @@ final class GatewayResponder: RequestResponder {
             response.frame(isForHead: inbound.method == .head)
             let exchange = Exchange(
                 inbound: inbound, id: id, request: request, serving: serving, status: response.status,
-                refusal: response.refusal, trace: answer.trace, format: response.formatLabel, isTimed: !(response.stream?.isEndless ?? false))
+                refusal: response.refusal, trace: answer.trace, format: response.formatLabel,
+                isTimed: !(response.stream?.isEndless ?? false))
             var outbound = OutboundResponse(
                 response.status, fields: response.headers, body: response.buffer, stream: response.stream,
                 closesConnection: response.closesConnection)

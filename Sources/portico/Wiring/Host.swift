@@ -94,7 +94,8 @@ struct Host {
                     contents: found.contents, freeBytes: found.freeBytes, logFileBytes: found.logFileBytes)
             }, upstreams: upstreams,
             configuration: configuration, logs: logs, readiness: readiness, started: SystemClock().now(), log: log,
-            metrics: settings.gateway.metrics, tracer: settings.gateway.tracer, isRestorePending: { restore.isPrepared })
+            metrics: settings.gateway.metrics, tracer: settings.gateway.tracer, isRestorePending: { restore.isPrepared }
+        )
         first = try assembly.generation(settings, adapters, sync, feeds, after: nil)
         let metrics = HostMetrics(store: store, upstreams: upstreams, spans: settings.traces?.queue)
         settings.gateway.metrics.collect(as: "host") { metrics.collect(into: &$0) }
