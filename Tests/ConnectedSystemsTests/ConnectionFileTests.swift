@@ -139,6 +139,14 @@ private func changed(_ old: String, _ new: String) -> String {
         #expect(found.allSatisfy { $0.hasPrefix("c.yaml:") })
     }
 
+    @Test func `an entity has a limit of fields`() {
+        let more = { (count: Int) in (0..<count).map { "      f\($0): string\n" }.joined() }
+        #expect(errors(changed("      id: integer\n", "      id: integer\n" + more(495))) == [])
+        #expect(
+            errors(changed("      id: integer\n", "      id: integer\n" + more(496)))
+                == ["c.yaml:509:7: There are more than 500 fields."])
+    }
+
     @Test func `all errors are told, not only the first`() {
         let text = changed("key: id", "key: other").replacing("summary: Finds issues.", with: "summry: x")
         #expect(errors(text).count == 3, "\(errors(text))")
@@ -167,13 +175,15 @@ private func changed(_ old: String, _ new: String) -> String {
         let put = changed("method: PATCH", "method: PUT")
         #expect(try said(put).warnings == [])
         let blind = try said(put.replacing("    record: {address: \"issues/{id}\"}\n", with: "")).warnings
-        #expect(blind.count == 1)
-        #expect(blind[0].hasPrefix("c.yaml:21:15: This PUT sends the members that stand here and no others"))
+        #expect(blind.count == 2)
+        #expect(blind[0].hasPrefix("c.yaml:20:7: Whose a record is, is known here as of the last refresh."))
+        #expect(blind[1].hasPrefix("c.yaml:21:15: This PUT sends the members that stand here and no others"))
         let form = try said(put.replacing("body: {title", with: "as: form, body: {title")).warnings
         #expect(form.count == 1)
         let partial = put.replacing("    record: {address: \"issues/{id}\"}\n", with: "")
             .replacing("method: PUT", with: "method: PUT, changedOnly: true")
-        #expect(try said(partial).warnings == [])
+        #expect(try said(partial).warnings.count == 1)
+        #expect(try said(partial.replacing("    owner: author\n", with: "")).warnings == [])
     }
 
     @Test func `a file that is a bomb is refused`() {

@@ -212,6 +212,90 @@ private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], b
         }
     }
 
+    /// Whose the record is that the system has now.
+    @Test(arguments: [
+        (MirrorChange.Kind.create, nil), (.replace, nil), (.update, "ann"), (.replace, "ann"), (.delete, "ann"),
+    ])
+    func `another's record is not changed, whatever the last refresh saw`(
+        kind: MirrorChange.Kind, before: String?
+    ) async throws {
+        let fields: WireDictionary = kind == .delete ? [:] : ["name": "ann"]
+        let known: WireDictionary? = before.map { ["id": "a/b", "name": .string($0)] }
+        let system = try System("owner: name\n" + writes, answer: response(204), current: [response(200, current)])
+        let result = try await system.source.write(change(kind, fields, before: known))
+        let expected: ErrorCode = known == nil ? .recordConflict : .recordNotFound
+        guard case .refused(expected, _) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(system.upstream.asked.map(\.request.method) == [.get])
+    }
+
+    @Test func `an owner's own record is changed in the state that was read, and a new one replaces none`() async throws
+    {
+        let own = current.replacing("Old", with: "ann")
+        let before: WireDictionary = ["id": "a/b", "name": "ann"]
+        for change in [change(.update, ["tags": ["x"]], before: before), change(.delete, before: before)] {
+            let system = try System(
+                "owner: name\n" + writes, answer: response(204), current: [response(200, own, tag: "\"5\"")])
+            #expect(try await system.source.write(change) == .stored(nil))
+            #expect(try system.asked().fields["If-Match"] == "\"5\"")
+        }
+        for keys in [writes, writes.split(separator: "\n").dropFirst().joined(separator: "\n")] {
+            let system = try System("owner: name\n" + keys, answer: response(204), current: [response(404)])
+            #expect(try await system.source.write(change(.replace, ["name": "ann"])) == .stored(nil))
+            #expect(try system.asked().fields["If-None-Match"] == "*")
+        }
+    }
+
+    @Test func `an answer to a change with another record is not stored`() async throws {
+        let create = "  create: {method: POST, address: people, item: /person, body: {id: \"{id}\"}}"
+        let system = try System(
+            writes + "\n" + create, answer: response(200, #"{"person": {"id": "z", "n": {"first": "Bob"}}}"#),
+            current: [response(200, current)])
+        for change in [change(.update, ["name": "Ann"], before: ["id": "a/b"]), change(.create)] {
+            let result = try await system.source.write(change)
+            guard case .unknown = result else {
+                Issue.record("\(result)")
+                return
+            }
+        }
+    }
+
+    /// What becomes of an operation that writes.
+    @Test func `an operation whose answer is lost says that its outcome is unknown`() async throws {
+        let text = """
+            title: People
+            upstream: upstream
+            operations:
+              post:
+                summary: Posts.
+                effect: writes
+                request: {method: POST, address: post, body: {a: 1}}
+                fields: {id: integer}
+            """
+        let operation = try #require(try Connection(text, file: "c.yaml").operations.first)
+        func code(_ answer: @escaping ScriptedUpstream.Answer) async -> ErrorCode? {
+            let upstream = ScriptedUpstream(url: base, answer: answer)
+            do {
+                _ = try await operation.made([:], of: upstream, for: .system, [])
+                return nil
+            } catch { return (error as? PorticoError)?.code ?? .serverInternal }
+        }
+        for kind in [UpstreamFailure.Kind.broken, .timedOut, .answerTooLarge, .cancelled, .redirectRefused] {
+            let found = await code { _, _ throws(UpstreamFailure) in throw UpstreamFailure(kind, of: "upstream") }
+            #expect(found == .upstreamOutcomeUnknown, "\(kind)")
+        }
+        for answer in [response(500), response(302), response(200, "<html>", "text/html"), response(200, "{")] {
+            #expect(await code { _, _ in answer } == .upstreamOutcomeUnknown, "\(answer)")
+        }
+        // Nothing was sent: an ``UpstreamFailure`` as it came.
+        let unsent = await code { _, _ throws(UpstreamFailure) in throw UpstreamFailure(.unreachable, of: "upstream") }
+        #expect(unsent == .serverInternal)
+        #expect(await code { _, _ in response(503) } == .upstreamFailed)
+        #expect(await code { _, _ in response(200, #"{"id": 1}"#) } == nil)
+    }
+
     @Test func `a record that changed since it was read is a conflict, unless it is as it was wanted`() async throws {
         let other = try System(writes, answer: response(412), current: [response(200, current, tag: "\"5\"")])
         guard

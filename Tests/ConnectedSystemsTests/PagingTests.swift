@@ -116,9 +116,18 @@ private func walk(_ paging: Paging, _ answers: [Paging.Answer]) throws -> [Strin
             #expect(throws: MirrorRefusal.self) { try walk(paging, [answer(links: ["<\(lie)>; rel=next"])]) }
             #expect(throws: MirrorRefusal.self) { try walk(field, [answer(["next": .string(lie)])]) }
         }
-        for nothing in [[], [""], ["<"], ["<x"], ["<x>; rel"], ["next"]] as [[String]] {
+        for nothing in [[], [""], ["<x>; rel"], [#"<x>; rel=next; anchor="/other""#], [" , <x>; rel=prev"]]
+            as [[String]]
+        {
             #expect(try walk(paging, [answer(links: nothing)]) == [])
         }
+    }
+
+    @Test(arguments: [
+        "<", "<x", "<?page=2; rel=next", "next", #"<x>; title="a, <y>; rel=next"#, "<x>; rel=prev, ?page=2",
+    ])
+    func `a malformed field Link is no last page`(field: String) {
+        #expect(throws: MirrorRefusal.self) { try walk(Paging(kind: .link(nil)), [answer(links: [field])]) }
     }
 
     @Test func `pages have a number and a size where the system is asked so`() {

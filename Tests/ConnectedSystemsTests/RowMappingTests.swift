@@ -28,6 +28,20 @@ private func rows(
         #expect(found.lastRow == ["id": 3])
     }
 
+    @Test func `only true and a date delete, and what is neither is reported and deletes nothing`() throws {
+        for gone in ["true", "1", #""true""#, #""2026-11-23""#, #""2026-11-23T08:00:00Z""#] {
+            #expect(try rows(#"{"items": [{"id": 1, "gone": \#(gone)}]}"#).removed == ["1"], "\(gone)")
+        }
+        for present in ["false", "null", "0", "\"\""] {
+            #expect(try rows(#"{"items": [{"id": 1, "gone": \#(present)}]}"#).rows == [["id": 1]], "\(present)")
+        }
+        for unreadable in ["{}", "[]", #"{"a": 1}"#, #""no""#, #""abc""#, "1.5", "7"] {
+            let found = try rows(#"{"items": [{"id": 1, "gone": \#(unreadable)}]}"#)
+            #expect(found.rows == [["id": 1, "/gone": true]], "\(unreadable)")
+            #expect(found.removed.isEmpty)
+        }
+    }
+
     @Test(arguments: [
         #"{"items": {}}"#, #"{"items": null}"#, #"{"items": "a"}"#, "{}", "[]", "null", "7", #"{"items": [1]}"#,
         #"{"items": [[]]}"#, #"{"items": [null]}"#, #"{"items": [{"id": 1}"#, "<html></html>", "",

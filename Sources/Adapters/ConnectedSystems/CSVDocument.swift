@@ -25,6 +25,11 @@ enum CSVDocument {
                 .malformed,
                 "the header has one field with \(other == ";" ? "`;`" : "a tab") in it: fields are separated by commas")
         }
+        // A reader of lines that end with CR alone would take the whole table for its header.
+        let single = header.fields.count == 1 ? lines[...] : lines.prefix(1)
+        if let line = single.first(where: { $0.fields.contains(where: \.hasLoneCarriageReturn) }) {
+            throw MirrorRefusal(.malformed, "line \(line.line) has a CR without LF: lines end with LF or CRLF")
+        }
         guard WireDictionary(uniqueKeys: header.fields.map { .init(key: $0, value: .null) }) != nil else {
             throw MirrorRefusal(.malformed, "the header names a field twice")
         }
@@ -43,5 +48,16 @@ enum CSVDocument {
                 ))
         }
         return [Self.columns: .array(header.fields.map { .string($0) }), Self.rows: .array(rows)]
+    }
+}
+
+extension String {
+    fileprivate var hasLoneCarriageReturn: Bool {
+        let scalars = unicodeScalars
+        return scalars.indices.contains { index in
+            guard scalars[index] == "\r" else { return false }
+            let next = scalars.index(after: index)
+            return next == scalars.endIndex || scalars[next] != "\n"
+        }
     }
 }

@@ -63,13 +63,7 @@ public final class ConnectedAdapter: Adapter {
             throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
         }
         let (upstream, _) = try system()
-        do {
-            return .value(
-                try await operation.answer(call.input, of: upstream, for: call.caller, connection.headers))
-        } catch let refusal as MirrorRefusal where operation.operation.effect == .writes {
-            throw PorticoError(
-                .upstreamFailed, "The system \(upstream.name) answered something else.", logDetail: refusal.detail)
-        }
+        return .value(try await operation.made(call.input, of: upstream, for: call.caller, connection.headers))
     }
 }
 
@@ -82,6 +76,21 @@ extension ConnectedEntity {
 }
 
 extension ConnectedOperation {
+    /// As ``answer(_:of:for:_:)``, and throws `upstream.outcomeUnknown` where the system may have made a change and its
+    /// answer does not say so.
+    func made(
+        _ input: WireDictionary, of upstream: any Upstream, for caller: Principal,
+        _ headers: [(name: String, value: String)]
+    ) async throws -> WireValue {
+        do { return try await answer(input, of: upstream, for: caller, headers) } catch let error
+            where operation.effect == .writes && !(error is PorticoError)
+        {
+            // Only where nothing can have been sent, nothing was done.
+            guard case .unknown(let detail) = MirrorWriteResult(error) else { throw error }
+            throw PorticoError(outcomeUnknownOf: upstream.name, detail)
+        }
+    }
+
     /// Asks the system. Throws ``PorticoError`` for what the caller should learn, ``UpstreamFailure`` and
     /// ``MirrorRefusal`` for failures of the system.
     func answer(
@@ -99,6 +108,9 @@ extension ConnectedOperation {
         try Self.checkStatus(response, of: upstream)
         if operation.effect == .writes, response.isSuccess, response.body.isEmpty {
             return isList ? [Self.items.text: []] : [:]
+        }
+        if operation.effect == .writes, case .unknown(let detail) = MirrorWriteResult(response, of: upstream.name) {
+            throw PorticoError(outcomeUnknownOf: upstream.name, detail)
         }
         let document = try response.document(answer.format, of: upstream.name)
         guard isList else {
@@ -133,5 +145,13 @@ extension ConnectedOperation {
             }
         }
         return fitting
+    }
+}
+
+extension PorticoError {
+    fileprivate init(outcomeUnknownOf upstream: UpstreamName, _ detail: String) {
+        self.init(
+            .upstreamOutcomeUnknown, "It is unknown whether the system \(upstream) has made the change.",
+            logDetail: detail)
     }
 }

@@ -31,7 +31,10 @@ enum ConnectionGrammar {
             .init("key", text, isRequired: true, "The field that identifies a record."),
             .init(
                 "fields", .named(.textOr(field)), isRequired: true, "The fields by their names: a type, or more of it."),
-            .init("deleted", .path, "Where a row says that it is gone: true there, or a date."),
+            .init(
+                "deleted", .path,
+                "Where a row says that it is gone: true or 1 there, or a date. Anything but false, 0, null and nothing is reported."
+            ),
             .init("paging", .section(paging), "How pages follow; without it the answer has all rows."),
             .init("changes", .section(changes), "How changes alone are asked for; without it every row is."),
             .init("record", .section(record), "How one record is read."),

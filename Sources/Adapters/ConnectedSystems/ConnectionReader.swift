@@ -166,6 +166,12 @@ private struct ConnectionReader {
 
     /// What a change would lose in the system, and what callers cannot change.
     private mutating func checkWrites(_ connected: ConnectedEntity, _ node: SectionNode) {
+        if connected.owner != nil, connected.record == nil {
+            warnings.append(
+                ConfigurationError(
+                    "Whose a record is, is known here as of the last refresh. With `record` the system is asked before each change.",
+                    at: node.location))
+        }
         for (key, template) in [("create", connected.write?.create), ("update", connected.write?.update)] {
             guard let template else { continue }
             let location = node.location(key)
@@ -256,8 +262,14 @@ private struct ConnectionReader {
             }, indexes: indexes, searchFields: search, rows: rows)
     }
 
+    /// Fields of an entity or of an operation: each is a column of the store, and SQLite has 2,000 of a table.
+    private static let mostFields = 500
+
     private mutating func fields(_ entries: [ConfigurationNode.Entry], isInput: Bool) -> [FieldMapping] {
         checkCase(of: entries)
+        if let entry = entries.dropFirst(Self.mostFields).first {
+            wrong("There are more than \(Self.mostFields) fields.", at: entry.keyLocation)
+        }
         return entries.compactMap { entry in
             guard let name = FieldName(entry.key) else {
                 wrong("A field's name has letters, digits and `_`.", at: entry.keyLocation)

@@ -106,12 +106,16 @@ public struct ConnectionTrial: Sendable {
         var (rows, problems, fitting, deleted) = ([WireValue](), Problems(), 0, 0)
         var keys: Set<RecordID> = []
         for (index, item) in items.enumerated() {
-            guard !connected.rows.isDeleted(item) else {
+            let says = connected.rows.deletion(item)
+            guard says != .deleted else {
                 deleted += 1
                 continue
             }
             let row = try connected.rows.row(item)
             let key = row[keyField.text]
+            if says == .unreadable {
+                problems.add(index + 1, key, keyField, "What stands at `deleted` is neither true, false nor a date.")
+            }
             var (taken, isWhole) = (WireDictionary(), true)
             for field in connected.entity.fields {
                 let value = row[field.name.text] ?? .null

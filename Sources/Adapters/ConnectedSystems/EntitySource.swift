@@ -51,7 +51,7 @@ struct EntitySource: Sendable {
         return Fetched(
             document: document, rows: found,
             next: try connected.paging.next(after: position, answer, of: upstream.name),
-            hasNextLink: LinkField.target(of: "next", in: answer.linkField) != nil)
+            hasNextLink: (try? LinkField.target(of: "next", in: answer.linkField)) != nil)
     }
 
     /// Throws `sync.fetchAgain` where it is time for every row.

@@ -5,6 +5,8 @@ extension EntitySource {
     ///
     /// An update that sends more than the fields that change begins with what the system has now: the fields are replaced
     /// in its own document, where that can be written, and its other members are kept.
+    ///
+    /// Where records have owners, every change begins so: whose the record is, is known here as of the last refresh.
     func write(_ change: MirrorChange) async throws -> MirrorWriteResult {
         if let refusal = connected.refusal(
             of: change.operation, change.fields, over: change.before, isNew: change.isNew)
@@ -15,12 +17,14 @@ extension EntitySource {
             return .refused(.requestInvalid, "The system \(upstream.name) takes no such change.")
         }
         var known: CurrentRecord?
-        if let record = connected.record, template.isWhole(change) {
+        if let record = connected.record, connected.owner != nil || template.isWhole(change) {
             do { known = try await current(change.id, record) } catch {
                 // Nothing of the change was sent.
                 return .notMade("the record could not be read before the change: \(error)")
             }
+            if let known, let refusal = refusal(of: change, over: known) { return refusal }
             switch known {
+            case nil where change.operation == .delete: return .stored(nil)
             case nil where !change.isNew:
                 return .refused(.recordNotFound, "The system \(upstream.name) has no such record.")
             case let known? where change.operation == .create:
@@ -37,18 +41,33 @@ extension EntitySource {
         request.fields["Idempotency-Key"] = change.idempotencyKey
         // A weak tag satisfies no If-Match (RFC 9110, section 13.1.1).
         if let tag = known?.tag, !tag.hasPrefix("W/") { request.fields["If-Match"] = tag }
+        // Another caller's record that the last refresh did not see is not written over.
+        if connected.owner != nil, known == nil, change.isNew, template.method == .put {
+            request.fields["If-None-Match"] = "*"
+        }
         request.isIdempotent = change.mayRepeat
         let response = try await upstream.send(request)
         if change.operation == .delete, response.status == 404 || response.status == 410 { return .stored(nil) }
         let result = MirrorWriteResult(response, of: upstream.name)
-        if response.status == 412, let record = connected.record, known != nil,
+        if response.status == 412, let record = connected.record,
             let found = try? await current(change.id, record), change.isMade(in: found.row)
         {
             // It was sent twice, and made the first time.
             return .stored(found.row)
         }
         guard case .stored = result, !response.body.isEmpty else { return result }
-        return try stored(response, template, isDelete: change.operation == .delete)
+        return try stored(response, template, change)
+    }
+
+    /// Why a change of this record is none that its owner makes; nil: it is.
+    private func refusal(of change: MirrorChange, over known: CurrentRecord) -> MirrorWriteResult? {
+        guard let owner = connected.owner?.text else { return nil }
+        // Rules let a caller change only what has this owner here.
+        let supposed = change.isNew ? change.fields[owner] : change.before?[owner]
+        if let supposed, !supposed.isNull, supposed == known.row[owner] { return nil }
+        return change.isNew
+            ? .refused(.recordConflict, "The system \(upstream.name) has such a record already.")
+            : .refused(.recordNotFound, "The system \(upstream.name) has no such record.")
     }
 
     private func request(
@@ -70,7 +89,7 @@ extension EntitySource {
 
     /// What a successful answer says of the change. A page that says 200 is no success.
     private func stored(
-        _ response: UpstreamResponse, _ template: RequestTemplate, isDelete: Bool
+        _ response: UpstreamResponse, _ template: RequestTemplate, _ change: MirrorChange
     ) throws -> MirrorWriteResult {
         guard mapping.format.isMediaType(response.fields["Content-Type"] ?? "") else {
             let isPage = (response.fields["Content-Type"] ?? "").lowercased().contains("html")
@@ -81,7 +100,14 @@ extension EntitySource {
             if mapping.success != nil, (try? mapping.checkSuccess(document)) == nil {
                 return .refused(.requestInvalid, "The system \(upstream.name) refused the change.")
             }
-            return .stored(isDelete ? nil : try item(document, template).map { try mapping.row($0) })
+            guard change.operation != .delete, let row = try item(document, template).map({ try mapping.row($0) })
+            else { return .stored(nil) }
+            // A system that takes no key gives its own; otherwise an answer with another one is of another record.
+            let isGiven = !change.isNew || template.fields.contains(connected.entity.key.field)
+            if isGiven, let id = mapping.id(of: row), id != change.id {
+                return .unknown("the answer to the change has another record")
+            }
+            return .stored(row)
         } catch let refusal as MirrorRefusal {
             return .unknown(refusal.detail)
         }
@@ -152,6 +178,9 @@ extension RequestTemplate {
 }
 
 extension ConnectedEntity {
+    /// The field that names whose a record is; nil: records have no owners.
+    var owner: FieldName? { if case .owner(let field) = entity.rows.write { field } else { nil } }
+
     /// Why a change cannot be made in the system whatever that answers: no request is described, or none that sends a field
     /// that changes. Nil: it can be sent.
     func refusal(

@@ -84,7 +84,7 @@ enum FieldType: Sendable, Equatable {
 
 extension WireValue {
     /// The text of an XML element that has attributes.
-    fileprivate var withoutAttributes: WireValue {
+    var withoutAttributes: WireValue {
         guard let members = dictionaryValue, members.entries.allSatisfy({ $0.key == "$" || $0.key.hasPrefix("@") })
         else { return self }
         guard let text = members["$"] else { return "" }

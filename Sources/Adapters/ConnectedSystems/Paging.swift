@@ -217,7 +217,7 @@ extension Paging {
             default: throw MirrorRefusal(.unexpected, "the address of the next page is no text")
             }
         } else {
-            found = LinkField.target(of: "next", in: answer.linkField)
+            found = try LinkField.target(of: "next", in: answer.linkField)
         }
         guard let found else { return nil }
         guard let address = answer.address.resolving(found) else {
@@ -232,29 +232,37 @@ extension Paging {
 
 /// The field `Link` (RFC 8288, section 3).
 enum LinkField {
-    /// The target of the first link with this relation; nil: there is none.
-    static func target(of relation: String, in fields: [String]) -> String? {
+    /// The target of the first link with this relation; nil: there is none. Throws ``MirrorRefusal`` for a field that is
+    /// malformed: what it lacks may be the next page.
+    static func target(of relation: String, in fields: [String]) throws(MirrorRefusal) -> String? {
         for field in fields {
-            for link in links(field) where link.relations.contains(relation) { return link.target }
+            for link in try links(field) where link.relations.contains(relation) { return link.target }
         }
         return nil
     }
 
-    private static func links(_ field: String) -> [(target: String, relations: [String])] {
+    private static func links(_ field: String) throws(MirrorRefusal) -> [(target: String, relations: [String])] {
         var links: [(target: String, relations: [String])] = []
         var rest = field[...]
-        while let open = rest.firstIndex(of: "<"), let close = rest[open...].firstIndex(of: ">") {
+        while let open = rest.firstIndex(where: { ![" ", "\t", ","].contains($0) }) {
+            guard rest[open] == "<", let close = rest[open...].firstIndex(of: ">") else { throw malformed }
             let target = String(rest[rest.index(after: open)..<close])
             rest = rest[close...].dropFirst()
-            let parameters = Self.parameters(&rest)
+            let parameters = try Self.parameters(&rest)
+            // Of another resource than the page (section 3.2).
+            if parameters.contains(where: { $0.name == "anchor" }) { continue }
             let relations = parameters.first { $0.name == "rel" }?.value.lowercased().split(separator: " ") ?? []
             links.append((target: target, relations: relations.map(String.init)))
         }
         return links
     }
 
+    private static var malformed: MirrorRefusal { MirrorRefusal(.unexpected, "the field Link is malformed") }
+
     /// Up to the comma that ends the link, which may stand in quotes as well.
-    private static func parameters(_ rest: inout Substring) -> [(name: String, value: String)] {
+    private static func parameters(
+        _ rest: inout Substring
+    ) throws(MirrorRefusal) -> [(name: String, value: String)] {
         var parameters: [(name: String, value: String)] = []
         var (isQuoted, isEscaped, current) = (false, false, "")
         func add() {
@@ -280,6 +288,7 @@ enum LinkField {
                 current.append(character)
             }
         }
+        guard !isQuoted else { throw malformed }
         add()
         return parameters
     }

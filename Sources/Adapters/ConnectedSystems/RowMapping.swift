@@ -34,10 +34,12 @@ struct RowMapping: Sendable, Equatable {
         found.rows.reserveCapacity(items.count)
         var fingerprint = Fingerprint()
         for item in items {
-            let row = try row(item)
+            var row = try row(item)
             if let key { fingerprint.add(row[key.text].map { "\($0)" } ?? "") }
             found.lastRow = row
-            if isDeleted(item) {
+            let says = deletion(item)
+            if says == .unreadable, let deleted { row[deleted.description] = true }
+            if says == .deleted {
                 if let id = id(of: row) { found.removed.append(id) }
             } else {
                 found.rows.append(row)
@@ -106,15 +108,27 @@ struct RowMapping: Sendable, Equatable {
         return row
     }
 
-    func isDeleted(_ item: WireValue) -> Bool {
-        guard let deleted, let value = deleted.value(in: item, isXML: format == .xml) else { return false }
-        switch value {
-        case .null, .bool(false), .int64(0), .string(""), .string("false"), .string("0"): return false
-        default: return true
+    /// What a row says at `deleted`.
+    enum Deletion: Equatable {
+        case present
+        case deleted
+        /// Neither. The row is kept, and the place is reported as a field that has appeared.
+        case unreadable
+    }
+
+    func deletion(_ item: WireValue) -> Deletion {
+        guard let deleted, let found = deleted.value(in: item, isXML: format == .xml) else { return .present }
+        switch format.hasTypes ? found : found.withoutAttributes {
+        case .null, .bool(false), .int64(0), .string(""), .string("false"), .string("0"): return .present
+        case .bool(true), .int64(1), .string("true"), .string("1"), .date: return .deleted
+        case let value:
+            let isDate = [DateForm.rfc3339, .day].contains { $0.decoded(value) != nil }
+            return isDate ? .deleted : .unreadable
         }
     }
 
-    private func id(of row: WireDictionary) -> RecordID? {
+    /// The key of a row; nil: it has none that can be one.
+    func id(of row: WireDictionary) -> RecordID? {
         guard let key, let value = row[key.text] else { return nil }
         return RecordID(value.int64Value.map { String($0) } ?? value.stringValue ?? "")
     }
