@@ -37,10 +37,11 @@ public final class Mirror: Sendable {
     }
 
     /// `stored`: what the store has of it (``StoreSnapshot/mirrorState(of:)``). `writes`: what callers change of it, which a
-    /// refresh leaves as it is; nil: they change nothing. `random` gives numbers from 0 to 1.
+    /// refresh leaves as it is; nil: they change nothing. `limits`: of one refresh. `random` gives numbers from 0 to 1.
     public init(
         _ source: MirrorSource, of collection: CollectionDeclaration, stored: WireDictionary?,
         in store: any MirrorStore, writes: MirrorWrites? = nil,
+        limits: RefreshLimits = RefreshLimits(),
         clock: any WallClock, random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }, log: Log,
         read: @escaping Reading
@@ -54,7 +55,7 @@ public final class Mirror: Sendable {
         self.log = log
         refresh = MirrorRefresh(
             collection: collection, source: source, beginReplacement: { try await store.beginReplacement(of: $0) },
-            read: read, clock: clock, protection: writes?.protection)
+            read: read, clock: clock, protection: writes?.protection, limits: limits)
         let known = MirrorState(stored)
         state = Mutex(
             State(

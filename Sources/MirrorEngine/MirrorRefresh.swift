@@ -1,11 +1,24 @@
 import AdapterKit
 import RecordStorage
 
+/// What one refresh may take. A source whose pages never end is cut off there, before it fills the disk.
+public struct RefreshLimits: Sendable, Equatable {
+    /// Rows of all pages.
+    public var rows = 5_000_000
+    /// Bytes of the rows' values and names in memory, about as many as they take where they are staged.
+    public var bytes = 4 << 30
+    /// Pages without rows, one after the other.
+    public var emptyPages = 1_000
+    /// From the first page asked for to the last one answered.
+    public var time = Duration.seconds(6 * 60 * 60)
+
+    /// Creates the limits that hold where nothing else is said.
+    public init() {}
+}
+
 /// Fetches one state of another system and makes the records that: page by page into a staged snapshot, which takes
 /// effect as a whole or not at all.
 package struct MirrorRefresh: Sendable {
-    /// Rows of one refresh; a source that never ends is cut off there.
-    static let mostRows = 50_000_000
     /// Removals of one refresh of increments, which are in memory; beyond them every row is fetched.
     static let mostRemovals = 100_000
     /// What each call of a page may take; the upstream's `limits.longDeadline` bounds it further.
@@ -19,12 +32,13 @@ package struct MirrorRefresh: Sendable {
     let clock: any WallClock
     /// Of callers' changes; nil: there are none.
     let protection: RefreshProtection?
+    let limits: RefreshLimits
 
     package init(
         collection: CollectionDeclaration, source: MirrorSource,
         beginReplacement: @escaping @Sendable (CollectionID) async throws -> any RecordReplacement,
-        read: @escaping Mirror.Reading, clock: any WallClock,
-        protection: RefreshProtection? = nil
+        read: @escaping Mirror.Reading, clock: any WallClock, protection: RefreshProtection? = nil,
+        limits: RefreshLimits = RefreshLimits()
     ) {
         self.collection = collection
         self.source = source
@@ -32,6 +46,7 @@ package struct MirrorRefresh: Sendable {
         self.read = read
         self.clock = clock
         self.protection = protection
+        self.limits = limits
     }
 
     /// A snapshot that is held back, with what releasing it takes.
@@ -75,17 +90,17 @@ package struct MirrorRefresh: Sendable {
         var rows = try MirrorRows(of: collection.entity, fieldsBefore: known.fields, at: began)
         var removed: Set<RecordID> = []
         var request = MirrorRequest(source.entity, since: cursor, deadline: Self.pageDeadline)
-        var count = 0
+        var use = RefreshUse(limits, since: began)
         var lastCursor = cursor
         var age = Duration.zero
         while true {
             try Task.checkCancellation()
             let page = try await read(request)
-            count += page.rows.count
             age = max(age, page.age)
+            try use.take(page, at: clock.now())
             removed.formUnion(page.removed)
-            guard count <= Self.mostRows, removed.count <= Self.mostRemovals else {
-                throw MirrorRefusal(.unexpected, "the answers have too many rows")
+            guard removed.count <= Self.mostRemovals else {
+                throw MirrorRefusal(.unexpected, "the answers have more than \(Self.mostRemovals) removals")
             }
             let records = rows.read(page.rows)
             try await replacement.stage(records.rows, keeping: records.kept, retaining: records.retained)
@@ -98,7 +113,7 @@ package struct MirrorRefresh: Sendable {
         state.asOf = began.adding(-(age / .seconds(1)))
         state.cursor = lastCursor
         // A snapshot without rows has no fields to go by.
-        if count > 0 {
+        if use.rows > 0 {
             state.drifts = rows.drifts
             state.fields.formUnion(rows.fields)
         }
@@ -130,6 +145,35 @@ package struct MirrorRefresh: Sendable {
         }
         summary.take(try await replacement.apply(options).difference)
         return .done(summary, state)
+    }
+}
+
+/// What a refresh has taken of its limits.
+private struct RefreshUse {
+    let limits: RefreshLimits
+    let began: WireDate
+    private(set) var rows = 0
+    private var bytes = 0
+    private var emptyPages = 0
+
+    init(_ limits: RefreshLimits, since began: WireDate) { (self.limits, self.began) = (limits, began) }
+
+    mutating func take(_ page: MirrorPage, at now: WireDate) throws(MirrorRefusal) {
+        rows += page.rows.count
+        for row in page.rows { bytes += WireValue.dictionary(row).approximateBytes }
+        emptyPages = page.rows.isEmpty && page.removed.isEmpty ? emptyPages + 1 : 0
+        guard rows <= limits.rows else { throw beyond("\(limits.rows) rows") }
+        guard bytes <= limits.bytes else { throw beyond("\(limits.bytes) bytes of rows") }
+        guard emptyPages <= limits.emptyPages else { throw beyond("\(limits.emptyPages) pages without rows in turn") }
+        // A clock that was set makes it shorter or longer.
+        let seconds = now.secondsSinceReferenceDate - began.secondsSinceReferenceDate
+        guard page.next == nil || seconds <= limits.time / .seconds(1) else {
+            throw MirrorRefusal(.unexpected, "the answers do not end within \(limits.time)")
+        }
+    }
+
+    private func beyond(_ limit: String) -> MirrorRefusal {
+        MirrorRefusal(.unexpected, "the answers have more than \(limit)")
     }
 }
 

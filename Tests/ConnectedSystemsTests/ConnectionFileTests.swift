@@ -147,6 +147,12 @@ private func changed(_ old: String, _ new: String) -> String {
                 == ["c.yaml:509:7: There are more than 500 fields."])
     }
 
+    @Test func `control characters of a file do not reach the terminal`() {
+        let found = errors(changed("upstream: tracker", #""up\e[2J\nx\u202e": tracker"#))
+        #expect(found.contains { $0.contains(#"There is no key up\u{1b}[2J\u{a}x\u{202e}"#) }, "\(found)")
+        #expect(found.allSatisfy { error in error.unicodeScalars.allSatisfy { $0.value >= 0x20 } })
+    }
+
     @Test func `all errors are told, not only the first`() {
         let text = changed("key: id", "key: other").replacing("summary: Finds issues.", with: "summry: x")
         #expect(errors(text).count == 3, "\(errors(text))")

@@ -133,6 +133,40 @@ import Testing
         #expect(!text.contains("\n# x"))
     }
 
+    @Test func `schemas that many others are made of are followed once`() throws {
+        let levels = (0..<15).map { level in
+            "    S\(level): {allOf: ["
+                + Array(repeating: "{$ref: '#/components/schemas/S\(level + 1)'}", count: 16)
+                .joined(separator: ", ") + "], properties: {p\(level): {type: string}}}\n"
+        }
+        let description = """
+            openapi: 3.0.3
+            servers: [{url: "https://user:secret@t.example/v1?token=secret"}]
+            paths:
+              /people: {get: {responses: {"200": {content: {application/json: {schema: {type: array,
+                items: {$ref: "#/components/schemas/S0"}}}}}}}}
+            components:
+              schemas:
+                S15: {properties: {id: {type: string}}}
+            \(levels.joined())
+            """
+        let text = try OpenAPIDraft.text(
+            Array(description.utf8), source: "http://user:secret@h.example:8080/a.yaml?token=secret#secret",
+            upstream: "tracker")
+        for field in ["id", "p0", "p14"] { #expect(text.contains("      \(field): string\n"), "\(text)") }
+        #expect(!text.contains("secret"))
+        #expect(text.contains("Made from http://h.example:8080/a.yaml."))
+        _ = try Connection(text, file: "c.yaml")
+    }
+
+    @Test(arguments: [
+        ("https://a:b@[::1]:80/x?y#z", "https://[::1]:80/x"), ("http://user:pa/ss@h/x", "http://…"),
+        ("http://user:pa?ss@h/x", "http://…"), ("a?b@c.yaml", "a?b@c.yaml"), ("http://a@b@h", "http://h"),
+    ])
+    func `an address is shown without what may be secret`(address: String, shown: String) {
+        #expect(OpenAPIDraft.shown(address) == shown)
+    }
+
     @Test func `a draft has numbers as numbers, lengths, and notes on what it leaves out`() throws {
         let description = """
             openapi: 3.0.3

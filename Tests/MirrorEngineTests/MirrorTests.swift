@@ -292,6 +292,39 @@ final class MirrorFixture: Sendable {
         }
     }
 
+    @Test(arguments: [
+        ("rows", "more than 100 rows"), ("bytes", "more than 10000 bytes"),
+        ("empty", "more than 10 pages without rows"),
+        ("time", "do not end within"),
+    ])
+    func `a source whose pages never end is cut off and leaves nothing`(kind: String, detail: String) async throws {
+        let fixture = try await MirrorFixture()
+        var limits = RefreshLimits()
+        if kind == "rows" { limits.rows = 100 }
+        if kind == "bytes" { limits.bytes = 10_000 }
+        if kind == "empty" { limits.emptyPages = 10 }
+        if kind == "time" { limits.time = .seconds(100) }
+        let mirror = Mirror(
+            MirrorSource("people", of: "hr"), of: fixture.collection, stored: nil, in: fixture.store, limits: limits,
+            clock: fixture.clock, log: .discarding
+        ) { request in
+            let page = Int(request.page ?? "0") ?? 0
+            // One that is not cut off would never end.
+            guard page < 2_000 else { throw Unexpected() }
+            fixture.clock.advance(1)
+            let row: WireDictionary = ["id": .string("p\(page)"), "name": .string(String(repeating: "x", count: 100))]
+            return MirrorPage(kind == "empty" ? [] : [row], next: String(page + 1))
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await mirror.run() }
+            guard case .held(let held) = await mirror.refreshNow(by: .operator) else { throw Unexpected() }
+            #expect(held.detail.contains(detail), "\(held.detail)")
+            #expect(held.reason == .answer(.unexpected))
+            group.cancelAll()
+        }
+        #expect(try await fixture.ids() == [])
+    }
+
     @Test func `increments are asked for since the last cursor, and everything where the cursor is not known`()
         async throws
     {

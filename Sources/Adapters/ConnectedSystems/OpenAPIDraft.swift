@@ -11,12 +11,34 @@ public struct OpenAPIDraft {
     private static let maximumDepth = 16
     private static let mostEntities = 200
     private static let mostFields = 200
+    /// Schemas that are looked at, the same one again each time.
+    private static let mostSchemas = 2_000_000
 
     private let document: WireValue
+    private let work = Work()
+
+    private final class Work {
+        var schemas = 0
+    }
+
+    /// An address or a path to show: without the user's name, the password, the query and the fragment of an address.
+    public static func shown(_ source: String) -> String {
+        guard let scheme = source.firstRange(of: "://") else { return source }
+        let rest = source[scheme.upperBound...]
+        let authority = rest.prefix { !"/?#\\".contains($0) }
+        let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        // A password with a slash in it is no address; nothing of it is shown.
+        let name = host.first == "[" ? host.drop { $0 != "]" } : host
+        let port = name.firstIndex(of: ":").map { name[name.index(after: $0)...] } ?? ""
+        guard port.allSatisfy({ $0.isASCII && $0.isNumber }) else { return "\(source[..<scheme.upperBound])…" }
+        let path = rest[authority.endIndex...].prefix { $0 != "?" && $0 != "#" }
+        return "\(source[..<scheme.upperBound])\(host)\(path)"
+    }
 
     /// The connection file. `source` names the document in errors; `upstream` is the name that the system gets. Throws a
     /// sentence for what is no such document, or describes no list.
     public static func text(_ bytes: [UInt8], source: String, upstream: String) throws(DraftProblem) -> String {
+        let source = shown(source)
         let document = try document(bytes, source)
         guard let version = document["openapi"]?.stringValue, version.hasPrefix("3.") else {
             let isOlder = document["swagger"] != nil
@@ -25,8 +47,11 @@ public struct OpenAPIDraft {
         }
         let reader = OpenAPIDraft(document: document)
         let entities = reader.entities()
+        guard reader.work.schemas <= mostSchemas else {
+            throw DraftProblem("\(source) has schemas that refer to each other more than can be followed.")
+        }
         guard !entities.isEmpty else { throw DraftProblem("\(source) describes no list that can be read by GET.") }
-        let address = document["servers"]?.arrayValue?.first?["url"]?.stringValue ?? "unknown"
+        let address = document["servers"]?.arrayValue?.first?["url"]?.stringValue.map { shown($0) } ?? "unknown"
         return ConnectionDraft(
             title: document["info"]?["title"]?.stringValue ?? "Connected system",
             upstream: (name: upstream, note: "guess: its `url` in the configuration is \(address)"), entities: entities,
@@ -153,11 +178,26 @@ public struct OpenAPIDraft {
         return nil
     }
 
-    private func properties(of schema: WireValue, depth: Int = 0) -> [(name: String, schema: WireValue)] {
-        guard depth < Self.maximumDepth, let schema = resolved(schema) else { return [] }
-        let own = (schema["properties"]?.dictionaryValue ?? [:]).entries.map { (name: $0.key, schema: $0.value) }
-        return (schema["allOf"]?.arrayValue ?? []).prefix(Self.maximumDepth)
-            .flatMap { properties(of: $0, depth: depth + 1) } + own
+    private func properties(of schema: WireValue) -> [(name: String, schema: WireValue)] {
+        var seen: Set<String> = []
+        var found: [(name: String, schema: WireValue)] = []
+        gather(schema, depth: 0, &seen, into: &found)
+        return found
+    }
+
+    /// A schema that several `allOf` refer to has its properties once.
+    private func gather(
+        _ schema: WireValue, depth: Int, _ seen: inout Set<String>,
+        into found: inout [(name: String, schema: WireValue)]
+    ) {
+        work.schemas += 1
+        guard depth < Self.maximumDepth, work.schemas <= Self.mostSchemas else { return }
+        if let reference = schema["$ref"]?.stringValue, !seen.insert(reference).inserted { return }
+        guard let schema = resolved(schema) else { return }
+        for part in (schema["allOf"]?.arrayValue ?? []).prefix(Self.maximumDepth) {
+            gather(part, depth: depth + 1, &seen, into: &found)
+        }
+        found += (schema["properties"]?.dictionaryValue ?? [:]).entries.map { (name: $0.key, schema: $0.value) }
     }
 
     /// `left`: the places of what no field can have.

@@ -51,5 +51,28 @@ public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConver
         self.location = location
     }
 
-    public var description: String { "\(location): \(message)" }
+    /// On one line, without characters that move a terminal's cursor: a configuration's texts stand in it.
+    public var description: String { "\(location): \(message)".showingControls }
+}
+
+extension String {
+    /// Control characters, line ends and marks of direction as `\u{1b}`.
+    fileprivate var showingControls: String {
+        func isShown(_ scalar: Unicode.Scalar) -> Bool {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: false
+            default: true
+            }
+        }
+        guard !unicodeScalars.allSatisfy(isShown) else { return self }
+        var shown = ""
+        for scalar in unicodeScalars {
+            if isShown(scalar) {
+                shown.unicodeScalars.append(scalar)
+            } else {
+                shown += "\\u{\(String(scalar.value, radix: 16))}"
+            }
+        }
+        return shown
+    }
 }

@@ -34,12 +34,14 @@ struct ConnectCommands: AsyncParsableCommand {
             do {
                 let response = try await HTTPClient.shared.execute(
                     HTTPClientRequest(url: source), timeout: .seconds(30))
-                guard response.status == .ok else { throw CommandError("\(source) answered \(response.status.code).") }
+                guard response.status == .ok else {
+                    throw CommandError("\(OpenAPIDraft.shown(source)) answered \(response.status.code).")
+                }
                 return Array(try await response.body.collect(upTo: OpenAPIDraft.maximumBytes).readableBytesView)
             } catch let failure as CommandError {
                 throw failure
             } catch {
-                throw CommandError("\(source) cannot be read: \(error)")
+                throw CommandError("\(OpenAPIDraft.shown(source)) cannot be read: \(error)")
             }
         }
     }
