@@ -148,6 +148,14 @@ class Served(SOAPTest):
         self.assertNotIn("Zaphodbeeblebrox", self.gateway.log_with(answer))
 
 
+class Large(SOAPTest):
+    def test_a_message_of_many_elements_is_too_large(self):
+        for version in SOAP:
+            answer = self.call(envelope(version, "<e:Header>" + "<x/>" * 100_000 + "</e:Header>"), version)
+            self.assertEqual(answer.status, 413, answer)
+            self.assertIn(b"100000 tags", answer.body)
+
+
 class Limited(SOAPTest):
     settings = ("--set", "limits.requestsPerMinute=2")
 

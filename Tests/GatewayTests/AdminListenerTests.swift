@@ -25,9 +25,10 @@ import Testing
 
         func ask(
             _ method: HTTPRequest.Method, _ path: String, _ token: String? = nil, from peer: String = "192.0.2.1",
-            certificate: [UInt8]? = nil
+            certificate: [UInt8]? = nil, origin: String? = nil
         ) async throws -> GatewayAnswerRead {
             var fields: HTTPFields = [.contentType: "application/json"]
+            fields[.origin] = origin
             if let token { fields[.authorization] = "Bearer \(token)" }
             return try await host.send(
                 method, path, body: method == .get ? [] : Array("{}".utf8), fields, as: nil, by: gateway, peer: peer,
@@ -81,6 +82,19 @@ import Testing
             #expect(![401, 403].contains(answer.status), "\(needed) \(route.path): \(answer)")
         }
         #expect(refused > 20)
+    }
+
+    @Test func `a page of another site cannot use a browser's certificate`() async throws {
+        let listener = try await Listener(certificates: Self.certificates)
+        let certificate = Array("ada".utf8)
+        #expect(try await listener.ask(.get, "/admin/v1/status", certificate: certificate).status == 200)
+        for origin in ["https://evil.example", "null"] {
+            let answer = try await listener.ask(.get, "/admin/v1/status", certificate: certificate, origin: origin)
+            #expect(answer.status == 403, "\(origin): \(answer)")
+        }
+        let token = try await listener.token("ops", .viewer)
+        let own = try await listener.ask(.get, "/admin/v1/status", token, origin: "https://evil.example")
+        #expect(own.status == 200)
     }
 
     @Test func `roles are in order`() {

@@ -49,6 +49,9 @@ struct AdminAuthenticator: Authenticator {
     func caller(of request: GatewayRequest) async throws -> Caller {
         if let field = request.headers[.authorization] { return try await caller(sending: field, request) }
         guard let caller = certificateCaller(request) else {
+            guard !request.isSentByForeignPage else {
+                throw PorticoError(.accessDenied, "A page of another site cannot use a client certificate here.")
+            }
             throw PorticoError(.loginRequired, "This needs an admin token or a client certificate.")
         }
         return caller
@@ -81,8 +84,9 @@ struct AdminAuthenticator: Authenticator {
         throw PorticoError(.credentialsInvalid, "The credential is not valid.")
     }
 
+    /// Nil for what a page of another site has the browser send: the browser presents the certificate by itself.
     private func certificateCaller(_ request: GatewayRequest) -> Caller? {
-        guard let certificates, let certificate = request.certificate else { return nil }
+        guard let certificates, let certificate = request.certificate, !request.isSentByForeignPage else { return nil }
         let name = "certificate \(certificates.name(certificate))"
         return Caller(
             principal: Principal(kind: .operator, id: name, name: name), authentication: nil, sessionCookie: nil,

@@ -44,10 +44,12 @@ struct SOAPServiceContext: Sendable {
         let version = SOAPVersion(contentType: request.headers.text(.contentType))
         let status = error.code.status
         let isSenders = (400..<500).contains(status.code)
+        // What is no message has no status of a message.
+        let isOfMessage = isSenders && request.method == .post && !Self.transportStatuses.contains(status.code)
         let code: SOAPFault.Code = isSenders ? .sender : .receiver
         var response = fault(
             SOAPFault(code, error.message.replacedForEveryFormat), error.code, request, version,
-            status: isSenders && !Self.transportStatuses.contains(status.code) ? version.senderStatus : status)
+            status: isOfMessage ? version.senderStatus : status)
         if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
         if error.code == .unsupportedMediaType { response.headers[.accept] = "text/xml, application/soap+xml" }
         return response
@@ -93,9 +95,21 @@ struct SOAPEndpoint: Endpoint {
         context.errorResponse(error, for: request)
     }
 
+    /// Tags of a message, before anything is made of them: an element in memory is many times as large as its tag.
+    private static let maximumTags = 100_000
+
+    private static func checkSize(of body: [UInt8]) throws(PorticoError) {
+        var tags = 0
+        for byte in body where byte == UInt8(ascii: "<") { tags += 1 }
+        guard tags <= maximumTags else {
+            throw PorticoError(.requestTooLarge, "The message has more than \(maximumTags) tags.")
+        }
+    }
+
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
         let charset = try Self.charset(request.request)
         let body = try await context.services.bodies.bytes(of: request.request, limit: nil)
+        try Self.checkSize(of: body)
         let message: SOAPMessage
         do {
             message = try SOAPMessage(body, charset: charset)

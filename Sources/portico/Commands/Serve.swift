@@ -103,6 +103,7 @@ struct Serve: AsyncParsableCommand {
         return RunningServers(
             front: front, administration: administration, administrationListener: administrationListener,
             certificate: settings.mount.certificate.map { CurrentCertificate($0) },
+            administrationCertificate: settings.adminListener?.certificate.map { CurrentCertificate($0) },
             sync: CurrentSync(host.first.sync), logs: logs)
     }
 
@@ -117,8 +118,8 @@ struct Serve: AsyncParsableCommand {
         _ announcement: Announcement, _ listener: Listener, _ signals: ProcessSignals, _ logger: Logger
     ) -> ServiceGroupConfiguration {
         let certificate = servers.certificate.map { CertificateService(current: $0, logger: logger) }
-        let adminCertificate = settings.adminListener?.certificate.map {
-            CertificateService(current: CurrentCertificate($0), logger: logger)
+        let adminCertificate = servers.administrationCertificate.map {
+            CertificateService(current: $0, logger: logger)
         }
         let signalled = ServiceGroupConfiguration.ServiceConfiguration(
             service: SignalService(

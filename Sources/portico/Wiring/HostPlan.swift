@@ -473,8 +473,7 @@ enum AdapterCatalogue {
     /// instance must be able to start while the first one still answers: it does nothing beside its calls. And the option
     /// must not change what is stored or mirrored.
     static func reloads(_ option: ConfigurationOption, of adapter: AdapterName) -> Bool {
-        if adapter == PlistFeedsModule.name { return option.path == "*.access" }
-        return adapter == ODataModule.name && !partsOfServices.contains(option.path)
+        adapter == ODataModule.name && !partsOfServices.contains(option.path)
     }
 
     private static let partsOfServices: Set<String> = [

@@ -1,6 +1,7 @@
 import AdapterKit
 import HostConfiguration
 import Identity
+import PlistFeeds
 
 /// The configuration reference: the host's own keys, and those of the adapters that it knows.
 enum HostReference {
@@ -312,10 +313,16 @@ enum HostReference {
         "adapters.*.\(ConfigurableAdapter.connect.path)", ConfigurableAdapter.connect.kind,
         ConfigurableAdapter.connect.summary)
 
+    /// The feeds' adapter decides by it itself, with the accesses of single feeds.
+    private static func access(_ name: AdapterName) -> ConfigurationKey {
+        let key = ConfigurationKey("adapters.\(name).access", .access, "Who may call it.")
+        return name == PlistFeedsModule.name ? key : key.reloading
+    }
+
     private static func adapterKeys(_ module: ConfigurableAdapter) -> [ConfigurationKey] {
         let name = module.name
         return [ConfigurationKey("adapters.\(name).enabled", .flag, default: "true", "Whether it is served.")]
-            + [ConfigurationKey("adapters.\(name).access", .access, "Who may call it.").reloading]
+            + [access(name)]
             + module.options.map {
                 let key = ConfigurationKey(
                     "adapters.\(name).\($0.path)", $0.kind, default: $0.defaultText, $0.summary)

@@ -100,6 +100,8 @@ struct RunningServers: Sendable {
     /// Nil: there is the admin socket alone.
     let administrationListener: GatewayServer?
     let certificate: CurrentCertificate?
+    /// That of the admin listener.
+    let administrationCertificate: CurrentCertificate?
     let sync: CurrentSync
     let logs: HostLogs
 
@@ -113,6 +115,7 @@ struct RunningServers: Sendable {
             administration.replace(generation.administration, settings.administrationSettings(logs)),
         ]
         if let administrationListener, let listener = settings.adminListener {
+            if let renewed = listener.certificate { administrationCertificate?.replace(with: renewed) }
             requests.append(
                 administrationListener.replace(
                     generation.administrationListener, settings.administrationSettings(listener, logs)))
