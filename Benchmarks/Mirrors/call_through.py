@@ -12,9 +12,7 @@ least of all rounds.
 import argparse
 import http.client
 import json
-import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -24,6 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "Gateway"))
 sys.path.insert(0, str(HERE.parent.parent / "Tests/EndToEnd"))
 
+from load import processor_burst
 from nginx import free_port
 from portico import BUILD, Portico
 from processes import LOAD_CORE, Server
@@ -120,24 +119,6 @@ def ask(port, body, accept):
     return content
 
 
-def burst(server, accept, start, seconds):
-    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
-        script.write(SCRIPT.format(start=start, path=PATH, accept=accept))
-        script.flush()
-        before = server.processor_seconds()
-        said = subprocess.run(
-            ["taskset", "-c", LOAD_CORE, "wrk", "--threads", "1", "--connections", str(CONNECTIONS), "--duration", f"{seconds}s",
-             "--timeout", "10s", "--latency", "--script", script.name, server.base],
-            check=True, capture_output=True, text=True, timeout=seconds + 60).stdout
-        used = server.processor_seconds() - before
-    if re.search(r"Non-2xx or 3xx responses|Socket errors", said):
-        raise SystemExit(f"{server.name}: not every request was answered as it should be:\n{said}")
-    requests = int(re.search(r"(\d+) requests in", said).group(1))
-    times = [re.search(rf"^\s+{share}%\s+([\d.]+)(us|ms|s)$", said, re.MULTILINE) for share in (50, 99)]
-    milliseconds = [float(time.group(1)) * {"us": 0.001, "ms": 1, "s": 1000}[time.group(2)] for time in times]
-    return {"rate": requests / seconds, "us": used / requests * 1e6, "p50": milliseconds[0], "p99": milliseconds[1]}
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=3)
@@ -158,12 +139,13 @@ def main():
         results = {server.name: [] for server, _ in sides}
         for turn in range(options.rounds):
             for server, accept in sides:
-                results[server.name].append(burst(server, accept, (turn + 1) * 10_000_000, options.seconds))
+                script = SCRIPT.format(start=(turn + 1) * 10_000_000, path=PATH, accept=accept)
+                results[server.name].append(processor_burst(server, script, options.seconds, CONNECTIONS))
     report(results, sizes)
 
 
 def report(results, sizes):
-    least = {name: min(run["us"] for run in runs) for name, runs in results.items()}
+    least = {name: min(run.microseconds for run in runs) for name, runs in results.items()}
     print("## Calls that another system answers")
     print()
     print(f"{CONNECTIONS} connections, criteria that differ, the same `portico-stand-in` behind each; the gateway answers a binary property")
@@ -172,8 +154,8 @@ def report(results, sizes):
     print("| | requests/s | p50, p99 ms | processor time µs | of it |")
     print("|---|---|---|---|---|")
     for name, runs in results.items():
-        best = max(runs, key=lambda run: run["rate"])
-        print(f"| {name} ({sizes[name]} bytes) | {best['rate']:,.0f} | {best['p50']:.2f}, {best['p99']:.2f} | {least[name]:.1f} | "
+        best = max(runs, key=lambda run: run.requests_per_second)
+        print(f"| {name} ({sizes[name]} bytes) | {best.requests_per_second:,.0f} | {best.p50:.2f}, {best.p99:.2f} | {least[name]:.1f} | "
               f"{least[name] / least['portico']:.2f} |")
 
 

@@ -13,7 +13,6 @@ import argparse
 import http.client
 import json
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from contextlib import ExitStack
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "Gateway"))
 
+from load import processor_burst
 from portico import BUILD, Portico
 from processes import LOAD_CORE
 
@@ -102,24 +102,6 @@ class Callers:
             thread.join(timeout=30)
 
 
-def burst(server, text, seconds):
-    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
-        script.write(text)
-        script.flush()
-        before = server.processor_seconds()
-        said = subprocess.run(
-            ["taskset", "-c", LOAD_CORE, "wrk", "--threads", "1", "--connections", str(CONNECTIONS), "--duration", f"{seconds}s",
-             "--timeout", "10s", "--latency", "--script", script.name, server.base],
-            check=True, capture_output=True, text=True, timeout=seconds + 60).stdout
-        used = server.processor_seconds() - before
-    if re.search(r"Non-2xx or 3xx responses|Socket errors", said):
-        raise SystemExit(f"{server.name}: not every request was answered as it should be:\n{said}")
-    requests = int(re.search(r"(\d+) requests in", said).group(1))
-    times = [re.search(rf"^\s+{share}%\s+([\d.]+)(us|ms|s)$", said, re.MULTILINE) for share in (50, 99)]
-    milliseconds = [float(time.group(1)) * {"us": 0.001, "ms": 1, "s": 1000}[time.group(2)] for time in times]
-    return {"rate": requests / seconds, "us": used / max(1, requests) * 1e6, "p50": milliseconds[0], "p99": milliseconds[1]}
-
-
 def order(port, *words):
     subprocess.run([BUILD / "portico-stand-in", *words, "--port", str(port)], check=True, capture_output=True, timeout=60)
 
@@ -145,11 +127,11 @@ def main():
                 time.sleep(0.2)
             asked = {}
             for _ in range(options.rounds):
-                reads["idle"].append(burst(gateway, READ, options.seconds))
+                reads["idle"].append(processor_burst(gateway, READ, options.seconds, CONNECTIONS))
                 for fault in ("hang", "drip"):
                     order(port, "fault", fault)
                     with Callers(gateway.port, options.callers) as callers:
-                        reads[fault].append(burst(gateway, READ, options.seconds))
+                        reads[fault].append(processor_burst(gateway, READ, options.seconds, CONNECTIONS))
                     asked[fault] = (callers.answers, callers.others)
                     order(port, "fault", "none")
         copy = pathlib.Path(folder, "copy")
@@ -163,7 +145,8 @@ def main():
             for server in sides:
                 assert search(server.port)[0] == 200
                 searches[server.name].append(
-                    burst(server, SEARCHES.format(start=turn * 1_000, path=SEARCH), options.seconds))
+                    processor_burst(
+                        server, SEARCHES.format(start=turn * 1_000, path=SEARCH), options.seconds, CONNECTIONS))
     report(reads, searches, asked, options)
 
 
@@ -175,20 +158,20 @@ def report(reads, searches, asked, options):
     print()
     print("| the other system | requests/s | p50, p99 ms | p99 by that when idle | callers' answers, others |")
     print("|---|---|---|---|---|")
-    idle = min(run["p99"] for run in reads["idle"])
+    idle = min(run.p99 for run in reads["idle"])
     for name, runs in reads.items():
-        best = min(runs, key=lambda run: run["p99"])
+        best = min(runs, key=lambda run: run.p99)
         told = "" if name == "idle" else "{}, {}".format(*asked[name])
-        print(f"| {name} | {best['rate']:,.0f} | {best['p50']:.2f}, {best['p99']:.2f} | {best['p99'] / idle:.2f} | {told} |")
+        print(f"| {name} | {best.requests_per_second:,.0f} | {best.p50:.2f}, {best.p99:.2f} | {best.p99 / idle:.2f} | {told} |")
     print()
     print("Searches over mirrored records and over a copy of them that is local, none alike:")
     print()
     print("| | requests/s | p50, p99 ms | processor time µs | by the local one |")
     print("|---|---|---|---|---|")
-    least = {name: min(run["us"] for run in runs) for name, runs in searches.items()}
+    least = {name: min(run.microseconds for run in runs) for name, runs in searches.items()}
     for name, runs in searches.items():
-        best = max(runs, key=lambda run: run["rate"])
-        print(f"| {name} | {best['rate']:,.0f} | {best['p50']:.2f}, {best['p99']:.2f} | {least[name]:.1f} | {least[name] / least['local']:.2f} |")
+        best = max(runs, key=lambda run: run.requests_per_second)
+        print(f"| {name} | {best.requests_per_second:,.0f} | {best.p50:.2f}, {best.p99:.2f} | {least[name]:.1f} | {least[name] / least['local']:.2f} |")
 
 
 if __name__ == "__main__":
