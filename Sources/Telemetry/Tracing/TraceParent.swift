@@ -1,11 +1,12 @@
 import Tracing
 
 /// A place in a trace, as `traceparent` writes it. Source: W3C Trace Context, section 3.2.
+///
+/// The ids are numbers, which cost a request nothing; a line of the log or a span has them as texts.
 public struct TraceParent: Sendable, Equatable {
-    /// 32 digits of lower-case hexadecimal, not all zero.
-    public let trace: String
-    /// 16 such digits: the span that calls.
-    public let span: String
+    private let traceHigh: UInt64
+    private let traceLow: UInt64
+    private let spanNumber: UInt64
     /// Whether the one who began the trace, or went on with it, records it.
     public let isSampled: Bool
 
@@ -15,15 +16,16 @@ public struct TraceParent: Sendable, Equatable {
 
     /// `random` gives 64 random bits.
     public init(newTrace random: () -> UInt64, isSampled: Bool) {
-        trace = Self.hexadecimal(random()) + Self.hexadecimal(random() | 1)
-        span = Self.hexadecimal(random() | 1)
+        traceHigh = random()
+        traceLow = random() | 1
+        spanNumber = random() | 1
         self.isSampled = isSampled
     }
 
     /// A new span of a trace.
     public init(in parent: TraceParent, isSampled: Bool, random: () -> UInt64) {
-        trace = parent.trace
-        span = Self.hexadecimal(random() | 1)
+        (traceHigh, traceLow) = (parent.traceHigh, parent.traceLow)
+        spanNumber = random() | 1
         self.isSampled = isSampled
     }
 
@@ -41,14 +43,19 @@ public struct TraceParent: Sendable, Equatable {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard text.utf8.count <= Self.longest, parts.count >= 4, Self.isHexadecimal(parts[0], 2), parts[0] != "ff",
             parts[0] != "00" || parts.count == 4, Self.isHexadecimal(parts[1], 32),
-            parts[1].contains(where: { $0 != "0" }), Self.isHexadecimal(parts[2], 16),
-            parts[2].contains(where: { $0 != "0" }), Self.isHexadecimal(parts[3], 2),
-            let flags = parts[3].last?.hexDigitValue
+            let high = UInt64(parts[1].prefix(16), radix: 16), let low = UInt64(parts[1].suffix(16), radix: 16),
+            high != 0 || low != 0, Self.isHexadecimal(parts[2], 16), let span = UInt64(parts[2], radix: 16), span != 0,
+            Self.isHexadecimal(parts[3], 2), let flags = parts[3].last?.hexDigitValue
         else { return nil }
-        trace = String(parts[1])
-        span = String(parts[2])
+        (traceHigh, traceLow, spanNumber) = (high, low, span)
         isSampled = flags & Self.sampledFlag != 0
     }
+
+    /// 32 digits of lower-case hexadecimal, not all zero.
+    public var trace: String { Self.hexadecimal(traceHigh) + Self.hexadecimal(traceLow) }
+
+    /// 16 such digits: the span that calls.
+    public var span: String { Self.hexadecimal(spanNumber) }
 
     /// Of version 00, whichever version was read. Flags that this version does not know are not passed on
     /// (section 3.2.2.5).
@@ -56,7 +63,7 @@ public struct TraceParent: Sendable, Equatable {
 
     /// A number from 0 up to 1 that the trace's id determines: all who sample by a ratio choose the same traces.
     var position: Double {
-        Double(UInt64(trace.suffix(16), radix: 16).map { $0 >> 11 } ?? 0) / Double(UInt64(1) << 53)
+        Double(traceLow >> 11) / Double(UInt64(1) << 53)
     }
 
     private static func isHexadecimal(_ text: Substring, _ count: Int) -> Bool {
