@@ -1,8 +1,6 @@
 import AdapterKit
-import Dispatch
 import HTTPTypes
 import Identity
-import Synchronization
 import ValueTree
 
 /// What a verified client certificate means at the admin listener.
@@ -26,23 +24,26 @@ struct AdminAuthenticator: Authenticator {
     /// Addresses that are counted separately.
     private static let addresses = 10_000
 
-    let identity: Identity
-    let certificates: AdminCertificates?
-    private let refusals: RefusalCounter
+    private var identity: Identity
+    private var certificates: AdminCertificates?
+    /// By address.
+    private let refusals: RateCounter
 
-    init(identity: Identity, certificates: AdminCertificates?) {
-        self.init(identity, certificates, RefusalCounter(RateTable(limit: Self.failures, capacity: Self.addresses)))
-    }
-
-    private init(_ identity: Identity, _ certificates: AdminCertificates?, _ refusals: RefusalCounter) {
+    /// - Parameter now: Nanoseconds of any steady clock.
+    init(
+        identity: Identity, certificates: AdminCertificates?, now: @escaping @Sendable () -> Int64 = RateCounter.uptime
+    ) {
         self.identity = identity
         self.certificates = certificates
-        self.refusals = refusals
+        refusals = RateCounter(RateTable(limit: Self.failures, capacity: Self.addresses), now: now)
     }
 
     /// The same for another configuration; what was counted stays.
     func renewed(_ identity: Identity, _ certificates: AdminCertificates?) -> AdminAuthenticator {
-        AdminAuthenticator(identity, certificates, refusals)
+        var renewed = self
+        renewed.identity = identity
+        renewed.certificates = certificates
+        return renewed
     }
 
     /// Throws `auth.required`, `auth.invalid`, and `auth.throttled` with the seconds to wait.
@@ -67,8 +68,10 @@ struct AdminAuthenticator: Authenticator {
 
     private func caller(sending field: String, _ request: GatewayRequest) async throws -> Caller {
         let address = clientNetwork(of: request.peer)
-        if let wait = refusals.wait(of: address) {
-            throw PorticoError(.loginThrottled, "Too many credentials were wrong. Try later.", retryAfter: wait)
+        let standing = refusals.state(of: address)
+        guard standing.remaining > 0 else {
+            throw PorticoError(
+                .loginThrottled, "Too many credentials were wrong. Try later.", retryAfter: max(1, standing.wait))
         }
         let (scheme, value) = field.splitOnce(at: " ")
         if scheme.lowercased() == "bearer", let value,
@@ -92,23 +95,4 @@ struct AdminAuthenticator: Authenticator {
             principal: Principal(kind: .operator, id: name, name: name), authentication: nil, sessionCookie: nil,
             adminRole: certificates.role)
     }
-}
-
-/// Refused credentials by address.
-private final class RefusalCounter: Sendable {
-    private let table: Mutex<RateTable>
-
-    init(_ table: RateTable) {
-        self.table = Mutex(table)
-    }
-
-    private static var now: Int64 { Int64(clamping: DispatchTime.now().uptimeNanoseconds) }
-
-    /// Seconds until the address may try again; nil: it may.
-    func wait(of address: String) -> Int? {
-        let state = table.withLock { $0.state(of: address, now: Self.now) }
-        return state.remaining > 0 ? nil : max(1, state.wait)
-    }
-
-    func count(_ address: String) { _ = table.withLock { $0.count(address, now: Self.now) } }
 }

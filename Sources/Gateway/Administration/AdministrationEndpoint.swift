@@ -50,9 +50,14 @@ extension Gateway {
         succeeding old: Gateway? = nil
     ) {
         self.init(
-            routes: administration.routes,
-            authenticator: (old?.authenticator as? AdminAuthenticator)?.renewed(identity, certificates)
-                ?? AdminAuthenticator(identity: identity, certificates: certificates),
+            listenerOf: administration,
+            (old?.authenticator as? AdminAuthenticator)?.renewed(identity, certificates)
+                ?? AdminAuthenticator(identity: identity, certificates: certificates))
+    }
+
+    convenience init(listenerOf administration: Gateway, _ authenticator: AdminAuthenticator) {
+        self.init(
+            routes: administration.routes, authenticator: authenticator,
             csrf: administration.csrf, cors: administration.cors, services: administration.services,
             errors: administration.errors, log: administration.log)
     }

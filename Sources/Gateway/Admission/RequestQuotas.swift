@@ -84,17 +84,27 @@ func clientNetwork(of peer: String) -> String {
     peer.contains(":") ? IPAddress(peer)?.clientNetwork ?? peer : peer
 }
 
-/// A table across threads.
-private final class RateCounter: Sendable {
+/// A rate limit across threads.
+final class RateCounter: Sendable {
     private let table: Mutex<RateTable>
+    private let now: @Sendable () -> Int64
 
-    init(_ table: RateTable) {
+    /// - Parameter now: Nanoseconds of any steady clock.
+    init(_ table: RateTable, now: @escaping @Sendable () -> Int64 = uptime) {
         self.table = Mutex(table)
+        self.now = now
     }
 
+    static let uptime: @Sendable () -> Int64 = { Int64(NIODeadline.now().uptimeNanoseconds) }
+
+    @discardableResult
     func count(_ key: String, isCounted: Bool = false) -> RateLimitState {
-        let now = Int64(NIODeadline.now().uptimeNanoseconds)
-        return table.withLock { isCounted ? $0.state(of: key, now: now) : $0.count(key, now: now) }
+        isCounted ? state(of: key) : table.withLock { $0.count(key, now: now()) }
+    }
+
+    /// How a caller stands, without counting anything.
+    func state(of key: String) -> RateLimitState {
+        table.withLock { $0.state(of: key, now: now()) }
     }
 }
 
