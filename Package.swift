@@ -101,6 +101,9 @@ let package = Package(
         module("CSV", [adapterKit]),
         module("DurableFiles", [adapterKit, .product(name: "Crypto", package: "swift-crypto")]),
         module(
+            "AdapterPackages",
+            [adapterKit, wireFormats, "DurableFiles", .product(name: "Crypto", package: "swift-crypto")]),
+        module(
             "SQLiteStore",
             [
                 recordStorage, adapterKit, wireFormats, "DurableFiles", "Telemetry",
@@ -319,6 +322,9 @@ let package = Package(
             ["MirrorSimulator", .product(name: "SyncSimulator", package: "SyncSimulator")]),
         tests("StandInServiceTests", ["StandInService", adapterKit, wireFormats]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
+        tests(
+            "AdapterPackagesTests",
+            ["AdapterPackages", adapterKit, .product(name: "Crypto", package: "swift-crypto")]),
         tests("ClientGenerationTests", ["ClientGeneration", adapterKit, odata("ODataModel")]),
         tests("HostConfigurationTests", ["HostConfiguration", adapterKit]),
         tests(

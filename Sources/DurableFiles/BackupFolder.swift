@@ -145,7 +145,8 @@ public struct SHA256Text {
 
     public func finish() -> String { Hexadecimal.text(hash.finalize()) }
 
-    static func isDigest(_ text: some StringProtocol) -> Bool {
+    /// Whether a text is one.
+    public static func isDigest(_ text: some StringProtocol) -> Bool {
         text.utf8.count == 64 && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 }

@@ -74,7 +74,7 @@ def measure(repository):
 
 
 def _is_counted(path):
-    return not path.endswith("Package.swift")
+    return os.path.basename(path) != "Package.swift"
 
 
 def _is_shipped(path):

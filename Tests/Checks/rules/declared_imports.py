@@ -4,6 +4,8 @@ The compiler's own check (`--explicit-target-dependency-import-check error`) let
 6.3.1, so every file's imports are held against the manifest here.
 """
 
+import os
+
 from violation import Violation
 from modules import Modules
 
@@ -27,7 +29,7 @@ def check(repository):
                 owners.setdefault(path, []).append(target)
     for path in repository.swift_files():
         imports = repository.imports[path]
-        if path.endswith("Package.swift"):
+        if os.path.basename(path) == "Package.swift":
             yield from _undeclared(path, imports, {"PackageDescription"}, "a manifest")
         elif path in owners:
             found = [violation for target in owners[path] for violation in _in_target(path, imports, target, modules)]

@@ -1,0 +1,286 @@
+import AdapterKit
+import DurableFiles
+import Glibc
+import ValueTree
+import WireFormats
+
+/// The adapters that were installed into a gateway while it served: the folder `adapters/` below its data.
+///
+/// ```
+/// adapters/NAME/state.json                {"format": 1, "current": "1.2.0", "previous": "1.1.0"}
+/// adapters/NAME/versions/VERSION/…        what the package had, adapter.json and adapter.sig included
+/// adapters/.incoming-…                    what was not finished; removed at start
+/// ```
+///
+/// A version is there as a whole or not at all, and the state changes as a whole: both survive a power failure. One process
+/// at a time uses the folder, and calls one method at a time that changes it. Every method waits for the disk.
+public struct InstalledAdapters: Sendable {
+    private let folder: String
+    private let random: @Sendable () -> UInt64
+
+    /// The folder need not be there.
+    public init(_ folder: String, random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }) {
+        self.folder = folder
+        self.random = random
+    }
+
+    /// What is installed, by name, or why it cannot be used. The files of the current versions are compared with their
+    /// digests. Throws where the folder cannot be read, or every user may write it.
+    public func all() throws(AdapterPackageError) -> [AdapterName: Result<InstalledAdapter, AdapterPackageError>] {
+        var found: [AdapterName: Result<InstalledAdapter, AdapterPackageError>] = [:]
+        for text in try names(in: folder) {
+            guard let name = AdapterName(text) else { continue }
+            do throws(AdapterPackageError) {
+                guard let adapter = try installed(name) else { continue }
+                try verify(adapter.current)
+                found[name] = .success(adapter)
+            } catch {
+                found[name] = .failure(error)
+            }
+        }
+        return found
+    }
+
+    /// One of them, its files not compared; nil: it is not installed.
+    public func installed(_ name: AdapterName) throws(AdapterPackageError) -> InstalledAdapter? {
+        guard let state = try state(of: name) else { return nil }
+        return InstalledAdapter(
+            current: try release(name, state.current), previous: state.previous)
+    }
+
+    /// Puts the package's version beside those that are there. It is not used before ``use(_:)``.
+    ///
+    /// Throws where another package of the same name and version is there.
+    public func add(_ package: AdapterPackage) throws(AdapterPackageError) -> AdapterRelease {
+        let manifest = package.manifest
+        let target = path(manifest.name, manifest.version)
+        if exists(target) {
+            let known = try release(manifest.name, manifest.version)
+            guard known.manifest == manifest else {
+                throw AdapterPackageError(
+                    "Another package of \(manifest.name) \(manifest.version) is installed: give this one another version."
+                )
+            }
+            try verify(known)
+            return known
+        }
+        let incoming = "\(folder)/.incoming-\(String(random(), radix: 16))"
+        do throws(AdapterPackageError) {
+            try makeFolder("\(folder)/\(manifest.name)/versions")
+            try makeFolder(incoming)
+            try extract(package, into: incoming)
+            try moving { () throws(PorticoError) in try DurableFiles.move(incoming, to: target) }
+        } catch {
+            remove(incoming)
+            throw error
+        }
+        return AdapterRelease(manifest: manifest, folder: target)
+    }
+
+    /// Makes a version that was added the current one; the one before it becomes the previous one, and older ones are
+    /// removed.
+    public func use(_ release: AdapterRelease) throws(AdapterPackageError) {
+        let name = release.manifest.name
+        let known = try state(of: name)
+        guard known?.current != release.manifest.version else { return }
+        try write(State(current: release.manifest.version, previous: known?.current), of: name)
+        prune(name)
+    }
+
+    /// Makes the previous version the current one, and the other way round. Throws where there is none.
+    public func rollBack(_ name: AdapterName) throws(AdapterPackageError) -> AdapterRelease {
+        guard let state = try state(of: name), let previous = state.previous else {
+            throw AdapterPackageError("There is no earlier version of \(name).")
+        }
+        let release = try release(name, previous)
+        try verify(release)
+        try write(State(current: previous, previous: state.current), of: name)
+        return release
+    }
+
+    /// One of the versions that are there.
+    public func release(
+        _ name: AdapterName, _ version: AdapterVersion
+    ) throws(AdapterPackageError) -> AdapterRelease {
+        let path = path(name, version)
+        let file = try PackageFile("\(path)/\(AdapterManifest.fileName)")
+        let manifest = try AdapterManifest(file.read(0, file.size))
+        guard manifest.name == name, manifest.version == version else {
+            throw AdapterPackageError("The files of \(name) \(version) belong to another package.")
+        }
+        return AdapterRelease(manifest: manifest, folder: path)
+    }
+
+    /// Removes a version that was added and is neither the current nor the previous one.
+    public func discard(_ release: AdapterRelease) throws(AdapterPackageError) {
+        let state = try state(of: release.manifest.name)
+        guard state?.current != release.manifest.version, state?.previous != release.manifest.version else { return }
+        remove(release.folder)
+        if state == nil { remove("\(folder)/\(release.manifest.name)") }
+    }
+
+    /// Removes an adapter with all its versions. Its records stay in the store.
+    public func remove(_ name: AdapterName) throws(AdapterPackageError) {
+        let path = "\(folder)/\(name)"
+        try moving { () throws(PorticoError) in
+            try DurableFiles.remove("\(path)/\(Self.stateName)")
+            if exists(path) { try DurableFiles.flush(path) }
+        }
+        remove(path)
+    }
+
+    /// To be called at start: removes what was not finished.
+    public func removeUnfinished() throws(AdapterPackageError) {
+        for name in try names(in: folder) {
+            if name.hasPrefix(".incoming-") { remove("\(folder)/\(name)") }
+            guard let adapter = AdapterName(name) else { continue }
+            // A state that cannot be read is an operator's matter.
+            guard exists("\(folder)/\(name)/\(Self.stateName)") else {
+                remove("\(folder)/\(name)")
+                continue
+            }
+            prune(adapter)
+        }
+    }
+}
+
+/// An adapter that is installed.
+public struct InstalledAdapter: Sendable, Equatable {
+    public let current: AdapterRelease
+    /// The version that was current before; nil: there was none.
+    public let previous: AdapterVersion?
+}
+
+/// One version of an adapter, its files in a folder.
+public struct AdapterRelease: Sendable, Equatable {
+    public let manifest: AdapterManifest
+    /// As the folder of all adapters was given, and on from there.
+    public let folder: String
+
+    /// The program's file.
+    public var program: String { "\(folder)/\(manifest.entry)" }
+}
+
+extension InstalledAdapters {
+    private static let stateName = "state.json"
+    private static let maximumState = 4 << 10
+
+    private struct State {
+        let current: AdapterVersion
+        let previous: AdapterVersion?
+    }
+
+    private func path(_ name: AdapterName, _ version: AdapterVersion) -> String {
+        "\(folder)/\(name)/versions/\(version)"
+    }
+
+    private func state(of name: AdapterName) throws(AdapterPackageError) -> State? {
+        let path = "\(folder)/\(name)/\(Self.stateName)"
+        guard exists(path) else { return nil }
+        let file = try PackageFile(path)
+        guard file.size <= Self.maximumState,
+            let members = (try? JSONFormat().read(file.read(0, file.size)))?.dictionaryValue,
+            members["format"]?.int64Value == 1,
+            let current = members["current"]?.stringValue.flatMap({ AdapterVersion($0) })
+        else { throw AdapterPackageError("The state of \(name) cannot be read: install it again.") }
+        return State(current: current, previous: members["previous"]?.stringValue.flatMap { AdapterVersion($0) })
+    }
+
+    private func write(_ state: State, of name: AdapterName) throws(AdapterPackageError) {
+        var members: WireDictionary = ["format": .int64(1), "current": .string(state.current.text)]
+        if let previous = state.previous { members["previous"] = .string(previous.text) }
+        let bytes = (try? JSONFormat().write(.dictionary(members))) ?? []
+        try moving { () throws(PorticoError) in
+            try DurableFiles.write(bytes, to: "\(folder)/\(name)/\(Self.stateName)")
+        }
+    }
+
+    /// Removes versions that are neither the current nor the previous one.
+    private func prune(_ name: AdapterName) {
+        guard let state = try? state(of: name), let versions = try? names(in: "\(folder)/\(name)/versions") else {
+            return
+        }
+        let kept = [state.current.text, state.previous?.text]
+        for version in versions where !kept.contains(version) { remove("\(folder)/\(name)/versions/\(version)") }
+    }
+
+    private func extract(_ package: AdapterPackage, into target: String) throws(AdapterPackageError) {
+        var folders: Set<String> = []
+        for (path, listed) in package.manifest.files.sorted(by: { $0.key.text < $1.key.text }) {
+            for folder in path.folders where folders.insert(folder).inserted { try makeFolder("\(target)/\(folder)") }
+            let output = try PackageOutput("\(target)/\(path)", mode: listed.isExecutable ? 0o700 : 0o600)
+            try package.content(of: path) { piece throws(AdapterPackageError) in try output.append(piece) }
+            try output.flush()
+        }
+        let manifest = try PackageOutput("\(target)/\(AdapterManifest.fileName)", mode: 0o600)
+        try manifest.append(package.manifestBytes)
+        try manifest.flush()
+        try moving { () throws(PorticoError) in
+            for folder in folders { try DurableFiles.flush("\(target)/\(folder)") }
+            try DurableFiles.flush(target)
+        }
+    }
+
+    private func verify(_ release: AdapterRelease) throws(AdapterPackageError) {
+        for (path, listed) in release.manifest.files {
+            let file = try PackageFile("\(release.folder)/\(path)")
+            guard file.size == listed.size, try file.digest() == listed.digest else {
+                throw AdapterPackageError("The file \(path) of \(release.manifest.name) was changed: install it again.")
+            }
+        }
+    }
+
+    private func makeFolder(_ path: String) throws(AdapterPackageError) {
+        let names = path.split(separator: "/", omittingEmptySubsequences: false)
+        for end in names.indices {
+            let part = names[...end].joined(separator: "/")
+            if part.isEmpty || exists(part) { continue }
+            guard mkdir(part, 0o700) == 0 || errno == EEXIST else {
+                throw AdapterPackageError("A folder cannot be made: \(String(cString: strerror(errno))).")
+            }
+        }
+    }
+
+    /// None where the folder is not there.
+    private func names(in path: String) throws(AdapterPackageError) -> [String] {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return [] }
+        guard status.st_mode & S_IWOTH == 0 else {
+            throw AdapterPackageError("Every user may write the folder of the installed adapters: chmod o-w it.")
+        }
+        guard let stream = opendir(path) else {
+            throw AdapterPackageError(
+                "The folder of the installed adapters cannot be read: \(String(cString: strerror(errno))).")
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    private func exists(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
+    /// With what is below it, through no link. What cannot be removed is left for the next start.
+    private func remove(_ path: String) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            unlink(path)
+            return
+        }
+        for name in (try? names(in: path)) ?? [] { remove("\(path)/\(name)") }
+        rmdir(path)
+    }
+
+    private func moving(_ body: () throws(PorticoError) -> Void) throws(AdapterPackageError) {
+        do throws(PorticoError) { try body() } catch { throw AdapterPackageError(error.message) }
+    }
+}

@@ -1,0 +1,116 @@
+import AdapterKit
+import Foundation
+import Testing
+
+@testable import AdapterPackages
+
+@Suite struct InstalledAdaptersTests {
+    private let folder: TemporaryFolder
+    private let adapters: InstalledAdapters
+    private var root: String { folder.path + "/adapters" }
+
+    init() throws {
+        folder = try TemporaryFolder()
+        adapters = InstalledAdapters(folder.path + "/adapters")
+    }
+
+    private func add(_ version: String, name: AdapterName = "inventory") throws -> AdapterRelease {
+        try adapters.add(AdapterPackage(folder.package(version, name: name)))
+    }
+
+    private func current() throws -> String? { try adapters.installed("inventory")?.current.manifest.version.text }
+
+    @Test func `nothing is installed where there is no folder`() throws {
+        #expect(try adapters.all().isEmpty && adapters.installed("inventory") == nil)
+        try adapters.removeUnfinished()
+        #expect(!FileManager.default.fileExists(atPath: root))
+    }
+
+    @Test func `a version that was added counts when it is used`() throws {
+        let release = try add("1.0.0")
+        #expect(try current() == nil)
+        #expect(FileManager.default.isExecutableFile(atPath: release.program))
+        try adapters.use(release)
+        #expect(try adapters.all()["inventory"]?.get().current == release)
+        #expect(try adapters.installed("inventory")?.previous == nil)
+    }
+
+    @Test func `an upgrade keeps the version before it, and a roll-back exchanges the two`() throws {
+        for version in ["1.0.0", "1.1.0", "1.2.0"] { try adapters.use(add(version)) }
+        #expect(try current() == "1.2.0")
+        let versions = try FileManager.default.contentsOfDirectory(atPath: "\(root)/inventory/versions")
+        #expect(versions.sorted() == ["1.1.0", "1.2.0"])
+        #expect(try adapters.rollBack("inventory").manifest.version.text == "1.1.0")
+        #expect(try current() == "1.1.0")
+        #expect(try adapters.rollBack("inventory").manifest.version.text == "1.2.0")
+    }
+
+    @Test func `without an earlier version there is no roll-back`() throws {
+        try adapters.use(add("1.0.0"))
+        #expect(refusal { try adapters.rollBack("inventory") } == "There is no earlier version of inventory.")
+        #expect(refusal { try adapters.rollBack("nothing") } != nil)
+    }
+
+    @Test func `the same package may be added again, another one of its version may not`() throws {
+        try adapters.use(add("1.0.0"))
+        _ = try add("1.0.0")
+        _ = try folder.file("text", [1, 2, 3])
+        #expect(refusal { try add("1.0.0") }?.contains("give this one another version") == true)
+        #expect(try current() == "1.0.0")
+    }
+
+    @Test func `what is discarded or removed leaves nothing, what is used stays`() throws {
+        let first = try add("1.0.0")
+        try adapters.discard(first)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: root).isEmpty)
+        try adapters.use(add("1.0.0"))
+        let second = try add("2.0.0")
+        try adapters.discard(second)
+        try adapters.discard(first)
+        #expect(try adapters.all()["inventory"]?.get().current == first)
+        try adapters.remove("inventory")
+        #expect(try adapters.all().isEmpty && FileManager.default.contentsOfDirectory(atPath: root).isEmpty)
+    }
+
+    @Test func `what was not finished is removed at start`() throws {
+        try adapters.use(add("1.0.0"))
+        _ = try add("1.1.0")
+        try FileManager.default.createDirectory(atPath: "\(root)/.incoming-12/bin", withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            atPath: "\(root)/other/versions/1.0.0", withIntermediateDirectories: true)
+        try adapters.removeUnfinished()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: root) == ["inventory"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: "\(root)/inventory/versions") == ["1.0.0"])
+        #expect(try current() == "1.0.0")
+    }
+
+    @Test(arguments: ["changed", "removed"]) func `a file that was changed refuses its adapter alone`(how: String)
+        throws
+    {
+        try adapters.use(add("1.0.0"))
+        try adapters.use(add("1.0.0", name: "weather"))
+        let file = "\(root)/weather/versions/1.0.0/share/text"
+        if how == "removed" {
+            try FileManager.default.removeItem(atPath: file)
+        } else {
+            try Data([UInt8](repeating: 0x42, count: 1_000)).write(to: URL(fileURLWithPath: file))
+        }
+        let all = try adapters.all()
+        #expect(throws: Never.self) { try all["inventory"]?.get() }
+        #expect(throws: AdapterPackageError.self) { try all["weather"]?.get() }
+    }
+
+    @Test func `a state that cannot be read refuses its adapter, and nothing of it is removed`() throws {
+        try adapters.use(add("1.0.0"))
+        try Data("{".utf8).write(to: URL(fileURLWithPath: "\(root)/inventory/state.json"))
+        try adapters.removeUnfinished()
+        #expect(throws: AdapterPackageError.self) { try adapters.all()["inventory"]?.get() }
+        #expect(FileManager.default.fileExists(atPath: "\(root)/inventory/versions/1.0.0/bin/worker"))
+    }
+
+    @Test func `a folder that every user may write is refused`() throws {
+        try adapters.use(add("1.0.0"))
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: root)
+        #expect(refusal { try adapters.all() }?.contains("chmod o-w") == true)
+    }
+}
