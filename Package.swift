@@ -146,6 +146,7 @@ let package = Package(
         module("Push", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
         module("MirrorEngine", [adapterKit, recordStorage]),
         module("PluginHost", [adapterKit]),
+        module("WorkerHost", [adapterKit]),
         module("HostConfiguration", [adapterKit, .product(name: "Yams", package: "Yams")]),
         module(
             "HTTPServer",

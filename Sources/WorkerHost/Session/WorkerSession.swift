@@ -1,0 +1,81 @@
+import AdapterKit
+
+/// One worker process, seen through its socket, from the handshake to the end of the connection.
+///
+/// All of ``Adapter``'s calls go to this process. Once the connection has ended they throw ``WorkerEnded``. Safe to use
+/// from any task.
+public protocol WorkerSession: Adapter {
+    /// What the worker said of itself when it was greeted.
+    var greeting: WorkerGreeting { get }
+
+    /// Returns when the worker's reader has answered, whatever its calls do. Throws ``WorkerEnded``.
+    func ping() async throws
+
+    /// Returns when the connection has ended, and says why.
+    func ended() async -> WorkerEnd
+
+    /// Ends the connection and every call under way. May be called twice, and from any thread.
+    func close()
+}
+
+/// Takes over one end of a socket pair and shakes hands.
+public protocol WorkerConnecting: Sendable {
+    /// The session over `socket`, which belongs to it from now on: it is closed where this throws, too.
+    ///
+    /// Throws ``WorkerEnded`` where the worker has not answered by `deadline`, speaks another version of the protocol, or
+    /// ends the connection.
+    func connect(_ socket: Int32, deadline: ContinuousClock.Instant) async throws -> any WorkerSession
+}
+
+/// What a worker says of itself in its first message.
+public struct WorkerGreeting: Sendable, Equatable {
+    /// The adapter's name: the key of its configuration.
+    public let name: AdapterName
+    /// The version of the adapter's program, for operators.
+    public let version: String
+    /// The version of the protocol that both sides speak.
+    public let protocolVersion: Int
+    /// What the worker was built with, for operators: `AdapterWorker 1.0`.
+    public let sdk: String
+
+    /// Creates a greeting with these values.
+    public init(name: AdapterName, version: String, protocolVersion: Int, sdk: String) {
+        self.name = name
+        self.version = version
+        self.protocolVersion = protocolVersion
+        self.sdk = sdk
+    }
+}
+
+/// Why a connection to a worker has ended.
+public enum WorkerEnd: Sendable, Equatable {
+    /// The host closed it.
+    case closed
+    /// The worker's process ended or closed its socket.
+    case disconnected
+    /// The worker sent what the protocol does not allow. The reason is for operators.
+    case protocolViolation(String)
+    /// The worker did not answer the handshake in time.
+    case handshakeTimeout
+    /// The worker speaks no version of the protocol that this host does. The reason is for operators.
+    case versionRefused(String)
+}
+
+/// The connection to a worker ended before a call was answered.
+public struct WorkerEnded: Error, Sendable, Equatable {
+    /// Why the connection ended.
+    public let end: WorkerEnd
+    /// Whether the call had been sent, so that the worker may have done what it asks for.
+    public let wasSent: Bool
+
+    /// Creates an error with these values.
+    public init(_ end: WorkerEnd, wasSent: Bool) {
+        self.end = end
+        self.wasSent = wasSent
+    }
+
+    /// As callers learn of it.
+    public var asError: PorticoError {
+        PorticoError(.adapterUnavailable, "The adapter is not available.", retryAfter: 1, logDetail: "worker: \(end)")
+    }
+}
