@@ -60,6 +60,7 @@ let package = Package(
     products: [
         .executable(name: "portico", targets: ["portico"]),
         .executable(name: "porticoctl", targets: ["porticoctl"]),
+        .executable(name: "portico-worker-launcher", targets: ["portico-worker-launcher"]),
         .executable(name: "portico-client-demo", targets: ["portico-client-demo"]),
         .executable(name: "portico-stand-in", targets: ["portico-stand-in"]),
     ],
@@ -146,7 +147,12 @@ let package = Package(
         module("Push", [adapterKit, wireFormats, .product(name: "Crypto", package: "swift-crypto")]),
         module("MirrorEngine", [adapterKit, recordStorage]),
         module("PluginHost", [adapterKit]),
-        module("WorkerHost", [adapterKit]),
+        .target(
+            name: "CWorkerProcess", path: "Sources/CWorkerProcess", cSettings: [.treatAllWarnings(as: .error)]),
+        module("WorkerHost", [adapterKit, "CWorkerProcess"]),
+        .executableTarget(
+            name: "portico-worker-launcher", path: "Sources/portico-worker-launcher",
+            cSettings: [.treatAllWarnings(as: .error)]),
         module("HostConfiguration", [adapterKit, .product(name: "Yams", package: "Yams")]),
         module(
             "HTTPServer",
@@ -323,6 +329,10 @@ let package = Package(
             ["MirrorSimulator", .product(name: "SyncSimulator", package: "SyncSimulator")]),
         tests("StandInServiceTests", ["StandInService", adapterKit, wireFormats]),
         tests("PluginHostTests", ["PluginHost", adapterKit]),
+        // A program in C that does what a worker must not be able to.
+        .executableTarget(
+            name: "hostile-worker", path: "Tests/Drivers/HostileWorker", cSettings: [.treatAllWarnings(as: .error)]),
+        tests("WorkerHostTests", ["WorkerHost", adapterKit, "portico-worker-launcher", "hostile-worker"]),
         tests(
             "AdapterPackagesTests",
             ["AdapterPackages", adapterKit, .product(name: "Crypto", package: "swift-crypto")]),

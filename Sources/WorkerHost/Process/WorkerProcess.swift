@@ -1,0 +1,103 @@
+import Glibc
+import Synchronization
+
+/// How a process has ended.
+public enum ProcessExit: Sendable, Equatable, CustomStringConvertible {
+    case status(Int32)
+    case signal(Int32)
+
+    /// What wait(2) reports.
+    init(waitStatus: Int32) {
+        let signal = waitStatus & 0x7F
+        self = signal == 0 ? .status((waitStatus >> 8) & 0xFF) : .signal(signal)
+    }
+
+    public var description: String {
+        switch self {
+        case .status(let status): "exit status \(status)"
+        case .signal(let signal): "signal \(signal)" + (Self.names[signal].map { " (\($0))" } ?? "")
+        }
+    }
+
+    private static let names: [Int32: String] = [
+        SIGILL: "SIGILL", SIGTRAP: "SIGTRAP", SIGABRT: "SIGABRT", SIGBUS: "SIGBUS", SIGFPE: "SIGFPE",
+        SIGKILL: "SIGKILL", SIGSEGV: "SIGSEGV", SIGPIPE: "SIGPIPE", SIGALRM: "SIGALRM", SIGTERM: "SIGTERM",
+        SIGXCPU: "SIGXCPU", SIGXFSZ: "SIGXFSZ", SIGSYS: "SIGSYS", SIGINT: "SIGINT", SIGHUP: "SIGHUP",
+    ]
+}
+
+/// A worker's process, from its start until it was waited for. ``WorkerProcesses`` starts it and waits for it, so it never
+/// stays as a zombie. Safe to use from any task.
+public final class WorkerProcess: Sendable {
+    private struct State {
+        var exit: ProcessExit?
+        var waiters: [CheckedContinuation<ProcessExit, Never>] = []
+        var lastLines: [String] = []
+    }
+
+    /// The process' id, which is its group's and its session's.
+    public let id: Int32
+    /// The host's end of the socket pair. It belongs to the caller who started the process.
+    public let socket: Int32
+    private let state = Mutex(State())
+
+    init(id: Int32, socket: Int32) {
+        self.id = id
+        self.socket = socket
+    }
+
+    /// How it has ended; nil: it runs.
+    public var exit: ProcessExit? { state.withLock { $0.exit } }
+
+    /// The last lines that it wrote, at most 20; complete once it has ended.
+    public var lastLines: [String] { state.withLock { $0.lastLines } }
+
+    /// Returns when the process has ended and was waited for, whether the task is cancelled or not: what ends it is
+    /// ``kill()``.
+    public func exited() async -> ProcessExit {
+        await withCheckedContinuation { continuation in
+            let exit = state.withLock { state in
+                if state.exit == nil { state.waiters.append(continuation) }
+                return state.exit
+            }
+            if let exit { continuation.resume(returning: exit) }
+        }
+    }
+
+    /// Asks the process and its group to end.
+    public func terminate() { signal(SIGTERM) }
+
+    /// Ends the process and its group.
+    public func kill() { signal(SIGKILL) }
+
+    /// Under the lock, so that the id is not another process' by then: it is given back by waiting alone.
+    private func signal(_ signal: Int32) {
+        state.withLock { state in
+            guard state.exit == nil else { return }
+            _ = Glibc.kill(-id, signal)
+            _ = Glibc.kill(id, signal)
+        }
+    }
+
+    func wrote(_ lines: [String]) {
+        state.withLock { $0.lastLines = lines }
+    }
+
+    /// Waits for the process, which has ended, and ends what is left of its group. False where it runs after all.
+    func reap() -> Bool {
+        let (exit, waiters): (ProcessExit?, [CheckedContinuation<ProcessExit, Never>]) = state.withLock { state in
+            _ = Glibc.kill(-id, SIGKILL)
+            var status: Int32 = 0
+            let result = waitpid(id, &status, WNOHANG)
+            // Another part of the program has waited for it, where there is no such child.
+            guard result == id || (result < 0 && errno == ECHILD) else { return (nil, []) }
+            let exit = ProcessExit(waitStatus: result == id ? status : 0)
+            state.exit = exit
+            defer { state.waiters = [] }
+            return (exit, state.waiters)
+        }
+        guard let exit else { return false }
+        for waiter in waiters { waiter.resume(returning: exit) }
+        return true
+    }
+}
