@@ -149,7 +149,7 @@ let package = Package(
         module("PluginHost", [adapterKit]),
         .target(
             name: "CWorkerProcess", path: "Sources/CWorkerProcess", cSettings: [.treatAllWarnings(as: .error)]),
-        module("WorkerHost", [adapterKit, "CWorkerProcess"]),
+        module("WorkerHost", [adapterKit, wireFormats, "CWorkerProcess"]),
         .executableTarget(
             name: "portico-worker-launcher", path: "Sources/portico-worker-launcher",
             cSettings: [.treatAllWarnings(as: .error)]),

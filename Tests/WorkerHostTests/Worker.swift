@@ -110,3 +110,21 @@ final class Worker: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 }
+
+struct NoRecords: RecordStore {
+    func record(_ id: RecordID, in entity: EntityName) async throws -> Record? { nil }
+    func query(_ query: Query, in entity: EntityName) async throws -> RecordPage { RecordPage(records: [], next: nil) }
+    func count(_ filter: Filter?, in entity: EntityName) async throws -> Int { 0 }
+    func apply(_ changes: [RecordChange]) async throws -> WriteReceipt {
+        throw PorticoError(.accessDenied, "There are no records.")
+    }
+}
+
+struct NoAccounts: AccountLookup {
+    func account(named name: String) async throws -> AccountSummary? { nil }
+    func accounts(after name: String?, limit: Int) async throws -> [AccountSummary] { [] }
+}
+
+struct FixedClock: WallClock {
+    func now() -> WireDate { WireDate(secondsSinceReferenceDate: 0) }
+}

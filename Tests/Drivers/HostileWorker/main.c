@@ -110,10 +110,26 @@ static void list_descriptors(void) {
     fflush(stdout);
 }
 
+// Capital letters are orders: what a worker may do in the middle of its work.
+static void obey(char order) {
+    switch (order) {
+    case 'K': kill(getpid(), SIGKILL); break;
+    case 'T': __builtin_trap();
+    case 'X': _exit(3);
+    case 'H': for (;;) pause();
+    case 'S': for (;;) __asm__ volatile("");
+    case 'C': close(3); for (;;) pause();
+    case 'M': while (malloc(1 << 20) != NULL) {} abort();
+    default: break;
+    }
+}
+
 static void echo(void) {
     char byte;
-    while (read(3, &byte, 1) == 1)
+    while (read(3, &byte, 1) == 1) {
+        obey(byte);
         if (write(3, &byte, 1) != 1) return;
+    }
 }
 
 int main(int count, char **arguments) {

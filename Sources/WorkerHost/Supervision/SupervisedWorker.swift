@@ -1,0 +1,124 @@
+import AdapterKit
+
+/// An adapter whose calls are answered by a program, which is launched, watched and launched again.
+///
+/// While the program restarts, calls wait for it, as ``CallLimits`` says. A call that the program's end interrupted is sent
+/// once more where it only reads; all others throw `adapter.unavailable`. Safe to use from any task.
+public final class SupervisedWorker: Adapter {
+    private let calls: WorkerCalls
+    private let supervisor: WorkerSupervisor
+    private let reports: CrashReports
+    private let repeatable: Set<OperationName>
+    /// As the declaration names them; the operations of the session that there is do the work.
+    public let serviceOperations: [any ServiceOperations]
+
+    /// - Parameters:
+    ///   - connector: makes a session of each process' socket.
+    ///   - declaration: what the adapter declares: operations that read and are idempotent are sent once more.
+    ///   - serviceOperations: the names of each of the adapter's ``ServiceOperations``, in their order.
+    ///   - crashFile: where the last crash reports are kept, not in the program's own folder; nil: in memory.
+    ///   - log: gets what the program writes, and what happens to it.
+    public init(
+        _ program: WorkerProgram, connector: any WorkerConnecting, declaration: AdapterDeclaration,
+        serviceOperations: [Set<String>] = [], limits: SupervisionLimits = SupervisionLimits(),
+        callLimits: CallLimits = CallLimits(), crashFile: String?, clock: any WallClock, log: Log
+    ) {
+        let calls = WorkerCalls(limits: callLimits)
+        self.calls = calls
+        reports = CrashReports(path: crashFile)
+        supervisor = WorkerSupervisor(
+            program, connector: connector, calls: calls, limits: limits, crashes: reports, clock: clock, log: log)
+        repeatable = Set(declaration.operations.filter { $0.effect == .reads && $0.isIdempotent }.map(\.name))
+        self.serviceOperations = serviceOperations.enumerated().map {
+            WorkerServiceOperations(position: $0.offset, names: $0.element, calls: calls)
+        }
+    }
+
+    /// How the program fares, for operators.
+    public var report: WorkerReport { supervisor.report }
+
+    /// The last crashes, the oldest first.
+    public var crashReports: [CrashReport] { reports.all }
+
+    /// Calls that the program has, and calls that wait for it.
+    public var callCounts: (underWay: Int, waiting: Int) { calls.counts }
+
+    /// Launches the program anew, once the calls under way have ended.
+    public func restart() { supervisor.restart() }
+
+    public func start(_ context: AdapterContext) async throws { try await supervisor.start(context) }
+
+    public func stop() async { await supervisor.stop() }
+
+    public func handle(_ call: Call) async throws -> OperationResult {
+        try await perform(isRepeatable: repeatable.contains(call.operation), deadline: call.deadline) {
+            try await $0.handle(call)
+        }
+    }
+
+    public func handle(_ request: MountRequest) async throws -> MountResponse {
+        try await perform(isRepeatable: request.method == "GET", deadline: request.deadline) {
+            try await $0.handle(request)
+        }
+    }
+
+    public func errorResponse(for error: PorticoError, status: Int, to request: MountFailure) -> MountResponse? {
+        calls.latest?.errorResponse(for: error, status: status, to: request)
+    }
+
+    public func resolve(_ conflict: RecordConflict) async throws -> ConflictResolution {
+        try await perform(isRepeatable: true) { try await $0.resolve(conflict) }
+    }
+
+    public func readMirror(_ request: MirrorRequest) async throws -> MirrorPage {
+        try await perform(isRepeatable: true) { try await $0.readMirror(request) }
+    }
+
+    /// A change that the program may have made is one whose outcome is unknown: ``WorkerEnded`` says so to
+    /// ``MirrorWriteResult/init(_:)``, where `adapter.unavailable` would say that it was not made.
+    public func writeMirror(_ change: MirrorChange) async throws -> MirrorWriteResult {
+        do {
+            return try await calls.perform(isRepeatable: change.mayRepeat) { try await $0.writeMirror(change) }
+        } catch let ended as WorkerEnded where !ended.wasSent {
+            throw ended.asError
+        }
+    }
+
+    public func readMirror(_ entity: EntityName, _ id: RecordID) async throws -> MirrorRecord {
+        try await perform(isRepeatable: true) { try await $0.readMirror(entity, id) }
+    }
+
+    public func frontPageEntries() async throws -> [FrontPageEntry] {
+        try await perform(isRepeatable: true) { try await $0.frontPageEntries() }
+    }
+
+    public func sampleRecords() throws -> [SampleRecords] { try calls.latest?.sampleRecords() ?? [] }
+
+    private func perform<Result: Sendable>(
+        isRepeatable: Bool, deadline: ContinuousClock.Instant? = nil,
+        _ body: (any WorkerSession) async throws -> Result
+    ) async throws -> Result {
+        do { return try await calls.perform(isRepeatable: isRepeatable, deadline: deadline, body) } catch let ended
+            as WorkerEnded
+        { throw ended.asError }
+    }
+}
+
+/// The operations that the session of now has at the same position.
+private struct WorkerServiceOperations: ServiceOperations {
+    let position: Int
+    let names: Set<String>
+    let calls: WorkerCalls
+
+    func perform(_ call: ServiceCall) async throws -> ServiceResult {
+        do {
+            return try await calls.perform(isRepeatable: false) { session in
+                let all = session.serviceOperations
+                guard all.indices.contains(position) else {
+                    throw PorticoError(.adapterUnavailable, "The adapter does not answer this operation.")
+                }
+                return try await all[position].perform(call)
+            }
+        } catch let ended as WorkerEnded { throw ended.asError }
+    }
+}

@@ -1,0 +1,141 @@
+import AdapterKit
+import Synchronization
+
+/// Sends calls to the session that there is, has them wait while there is none, and sends reads once more where the
+/// worker ended under them.
+final class WorkerCalls: Sendable {
+    typealias Admission = CallAdmission<any WorkerSession, CheckedContinuation<Void, Never>>
+
+    private struct State {
+        var admission: Admission
+        var latest: (any WorkerSession)?
+        var drained: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state: Mutex<State>
+    private let wait: Duration
+
+    init(limits: CallLimits) {
+        state = Mutex(State(admission: Admission(limits: limits)))
+        wait = limits.wait
+    }
+
+    var counts: (underWay: Int, waiting: Int) {
+        state.withLock { ($0.admission.underWay, $0.admission.waiting) }
+    }
+
+    /// The last session, which may have ended.
+    var latest: (any WorkerSession)? { state.withLock { $0.latest } }
+
+    /// Throws what the call throws; ``WorkerEnded`` where the worker ended before it answered, `server.overloaded` and
+    /// `adapter.unavailable` where the call did not begin. A call that was sent is sent once more only where it
+    /// `isRepeatable`.
+    func perform<Result: Sendable>(
+        isRepeatable: Bool, deadline: ContinuousClock.Instant? = nil,
+        _ body: (any WorkerSession) async throws -> Result
+    ) async throws -> Result {
+        var triesLeft = Self.mostTries
+        var mayRepeat = isRepeatable
+        while true {
+            let (session, attempt) = try await enter(until: deadline)
+            do {
+                defer { leave() }
+                return try await body(session)
+            } catch let ended as WorkerEnded {
+                hold(attempt)
+                triesLeft -= 1
+                guard triesLeft > 0, !ended.wasSent || mayRepeat, !Task.isCancelled else { throw ended }
+                if ended.wasSent { mayRepeat = false }
+            }
+        }
+    }
+
+    func open(_ session: any WorkerSession, attempt: Int) {
+        let waiters = state.withLock { state in
+            state.latest = session
+            return state.admission.open(session, attempt: attempt)
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    func hold(_ attempt: Int? = nil) {
+        state.withLock { $0.admission.hold(attempt) }
+    }
+
+    func refuse(_ reason: String) {
+        let waiters = state.withLock { $0.admission.refuse(reason) }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Returns when no call is under way.
+    func drained() async {
+        await withCheckedContinuation { continuation in
+            let isDrained = state.withLock { state in
+                if state.admission.underWay > 0 { state.drained.append(continuation) }
+                return state.admission.underWay == 0
+            }
+            if isDrained { continuation.resume() }
+        }
+    }
+
+    private func enter(until deadline: ContinuousClock.Instant?) async throws -> (any WorkerSession, Int) {
+        var isOver = ContinuousClock.now.advanced(by: wait)
+        if let deadline { isOver = min(isOver, deadline) }
+        while true {
+            switch state.withLock({ $0.admission.enter() }) {
+            case .begin(let session, let attempt): return (session, attempt)
+            case .refuse(.overloaded):
+                throw PorticoError(.overloaded, "The adapter has too many calls at the moment.", retryAfter: 1)
+            case .refuse(.unavailable(let reason)):
+                throw PorticoError(
+                    .adapterUnavailable, "This service is not available at the moment.", retryAfter: 5,
+                    logDetail: reason)
+            case .wait:
+                try Task.checkCancellation()
+                guard ContinuousClock.now < isOver else {
+                    throw PorticoError(
+                        .adapterUnavailable, "This service is not available at the moment.", retryAfter: 1,
+                        logDetail: "The worker has not restarted in time.")
+                }
+                await waitForChange(until: isOver)
+            }
+        }
+    }
+
+    /// Returns when the worker is there, or not to be expected, at the time at the latest, or when the task is cancelled.
+    private func waitForChange(until time: ContinuousClock.Instant) async {
+        let ticket = state.withLock { $0.admission.ticket() }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try? await Task.sleep(until: time, clock: .continuous)
+                self.endWait(ticket)
+            }
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let waits = state.withLock { $0.admission.wait(continuation, ticket) }
+                    if !waits { continuation.resume() } else if Task.isCancelled { endWait(ticket) }
+                }
+            } onCancel: {
+                endWait(ticket)
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func endWait(_ ticket: UInt64) {
+        state.withLock { $0.admission.leaveQueue(ticket) }?.resume()
+    }
+
+    private func leave() {
+        let drained = state.withLock { state in
+            state.admission.leave()
+            guard state.admission.underWay == 0 else { return [CheckedContinuation<Void, Never>]() }
+            defer { state.drained = [] }
+            return state.drained
+        }
+        for continuation in drained { continuation.resume() }
+    }
+
+    /// Of one call, those included that could not be sent.
+    private static let mostTries = 3
+}

@@ -1,0 +1,230 @@
+import AdapterKit
+import Foundation
+import Synchronization
+import Testing
+
+@testable import WorkerHost
+
+/// The supervision with real processes.
+@Suite struct SupervisedWorkerTests {
+    @Test func aReadThatTheWorkersEndInterruptsIsAnsweredByTheNextOne() async throws {
+        try await Supervised.run { worker in
+            let before = worker.adapter.report.process
+            await #expect(throws: PorticoError.self) { try await worker.call("write", "K") }
+            try await worker.answers()
+            #expect(worker.adapter.report.process != before)
+            #expect(worker.adapter.report.restarts == 1)
+        }
+    }
+
+    @Test func aWriteThatTheWorkersEndInterruptsIsNotSentAgain() async throws {
+        try await Supervised.run { worker in
+            let error = await #expect(throws: PorticoError.self) { try await worker.call("write", "X") }
+            #expect(error?.code == .adapterUnavailable)
+            #expect(error?.retryAfter == 1)
+            _ = try await worker.call("read", "a")
+            #expect(worker.connector.sessions == 2)
+        }
+    }
+
+    @Test func aReadThatEndsEachWorkerIsSentTwiceAndNoMore() async throws {
+        try await Supervised.run { worker in
+            await #expect(throws: PorticoError.self) { try await worker.call("read", "K") }
+            _ = try await worker.call("read", "a")
+            #expect(worker.adapter.report.crashes == 2)
+        }
+    }
+
+    @Test(arguments: ["K", "T", "X", "C", "M"])
+    func whateverEndsAWorkerTheNextAnswers(_ order: String) async throws {
+        try await Supervised.run { worker in
+            await #expect(throws: PorticoError.self) { try await worker.call("write", order) }
+            try await worker.answers()
+            let crash = try #require(worker.adapter.crashReports.last)
+            let reasons: [String: Set<String>] = [
+                "K": ["signal 9 (SIGKILL)"], "T": ["signal 4 (SIGILL)", "signal 5 (SIGTRAP)"], "X": ["exit status 3"],
+                "C": ["It closed its socket, and stayed."], "M": ["signal 6 (SIGABRT)"],
+            ]
+            #expect(reasons[order]?.contains(crash.reason) == true, "\(crash.reason)")
+            #expect(crash.callsUnderWay <= 1)
+            #expect(crash.attempt == 1)
+        }
+    }
+
+    @Test(arguments: ["H", "S"])
+    func aWorkerThatHangsOrSpinsIsFoundByItsHeartbeat(_ order: String) async throws {
+        var limits = SupervisionLimits()
+        (limits.heartbeatInterval, limits.heartbeatTolerance) = (.milliseconds(50), .milliseconds(300))
+        try await Supervised.run(limits) { worker in
+            await #expect(throws: PorticoError.self) { try await worker.call("write", order) }
+            try await worker.answers()
+            #expect(worker.adapter.crashReports.last?.reason.hasPrefix("It has not answered for") == true)
+        }
+    }
+
+    @Test func callsWaitForTheRestartAndAllAreAnswered() async throws {
+        try await Supervised.run { worker in
+            await #expect(throws: PorticoError.self) { try await worker.call("write", "K") }
+            let answers = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<100 { group.addTask { try await worker.call("write", "a") } }
+                return try await group.reduce(into: 0) { count, _ in count += 1 }
+            }
+            #expect(answers == 100)
+        }
+    }
+
+    @Test func aWorkerThatCrashesAtEveryStartHasFailedWithItsReasonAndCallsAreRefusedAtOnce() async throws {
+        var limits = SupervisionLimits()
+        (limits.crashesToFail, limits.firstBackoff) = (4, .milliseconds(1))
+        let connector = ByteConnector { number in
+            if number > 1 { throw PorticoError(.serverInternal, "The start fails.") }
+        }
+        try await Supervised.run(limits, connector) { worker in
+            await #expect(throws: PorticoError.self) { try await worker.call("write", "K") }
+            let error = await #expect(throws: PorticoError.self) { try await worker.call("write", "a") }
+            #expect(error?.code == .adapterUnavailable)
+            #expect(worker.adapter.report.state == "failed")
+            #expect(worker.adapter.report.reason?.contains("The start fails.") == true)
+            #expect(!worker.adapter.report.isServing)
+            #expect(worker.adapter.crashReports.count == 4)
+        }
+    }
+
+    @Test func aFirstStartThatFailsThrowsItsReasonAndCanBeRepeated() async throws {
+        let connector = ByteConnector { number in
+            if number == 1 { throw PorticoError(.upstreamFailed, "The first start fails.") }
+        }
+        let worker = Supervised(SupervisionLimits(), connector)
+        let error = await #expect(throws: PorticoError.self) { try await worker.start() }
+        #expect(error?.logDetail?.contains("The first start fails.") == true)
+        try await worker.start()
+        try await worker.answers()
+        await worker.adapter.stop()
+    }
+
+    @Test func aProgramThatIsNotThereSaysSoInItsReason() async throws {
+        let worker = Supervised(SupervisionLimits(), ByteConnector(), executable: "/nowhere/adapter")
+        let error = await #expect(throws: PorticoError.self) { try await worker.start() }
+        #expect(error?.logDetail?.contains("exit status 127") == true)
+        #expect(error?.logDetail?.contains("/nowhere/adapter cannot be executed") == true)
+        await worker.adapter.stop()
+    }
+
+    @Test func moreCallsThanTheLimitAreRefusedAndThoseUnderWayAreNot() async throws {
+        var callLimits = CallLimits()
+        callLimits.underWay = 2
+        try await Supervised.run(callLimits: callLimits) { worker in
+            let outcome = await withTaskGroup(of: Bool.self) { group in
+                // The worker answers none of them.
+                for _ in 0..<2 { group.addTask { (try? await worker.call("write", "H")) == nil } }
+                while worker.adapter.callCounts.underWay < 2 { await Task.yield() }
+                let error = await #expect(throws: PorticoError.self) { try await worker.call("write", "a") }
+                await worker.adapter.stop()
+                _ = await group.reduce(0) { count, _ in count + 1 }
+                return error?.code
+            }
+            #expect(outcome == .overloaded)
+        }
+    }
+
+    @Test func aRestartLaunchesAnotherProcessWithoutACrash() async throws {
+        try await Supervised.run { worker in
+            let before = worker.adapter.report.process
+            worker.adapter.restart()
+            while worker.adapter.report.restarts == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            try await worker.answers()
+            #expect(worker.adapter.report.process != before)
+            #expect(worker.adapter.report.crashes == 0)
+        }
+    }
+
+    @Test func aStoppedWorkerLeavesNoProcessAndRefusesCalls() async throws {
+        let worker = Supervised(SupervisionLimits(), ByteConnector())
+        try await worker.start()
+        let process = try #require(worker.adapter.report.process)
+        await worker.adapter.stop()
+        #expect(kill(process, 0) == -1)
+        await #expect(throws: PorticoError.self) { try await worker.call("read", "a") }
+        await #expect(throws: PorticoError.self) { try await worker.start() }
+        await worker.adapter.stop()
+    }
+
+    @Test func theLastTwentyCrashReportsSurviveTheHost() async throws {
+        let path = NSTemporaryDirectory() + "/crashes-\(UUID().uuidString).json"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let reports = CrashReports(path: path)
+        for number in 1...25 {
+            try reports.add(
+                CrashReport(
+                    time: Double(number), reason: "signal 4", exit: nil, uptime: 1, callsUnderWay: 2, attempt: number,
+                    output: ["last words"]))
+        }
+        let read = CrashReports(path: path)
+        #expect(read.all == reports.all)
+        #expect(read.all.map(\.attempt) == Array(6...25))
+        try Data("damaged".utf8).write(to: URL(filePath: path))
+        #expect(CrashReports(path: path).all.isEmpty)
+    }
+}
+
+/// A supervised hostile worker.
+private final class Supervised: Sendable {
+    let adapter: SupervisedWorker
+    let connector: ByteConnector
+    private let folder: String
+
+    init(
+        _ limits: SupervisionLimits, _ connector: ByteConnector, callLimits: CallLimits = CallLimits(),
+        executable: String? = nil
+    ) {
+        var program = Worker.program("serve", [], limits: WorkerLimits(memory: 64 << 20))
+        if let executable { program.executable = executable }
+        folder = program.folder
+        self.connector = connector
+        let input = ObjectShape("Order", members: [Member("order", .string(maximumLength: 1))])
+        adapter = SupervisedWorker(
+            program, connector: connector,
+            declaration: AdapterDeclaration(
+                name: "hostile", title: "Hostile", summary: "Hostile.", version: "1",
+                operations: [
+                    Operation("read", summary: "Reads.", effect: .reads, input: input, output: .string),
+                    Operation("write", summary: "Writes.", effect: .writes, input: input, output: .string),
+                ]),
+            limits: limits, callLimits: callLimits, crashFile: nil, clock: FixedClock(), log: .discarding)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    static func run(
+        _ limits: SupervisionLimits = SupervisionLimits(), _ connector: ByteConnector = ByteConnector(),
+        callLimits: CallLimits = CallLimits(), _ body: (Supervised) async throws -> Void
+    ) async throws {
+        let worker = Supervised(limits, connector, callLimits: callLimits)
+        try await worker.start()
+        do { try await body(worker) } catch {
+            await worker.adapter.stop()
+            throw error
+        }
+        await worker.adapter.stop()
+    }
+
+    func start() async throws {
+        try await adapter.start(
+            AdapterContext(records: NoRecords(), accounts: NoAccounts(), log: .discarding, clock: FixedClock()))
+    }
+
+    func answers() async throws {
+        let answer = try await call("read", "a")
+        #expect(answer == "a")
+    }
+
+    @discardableResult
+    func call(_ operation: OperationName, _ order: String) async throws -> String {
+        let result = try await adapter.handle(
+            Call(
+                operation: operation, input: ["order": .string(order)], caller: .anonymous, requestID: "test",
+                deadline: .now.advanced(by: .seconds(30)), records: NoRecords(), log: .discarding))
+        guard case .value(.string(let text)) = result.content else { return "" }
+        return text
+    }
+}

@@ -1,0 +1,275 @@
+import Testing
+
+@testable import WorkerHost
+
+@Suite struct SupervisionTests {
+    private let start = ContinuousClock.now
+    private let limits = SupervisionLimits()
+
+    private func at(_ seconds: Double) -> ContinuousClock.Instant { start.advanced(by: .seconds(seconds)) }
+
+    private func running(_ limits: SupervisionLimits = SupervisionLimits()) -> WorkerSupervision {
+        var machine = WorkerSupervision(limits: limits)
+        _ = machine.handle(.start, at: at(0))
+        _ = machine.handle(.ready(1), at: at(0))
+        return machine
+    }
+
+    @Test func aStartLaunchesAndReportsThatItRuns() {
+        var machine = WorkerSupervision(limits: limits)
+        #expect(machine.handle(.start, at: at(0)) == [.launch(1)])
+        #expect(machine.handle(.ready(1), at: at(1)) == [.open(1), .started(nil)])
+        #expect(machine.deadline == at(3))
+        #expect(machine.restarts == 0)
+    }
+
+    @Test func aFirstAttemptThatFailsIsTheHostsToRepeat() {
+        var machine = WorkerSupervision(limits: limits)
+        _ = machine.handle(.start, at: at(0))
+        #expect(
+            machine.handle(.exited(1, "exit status 1"), at: at(1)) == [
+                .report(1, "exit status 1"), .started("exit status 1"),
+            ])
+        #expect(machine.phase == .idle)
+        #expect(machine.deadline == nil)
+        #expect(machine.handle(.start, at: at(2)) == [.launch(2)])
+    }
+
+    @Test func aStartThatTakesTooLongIsKilledAndReportedWhenTheProcessHasEnded() {
+        var machine = WorkerSupervision(limits: limits)
+        _ = machine.handle(.start, at: at(0))
+        #expect(machine.handle(.time, at: at(29)) == [])
+        #expect(machine.handle(.time, at: at(30)) == [.kill(1)])
+        let actions = machine.handle(.exited(1, "signal 9"), at: at(30))
+        #expect(
+            actions == [
+                .report(1, "It has not started within 30.0 seconds."),
+                .started("It has not started within 30.0 seconds."),
+            ])
+    }
+
+    @Test func theFirstCrashIsFollowedByALaunchAtOnce() {
+        var machine = running()
+        #expect(machine.handle(.disconnected(1, nil), at: at(10)) == [.hold])
+        #expect(machine.handle(.exited(1, "signal 4"), at: at(10)) == [.report(1, "signal 4"), .launch(2)])
+        #expect(machine.handle(.ready(2), at: at(10.01)) == [.open(2)])
+        #expect(machine.restarts == 1)
+        #expect(machine.crashes == 1)
+    }
+
+    @Test func crashesInARowBackOffAndThenItHasFailed() {
+        var machine = running()
+        var waits: [Double] = []
+        var now = 0.1
+        while true {
+            let actions = machine.handle(.exited(machine.attempt, "exit status 1"), at: at(now))
+            if case .refuse = actions.last { break }
+            if let deadline = machine.deadline, case .waiting = machine.phase {
+                waits.append((deadline - at(now)) / .seconds(1))
+                now += waits.last ?? 0
+                #expect(machine.handle(.time, at: deadline) == [.hold, .launch(machine.attempt)])
+            }
+        }
+        #expect(waits.map { ($0 * 10).rounded() / 10 } == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2])
+        #expect(machine.phase.word == "failed")
+        #expect(machine.crashes == limits.crashesToFail)
+    }
+
+    @Test func oneThatHasFailedIsAttemptedAgainAndFailsAtTheNextCrash() {
+        var machine = running()
+        while machine.phase.word != "failed" {
+            if !machine.hasProcess { _ = machine.handle(.time, at: machine.deadline ?? at(1)) }
+            _ = machine.handle(.exited(machine.attempt, "exit status 1"), at: at(1))
+        }
+        let retry = machine.deadline ?? at(0)
+        #expect(machine.handle(.time, at: retry) == [.hold, .launch(machine.attempt)])
+        let again = machine.handle(.exited(machine.attempt, "exit status 2"), at: retry.advanced(by: .seconds(1)))
+        #expect(again == [.report(machine.attempt, "exit status 2"), .refuse("exit status 2")])
+        // One that runs for a while is forgiven.
+        _ = machine.handle(.time, at: machine.deadline ?? at(0))
+        _ = machine.handle(.ready(machine.attempt), at: at(1_000))
+        _ = machine.handle(.exited(machine.attempt, "exit status 3"), at: at(1_002))
+        #expect(machine.phase.word == "starting")
+    }
+
+    @Test func aHeartbeatThatIsNotAnsweredKillsTheWorker() {
+        var machine = running()
+        #expect(machine.handle(.time, at: at(2)) == [.ping(1)])
+        #expect(machine.handle(.answered(1), at: at(3)) == [])
+        #expect(machine.handle(.time, at: at(5)) == [.ping(1)])
+        #expect(machine.handle(.time, at: at(9.9)) == [])
+        #expect(machine.handle(.time, at: at(10)) == [.hold, .kill(1)])
+        let actions = machine.handle(.exited(1, "signal 9"), at: at(10))
+        #expect(actions == [.report(1, "It has not answered for 5.0 seconds."), .launch(2)])
+    }
+
+    @Test func aWorkerThatClosesItsSocketAndStaysIsKilled() {
+        var machine = running()
+        _ = machine.handle(.disconnected(1, nil), at: at(10))
+        let deadline = at(10).advanced(by: limits.disconnectTolerance)
+        #expect(machine.deadline == deadline)
+        #expect(machine.handle(.time, at: deadline) == [.kill(1)])
+        let actions = machine.handle(.exited(1, "signal 9"), at: at(10.2))
+        #expect(actions.first == .report(1, "It closed its socket, and stayed."))
+    }
+
+    @Test func aWorkerThatBreaksTheProtocolIsKilledAtOnce() {
+        var machine = running()
+        #expect(machine.handle(.disconnected(1, "It broke the protocol."), at: at(10)) == [.hold, .kill(1)])
+        #expect(machine.handle(.exited(1, "signal 9"), at: at(10)).first == .report(1, "It broke the protocol."))
+    }
+
+    @Test func whatHappensToAnEarlierProcessIsIgnored() {
+        var machine = running()
+        _ = machine.handle(.exited(1, "signal 4"), at: at(10))
+        let before = machine
+        for event: WorkerSupervision.Event in [
+            .ready(1), .refused(1, "late"), .notLaunched(1, "late"), .disconnected(1, nil), .answered(1),
+            .exited(1, "late"),
+        ] {
+            #expect(machine.handle(event, at: at(11)) == [])
+            #expect(machine == before)
+        }
+    }
+
+    @Test func aStopTerminatesThenKillsAndIsOverWhenTheProcessHasEnded() {
+        var machine = running()
+        #expect(machine.handle(.stop, at: at(10)) == [.refuse("It is stopped."), .terminate(1)])
+        #expect(machine.handle(.time, at: at(12)) == [.kill(1)])
+        #expect(machine.handle(.exited(1, "signal 9"), at: at(12)) == [.stopped])
+        #expect(machine.handle(.start, at: at(13)) == [.started("It is stopped already.")])
+        #expect(machine.crashes == 0)
+    }
+
+    @Test func aRestartIsNoCrash() {
+        var machine = running()
+        #expect(machine.handle(.restart, at: at(10)) == [.hold, .terminate(1)])
+        #expect(machine.handle(.disconnected(1, nil), at: at(10)) == [])
+        #expect(machine.handle(.exited(1, "exit status 0"), at: at(10)) == [.launch(2)])
+        #expect(machine.crashes == 0)
+    }
+
+    @Test func aRestartAttemptsOneThatHasFailedAtOnce() {
+        var machine = running()
+        while machine.phase.word != "failed" {
+            if !machine.hasProcess { _ = machine.handle(.time, at: machine.deadline ?? at(1)) }
+            _ = machine.handle(.exited(machine.attempt, "exit status 1"), at: at(1))
+        }
+        #expect(machine.handle(.restart, at: at(2)) == [.hold, .launch(machine.attempt)])
+    }
+
+    // MARK: Any order of events
+
+    /// Kept true whatever happens: at most one process, no launch after a stop, no end that is not reported or asked for,
+    /// and always something that goes on by itself.
+    @Test func inAnyOrderOfEventsThereIsOneProcessAtMostAndNoneAfterTheStop() {
+        var runs = 0
+        for seed in 1...400 {
+            var world = SimulatedWorker(seed: UInt64(seed))
+            for _ in 0..<300 { world.step() }
+            world.finish()
+            #expect(world.violations.isEmpty, "seed \(seed): \(world.violations)")
+            runs += world.launches
+        }
+        #expect(runs > 4_000)
+    }
+}
+
+/// Processes and time as a worker's supervision could meet them, from a seed.
+private struct SimulatedWorker {
+    private var random: SplitMix
+    private var machine: WorkerSupervision
+    private var now = ContinuousClock.now
+    /// The attempt whose process is there, and whether it was killed.
+    private var process: (attempt: Int, isKilled: Bool)?
+    private var reported: Set<Int> = []
+    private var hasStopped = false
+    private(set) var launches = 0
+    private(set) var violations: [String] = []
+
+    init(seed: UInt64) {
+        random = SplitMix(state: seed)
+        machine = WorkerSupervision(limits: SupervisionLimits())
+    }
+
+    mutating func step() {
+        now = now.advanced(by: .milliseconds(Int(random.below(3_000))))
+        let attempt = random.below(5) == 0 ? max(0, machine.attempt - 1) : machine.attempt
+        switch random.below(12) {
+        case 0: take(.start)
+        case 1, 2: take(.ready(attempt))
+        case 3: take(.refused(attempt, random.below(2) == 0 ? nil : "refused"))
+        case 4: take(.disconnected(attempt, random.below(2) == 0 ? nil : "fault"))
+        case 5, 6: take(.answered(attempt))
+        case 7, 8: if process != nil { end() }
+        case 9 where random.below(10) == 0: take(.restart)
+        case 10 where random.below(100) == 0: take(.stop)
+        default: wait()
+        }
+        if process?.isKilled == true, random.below(2) == 0 { end() }
+    }
+
+    /// After a stop, all comes to an end.
+    mutating func finish() {
+        take(.stop)
+        for _ in 0..<10 {
+            if process?.isKilled == true { end() }
+            wait()
+        }
+        if machine.phase != .stopped { violations.append("not stopped but \(machine.phase)") }
+        if process != nil { violations.append("a process is left") }
+    }
+
+    private mutating func wait() {
+        if let deadline = machine.deadline { now = max(now, deadline) }
+        take(.time)
+    }
+
+    private mutating func end() {
+        guard let ended = process else { return }
+        process = nil
+        take(.exited(ended.attempt, "ended"))
+    }
+
+    private mutating func take(_ event: WorkerSupervision.Event) {
+        if event == .stop { hasStopped = true }
+        for action in machine.handle(event, at: now) { execute(action) }
+        if machine.hasProcess != (process != nil) {
+            violations.append("\(event): \(machine.phase) with \(process != nil)")
+        }
+        if machine.deadline == nil, process?.isKilled == false { violations.append("nothing goes on") }
+    }
+
+    private mutating func execute(_ action: WorkerSupervision.Action) {
+        switch action {
+        case .launch(let attempt):
+            launches += 1
+            if process != nil { violations.append("two processes") }
+            if hasStopped { violations.append("a launch after the stop") }
+            process = (attempt, false)
+        case .kill(let attempt):
+            if process?.attempt != attempt { violations.append("a kill of another process") }
+            process?.isKilled = true
+        case .terminate(let attempt), .ping(let attempt):
+            if process?.attempt != attempt { violations.append("a signal to another process") }
+        case .open(let attempt):
+            if process?.attempt != attempt { violations.append("calls to another process") }
+        case .report(let attempt, _):
+            if !reported.insert(attempt).inserted { violations.append("two reports of one process") }
+            if process != nil { violations.append("a report of a process that is there") }
+        case .hold, .refuse, .started, .stopped: break
+        }
+    }
+}
+
+private struct SplitMix {
+    var state: UInt64
+
+    mutating func below(_ bound: UInt64) -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return (mixed ^ (mixed >> 31)) % bound
+    }
+}
