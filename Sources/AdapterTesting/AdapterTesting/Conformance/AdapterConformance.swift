@@ -32,14 +32,17 @@ public struct AdapterConformance {
 
     let module: any AdapterModule.Type
     let configuration: AdapterConfiguration
+    let upstream: (any Upstream)?
     let examples: [Example]
 
+    /// `upstream` is what `adapters.{name}.upstream` leads to. The mirrors of it are fetched before anything is called.
     public init(
         _ module: any AdapterModule.Type, configuration: AdapterConfiguration = AdapterConfiguration(),
-        examples: [Example]
+        upstream: (any Upstream)? = nil, examples: [Example]
     ) {
         self.module = module
         self.configuration = configuration
+        self.upstream = upstream
         self.examples = examples
     }
 
@@ -51,7 +54,8 @@ public struct AdapterConformance {
             guard problems.isEmpty else { return problems }
             problems += try SampleProblems(module.make(configuration).sampleRecords(), for: declaration).all
             guard problems.isEmpty else { return problems }
-            let host = try await TestHost(module, configuration, withSamples: true)
+            let host = try await TestHost(module, configuration, withSamples: true, upstream: upstream)
+            if upstream != nil { try await host.refreshMirrors() }
             problems += try await CallProblems(self, declaration, host).all()
             problems += try await ConflictProblems(declaration: declaration, host: host).all()
             problems += try await RuleProblems(declaration: declaration, host: host).all()

@@ -80,6 +80,37 @@ public struct TestHost: Sendable {
         return value
     }
 
+    /// Fetches every mirror that the adapter declares, whole, and stores its rows, as the host's first refresh does.
+    ///
+    /// Throws what ``Adapter/readMirror(_:)`` throws, and `server.internal` for a source whose pages have no end.
+    public func refreshMirrors() async throws {
+        for source in declaration.mirrors {
+            guard let entity = declaration.entity(source.entity) else { continue }
+            let changes = try await rows(of: source.entity).compactMap { row -> RecordChange? in
+                guard let id = row[entity.key.field.text].flatMap({ RecordID(key: $0) }) else { return nil }
+                return RecordChange(
+                    entity.name, .replace(id, row.keeping(fieldsOf: entity), orCreate: true))
+            }
+            _ = try await records.unrestricted.apply(changes)
+        }
+    }
+
+    /// All rows of a mirror, page by page, as its source answers them.
+    func rows(of mirror: EntityName) async throws -> [WireDictionary] {
+        var rows: [WireDictionary] = []
+        var request = MirrorRequest(mirror)
+        for _ in 0..<Self.maximumPages {
+            let page = try await adapter.readMirror(request)
+            rows += page.rows
+            guard let next = page.next else { return rows }
+            request = MirrorRequest(mirror, page: next)
+        }
+        throw PorticoError(.serverInternal, "the pages have no end")
+    }
+
+    /// Pages that a source may need at most.
+    private static let maximumPages = 10_000
+
     private func admit(_ caller: Principal, to operation: Operation) throws {
         guard operation.audience == .callers else { return }
         if operation.authorization == .byAccess { try access.authorize(caller, effect: operation.effect) }
@@ -100,6 +131,12 @@ extension Principal {
 
     public static func user(_ name: String, roles: Set<RoleName> = []) -> Principal {
         Principal(kind: .user, id: name, name: name, roles: roles)
+    }
+}
+
+extension WireDictionary {
+    fileprivate func keeping(fieldsOf entity: Entity) -> WireDictionary {
+        WireDictionary(uncheckedUniqueKeys: filter { member in entity.fields.contains { $0.name.text == member.key } })
     }
 }
 
