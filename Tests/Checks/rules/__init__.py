@@ -2,7 +2,7 @@
 
 from rules import (
     boundary, decisions, declared_imports, dependency_table, documentation, figure, folders, forbidden_text,
-    formatting, links, listed_packages, module_dependencies, named_tests, names, strict_targets, traps, walks, words)
+    formatting, links, listed_packages, module_dependencies, named_tests, names, public_surface, strict_targets, traps, walks, words)
 
 ALL = {
     "format": formatting,
@@ -20,6 +20,7 @@ ALL = {
     "decisions": decisions,
     "documentation": documentation,
     "boundary": boundary,
+    "surface": public_surface,
     "links": links,
     "tests": named_tests,
     "walks": walks,

@@ -275,6 +275,58 @@ class Boundary(SabotageCase):
             "docs/adapter-boundary.md: [boundary] there is no public protocol `Timer`")
 
 
+class Surface(SabotageCase):
+    rule = "surface"
+    source = "Sources/AdapterKit/AdapterKit/Clock.swift"
+    listed = "Sources/AdapterKit/public-surface.txt"
+
+    def setUp(self):
+        super().setUp()
+        self.fixture.write("Sources/AdapterKit/CAdapterKitStamp/AdapterKitStamp.h", '#define ADAPTERKIT_SDK_VERSION "1.2.0"\n')
+        self.fixture.write(
+            self.source,
+            "/// Tells the time.\npublic protocol Clock: Sendable {\n    var hours: Int { get }\n"
+            "    func now(\n        in zone: String, // a comment\n        at: Int\n    ) async throws -> Int\n}\n"
+            "extension Clock {\n    public var isNight: Bool { hours > 20 }\n    var secret: Int { 1 }\n}\n"
+            'public enum Code: String {\n    case late = "too.late"\n    private var hidden: Int { 1 }\n}\n'
+            "struct Inner { public let value = 1 }\npublic let limits: [Int] = [\n    1,\n]\n")
+        self.fixture.write(
+            self.listed,
+            "AdapterKit 1.2.0\nClock: func now(in zone: String, at: Int) async throws -> Int\nClock: var hours: Int { get }\n"
+            'Clock: var isNight: Bool\nCode: case late = "too.late"\nenum Code: String\nlet limits: [Int]\n'
+            "protocol Clock: Sendable\n")
+
+    def test_the_declarations_that_are_listed_are_accepted(self):
+        self.assert_accepted()
+
+    def test_the_list_is_what_would_be_written(self):
+        before = (self.fixture.root / self.listed).read_text()
+        self.fixture._checks("--write-table")
+        self.assertEqual(before, (self.fixture.root / self.listed).read_text())
+
+    def test_a_declaration_that_is_not_listed_is_refused(self):
+        self.fixture.edit(self.source, "    var secret", "    public var secret")
+        self.assert_refused(
+            f"{self.listed}: [surface] `Clock: var secret: Int` is public and not listed; run `python3 Tests/Checks "
+            "--write-table`")
+
+    def test_a_changed_signature_is_two_violations(self):
+        self.fixture.edit(self.source, "at: Int", "at: Int = 0")
+        code, found = self.fixture.violations(self.rule)
+        self.assertEqual((1, 2), (code, len(found)), found)
+
+    def test_a_declaration_that_is_gone_is_refused(self):
+        self.fixture.edit(self.source, "    public var isNight", "    var isNight")
+        self.assert_refused(
+            f"{self.listed}:4: [surface] `Clock: var isNight: Bool` is not declared any more: docs/plugins.md says when that "
+            "may be; then run `python3 Tests/Checks --write-table`")
+
+    def test_another_version_is_refused(self):
+        self.fixture.edit("Sources/AdapterKit/CAdapterKitStamp/AdapterKitStamp.h", "1.2.0", "1.3.0")
+        self.assert_refused(
+            f"{self.listed}:1: [surface] the first line is not `AdapterKit 1.3.0`; run `python3 Tests/Checks --write-table`")
+
+
 class Links(SabotageCase):
     rule = "links"
 
