@@ -26,6 +26,7 @@ struct PorticoControl: AsyncParsableCommand {
             SOAPCommands.self, Sync.self, StoreCommands.self, Logs.self, Backup.self,
             Restore.self,
             ConfigurationCommands.self, AdminCommands.self, ClientCommands.self, ConnectCommands.self,
+            AdapterCommands.self,
         ])
 
     static func main() async {

@@ -12,6 +12,9 @@ from swift_imports import imports_of
 # Built or fetched, never ours; used only where the tree is not a git repository (the sabotage tests copy files out).
 GENERATED = {".build", ".git", ".swiftpm", "__pycache__", ".venv"}
 
+# Packages that are made of these files are not this repository's: Tests/EndToEnd/test_adapter_new.py builds them.
+TEMPLATES = "Sources/AdapterTemplates/"
+
 
 class Repository:
     def __init__(self, root):
@@ -42,7 +45,8 @@ class Repository:
 
     @cached_property
     def packages(self):
-        folders = [os.path.dirname(path) or "." for path in self.files if os.path.basename(path) == "Package.swift"]
+        folders = [os.path.dirname(path) or "." for path in self.files if os.path.basename(path) == "Package.swift"
+                   and not path.startswith(TEMPLATES)]
         return [Package.load(self.root, folder) for folder in folders]
 
     @cached_property

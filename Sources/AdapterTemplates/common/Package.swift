@@ -1,0 +1,35 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The SDK that belongs to the gateway: AdapterKit and what tests need. PORTICO_SDK names another folder, as on a build server.
+let sdk = Context.environment["PORTICO_SDK"] ?? "SDK-PATH"
+
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "AdapterKit")
+
+let package = Package(
+    name: "acme",
+    platforms: [.macOS(.v15)],
+    products: [
+        // For a gateway that runs the adapter within its own process: libAcmeAdapter.so.
+        .library(name: "AcmeAdapter", type: .dynamic, targets: ["AcmeAdapter"])
+    ],
+    dependencies: [
+        .package(path: "\(sdk)/AdapterKit"),
+        .package(path: "\(sdk)/AdapterTesting"),
+    ],
+    targets: [
+        .target(name: "AcmeAdapter", dependencies: [adapterKit], swiftSettings: strict),
+        .testTarget(
+            name: "AcmeAdapterTests",
+            dependencies: [
+                "AcmeAdapter", adapterKit, .product(name: "AdapterTesting", package: "AdapterTesting"),
+            ], swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,91 @@
+import AdapterKit
+import ArgumentParser
+import Foundation
+
+/// What teams do who write adapters. `adapters` is for those who operate them.
+struct AdapterCommands: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "adapter", abstract: "Writes adapters. Needs no running gateway.", subcommands: [New.self])
+
+    /// Writes a package of an adapter.
+    struct New: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Writes a package of an adapter that builds, is tested and runs as it stands.",
+            discussion: """
+                The package is a folder of the adapter's name. Its kind says what it begins with:
+                  entity     records that people read and write, on devices too
+                  operation  a call with an input and an output
+                  mirror     records of another system
+                  mount      paths whose requests and answers are the adapter's own
+
+                The package is built against the SDK, the sources of AdapterKit. They are in the installed tree \
+                (share/portico/sdk) or in the checkout that this program was built from; --sdk names another folder, and \
+                PORTICO_SDK does so whenever the package is built.
+                """)
+
+        @Argument(help: "The adapter's name: small letters, digits and hyphens.") var name: String
+        @Option(help: "entity, operation, mirror or mount.") var kind = AdapterTemplate.Kind.entity
+        @Option(help: "The folder that has AdapterKit's package.") var sdk: String?
+        @Option(name: .customLong("into"), help: "The folder that gets the package's folder.") var folder = "."
+
+        func run() throws {
+            guard let name = AdapterName(name) else {
+                throw CommandError(
+                    "\(name) cannot be an adapter's name: a small letter, then small letters, digits and hyphens, "
+                        + "\(AdapterTemplate.longestName) at most.")
+            }
+            let sdk = try sdk.map(AdapterSDK.init(path:)) ?? AdapterSDK.found()
+            let template = try AdapterTemplate(kind, name: name, sdk: sdk)
+            let place = URL(fileURLWithPath: folder, isDirectory: true).appendingPathComponent(
+                name.text, isDirectory: true)
+            try template.write(to: place)
+            print(
+                """
+                \(place.path): an adapter of the kind \(kind.rawValue), for the SDK in \(sdk.folder.path).
+                Next: cd \(place.path) && swift test && swift build && portico check --config gateway.yaml
+                README.md has the rest.
+                """)
+        }
+    }
+}
+
+/// The folder with the sources that adapters are built against.
+struct AdapterSDK {
+    static let variable = "PORTICO_SDK"
+
+    let folder: URL
+
+    /// A folder that a person names.
+    init(path: String) throws {
+        let folder = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL
+        guard Self.isSDK(folder) else {
+            throw CommandError("\(folder.path) has no AdapterKit/Package.swift and no AdapterTemplates: it is no SDK.")
+        }
+        self.folder = folder
+    }
+
+    private init(folder: URL) { self.folder = folder }
+
+    /// That of `PORTICO_SDK`, otherwise of the installed tree or the checkout in which this program lies.
+    static func found() throws -> AdapterSDK {
+        if let path = ProcessInfo.processInfo.environment[variable] { return try AdapterSDK(path: path) }
+        let program = URL(fileURLWithPath: Bundle.main.executablePath ?? CommandLine.arguments[0])
+            .resolvingSymlinksInPath()
+        var folder = program.deletingLastPathComponent()
+        // bin/porticoctl of an installed tree; .build/TRIPLE/CONFIGURATION/porticoctl of a checkout.
+        for _ in 0..<5 {
+            folder = folder.deletingLastPathComponent()
+            for candidate in ["share/portico/sdk", "Sources"] {
+                let sdk = folder.appendingPathComponent(candidate, isDirectory: true)
+                if isSDK(sdk) { return AdapterSDK(folder: sdk) }
+            }
+        }
+        throw CommandError("There is no SDK near \(program.path). Name its folder with --sdk or \(variable).")
+    }
+
+    private static func isSDK(_ folder: URL) -> Bool {
+        ["AdapterKit/Package.swift", "AdapterTemplates"].allSatisfy {
+            FileManager.default.fileExists(atPath: folder.appendingPathComponent($0).path)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+"""Packages of the other kinds that `porticoctl adapter new` writes: each builds, passes its tests and serves."""
+
+import functools
+import http.server
+import threading
+import time
+import unittest
+
+from generated_adapter import GeneratedAdapter
+
+
+class AdapterKinds(GeneratedAdapter):
+    def test_a_package_with_an_operation(self):
+        folder = self.generate("sums", "operation")
+        self.check_and_build(folder, 3)
+        gateway = self.serve(folder)
+        call = functools.partial(gateway.send, "POST", "/api/v1/sums/operations/summarize", user="alice")
+        self.assertEqual(call({"numbers": [1, 2.5]}).json(), {"count": 2, "sum": 3.5, "mean": 1.75})
+        self.assertEqual(call({"numbers": []}).status, 400)
+
+    def test_a_package_with_mounted_paths(self):
+        folder = self.generate("greeter", "mount")
+        self.check_and_build(folder, 4)
+        gateway = self.serve(folder)
+        self.assertEqual(gateway.get("/greeter/hello/Ada", user="alice").text(), "Hello, Ada!\n")
+        self.assertEqual(gateway.get("/greeter/hello/Ada").status, 401)
+        self.assertEqual(gateway.get("/greeter/nothing", user="alice").status, 404)
+
+    def test_a_package_with_a_mirror_of_another_system(self):
+        folder = self.generate("articles", "mirror")
+        self.check_and_build(folder, 3)
+        handler = functools.partial(Quiet, directory=str(folder / "stand-in"))
+        system = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=system.serve_forever, daemon=True).start()
+        self.addCleanup(system.server_close)
+        self.addCleanup(system.shutdown)
+        gateway = self.serve(
+            folder, "--set", f"upstreams.other-system.url=http://127.0.0.1:{system.server_address[1]}/")
+        end = time.monotonic() + 60
+        while (answer := gateway.get("/api/v1/articles/items", user="alice")).status != 200:
+            self.assertLess(time.monotonic(), end, answer)
+            time.sleep(0.1)
+        self.assertEqual([item["name"] for item in answer.json()["items"]], ["Bolt", "Nut"])
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+if __name__ == "__main__":
+    unittest.main()
