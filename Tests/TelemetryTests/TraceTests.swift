@@ -31,6 +31,34 @@ import WireFormats
         #expect(later.isSampled && later.text == "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
     }
 
+    @Test func `an id is written as it was read`() throws {
+        var random = SeededRandom(seed: 7)
+        for _ in 0..<1_000 {
+            let made = TraceParent(newTrace: { random.next() }, isSampled: random.next() & 1 == 0)
+            let read = try #require(TraceParent(made.text))
+            #expect(read == made && read.text.utf8.count == 55 && read.trace.utf8.count == 32)
+        }
+    }
+
+    @Test(arguments: 0..<55)
+    func `a text that is not well-formed at any of its places is none`(place: Int) {
+        let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        for wrong in ["g", "F", "/", ":", "`", " ", "\u{e9}"] {
+            var characters = Array(text)
+            characters[place] = Character(wrong)
+            #expect(TraceParent(String(characters)) == nil, "\(wrong) at \(place)")
+        }
+    }
+
+    @Test func `numbers of ids do not repeat, also where many threads take them`() async {
+        let numbers = TraceNumbers(seed: 1, mask: 2)
+        let all = await withTaskGroup(of: [UInt64].self) { group in
+            for _ in 0..<8 { group.addTask { (0..<1_000).map { _ in numbers.next() } } }
+            return await group.reduce(into: Set<UInt64>()) { $0.formUnion($1) }
+        }
+        #expect(all.count == 8_000)
+    }
+
     @Test(arguments: [nil, "", String(repeating: "a", count: 513), "a=b\r\nX: y", "a=\u{e9}"])
     func `a state that cannot be passed on is dropped`(text: String?) {
         #expect(TraceState.propagated(text) == nil)

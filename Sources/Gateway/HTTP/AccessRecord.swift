@@ -19,8 +19,8 @@ public struct AccessRecord: Sendable {
     public let refusal: Refusal?
     /// From the whole head to the response.
     public let microseconds: Int64
-    /// The trace that it belongs to; nil: none is known.
-    public let trace: String?
+    /// Its place in the trace that it belongs to; nil: none is known.
+    public let trace: TraceParent?
     /// Where the time of a request went that took as long as `log.slow`; nil: it did not.
     public let slowSteps: [RequestTimeline.Total]?
 

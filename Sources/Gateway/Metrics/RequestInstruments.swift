@@ -79,11 +79,14 @@ enum ResponseFormatLabel: Int, CaseIterable, Sendable {
 
     /// `contentType`: the field of the response, which the gateway or an adapter has written.
     init(contentType: String?) {
-        guard let type = contentType?.utf8.prefix(while: { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") }) else {
+        guard var contentType else {
             self = .none
             return
         }
-        self = Self.known.first { type.elementsEqual($0.0.utf8) }?.1 ?? .other
+        self = contentType.withUTF8 { field in
+            let type = field.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") }
+            return Self.known.first { $0.0.utf8.count == type.count && $0.0.utf8.elementsEqual(type) }?.1 ?? .other
+        }
     }
 
     private static let known: [(String, ResponseFormatLabel)] = [

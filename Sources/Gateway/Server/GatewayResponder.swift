@@ -203,9 +203,9 @@ final class GatewayResponder: RequestResponder {
     }
 
     /// Also where traces are not recorded: the caller's.
-    private static func trace(_ exchange: Exchange) -> String? {
-        if let place = exchange.request?.place { return place.own.trace }
-        return exchange.inbound.fields.text(.traceParent).flatMap { TraceParent($0) }?.trace
+    private static func trace(_ exchange: Exchange) -> TraceParent? {
+        if let place = exchange.request?.place { return place.own }
+        return exchange.inbound.fields.text(.traceParent).flatMap { TraceParent($0) }
     }
 }
 

@@ -15,7 +15,7 @@ public final class SpanTracer: Tracer {
     /// `random` gives 64 random bits.
     public init(
         _ sampling: Sampling, queue: SpanQueue,
-        random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+        random: @escaping @Sendable () -> UInt64 = { TraceNumbers.shared.next() }
     ) {
         self.sampling = sampling
         self.queue = queue
@@ -246,8 +246,12 @@ public final class SpanQueue: Sendable {
     /// The oldest, at most so many.
     func take(atMost count: Int) -> [FinishedSpan] {
         state.withLock { state in
+            guard state.spans.count > count else {
+                defer { state.spans = [] }
+                return state.spans
+            }
             let taken = Array(state.spans.prefix(count))
-            state.spans = Array(state.spans.dropFirst(taken.count))
+            state.spans = Array(state.spans.dropFirst(count))
             return taken
         }
     }

@@ -112,7 +112,7 @@ extension LogOutput {
             line.add("endpoint", access.endpoint)
             if let refusal = access.refusal { line.add("reason", refusal.reason) }
             line.add("requestId", access.id)
-            if let trace = access.trace { line.add("traceId", trace) }
+            if let trace = access.trace { line.add("traceId", trace.trace) }
         }
     }
 
@@ -126,7 +126,7 @@ extension LogOutput {
                 if total.count > 1 { line.add(named: "\(total.step.word)Count", literally: total.count) }
             }
             line.add("requestId", access.id)
-            if let trace = access.trace { line.add("traceId", trace) }
+            if let trace = access.trace { line.add("traceId", trace.trace) }
         }
     }
 }
