@@ -31,6 +31,7 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandle
     private let rejected: PorticoError?
     private let idleTimeout: IdleTimeout
     private var context: ChannelHandlerContext?
+    private let certificate: PeerCertificate?
     private var peer: ConnectionPeer?
     private var exchange: Exchange?
     var streaming: StreamedBody?
@@ -84,9 +85,10 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandle
     }
 
     /// `since`: when the peer's turn began.
-    init(server: ServerContext, rejected: PorticoError?, since: NIODeadline) {
+    init(server: ServerContext, rejected: PorticoError?, certificate: PeerCertificate?, since: NIODeadline) {
         self.server = server
         self.rejected = rejected
+        self.certificate = certificate
         idleTimeout = IdleTimeout(idle: server.configuration.idle, since: since)
     }
 }
@@ -229,7 +231,7 @@ extension HTTP1ConnectionHandler {
     private func dispatch(_ body: RequestBody) {
         guard let context, let head = exchange?.head else { return }
         let peers = server.configuration.peers
-        let peer = self.peer ?? peers.ofConnection(context.channel)
+        let peer = self.peer ?? peers.ofConnection(context.channel, certificate)
         self.peer = peer
         let request = InboundRequest(head, .http1, from: peer, peers: peers, body: body, received: .now)
         let work = server.responder.respond(to: request, on: ResponseSink(self, on: context.eventLoop))
@@ -372,7 +374,10 @@ extension HTTP1ConnectionHandler {
 
     private func endsConnection(after response: OutboundResponse) -> Bool {
         guard let exchange else { return true }
-        if response.closesConnection || exchange.head.isLast || (isStopping && queue.isEmpty) { return true }
+        if response.closesConnection || response.endsConnection || exchange.head.isLast || (isStopping && queue.isEmpty)
+        {
+            return true
+        }
         guard !exchange.requestEnded, case .incoming(let body) = exchange.body else { return false }
         // Reading on to the end of a refused body would let any client keep the server busy.
         let isAwaited = exchange.head.expectsContinue && !exchange.continueSent

@@ -37,6 +37,7 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler, RemovableChannelHandl
     /// NIOHTTP2 has ended the connection with an error.
     private var hasFailed = false
     private var ending = Ending.no
+    private let certificate: PeerCertificate?
     private var peer: ConnectionPeer?
 
     private enum Ending {
@@ -48,8 +49,9 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler, RemovableChannelHandl
     }
 
     /// `since`: when the connection began.
-    init(server: ServerContext, frames: PeerFrameHandler, since: NIODeadline) {
+    init(server: ServerContext, frames: PeerFrameHandler, certificate: PeerCertificate?, since: NIODeadline) {
         lastEnd = since
+        self.certificate = certificate
         self.server = server
         self.frames = frames
     }
@@ -158,7 +160,7 @@ extension HTTP2ConnectionHandler {
 
     var connectionPeer: ConnectionPeer {
         if let peer { return peer }
-        let peer = server.configuration.peers.ofConnection(context?.channel)
+        let peer = server.configuration.peers.ofConnection(context?.channel, certificate)
         self.peer = peer
         return peer
     }
@@ -207,7 +209,7 @@ extension HTTP2ConnectionHandler {
     }
 
     /// Nothing more is to be asked. The peer acknowledges a ping, and so tells that it knows.
-    private func announceEnd() {
+    func announceEnd() {
         guard case .no = ending else { return }
         ending = .announced
         write(.goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil), on: .rootStream)
@@ -411,6 +413,7 @@ extension HTTP2Stream {
         guard !isClosed, case .awaited = self.response else { return }
         work = nil
         defer { connection.flushUnlessReading() }
+        defer { if response.endsConnection { connection.announceEnd() } }
         let body = response.body
         writeFields(of: response, isLast: body.readableBytes == 0)
         guard body.readableBytes > 0 else { return responseEnded() }

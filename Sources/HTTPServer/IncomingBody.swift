@@ -20,6 +20,7 @@ package final class IncomingBody: Sendable {
         var failure: PorticoError?
         /// While the body is collected.
         var reader: (limit: Int, began: ContinuousClock.Instant, promise: EventLoopPromise<[UInt8]>)?
+        var deadline: Scheduled<Void>?
         var wasCollected = false
         /// Tells the transport that more is wanted.
         var demand: (() -> Void)?
@@ -34,12 +35,12 @@ package final class IncomingBody: Sendable {
     }
 
     /// All of it. Throws `request.tooLarge` as soon as there is more than `limit`, `request.timeout` where it comes too
-    /// slowly, and `request.malformed` where it breaks off or was collected before.
-    package func collect(upTo limit: Int) async throws -> [UInt8] {
+    /// slowly or has not come after `span`, and `request.malformed` where it breaks off or was collected before.
+    package func collect(upTo limit: Int, within span: Duration? = nil) async throws -> [UInt8] {
         guard (announced ?? 0) <= limit else { throw PorticoError.bodyTooLarge(limit: limit) }
         let promise = eventLoop.makePromise(of: [UInt8].self)
         return try await withTaskCancellationHandler {
-            eventLoop.execute { self.collect(upTo: limit, into: promise) }
+            eventLoop.execute { self.collect(upTo: limit, within: span, into: promise) }
             return try await promise.futureResult.get()
         } onCancel: {
             eventLoop.execute { self.finish(.failure(CancellationError())) }
@@ -62,14 +63,20 @@ extension IncomingBody {
     /// Whether its collection has begun.
     var wasCollected: Bool { state.value.wasCollected }
 
-    func collect(upTo limit: Int, into promise: EventLoopPromise<[UInt8]>) {
+    func collect(upTo limit: Int, within span: Duration? = nil, into promise: EventLoopPromise<[UInt8]>) {
         guard !state.value.wasCollected else {
             return promise.fail(PorticoError(.requestMalformed, "The body was read already."))
         }
         state.value.wasCollected = true
         state.value.reader = (limit, .now, promise)
         check()
-        if state.value.reader != nil { state.value.demand?() }
+        guard state.value.reader != nil else { return }
+        if let span {
+            state.value.deadline = eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(span.nanoseconds)) {
+                self.finish(.failure(PorticoError(.requestTimeout, "The body has not come in time.")))
+            }
+        }
+        state.value.demand?()
     }
 
     func append(_ piece: ByteBuffer) {
@@ -114,6 +121,8 @@ extension IncomingBody {
     private func finish(_ result: Result<[UInt8], any Error>) {
         guard let reader = state.value.reader else { return }
         state.value.reader = nil
+        state.value.deadline?.cancel()
+        state.value.deadline = nil
         state.value.bytes = ByteBuffer()
         reader.promise.completeWith(result)
     }

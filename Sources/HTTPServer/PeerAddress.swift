@@ -1,7 +1,6 @@
 import HTTPTypes
 import IPAddresses
 import NIOCore
-import NIOSSL
 
 /// The client's IP address: the connection's peer, or the address that a trusted proxy (`http.trustedProxies`) names.
 ///
@@ -17,18 +16,11 @@ package struct PeerAddress: Sendable {
         self.isSecure = isSecure
     }
 
-    /// On the channel's event loop, after the handshake where there is one.
-    func ofConnection(_ channel: (any Channel)?) -> ConnectionPeer {
+    /// On the channel's event loop. `certificate`: what the client showed in the handshake.
+    func ofConnection(_ channel: (any Channel)?, _ certificate: PeerCertificate? = nil) -> ConnectionPeer {
         let text = channel?.remoteAddress?.ipAddress ?? "local"
         return ConnectionPeer(
-            address: text, isProxy: !proxies.isEmpty && isProxy(text),
-            certificate: isSecure ? channel.flatMap(Self.certificate) : nil)
-    }
-
-    /// Nil where the client showed none; one that was shown was verified in the handshake.
-    private static func certificate(_ channel: any Channel) -> [UInt8]? {
-        let certificate = try? channel.pipeline.syncOperations.nioSSL_peerCertificate()
-        return try? certificate?.toDERBytes()
+            address: text, isProxy: !proxies.isEmpty && isProxy(text), certificate: certificate)
     }
 
     package func peer(_ connection: ConnectionPeer, _ headers: HTTPFields) -> String {
@@ -68,9 +60,9 @@ package struct PeerAddress: Sendable {
 package struct ConnectionPeer: Sendable {
     let address: String
     let isProxy: Bool
-    let certificate: [UInt8]?
+    let certificate: PeerCertificate?
 
-    package init(address: String, isProxy: Bool, certificate: [UInt8]? = nil) {
+    package init(address: String, isProxy: Bool, certificate: PeerCertificate? = nil) {
         self.address = address
         self.isProxy = isProxy
         self.certificate = certificate

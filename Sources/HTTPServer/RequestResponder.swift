@@ -35,9 +35,10 @@ package final class InboundRequest: Sendable {
     package let fields: HTTPFields
     /// The client's IP address, `local` at a Unix socket; behind a trusted proxy, the one that the proxy names.
     package let peer: String
-    /// The client's own certificate (DER), verified against ``ServerCertificate/Files/clientAuthorities`` and shown to this
-    /// server itself; nil: none was.
-    package let certificate: [UInt8]?
+    /// The client's own certificate, verified against ``ServerCertificate/Files/clientAuthorities`` when the connection
+    /// or the session that it resumes began, and shown to this server itself; nil: none was. Whether it holds still, says
+    /// ``ServerCertificate/holds(_:)``.
+    package let certificate: PeerCertificate?
     /// Of the address that the client used: `http` or `https`.
     package let scheme: String
     /// The host and the port, as the client wrote them.
@@ -86,6 +87,8 @@ package struct OutboundResponse: Sendable {
     package var stream: (any ResponseStream)?
     /// The connection cannot be used any further: the rest of a refused body is not read.
     package var closesConnection: Bool
+    /// The last of its connection, which could be used but is not to be: what is under way on it ends first.
+    package var endsConnection = false
     /// Called once with the bytes of a streamed body when it has ended or broken off. From any thread.
     package var whenSent: (@Sendable (Int) -> Void)?
 

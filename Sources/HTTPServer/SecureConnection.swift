@@ -57,15 +57,17 @@ extension ServerContext {
                     try self.addFirstVersion(channel, permit, since: began)
                 })
         }
+        let loaded = certificate.current
         // Before the handshake, which is what costs.
         try pipeline.addHandlers([
-            NIOSSLServerHandler(context: certificate.current), HandshakeDeadline(configuration.idle),
+            NIOSSLServerHandler(context: loaded.context), HandshakeDeadline(configuration.idle),
             ApplicationProtocolNegotiationHandler { result, channel in
                 channel.eventLoop.makeCompletedFuture {
                     do {
+                        let shown = loaded.authorities.flatMap { PeerCertificate(of: channel, verifiedBy: $0) }
                         result == .negotiated("h2")
-                            ? try self.addSecondVersion(channel, permit)
-                            : try self.addFirstVersion(channel, permit, since: channel.eventLoop.now)
+                            ? try self.addSecondVersion(channel, permit, shown)
+                            : try self.addFirstVersion(channel, permit, shown, since: channel.eventLoop.now)
                     } catch {
                         channel.close(promise: nil)
                         throw error
@@ -76,9 +78,11 @@ extension ServerContext {
     }
 
     private func addFirstVersion(
-        _ channel: any Channel, _ permit: ConnectionPermits.Permit, since began: NIODeadline
+        _ channel: any Channel, _ permit: ConnectionPermits.Permit, _ certificate: PeerCertificate? = nil,
+        since began: NIODeadline
     ) throws {
-        let connection = HTTP1ConnectionHandler(server: self, rejected: permit.rejection, since: began)
+        let connection = HTTP1ConnectionHandler(
+            server: self, rejected: permit.rejection, certificate: certificate, since: began)
         let limits = configuration.head
         var decoding = NIOHTTPDecoderLimitConfiguration()
         decoding.maxHeaderFieldSize = limits.bytes
@@ -90,12 +94,15 @@ extension ServerContext {
         ])
     }
 
-    func addSecondVersion(_ channel: any Channel, _ permit: ConnectionPermits.Permit) throws {
+    func addSecondVersion(
+        _ channel: any Channel, _ permit: ConnectionPermits.Permit, _ certificate: PeerCertificate? = nil
+    ) throws {
         // There is no stream yet that could carry a refusal.
         if permit.rejection != nil { channel.close(promise: nil) }
         let frames = PeerFrameHandler(
             head: configuration.head.bytes, streams: HTTP2ConnectionHandler.streams, since: channel.eventLoop.now)
-        let connection = HTTP2ConnectionHandler(server: self, frames: frames, since: channel.eventLoop.now)
+        let connection = HTTP2ConnectionHandler(
+            server: self, frames: frames, certificate: certificate, since: channel.eventLoop.now)
         var settings = NIOHTTP2Handler.ConnectionConfiguration()
         let unpacked = Self.unpacked * (configuration.head.bytes + configuration.target)
         settings.initialSettings = [

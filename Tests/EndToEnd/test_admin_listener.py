@@ -4,12 +4,17 @@ import http.client
 import json
 import pathlib
 import re
+import shutil
+import socket
 import ssl
+import subprocess
 import tempfile
 import time
 import unittest
 
+import test_http2
 from harness import START_SECONDS, Gateway, run_portico
+from http2_frames import END_HEADERS, END_STREAM, GOAWAY, HEADERS, Connection, request
 from test_tls import make_certificate
 
 QUICK = True
@@ -152,6 +157,171 @@ class Certificates(ListenerTest):
         with self.assertRaises(OSError):
             connection.request("GET", "/admin/v1/status")
             connection.getresponse()
+
+
+class Authority:
+    """Issues client certificates that are valid for some seconds."""
+
+    def __init__(self, folder, name):
+        self.folder = folder / name
+        self.folder.mkdir()
+        self.certificate, self.key = self.folder / "ca.pem", self.folder / "ca.key"
+        (self.folder / "index").write_text("")
+        (self.folder / "ca.cnf").write_text(
+            f"[ca]\ndefault_ca=own\n[own]\nnew_certs_dir={self.folder}\ndatabase={self.folder}/index\n"
+            f"default_md=sha256\npolicy=any\nrand_serial=yes\n[any]\ncommonName=supplied\n")
+        self.openssl("req", "-x509", *self.new_key(self.key), "-subj", f"/CN={name}", "-days", "1", "-addext",
+            "basicConstraints=critical,CA:TRUE", "-out", self.certificate)
+
+    @staticmethod
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], check=True, capture_output=True)
+
+    @staticmethod
+    def new_key(path):
+        return ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", path]
+
+    def issue(self, name, seconds):
+        """The files, and when the certificate ends."""
+        key, asked, certificate = (self.folder / f"{name}.{kind}" for kind in ["key", "csr", "pem"])
+        self.openssl("req", *self.new_key(key), "-subj", f"/CN={name}", "-out", asked)
+        end = int(time.time()) + seconds
+        moment = lambda at: time.strftime("%Y%m%d%H%M%SZ", time.gmtime(at))
+        self.openssl("ca", "-batch", "-notext", "-config", self.folder / "ca.cnf", "-cert", self.certificate, "-keyfile",
+            self.key, "-in", asked, "-out", certificate, "-startdate", moment(end - 3600), "-enddate", moment(end))
+        return certificate, key, end
+
+
+class Endings(ListenerTest):
+    """A certificate is a credential for as long as it holds, whatever goes on of the connection or the session."""
+
+    def more_settings(self):
+        server = self.folder / "server"
+        server.mkdir()
+        self.server = make_certificate(server, "127.0.0.1")
+        self.authority = Authority(self.folder, "operators")
+        return ["--set", f"admin.tls.certificate={self.server[0]}", "--set", f"admin.tls.key={self.server[1]}",
+            "--set", f"admin.tls.clientAuthorities={self.authority.certificate}"]
+
+    def context(self, files, protocol, version=None):
+        context = ssl.create_default_context(cafile=str(self.server[0]))
+        context.load_cert_chain(*map(str, files))
+        context.set_alpn_protocols([protocol])
+        if version:
+            context.minimum_version = context.maximum_version = version
+        return context
+
+    def connect(self, context, session=None):
+        host, port = self.url.removeprefix("https://").split(":")
+        return context.wrap_socket(
+            socket.create_connection((host, int(port)), timeout=60), server_hostname=host, session=session)
+
+    @staticmethod
+    def ask(connection):
+        connection.sendall(b"GET /admin/v1/status HTTP/1.1\r\nHost: a\r\n\r\n")
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        response.read()
+        return response
+
+    def statuses(self, connection):
+        """The status of one request; nothing where the handshake is refused."""
+        try:
+            return {self.ask(connection).status}
+        except (OSError, http.client.HTTPException):
+            return set()
+
+    def resumed(self, context, session):
+        try:
+            return self.statuses(self.connect(context, session))
+        except OSError:
+            return set()
+
+    def refused(self, connection):
+        answer = self.ask(connection)
+        self.assertEqual((answer.status, answer.getheader("Connection")), (401, "close"))
+        self.assertEqual(connection.recv(1), b"")
+
+    def test_an_expired_certificate_is_none_in_a_resumed_session_and_on_an_open_connection(self):
+        *files, end = self.authority.issue("ada", START_SECONDS // 4)
+        versions = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
+        contexts = [self.context(files, "http/1.1", version) for version in versions]
+        opened = [self.connect(context) for context in contexts]
+        for connection in opened:
+            self.assertEqual(self.ask(connection).status, 200)
+        second = Connection(None, over=self.connect(self.context(files, "h2")))
+        second.send(HEADERS, request("/admin/v1/status"), END_HEADERS | END_STREAM, 1)
+        self.assertEqual(second.answer(1)[0], 200)
+        sessions = [connection.session for connection in opened]
+        for context, session in zip(contexts, sessions):
+            with self.connect(context, session) as connection:
+                self.assertTrue(connection.session_reused)
+        self.assertLess(time.time(), end, "the machine is too slow for this certificate")
+        while time.time() < end + 1:
+            time.sleep(0.1)
+        for context, session in zip(contexts, sessions):
+            self.assertNotIn(200, self.resumed(context, session), context.maximum_version)
+        for connection in opened:
+            self.refused(connection)
+        second.send(HEADERS, request("/admin/v1/status"), END_HEADERS | END_STREAM, 3)
+        kinds = []
+        while not {GOAWAY, HEADERS} <= set(kinds):
+            kinds.append(second.receive()[0])
+        self.assertEqual(second.status(3), 401)
+
+    def test_a_certificate_of_authorities_that_count_no_more_is_none_either(self):
+        *files, _ = self.authority.issue("ada", 3_000)
+        context = self.context(files, "http/1.1")
+        connection = self.connect(context)
+        self.assertEqual(self.ask(connection).status, 200)
+        session = connection.session
+        other = Authority(self.folder, "others")
+        self.authority.certificate.write_bytes(other.certificate.read_bytes())
+        end = time.monotonic() + START_SECONDS
+        while "certificate renewed" not in self.gateway.log():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+        self.assertNotIn(200, self.resumed(context, session))
+        self.refused(connection)
+        *files, _ = other.issue("eve", 3_000)
+        self.assertEqual(self.ask(self.connect(self.context(files, "http/1.1"))).status, 200)
+
+
+class Floods(test_http2.Abuse):
+    """The admin listener ends connections of HTTP/2 that flood it, as the public one does, whatever they show."""
+
+    late = 400
+    PATHS = {
+        "/health/live": "/admin/v1/status", "/openapi.json": "/admin/v1/configuration",
+        "/auth/login": "/admin/v1/audit/entries"}
+
+    @classmethod
+    def ask(cls, path="/health/live", method="GET", fields=()):
+        return request(cls.PATHS[path], method, [("authorization", f"Bearer {cls.token}"), *fields])
+
+    @classmethod
+    def setUpClass(cls):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-floods-"))
+        cls.addClassCleanup(shutil.rmtree, folder, True)
+        certificate, key = make_certificate(folder, "localhost")
+        cls.gateway = Gateway(
+            "--set", "admin.port=0", "--set", f"admin.tls.certificate={certificate}", "--set", f"admin.tls.key={key}",
+            "--set", "http.deadlines.write=2s", "--set", "http.deadlines.head=10s")
+        end = time.monotonic() + START_SECONDS
+        while not (found := re.search(r'"address":"https://[^"]+:(\d+)"', cls.gateway.log())):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        cls.gateway.port = int(found.group(1))
+        done = run_portico("admin", "tokens", "add", "ops", "--role", "viewer", "--data", cls.gateway.data,
+            "--output", "json", program="porticoctl")
+        cls.token = json.loads(done.stdout)["token"]
+
+    def tearDown(self):
+        self.assertIsNone(self.gateway.process.poll(), "the gateway died")
+        with Connection(self.gateway.port) as other:
+            other.send(HEADERS, self.ask(), END_HEADERS | END_STREAM, 1)
+            self.assertEqual(other.answer(1)[0], 200)
+        self.assertLess(self.gateway.resident("VmHWM"), test_http2.MOST_MEMORY)
 
 
 class Refused(unittest.TestCase):

@@ -263,6 +263,13 @@ class Served(Streams):
 
 
 class Abuse(Streams):
+    #: Of a request whose body was held back, once it has come.
+    late = 200
+
+    @staticmethod
+    def ask(path="/health/live", method="GET", fields=()):
+        return request(path, method, fields)
+
     def ended(self, connection, frames):
         """Sends everything; the gateway ends the connection before it has read all of it or soon after."""
         try:
@@ -282,14 +289,14 @@ class Abuse(Streams):
         self.flood("PING", frame(PING, bytes(8)))
         self.flood("SETTINGS", frame(SETTINGS, struct.pack(">HI", 4, 65535)))
         self.flood("PRIORITY", frame(PRIORITY, struct.pack(">IB", 0, 1), 0, 1))
-        opened = frame(HEADERS, request("/auth/login", "POST"), END_HEADERS, 1)
+        opened = frame(HEADERS, self.ask("/auth/login", "POST"), END_HEADERS, 1)
         self.flood("empty DATA", frame(DATA, b"", 0, 1), first=opened)
         self.flood("acknowledged SETTINGS", frame(SETTINGS, flags=ACK))
 
     def test_floods_of_frames_that_the_library_does_not_count(self):
         """The gateway says why and reads no more: what is sent after that fails."""
         frame = Connection.frame
-        opened = frame(HEADERS, request("/auth/login", "POST"), END_HEADERS, 1)
+        opened = frame(HEADERS, self.ask("/auth/login", "POST"), END_HEADERS, 1)
         for name, first, one in [
             ("WINDOW_UPDATE of the connection", b"", frame(WINDOW_UPDATE, struct.pack(">I", 1))),
             ("WINDOW_UPDATE of a stream", opened, frame(WINDOW_UPDATE, struct.pack(">I", 1), 0, 1)),
@@ -315,25 +322,25 @@ class Abuse(Streams):
     def test_rapid_reset(self):
         def frames():
             for stream in range(1, 2 * FLOOD, 2):
-                yield Connection.frame(HEADERS, request("/openapi.json"), WHOLE, stream) + Connection.frame(
+                yield Connection.frame(HEADERS, self.ask("/openapi.json"), WHOLE, stream) + Connection.frame(
                     RST_STREAM, struct.pack(">I", 8), 0, stream)
         self.ended(self.connect(), frames())
 
     def test_fields_that_never_end(self):
         def frames():
-            yield Connection.frame(HEADERS, request(), 0, 1)
+            yield Connection.frame(HEADERS, self.ask(), 0, 1)
             for _ in range(FLOOD):
                 yield Connection.frame(CONTINUATION, literal("x", "a" * 100), 0, 1)
         self.ended(self.connect(), frames())
 
     def test_empty_continuations(self):
         self.flood(
-            "CONTINUATION", Connection.frame(CONTINUATION, b"", 0, 1), first=Connection.frame(HEADERS, request(), 0, 1))
+            "CONTINUATION", Connection.frame(CONTINUATION, b"", 0, 1), first=Connection.frame(HEADERS, self.ask(), 0, 1))
 
     def test_a_table_of_fields_as_a_bomb(self):
         """One large field in the table, then thousands of references of one byte to it."""
         connection = self.connect()
-        bomb = request() + literal("x", "a" * 3900, 0x40) + b"\xbe" * 12_000
+        bomb = self.ask() + literal("x", "a" * 3900, 0x40) + b"\xbe" * 12_000
         try:
             connection.send(HEADERS, bomb, WHOLE, 1)
             status, body = connection.answer(1)
@@ -346,25 +353,25 @@ class Abuse(Streams):
         fields = [("content-type", "application/json")]
         asked = b'{"username":"alice","password":"portico-demo"}'
         for stream in range(1, 200, 2):
-            connection.send(HEADERS, request("/auth/login", "POST", fields), END_HEADERS, stream)
+            connection.send(HEADERS, self.ask("/auth/login", "POST", fields), END_HEADERS, stream)
         for stream in (201, 203):
-            connection.send(HEADERS, request(), WHOLE, stream)
+            connection.send(HEADERS, self.ask(), WHOLE, stream)
             self.assertEqual(connection.answer(stream), (REFUSED_STREAM, None))
         connection.send(DATA, asked, END_STREAM, 1)
-        self.assertEqual(connection.answer(1)[0], 200)
-        connection.send(HEADERS, request(), WHOLE, 205)
+        self.assertEqual(connection.answer(1)[0], self.late)
+        connection.send(HEADERS, self.ask(), WHOLE, 205)
         self.assertEqual(connection.answer(205)[0], 200)
 
     def test_more_streams_than_agreed(self):
         connection = self.connect()
-        opened = [Connection.frame(HEADERS, request("/auth/login", "POST"), END_HEADERS, stream)
+        opened = [Connection.frame(HEADERS, self.ask("/auth/login", "POST"), END_HEADERS, stream)
             for stream in range(1, 20_001, 2)]
         self.ended(connection, opened)
 
     def test_a_window_that_never_opens(self):
         """An answer that may not be sent is given up after `http.deadlines.write`."""
         connection = self.connect([(4, 0)])
-        connection.send(HEADERS, request("/openapi.json"), WHOLE, 1)
+        connection.send(HEADERS, self.ask("/openapi.json"), WHOLE, 1)
         try:
             self.assertIsNone(connection.answer(1)[1])
         except Ended:
@@ -388,7 +395,7 @@ class Abuse(Streams):
 
     def test_frames_that_ask_for_nothing_keep_no_connection(self):
         connection = self.connect()
-        connection.send(HEADERS, request(), WHOLE, 1)
+        connection.send(HEADERS, self.ask(), WHOLE, 1)
         self.assertEqual(connection.answer(1)[0], 200)
         connection.socket.settimeout(1)
         ended = False

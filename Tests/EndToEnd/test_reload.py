@@ -7,12 +7,13 @@ import pathlib
 import shutil
 import signal
 import socket
+import subprocess
 import tempfile
 import threading
 import time
 import unittest
 
-from harness import JSON, ROOT, START_SECONDS, Gateway, run_portico
+from harness import BUILD, JSON, ROOT, START_SECONDS, Gateway, run_portico
 from hostile_upstream import HostileUpstream
 from http2_frames import with_empty_trust_store
 from test_tls import SecureGateway, make_certificate
@@ -224,10 +225,46 @@ class Refused(ReloadTest):
         self.wait_for_log("configuration applied")
         self.assertEqual(gateway.get("/v2/list").status, 401)
 
-    def test_a_secret_that_blocks_holds_up_no_stop(self):
+    def test_what_is_no_regular_file_or_too_long_is_named_and_not_waited_for(self):
         gateway = self.start(configuration())
-        os.mkfifo(self.folder / "secret")
-        self.config.write_text(configuration(push={"webhook": {"secret": {"file": str(self.folder / "secret")}}}))
+        pipe, long = self.folder / "pipe", self.folder / "long"
+        os.mkfifo(pipe)
+        long.touch()
+        os.truncate(long, 1 << 40)
+        for path, word in [(pipe, "no regular file"), (long, "16 MiB"), (self.folder, "a directory")]:
+            self.refused(configuration(push={"webhook": {"secret": {"file": str(path)}}}), word)
+        self.refused(configuration(http={"tls": {"certificate": str(pipe), "key": str(pipe)}}), "no regular file")
+        good = self.config.read_text()
+        for path, word in [(pipe, "no regular file"), (long, "16 MiB")]:
+            self.config.unlink(missing_ok=True)
+            self.config.symlink_to(path)
+            report, said = self.control("config", "apply", status=FAILED)
+            self.assertIn(word, said + json.dumps(report))
+        self.config.unlink()
+        self.config.write_text(good)
+        self.apply(configuration(users="login"))
+        self.assertEqual(gateway.get("/v2/list").status, 401)
+
+    def test_a_signal_during_a_change_is_obeyed_after_it(self):
+        gateway = self.start(configuration())
+        for page in range(4, 40):
+            self.config.write_text(configuration(page=page + 100))
+            with subprocess.Popen([BUILD / "porticoctl", "config", "apply", "--data", gateway.data],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as applying:
+                # The change has begun, or not, or ended.
+                time.sleep(page % 12 / 400)
+                self.config.write_text(configuration(page=page))
+                os.kill(gateway.process.pid, signal.SIGHUP)
+                applying.wait()
+            end = time.monotonic() + START_SECONDS
+            while self.setting("adapters.odata.services.reference.pageSize")["value"] != str(page):
+                self.assertLess(time.monotonic(), end, gateway.log())
+                time.sleep(0.05)
+
+    def test_a_model_that_blocks_holds_up_no_stop(self):
+        gateway = self.start(configuration())
+        os.mkfifo(self.folder / "model")
+        self.config.write_text(configuration(page=4).replace(str(MODEL), str(self.folder / "model")))
         os.kill(gateway.process.pid, signal.SIGHUP)
         time.sleep(1)
         self.assertEqual(gateway.get("/v2/list").status, 200)

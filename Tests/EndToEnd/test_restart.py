@@ -72,9 +72,9 @@ class RefusedRestart(unittest.TestCase):
         self.assertEqual(self.gateway.stop(), 0)
 
     def test_a_stop_does_not_wait_for_the_check(self):
-        secret = self.folder / "secret"
-        os.mkfifo(secret)
-        self.config.write_text(f"push: {{webhook: {{secret: {{file: {secret}}}}}}}\n")
+        model = self.folder / "model"
+        os.mkfifo(model)
+        self.config.write_text(f"adapters: {{odata: {{services: {{reference: {{model: {model}}}}}}}}}\n")
         os.kill(self.gateway.process.pid, signal.SIGUSR2)
         time.sleep(1)
         self.assertEqual(self.gateway.get("/health/ready").status, 200)

@@ -178,6 +178,73 @@ import Testing
         #expect(try await without.ask(.get, "/admin/v1/status", certificate: shown).status == 401)
     }
 
+    /// A change whose body comes in pieces: before the last one, `meanwhile` happens.
+    private func slowly(
+        _ path: String, _ token: String?, certificate: [UInt8]? = nil, at listener: Listener,
+        meanwhile: @escaping @Sendable () async throws -> Void
+    ) async throws -> GatewayAnswerRead {
+        var fields: HTTPFields = [.contentType: "application/json"]
+        if let token { fields[.authorization] = "Bearer \(token)" }
+        let request = GatewayRequest(
+            id: "r1", method: .post, target: try #require(RequestTarget(path)), headers: fields, peer: "192.0.2.1",
+            certificate: certificate,
+            body: .stream { _ in
+                try await meanwhile()
+                return Array("{}".utf8)
+            }, deadline: .now + .seconds(60))
+        return GatewayAnswerRead(await listener.gateway.respond(to: request).response)
+    }
+
+    @Test func `a token that is revoked while a body comes does nothing any more`() async throws {
+        let listener = try await Listener()
+        let token = try await listener.token("ops", .operator)
+        let path = "/admin/v1/adapters/notes/disable"
+        #expect(try await slowly(path, token, at: listener) {}.status == 200)
+        #expect(try await slowly("/admin/v1/adapters/notes/enable", token, at: listener) {}.status == 200)
+        let administration = listener.host.identity.administration
+        let answer = try await slowly(path, token, at: listener) {
+            try await administration.revokeAdminToken("ops", by: .system)
+        }
+        #expect(answer.status == 401)
+        #expect(try await listener.host.get(NotesGateway.notes).status == 200)
+    }
+
+    @Test func `a certificate whose right is taken while a body comes does nothing any more`() async throws {
+        let path = "/admin/v1/adapters/notes/disable"
+        let operators = AdminCertificates(role: .operator) { String(decoding: $0, as: UTF8.self) }
+        let listener = try await Listener(certificates: operators)
+        let shown = Array("CN=ada".utf8)
+        #expect(try await slowly(path, nil, certificate: shown, at: listener) {}.status == 200)
+        #expect(
+            try await slowly("/admin/v1/adapters/notes/enable", nil, certificate: shown, at: listener) {}.status == 200)
+        let next = Gateway(
+            listenerOf: listener.host.administration, identity: listener.host.identity,
+            certificates: Self.certificates, succeeding: listener.gateway)
+        let refused = try await slowly(path, nil, certificate: shown, at: listener) { next.becomeCurrent() }
+        #expect(refused.status == 403)
+        #expect(try await listener.host.get(NotesGateway.notes).status == 200)
+    }
+
+    @Test func `what a verb does not know is refused, in its body and in its address`() async throws {
+        let listener = try await Listener()
+        let token = try await listener.token("ops", .admin)
+        var asked = 0
+        for route in listener.routes where route.endpoint is AdministrationEndpoint || route.endpoint is ImportEndpoint
+        {
+            let address = try await listener.ask(route.method, "\(route.path)?surprise=1", token)
+            #expect(address.status == 400, "\(route.path)")
+            asked += 1
+            guard route.method == .post, route.endpoint is AdministrationEndpoint else { continue }
+            let body = try await listener.host.send(
+                .post, route.path, body: Array(#"{"surprise": true}"#.utf8),
+                [.contentType: "application/json", .authorization: "Bearer \(token)"], as: nil, by: listener.gateway)
+            let isComplete = !(route.endpoint.description.body?.members.contains { $0.isRequired } ?? false)
+            #expect(
+                body.status == 400 && (!isComplete || body.text.contains("surprise")), "\(route.path): \(body)")
+        }
+        #expect(asked > 40)
+    }
+
     @Test func `a disabled adapter answers 503 and is named, until it is enabled`() async throws {
         let host = try await NotesGateway()
         #expect(

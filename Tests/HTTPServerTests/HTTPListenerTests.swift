@@ -255,15 +255,15 @@ import X509
     @Test func `a certificate is replaced while it is served, and kept where its replacement is unusable`() throws {
         let files = try Self.files(in: folder)
         let certificate = try ServerCertificate(files)
-        let first = certificate.current
+        let first = certificate.current.context
         try certificate.reload()
-        #expect(certificate.current !== first)
-        let second = certificate.current
+        #expect(certificate.current.context !== first)
+        let second = certificate.current.context
         let other = try Self.files(in: folder, "b")
         try Data(contentsOf: URL(filePath: other.key)).write(to: URL(filePath: files.key))
         let error = #expect(throws: ServerCertificate.Unusable.self) { try certificate.reload() }
         #expect(error?.description.contains("is the key the certificate's?") == true)
-        #expect(certificate.current === second)
+        #expect(certificate.current.context === second)
     }
 
     @Test func `files that are no certificate or no key are named`() throws {

@@ -194,3 +194,30 @@ func leaveSocket(at path: String) throws -> Bool {
         #expect(!quiet.channel.isActive)
     }
 }
+
+@Suite struct BodyDeadlineTests {
+    @Test func `a body that has not come in time is not waited for any longer`() throws {
+        let loop = EmbeddedEventLoop()
+        let body = IncomingBody(announced: nil, pace: UploadRate(rate: 1), on: loop) {}
+        let promise = loop.makePromise(of: [UInt8].self)
+        body.collect(upTo: 100, within: .seconds(10), into: promise)
+        body.append(ByteBuffer(string: "a"))
+        loop.advanceTime(by: .seconds(9))
+        #expect(body.isBeingRead)
+        loop.advanceTime(by: .seconds(2))
+        #expect(!body.isBeingRead)
+        let error = #expect(throws: PorticoError.self) { try promise.futureResult.wait() }
+        #expect(error?.code == .requestTimeout)
+    }
+
+    @Test func `a body that came in time is not affected by the deadline`() throws {
+        let loop = EmbeddedEventLoop()
+        let body = IncomingBody(announced: nil, pace: UploadRate(rate: 1), on: loop) {}
+        let promise = loop.makePromise(of: [UInt8].self)
+        body.collect(upTo: 100, within: .seconds(10), into: promise)
+        body.append(ByteBuffer(string: "a"))
+        body.end()
+        loop.advanceTime(by: .seconds(20))
+        #expect(try promise.futureResult.wait() == Array("a".utf8))
+    }
+}

@@ -41,7 +41,7 @@ extension Gateway {
             routes: try RouteTable(routes), authenticator: OperatorAuthenticator(),
             csrf: CSRFProtection(identity: nil),
             cors: CrossOrigin(origins: [], maxAge: 0), services: services,
-            errors: ErrorWriter(answers: services.encoder), log: log)
+            errors: ErrorWriter(answers: services.encoder), log: log, succeeding: old)
     }
 
     /// The admin listener's gateway: the same routes as `administration`, for those who show a token or a certificate.
@@ -52,14 +52,16 @@ extension Gateway {
         self.init(
             listenerOf: administration,
             (old?.authenticator as? AdminAuthenticator)?.renewed(identity, certificates)
-                ?? AdminAuthenticator(identity: identity, certificates: certificates))
+                ?? AdminAuthenticator(identity: identity, certificates: certificates), succeeding: old)
     }
 
-    convenience init(listenerOf administration: Gateway, _ authenticator: AdminAuthenticator) {
+    convenience init(
+        listenerOf administration: Gateway, _ authenticator: AdminAuthenticator, succeeding old: Gateway? = nil
+    ) {
         self.init(
             routes: administration.routes, authenticator: authenticator,
             csrf: administration.csrf, cors: administration.cors, services: administration.services,
-            errors: administration.errors, log: administration.log)
+            errors: administration.errors, log: administration.log, succeeding: old)
     }
 }
 
@@ -88,32 +90,34 @@ enum AdministrationAction: Sendable {
 struct AdministrationEndpoint: Endpoint {
     let properties: EndpointProperties
     let description: EndpointDescription
-    private let input: ObjectShape?
+    private let input: ObjectShape
+    private let query: Set<String>
     private let services: GatewayServices
     private let perform: @Sendable (AuthenticatedRequest, WireDictionary) async throws -> WireValue?
 
-    /// `perform` gets the checked input and answers a value, or nil for none.
+    /// Members of bodies and names of queries that are not declared are refused: what an operator asks for and is not
+    /// done, such as a dry run, must not be taken for done. `perform` gets the checked input and answers a value, or nil
+    /// for none. `query`: what the address may say.
     init(
         _ name: String, _ action: AdministrationAction, _ summary: String, input: ObjectShape? = nil,
-        services: GatewayServices,
+        query: Set<String> = [], services: GatewayServices,
         perform: @escaping @Sendable (AuthenticatedRequest, WireDictionary) async throws -> WireValue?
     ) {
         properties = EndpointProperties(
             name: "admin.\(name)", access: .login, effect: action.effect, adminRole: action.role)
         description = EndpointDescription(summary: summary, tag: "Administration", body: input)
-        self.input = input
+        self.input = input ?? ObjectShape("Nothing", members: [])
+        self.query = query
         self.services = services
         self.perform = perform
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        var members = WireDictionary()
-        if let input {
-            let body = try await services.bodies.bytes(of: request.request, limit: nil)
-            members = try services.bodies.input(
-                of: request.request, parameters: request.parameters, body: body, shape: input, queryMembers: [])
-            try input.check(members)
-        }
+        try request.request.target.requireQuery(of: query)
+        let body = try await services.bodies.bytes(of: request.request, limit: nil)
+        let members = try services.bodies.input(
+            of: request.request, parameters: request.parameters, body: body, shape: input, queryMembers: [])
+        try input.check(members)
         guard let value = try await perform(request, members) else { return GatewayResponse(.noContent) }
         return try services.encoder.write(
             value, to: request.request, presentation: Presentation(omitsNull: false), validators: nil,
@@ -124,4 +128,12 @@ struct AdministrationEndpoint: Endpoint {
 extension AuthenticatedRequest {
     /// A path parameter; the route has it.
     subscript(name: FieldName) -> String { parameters[name] ?? "" }
+}
+
+extension RequestTarget {
+    /// Throws `request.invalid` for a name that is none of `known`.
+    func requireQuery(of known: Set<String>) throws(PorticoError) {
+        guard let other = query.first(where: { !known.contains($0.name) }) else { return }
+        throw PorticoError(.requestInvalid, "The address says something that is not known here.", target: other.name)
+    }
 }

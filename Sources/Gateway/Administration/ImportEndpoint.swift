@@ -25,6 +25,7 @@ struct ImportEndpoint: Endpoint {
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
+        try request.request.target.requireQuery(of: Set(operation.input.members.map(\.name.text)).union(["first"]))
         let bytes = try await services.bodies.bytes(of: request.request, limit: services.limits.importFile)
         let rows = try ImportedRows(
             bytes, contentType: request.request.headers[.contentType], first: try first(of: request),

@@ -22,12 +22,13 @@ struct SyncAdminRoutes: Sendable {
                 endpoint("sync.status", "How far the log is, and who syncs.") { _, _ in try await status() }),
             Route(
                 .get, "/admin/v1/sync/devices",
-                endpoint("sync.devices", "The devices that have pushed, and how far each is.") { request, _ in
+                endpoint("sync.devices", "The devices that have pushed, and how far each is.", Self.page) {
+                    request, _ in
                     try await devices(request.request.target)
                 }),
             Route(
                 .get, "/admin/v1/sync/changes",
-                endpoint("sync.changes", "The log, oldest first.") { request, _ in
+                endpoint("sync.changes", "The log, oldest first.", Self.page) { request, _ in
                     try await changes(request.request.target)
                 }),
             Route(
@@ -38,11 +39,14 @@ struct SyncAdminRoutes: Sendable {
         ]
     }
 
+    /// Of the address of a list.
+    private static let page: Set<String> = ["limit", "after"]
+
     private func endpoint(
-        _ name: String, _ summary: String,
+        _ name: String, _ summary: String, _ query: Set<String> = [],
         perform: @escaping @Sendable (AuthenticatedRequest, WireDictionary) async throws -> WireValue?
     ) -> AdministrationEndpoint {
-        AdministrationEndpoint(name, .read, summary, services: services, perform: perform)
+        AdministrationEndpoint(name, .read, summary, query: query, services: services, perform: perform)
     }
 
     private func status() async throws -> WireValue {

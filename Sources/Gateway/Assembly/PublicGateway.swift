@@ -25,7 +25,7 @@ extension Gateway {
             identity: identity, cookie: settings.cookie, services: services, clock: clock,
             origins: settings.origins, signIns: SignInInstruments(settings.metrics))
         let description = DeferredValue<GatewayResponse>()
-        let itself = DeferredValue<Gateway>()
+        let itself = GatewayReference()
         let routes =
             RouteCatalogue(adapters: adapters, services: services).routes()
             + Self.accountRoutes(accounts, portal: settings.portalLogin)
@@ -40,7 +40,7 @@ extension Gateway {
                 identity: identity, cookie: settings.cookie, allowsBasic: settings.allowsBasic),
             csrf: CSRFProtection(identity: identity),
             cors: CrossOrigin(origins: settings.origins, maxAge: settings.preflightMaxAge),
-            services: services, errors: ErrorWriter(answers: services.encoder), log: log)
+            services: services, errors: ErrorWriter(answers: services.encoder), log: log, succeeding: old)
         // Without the files of pages: they are no operations.
         var openAPI = OpenAPI(catalogue: services.catalogue, version: settings.version)
         description.set(OpenAPIEndpoint.response(try services.catalogue.json.write(openAPI.document(routes))))
@@ -79,7 +79,7 @@ extension Gateway {
 
     private static func ownRoutes(
         _ adapters: [ServedAdapter], _ services: GatewayServices, _ settings: GatewaySettings, _ readiness: Readiness,
-        _ description: DeferredValue<GatewayResponse>, _ itself: DeferredValue<Gateway>
+        _ description: DeferredValue<GatewayResponse>, _ itself: GatewayReference
     ) -> [Route] {
         [
             Route(.get, "/", FrontPageEndpoint(adapters: adapters, pages: settings.pages, version: settings.version)),

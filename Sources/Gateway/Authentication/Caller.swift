@@ -22,6 +22,9 @@ final class Caller: Sendable {
         self.adminRole = adminRole
     }
 
+    /// Whether a credential was sent, or the socket is one.
+    var isIdentified: Bool { authentication != nil || adminRole != nil }
+
     /// When the credential ends by itself; nil: never.
     var expires: WireDate? { authentication?.expires }
 

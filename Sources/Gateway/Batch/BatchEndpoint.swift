@@ -12,7 +12,7 @@ import ValueTree
 /// afterwards there is always an answer that says what became of each.
 struct BatchEndpoint: Endpoint {
     /// The gateway that this endpoint is a part of; nothing until it is built.
-    let gateway: DeferredValue<Gateway>
+    let gateway: GatewayReference
     let services: GatewayServices
 
     let properties = EndpointProperties(name: "batch", access: .public, effect: .reads)
@@ -88,7 +88,7 @@ struct BatchEndpoint: Endpoint {
         }
         _ = try services.encoder.choice(for: request.request, presentation: properties.presentation)
         let calls = try await calls(of: request)
-        guard let gateway = gateway.value else { throw PorticoError(.stopping, "The gateway is not ready yet.") }
+        guard let gateway = gateway.gateway else { throw PorticoError(.stopping, "The gateway is not ready yet.") }
         // An id that the answer's format cannot carry is the caller's mistake, and nothing is done yet.
         _ = try write(calls.map { BatchCallResponse(id: $0.id, GatewayResponse(.ok)) }, to: request.request)
         let answers = await run(calls, by: gateway)

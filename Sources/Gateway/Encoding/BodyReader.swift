@@ -28,12 +28,14 @@ struct BodyReader: Sendable {
         let coercion: Coercion
     }
 
-    /// The bytes after content coding.
+    /// The bytes after content coding. Throws what the caller is refused with who may not act any more once they are
+    /// there (``CallerConfirmation``).
     func bytes(of request: GatewayRequest, limit: Int?) async throws -> [UInt8] {
         let limit = limit ?? limits.body
         let encoded = try await RequestTimeline.measure(.body, "body") {
             try await request.body.collect(upTo: limit)
         }
+        try await request.confirmation.load()?.confirm(request)
         guard let codings = request.headers.text(.contentEncoding) else { return encoded }
         return try ContentCoding.decode(encoded, codings: codings, limit: limit, expansion: limits.expansion)
     }

@@ -32,6 +32,8 @@ final class GatewayRequest: Sendable {
     let place: RequestPlace?
     /// What its steps take, once it is dispatched; empty: nothing is measured.
     let timeline = AtomicLazyReference<RequestTimeline>()
+    /// Set once its caller is known, where its body has to be waited for.
+    let confirmation = AtomicLazyReference<CallerConfirmation>()
 
     init(
         id: String, method: HTTPRequest.Method, target: RequestTarget, headers: HTTPFields, peer: String,
@@ -57,6 +59,17 @@ final class GatewayRequest: Sendable {
 
     /// Scheme and authority, for absolute addresses in answers; empty where they are unknown.
     var origin: String { authority.isEmpty ? "" : "\(scheme)://\(authority)" }
+}
+
+/// Looks again whether a caller may do what it asked for, once a body that was waited for is there: until then its
+/// credential may have been revoked, or its rights taken.
+final class CallerConfirmation: Sendable {
+    /// Throws what the caller would be refused with now.
+    let confirm: @Sendable (GatewayRequest) async throws -> Void
+
+    init(_ confirm: @escaping @Sendable (GatewayRequest) async throws -> Void) {
+        self.confirm = confirm
+    }
 }
 
 /// Where a request's body comes from. It can be collected once.

@@ -40,11 +40,15 @@ public final class Gateway: Sendable {
     let log: Log
     /// Names of the endpoints that change something and answer a value: for them the format is agreed upon first.
     private let negotiatedFirst: Set<String>
+    /// What answers the requests of its listener by now: another gateway once the configuration has changed.
+    private let current: GatewayReference
 
+    /// `old`: the one whose place this one takes.
     init(
         routes: RouteTable, authenticator: any Authenticator, csrf: CSRFProtection, cors: CrossOrigin,
-        services: GatewayServices, errors: ErrorWriter, log: Log
+        services: GatewayServices, errors: ErrorWriter, log: Log, succeeding old: Gateway? = nil
     ) {
+        current = old?.current ?? GatewayReference()
         self.routes = routes
         self.authenticator = authenticator
         self.csrf = csrf
@@ -100,9 +104,7 @@ public final class Gateway: Sendable {
         do {
             if let rateLimit = admitted.rateLimit, rateLimit.isExceeded { throw PorticoError.tooMany(rateLimit) }
             let effect = endpoint.effect(of: request)
-            try properties.access.require(caller.principal, effect: effect)
-            try caller.requireRole(properties.adminRole)
-            try caller.requireScope(effect, in: properties.adapter)
+            try Self.authorize(caller, effect, at: properties)
             try csrf.check(request, caller: caller, at: properties, effect: effect)
             try properties.status?.requireRunning()
             if properties.effect == .writes, negotiatedFirst.contains(properties.name) {
@@ -128,6 +130,29 @@ public final class Gateway: Sendable {
         }
     }
 
+    private static func authorize(
+        _ caller: Caller, _ effect: Effect, at properties: EndpointProperties
+    ) throws(PorticoError) {
+        try properties.access.require(caller.principal, effect: effect)
+        try caller.requireRole(properties.adminRole)
+        try caller.requireScope(effect, in: properties.adapter)
+    }
+
+    /// From now on its listener's requests are answered by it.
+    func becomeCurrent() { current.set(self) }
+
+    /// Whether `caller` may do still what it asked for, by the configuration of now.
+    private func confirm(_ caller: Caller, for request: GatewayRequest) async throws {
+        guard case .endpoint(let endpoint, _) = routes.match(request.method, request.target.segments) else {
+            throw PorticoError(.routeNotFound, "There is nothing at this path any more.")
+        }
+        let now = try await authenticator.caller(of: request)
+        guard now.principal.id == caller.principal.id else {
+            throw PorticoError(.credentialsInvalid, "The credential is not valid any more.")
+        }
+        try Self.authorize(now, endpoint.effect(of: request), at: endpoint.properties)
+    }
+
     /// What ``admit(_:)`` has not answered.
     func complete(_ step: AdmissionStep) async -> GatewayAnswer {
         switch step {
@@ -148,6 +173,13 @@ public final class Gateway: Sendable {
     /// Steps 8 to 10.
     private func run(_ admitted: AdmittedRequest) async -> GatewayAnswer {
         let request = admitted.request.request
+        if case .stream = request.body, admitted.request.caller.isIdentified {
+            let caller = admitted.request.caller
+            _ = request.confirmation.storeIfNil(
+                CallerConfirmation { request in
+                    try await (self.current.gateway ?? self).confirm(caller, for: request)
+                })
+        }
         // The calls of a batch are steps of the batch.
         guard !request.isPartOfBatch, let timeline = services.tracing.timeline(for: request.place) else {
             return await dispatch(admitted)
@@ -311,6 +343,20 @@ public final class Gateway: Sendable {
         }
         return response
     }
+}
+
+/// A gateway that is not kept by what it consists of, or by its predecessors.
+final class GatewayReference: Sendable {
+    private struct Weak {
+        weak var gateway: Gateway?
+    }
+
+    private let reference = Mutex(Weak())
+
+    /// Nil: none was set, or it has gone.
+    var gateway: Gateway? { reference.withLock { $0.gateway } }
+
+    func set(_ gateway: Gateway) { reference.withLock { $0.gateway = gateway } }
 }
 
 extension HTTPRequest.Method {

@@ -28,6 +28,7 @@ final class GatewayResponder: RequestResponder {
         let next = ServingGateway(gateway, settings)
         let limits = gateway.services.limits
         permits.change(limit: limits.inFlight, reserve: limits.urgent)
+        gateway.becomeCurrent()
         return current.withLock { current in
             defer { current = next }
             return current
@@ -104,24 +105,37 @@ final class GatewayResponder: RequestResponder {
         guard let target = RequestTarget(inbound.target) else { throw .malformed("The address is not well-formed.") }
         return GatewayRequest(
             id: id, method: inbound.method, target: target, headers: inbound.fields, peer: inbound.peer,
-            scheme: inbound.scheme, authority: inbound.authority, certificate: inbound.certificate,
-            body: try body(of: inbound, target, serving.incomplete),
+            scheme: inbound.scheme, authority: inbound.authority, certificate: try certificate(inbound, serving),
+            body: try body(of: inbound, target, serving),
             deadline: inbound.received + serving.settings.request,
             place: serving.gateway.services.tracing.place(inbound.fields))
+    }
+
+    /// The client's certificate as far as it holds now. Where a connection needs one, a request without is refused; it ends
+    /// the connection then, so that the client shows a certificate again.
+    private func certificate(
+        _ inbound: InboundRequest, _ serving: ServingGateway
+    ) throws(PorticoError) -> [UInt8]? {
+        guard let shown = inbound.certificate else { return nil }
+        guard !serving.holds(shown) else { return shown.der }
+        guard !shown.isRequired else {
+            throw PorticoError(.credentialsInvalid, "The client certificate does not hold any more.")
+        }
+        return nil
     }
 
     /// A body that has to be waited for counts among its peer's (``IncompleteBodies``) while it is read. Looked at before
     /// the caller is resolved too, which may cost.
     private func body(
-        of inbound: InboundRequest, _ target: RequestTarget, _ incomplete: IncompleteBodies
+        of inbound: InboundRequest, _ target: RequestTarget, _ serving: ServingGateway
     ) throws(PorticoError) -> RequestBodySource {
         switch inbound.body {
         case .whole(let bytes): return .bytes(bytes.map { Array($0.readableBytesView) } ?? [])
         case .incoming(let body):
-            if !RequestPermits.isAlwaysAnswered(target.path) { try incomplete.check(inbound.peer) }
-            let peer = inbound.peer
+            let (incomplete, span, peer) = (serving.incomplete, serving.settings.body, inbound.peer)
+            if !RequestPermits.isAlwaysAnswered(target.path) { try incomplete.check(peer) }
             return .stream { limit in
-                try await incomplete.read(from: peer) { try await body.collect(upTo: limit) }
+                try await incomplete.read(from: peer) { try await body.collect(upTo: limit, within: span) }
             }
         }
     }
@@ -150,6 +164,7 @@ final class GatewayResponder: RequestResponder {
             var outbound = OutboundResponse(
                 response.status, fields: response.headers, body: response.buffer, stream: response.stream,
                 closesConnection: response.closesConnection)
+            outbound.endsConnection = inbound.certificate.map { !serving.holds($0) } ?? false
             if let stream = response.stream {
                 // A stream without an end is not waited for.
                 let isAwaited = !stream.isEndless
@@ -272,6 +287,9 @@ final class ServingGateway: Sendable {
     func begin() { underWay.wrappingAdd(1, ordering: .relaxed) }
 
     func end() { underWay.wrappingSubtract(1, ordering: .relaxed) }
+
+    /// Whether what a client showed in a handshake is a credential now.
+    func holds(_ shown: PeerCertificate) -> Bool { settings.certificate?.holds(shown) ?? false }
 
     var isIdle: Bool { underWay.load(ordering: .relaxed) <= 0 }
 }

@@ -9,6 +9,8 @@ public struct ServerSettings: Sendable {
     public var idle = Duration.seconds(30)
     /// `http.deadlines.request`: from the head to the answer.
     public var request = Duration.seconds(30)
+    /// How long the rest of a body is waited for; nil: until the request's deadline.
+    public var body: Duration?
     /// `http.deadlines.write`: over so long a caller takes ``writeRate`` bytes a second of its answer at least.
     public var write = Duration.seconds(30)
     /// `http.limits.writeRate`

@@ -233,8 +233,9 @@ public struct SecretSource: Sendable {
             }
             return Secret(text)
         case "file":
-            guard let text = try? readFile(name) else {
-                throw ConfigurationError("The file \(name) cannot be read.", at: location)
+            let text: String
+            do { text = try readFile(name) } catch {
+                throw ConfigurationError("The file \(name) cannot be read: \(error).", at: location)
             }
             return Secret(text.last?.isNewline == true ? String(text.dropLast()) : text)
         default: return nil

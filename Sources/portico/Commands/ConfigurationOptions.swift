@@ -32,11 +32,8 @@ struct ConfigurationOptions: ParsableArguments {
     }
 
     private func read(_ file: String) throws -> String {
-        if let reason = FileFailure.reading(file) { throw CommandError("\(file): cannot be read: \(reason).") }
-        do {
-            return try String(contentsOfFile: file, encoding: .utf8)
-        } catch {
-            throw CommandError("\(file): cannot be read: it is not UTF-8.")
+        do throws(CommandError) { return try ConfigurationFile.text(file) } catch {
+            throw CommandError("\(file): cannot be read: \(error).")
         }
     }
 }

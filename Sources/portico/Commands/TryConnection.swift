@@ -48,11 +48,9 @@ struct TryConnection: AsyncParsableCommand {
     }
 
     private func read() throws -> Connection {
-        if let reason = FileFailure.reading(connection) {
-            throw CommandError("\(connection): cannot be read: \(reason).")
-        }
-        guard let text = try? String(contentsOfFile: connection, encoding: .utf8) else {
-            throw CommandError("\(connection): cannot be read: it is not UTF-8.")
+        let text: String
+        do throws(CommandError) { text = try ConfigurationFile.text(connection) } catch {
+            throw CommandError("\(connection): cannot be read: \(error).")
         }
         do throws(ConfigurationErrors) { return try Connection(text, file: connection) } catch {
             throw CommandError(error.description)

@@ -29,11 +29,15 @@ actor ConfigurationReload: ConfigurationControl {
 
     private let read: @Sendable (HostPlan.LoadedPlugins) throws -> HostPlan
     private let logger: Logger
-    private let queue = DispatchQueue(label: "configuration")
+    /// How long the sources may take to be read. An adapter's file may be a pipe without a writer.
+    private static let longestRead = DispatchTimeInterval.seconds(30)
+    private var queue = DispatchQueue(label: "configuration")
     private var plan: HostPlan
     private var generation: HostGeneration?
     private var running: Running?
     private var isUnderWay = false
+    /// Finished when the change under way has ended.
+    private var waiting: [AsyncStream<Never>.Continuation] = []
 
     /// `read` makes a plan of the sources as they are then, with the plugins of this process.
     init(
@@ -68,12 +72,28 @@ actor ConfigurationReload: ConfigurationControl {
         }
     }
 
+    /// The same once no other change is under way, whose sources may have been read before what is asked for was
+    /// written. Throws where the task is cancelled.
+    func applyInTurn(by actor: Principal, from address: String) async throws -> ConfigurationReport {
+        while isUnderWay {
+            let (end, continuation) = AsyncStream<Never>.makeStream()
+            waiting.append(continuation)
+            for await _ in end {}
+            try Task.checkCancellation()
+        }
+        return try await apply(by: actor, from: address)
+    }
+
     func apply(by actor: Principal, from address: String) async throws -> ConfigurationReport {
         guard !isUnderWay, let running, let generation else {
             throw PorticoError(.recordConflict, "Another change of the configuration is under way.")
         }
         isUnderWay = true
-        defer { isUnderWay = false }
+        defer {
+            isUnderWay = false
+            for waiting in waiting { waiting.finish() }
+            waiting = []
+        }
         let next: HostPlan
         do { next = try await load() } catch {
             return report(ConfigurationReport(errors: Self.sentences(error)))
@@ -121,12 +141,20 @@ actor ConfigurationReload: ConfigurationControl {
         return report
     }
 
-    /// On a thread of its own, and not waited for where the task is cancelled: a secret's file may be one that blocks.
+    /// On a thread of its own, and not waited for where the task is cancelled or ``longestRead`` is over: then the next
+    /// one has another thread.
     private func load() async throws -> HostPlan {
-        let (stream, result) = AsyncStream<Result<HostPlan, any Error>>.makeStream()
+        let (stream, result) = AsyncStream<Result<HostPlan, any Error>?>.makeStream()
         let (read, plugins) = (read, plan.plugins)
         queue.async { result.yield(Result { try read(plugins) }) }
-        guard let plan = await stream.first(where: { _ in true }) else { throw CancellationError() }
+        let timeout = DispatchWorkItem { result.yield(nil) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + Self.longestRead, execute: timeout)
+        defer { timeout.cancel() }
+        guard let first = await stream.first(where: { _ in true }) else { throw CancellationError() }
+        guard let plan = first else {
+            queue = DispatchQueue(label: "configuration")
+            throw CommandError("The configuration's files could not be read in time.")
+        }
         return try plan.get()
     }
 

@@ -50,7 +50,7 @@ struct HostPlan {
         _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String, data: String,
         plugins known: LoadedPlugins? = nil
     ) throws {
-        let secrets = SecretSource(environment: environment) { try String(contentsOfFile: $0, encoding: .utf8) }
+        let secrets = SecretSource(environment: environment) { try ConfigurationFile.text($0) }
         let pluginPlan = try PluginPlan(root, overrides: overrides, directory: directory, secrets: secrets)
         if let known, known.paths != pluginPlan.paths {
             throw CommandError("plugins: other plugins than those that were loaded need a restart.")
@@ -438,14 +438,10 @@ struct ConnectionPlan {
             throw ConfigurationErrors([ConfigurationError("Here must stand a path.", at: node.location)])
         }
         let path = written.hasPrefix("/") ? written : "\(directory)/\(written)"
-        if let reason = FileFailure.reading(path) {
+        let text: String
+        do throws(CommandError) { text = try ConfigurationFile.text(path) } catch {
             throw ConfigurationErrors([
-                ConfigurationError("The file \(written) cannot be read: \(reason).", at: node.location)
-            ])
-        }
-        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-            throw ConfigurationErrors([
-                ConfigurationError("The file \(written) cannot be read: it is not UTF-8.", at: node.location)
+                ConfigurationError("The file \(written) cannot be read: \(error).", at: node.location)
             ])
         }
         return ConfigurableAdapter(name, try Connection(text, file: path), path: path)

@@ -16,7 +16,8 @@ enum HostReference {
                 ]) + sync.reloading(except: filesOfSync) + live
                 + other.reloading(except: Set(other.map(\.name)).subtracting(["log.level", "log.access"]))
                 + identity.reloading(except: Set(identity.map(\.name)).subtracting(["identity.portalLogin"]))
-                + ProviderReference.keys + UpstreamReference.keys.reloading() + PushReference.keys + admin + adapters,
+                + ProviderReference.keys + UpstreamReference.keys.reloading() + PushReference.keys
+                + admin.reloading(except: ["admin.host", "admin.port"]) + adapters,
             removed: UpstreamReference.removed)
     }
 
@@ -44,6 +45,9 @@ enum HostReference {
         ConfigurationKey(
             "admin.certificateRole", .choice(AdminRole.allCases.map(\.rawValue)), default: "admin",
             "What an operator with such a certificate may do."),
+        ConfigurationKey(
+            "admin.bodyDeadline", .duration, default: "10m",
+            "How long the body of an operator's request may take to arrive, at the admin socket too."),
     ]
 
     private static let http = [

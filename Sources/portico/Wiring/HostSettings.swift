@@ -46,6 +46,8 @@ struct HostSettings {
     let mount: ListenerSettings
     /// Nil: there is the admin socket alone.
     let adminListener: AdminListenerSettings?
+    /// Of a request's body at the admin socket and the admin listener.
+    private let adminBody: Duration
 
     /// A caller has all but one at most, so one processor stays for the others.
     private static func longReads(_ configured: Int) -> Int {
@@ -88,6 +90,7 @@ struct HostSettings {
         providers = try ProviderPlan.all(resolved, upstreams)
         push = try PushPlan(resolved, upstreams)
         adminListener = try AdminListenerSettings(resolved, directory: dataDirectory)
+        adminBody = values.duration("admin.bodyDeadline")
         try refuseDemoBeyondLoopback()
         try refuseCheapPasswordHashes()
         try refuseLongSocketPath()
@@ -112,10 +115,11 @@ struct HostSettings {
     func administrationSettings(_ logs: HostLogs) -> ServerSettings {
         var settings = serverSettings(.unixSocket(path: adminSocket), logs)
         settings.request = .seconds(86_400)
+        settings.body = adminBody
         return settings
     }
 
-    /// The admin listener's: the limits of the public one, but for the deadline, which is the admin socket's.
+    /// The admin listener's: the limits of the public one, but for the deadlines, which are the admin socket's.
     func administrationSettings(_ listener: AdminListenerSettings, _ logs: HostLogs) -> ServerSettings {
         var settings = administrationSettings(logs)
         settings.address = .tcp(host: listener.host, port: listener.port)

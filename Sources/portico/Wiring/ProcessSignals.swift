@@ -129,7 +129,7 @@ struct SignalService: Service {
     private func reload() async {
         certificate?.reload()
         do {
-            _ = try await configuration.apply(by: .system, from: "")
+            _ = try await configuration.applyInTurn(by: .system, from: "")
         } catch {
             logger.error("configuration not applied", metadata: ["problem": "\(error)"])
         }

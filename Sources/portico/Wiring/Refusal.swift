@@ -11,14 +11,22 @@ struct CommandError: Error, CustomStringConvertible {
 
 /// Why a file cannot be read or written, in the system's words.
 enum FileFailure {
-    /// Nil where it can be read.
+    /// Nil where it is a regular file that can be read. It does not wait, as a pipe without a writer would have it.
     static func reading(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return systemReason }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return systemReason }
-        return status.st_mode & S_IFMT == S_IFDIR ? "it is a directory" : nil
+        return irregularity(status)
+    }
+
+    fileprivate static func irregularity(_ status: stat) -> String? {
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: nil
+        case S_IFDIR: "it is a directory"
+        default: "it is no regular file"
+        }
     }
 
     /// Of the last call of the C library that failed.
@@ -43,6 +51,40 @@ enum FileFailure {
         .fileReadInapplicableStringEncoding: "the file is not UTF-8", .fileReadUnknown: "it cannot be read",
         .fileWriteUnknown: "it cannot be written",
     ]
+}
+
+/// The files that a configuration consists of: its own, secrets, connections, keys.
+enum ConfigurationFile {
+    /// Bytes of one. Longer files are not read: what is meant is another one.
+    static let longest = 16 << 20
+
+    /// Throws ``CommandError`` with the reason alone where it is no regular file, longer than ``longest``, no UTF-8, or
+    /// cannot be read.
+    static func text(_ path: String) throws(CommandError) -> String {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw CommandError(FileFailure.systemReason) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw CommandError(FileFailure.systemReason) }
+        if let reason = FileFailure.irregularity(status) { throw CommandError(reason) }
+        // It may grow while it is read.
+        var bytes = [UInt8](repeating: 0, count: min(Int(status.st_size), longest) + 1)
+        var count = 0
+        while count < bytes.count {
+            let read = bytes.withUnsafeMutableBytes {
+                pread(descriptor, $0.baseAddress! + count, $0.count - count, count)
+            }
+            if read < 0, errno == EINTR { continue }
+            guard read >= 0 else { throw CommandError(FileFailure.systemReason) }
+            guard read > 0 else { break }
+            count += read
+        }
+        guard count <= longest else { throw CommandError("it has more than \(longest >> 20) MiB") }
+        guard let text = String(validating: bytes.prefix(count), as: UTF8.self) else {
+            throw CommandError("it is not UTF-8")
+        }
+        return text
+    }
 }
 
 extension String {

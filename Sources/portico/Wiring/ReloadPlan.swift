@@ -48,7 +48,6 @@ extension ConfigurationChange {
         return UpstreamName(String(names[1]))
     }
 
-    fileprivate var isOfTLS: Bool { key.hasPrefix("http.tls.") }
 }
 
 /// What stands against single values of keys that reload.
@@ -57,12 +56,20 @@ private struct Obstacles {
     let new: HostPlan
 
     func of(_ change: ConfigurationChange) -> String? {
-        if change.isOfTLS, (old.settings.mount.certificate == nil) != (new.settings.mount.certificate == nil) {
-            return "beginning or ending TLS needs a restart"
-        }
+        if beginsOrEndsTLS(change.key) { return "beginning or ending TLS needs a restart" }
         if let name = change.upstream { return obstacle(name) }
         if let name = change.optionOwner { return obstacle(name) }
         return nil
+    }
+
+    private func beginsOrEndsTLS(_ key: String) -> Bool {
+        if key.hasPrefix("http.tls.") {
+            return (old.settings.mount.certificate == nil) != (new.settings.mount.certificate == nil)
+        }
+        guard key.hasPrefix("admin.tls."), let before = old.settings.adminListener,
+            let after = new.settings.adminListener
+        else { return false }
+        return (before.certificate == nil) != (after.certificate == nil)
     }
 
     /// Push services and sign-in providers are made of addresses and clients of their upstreams.

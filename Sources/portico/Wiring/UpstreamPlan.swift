@@ -188,7 +188,7 @@ extension SectionValues {
         let key = try secret("credentials.key")
         let isKey = key.reveal().contains("-----BEGIN")
         let file = Self.path(key.reveal(), below: directory)
-        guard let text = isKey ? key.reveal() : try? String(contentsOfFile: file, encoding: .utf8) else {
+        guard let text = isKey ? key.reveal() : try? ConfigurationFile.text(file) else {
             throw wrong("credentials.key", "This is neither a key in PEM nor a file that can be read.")
         }
         do {
