@@ -18,6 +18,7 @@ public final class MirrorWrites: Sendable {
 
     /// How long before its deadline a waiting caller is answered.
     static let grace = Duration.milliseconds(250)
+    private static let finishInterval = Duration.milliseconds(20)
     private static let storePause = Duration.seconds(1)
     private static let page = 1_000
 
@@ -54,6 +55,10 @@ public final class MirrorWrites: Sendable {
         var callers: [RecordID: Caller] = [:]
         /// Writes that go without having been sent.
         var removals: [RecordID] = []
+        /// ``run()`` has begun and not ended.
+        var isRunning = false
+        /// Nothing more is to be sent.
+        var isFinishing = false
         var isStopped = false
     }
 
@@ -95,10 +100,11 @@ public final class MirrorWrites: Sendable {
 }
 
 extension MirrorWrites {
-    /// Sends until the task is cancelled. To be called once.
+    /// Sends until the task is cancelled, or ``finish(within:)`` is called. To be called once.
     public func run() async {
+        state.withLock { $0.isRunning = true }
         await withDiscardingTaskGroup { group in
-            while !Task.isCancelled {
+            while !Task.isCancelled, !state.withLock({ $0.isFinishing }) {
                 await persistently { try await self.load() }
                 await removeUnsent()
                 let now = clock.now()
@@ -118,11 +124,22 @@ extension MirrorWrites {
             }
         }
         let callers = state.withLock { state in
-            state.isStopped = true
+            (state.isStopped, state.isRunning) = (true, false)
             defer { state.callers = [:] }
             return Array(state.callers.values)
         }
         for caller in callers { caller.answer.resume(returning: .failure(outcomeUnknown)) }
+    }
+
+    /// Sends nothing more, and returns when what is being sent has ended, or after `limit`. What is still to be sent stays
+    /// in the store, for the mirror that takes this one's place.
+    public func finish(within limit: Duration) async {
+        state.withLock { $0.isFinishing = true }
+        pause.interrupt()
+        let deadline = ContinuousClock.now + limit
+        while state.withLock({ $0.isRunning }), .now < deadline,
+            (try? await Task.sleep(for: Self.finishInterval)) != nil
+        {}
     }
 
     /// Takes what was written since the last time. What a caller waits for is added by its caller.
@@ -321,6 +338,8 @@ extension MirrorWrites: WriteThrough {
                 abandon(write.id)
             }
             group.cancelAll()
+            // The task that removes what was not sent has ended.
+            if state.withLock({ $0.isStopped }) { await removeUnsent() }
             return result
         }.get()
     }

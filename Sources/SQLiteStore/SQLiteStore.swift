@@ -105,17 +105,48 @@ public struct StoreInspection: Sendable {
 }
 
 extension SQLiteStore {
+    /// Between two commits: each commit is made by the layouts of before, or by those of after.
     public func install(_ collections: [CollectionDeclaration]) async throws {
-        let (positions, statistics, time) = (positions, statistics, clock.now())
-        let result = try await writer.run { database in
-            let installer = SchemaInstaller(database: database, position: positions.last, time: time)
-            let result = try installer.install(collections)
+        let (positions, statistics, catalogue, time) = (positions, statistics, catalogue, clock.now())
+        let replaced = try await writer.run { database in
+            let known = catalogue.current
+            let installer = SchemaInstaller(
+                database: database, position: positions.last, time: time, isServing: known.isInUse)
+            let result = try installer.install(collections) { declaration in
+                !known.hasLayout(of: declaration, scopeFields: collections.scopeFields(of: declaration.id))
+            }
+            catalogue.add(result.layouts)
             positions.advance(to: result.position, adapters: result.touched)
             try statistics.begin(with: result.layouts, on: database)
-            return result
+            return result.replaced
         }
-        catalogue.add(result.layouts)
-        replaced.withLock { $0.merge(result.replaced) { $0 + $1 } }
+        self.replaced.withLock { $0.merge(replaced) { $0 + $1 } }
+    }
+
+    /// Makes the tables fit the declarations, while records are read and written by the declarations of before too: until
+    /// ``install(_:)`` is called with those of one side, records have the fields of both. Throws as ``install(_:)``, and
+    /// has changed nothing then.
+    public func extend(to collections: [CollectionDeclaration]) async throws {
+        let known = catalogue.current
+        try await install(
+            collections.map { declaration in
+                let scope = collections.scopeFields(of: declaration.id)
+                guard let layout = try? known.layout(declaration.id),
+                    !known.hasLayout(of: declaration, scopeFields: scope)
+                else { return declaration }
+                return declaration.covering(layout, scopeFields: scope)
+            })
+    }
+
+    /// What ``install(_:)`` would do, without doing it. `retired`: collections that are declared no longer.
+    public func schemaChange(
+        to collections: [CollectionDeclaration], retiring retired: [CollectionID] = []
+    ) async throws -> SchemaChange {
+        _ = try openCatalogue()
+        return try await readers.read { database in
+            try SchemaChange(
+                from: InstalledSchema(of: database, for: collections, and: retired), to: collections, retiring: retired)
+        }
     }
 
     /// In how many records ``install(_:)`` has replaced values that some wire format cannot carry, since the store was

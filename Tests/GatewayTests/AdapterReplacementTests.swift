@@ -75,6 +75,23 @@ import Testing
         #expect(calls.value == ["start one", "start other", "stop one", "stop other"])
     }
 
+    @Test func `an adapter that comes while others are served is started once, and stopped with them`() async throws {
+        let (served, failing) = (
+            served(Probe(name: "one", calls: calls)), self.served(Probe(name: "other", calls: calls, fails: true))
+        )
+        let supervisor = AdapterSupervisor([], limits: AdapterLimits(), clock: FixedTime()) { _ in }
+        try await supervisor.start(served) { try await served.instance.start(nil, self.context(served)) }
+        #expect(served.status.isRunning)
+        let error = await #expect(throws: PorticoError.self) {
+            try await supervisor.start(failing) { try await failing.instance.start(nil, self.context(failing)) }
+        }
+        #expect(error?.code == .adapterUnavailable && !failing.status.isRunning)
+        supervisor.use([served])
+        await supervisor.stop()
+        await supervisor.stop(failing)
+        #expect(calls.value == ["start one", "start other", "stop one"])
+    }
+
     @Test func `one that does not start changes nothing`() async throws {
         let served = served(Probe(name: "one", calls: calls))
         let supervisor = supervisor(served)

@@ -34,7 +34,7 @@ import Testing
             group.addTask {
                 try await GatewayServer(gateway: host.gateway, settings: settled) { _ in begun.yield() }.run()
             }
-            group.addTask { await host.feeds.run() }
+            group.addTask { await host.feeds.run(of: NotesAdapter.declaration.name) }
             group.addTask { await host.sync.run() }
             group.addTask {
                 for await _ in listening { break }

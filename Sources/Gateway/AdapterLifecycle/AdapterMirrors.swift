@@ -113,6 +113,18 @@ extension ServedAdapter {
         }
     }
 
+    /// Whether there is anything for ``keepMirrors()`` to do.
+    public var hasMirrors: Bool {
+        !(mirrors.isEmpty && callerMirrors.isEmpty && callsThrough.isEmpty && writes.isEmpty)
+    }
+
+    /// Sends nothing more of what callers change, and returns when what is being sent has ended, or after `limit`.
+    public func finishWrites(within limit: Duration) async {
+        await withTaskGroup(of: Void.self) { group in
+            for write in writes { group.addTask { await write.finish(within: limit) } }
+        }
+    }
+
     func callThrough(_ operation: OperationName) -> AdapterCallThrough? {
         callsThrough.first { $0.calls.operation == operation }
     }

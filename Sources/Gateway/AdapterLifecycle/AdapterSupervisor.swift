@@ -1,4 +1,5 @@
 import AdapterKit
+import Synchronization
 
 /// Starts adapters, each by itself, until they run; stops those that run. What one of them does holds up no other: not
 /// where it throws, not where it never returns, and not where it blocks its thread.
@@ -8,7 +9,7 @@ public final class AdapterSupervisor: Sendable {
         case deadline
     }
 
-    private let adapters: [ServedAdapter]
+    private let current: Mutex<[ServedAdapter]>
     private let limits: AdapterLimits
     private let clock: any WallClock
     private let start: @Sendable (ServedAdapter) async throws -> Void
@@ -22,11 +23,35 @@ public final class AdapterSupervisor: Sendable {
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         start: @escaping @Sendable (ServedAdapter) async throws -> Void
     ) {
-        self.adapters = adapters
+        current = Mutex(adapters)
         self.limits = limits
         self.clock = clock
         self.sleep = sleep
         self.start = start
+    }
+
+    private var adapters: [ServedAdapter] { current.withLock { $0 } }
+
+    /// Another configuration has other adapters. Those that are new have been started (``start(_:_:)``), and those that
+    /// are gone are stopped after the last of their calls (``stop(_:)``).
+    public func use(_ adapters: [ServedAdapter]) { current.withLock { $0 = adapters } }
+
+    /// Starts an adapter that comes while the others are served. Throws what its start throws, or where that takes longer
+    /// than ``AdapterLimits/start``; it is not attempted again, and left behind where it goes on.
+    public func start(_ served: ServedAdapter, _ start: @escaping @Sendable () async throws -> Void) async throws {
+        guard served.status.change({ $0.begin() }) else { return }
+        var reason = await Self.failure(of: served, within: limits.start, sleep, start)
+        let now = clock.now()
+        if served.status.change({ machine in
+            if reason == nil, machine.phase == .stopped { reason = "It was stopped." }
+            _ = machine.returned(failingWith: reason, at: now)
+            return reason == nil
+        }) {
+            served.log.info("adapter runs", ["attempts": .count(1)])
+            return
+        }
+        throw PorticoError(
+            .adapterUnavailable, "The adapter \(served.declaration.name) cannot be started: \(reason ?? "")")
     }
 
     /// Returns when all adapters run, or when it is cancelled; at once even where a start ignores that.
@@ -65,11 +90,9 @@ public final class AdapterSupervisor: Sendable {
         guard served.status.current.phase == .running else {
             return AdapterReplacement(served, replacement, isStarted: false)
         }
-        let events = Self.run(on: served, within: limits.start, sleep, start)
-        var reason: String? = "It has not started within \(limits.start)."
-        if case .returned(let failure)? = await events.stream.first(where: { _ in true }) { reason = failure }
-        events.cancel()
-        guard let reason else { return AdapterReplacement(served, replacement, isStarted: true) }
+        guard let reason = await Self.failure(of: served, within: limits.start, sleep, start) else {
+            return AdapterReplacement(served, replacement, isStarted: true)
+        }
         throw PorticoError(
             .adapterUnavailable, "The adapter \(served.declaration.name) cannot be started anew: \(reason)")
     }
@@ -91,6 +114,19 @@ public final class AdapterSupervisor: Sendable {
         }
     }
 
+    /// Why a start has failed; nil: it has not.
+    private static func failure(
+        of served: ServedAdapter, within time: Duration, _ sleep: @escaping @Sendable (Duration) async throws -> Void,
+        _ start: @escaping @Sendable () async throws -> Void
+    ) async -> String? {
+        let events = run(on: served, within: time, sleep, start)
+        defer { events.cancel() }
+        guard case .returned(let reason)? = await events.stream.first(where: { _ in true }) else {
+            return "It has not started within \(time)."
+        }
+        return reason
+    }
+
     private func keepAttempting(_ served: ServedAdapter) async {
         while served.status.change({ $0.begin() }) {
             guard case .retry(let wait) = await attempt(served) else { return }
@@ -110,6 +146,8 @@ public final class AdapterSupervisor: Sendable {
                 events.cancel()
             case .returned(let reason):
                 events.cancel()
+                // Removed while it started.
+                if reason == nil, served.status.current.phase == .stopped { await stop(served.adapter, of: served) }
                 return ended(served, reason)
             }
         }
@@ -133,7 +171,8 @@ public final class AdapterSupervisor: Sendable {
         return next
     }
 
-    private func stop(_ served: ServedAdapter) async {
+    /// After its last call.
+    public func stop(_ served: ServedAdapter) async {
         guard served.status.change({ $0.stop() }) else { return }
         await stop(served.adapter, of: served)
     }

@@ -54,6 +54,14 @@ public final class ServedAdapter: Sendable {
         (writes, status, thread) = (old.writes, old.status, old.thread)
     }
 
+    /// Takes the place of an adapter of the same name that is declared otherwise: what operators refused stays refused.
+    public func succeed(_ old: ServedAdapter) {
+        if old.status.current.isDisabled { status.change { $0.disable() } }
+    }
+
+    /// Whether both are the same adapter, whose instances, mirrors and streams go on.
+    public func isSame(as other: ServedAdapter) -> Bool { instance === other.instance }
+
     /// All of the adapter's records, on its own authority.
     public func ownRecords(in store: any Store) -> any RecordStore {
         AdapterRecords(store: store, declaration: declaration)

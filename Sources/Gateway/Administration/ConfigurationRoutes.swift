@@ -57,9 +57,15 @@ public struct ConfigurationReport: Sendable {
     /// Why the sources cannot be used, with their places. The gateway goes on with what it has.
     public var errors: [String]
     public var warnings: [String]
+    /// What becomes of what is stored, a sentence each.
+    public var data: [String]
     public var isApplied: Bool
 
-    public init(changes: [Change] = [], errors: [String] = [], warnings: [String] = [], isApplied: Bool = false) {
+    public init(
+        changes: [Change] = [], errors: [String] = [], warnings: [String] = [], data: [String] = [],
+        isApplied: Bool = false
+    ) {
+        self.data = data
         self.changes = changes
         self.errors = errors
         self.warnings = warnings
@@ -130,6 +136,7 @@ struct ConfigurationRoutes: Sendable {
                         "effect": .string(change.obstacle ?? "reloads"),
                     ]
                 }),
+            "data": .array(report.data.map { .string($0) }),
             "errors": .array(report.errors.map { .string($0) }),
             "warnings": .array(report.warnings.map { .string($0) }),
         ]

@@ -29,22 +29,35 @@ public struct FeedServices: Sendable {
         }
     }
 
-    /// The same feeds, whose streams are admitted by `sync`, under these adapters' access.
-    public init(_ old: FeedServices, adapters: [ServedAdapter], sync: SyncServices) {
+    /// The feeds of these adapters, whose streams are admitted by `sync`. Those of adapters that were there before
+    /// (``ServedAdapter/isSame(as:)``) go on. Throws where a declaration makes no sense.
+    public init(
+        _ old: FeedServices, adapters: [ServedAdapter], store: any Store, sync: SyncServices, settings: FeedSettings,
+        log: Log
+    ) throws {
+        let made = try FeedServices(
+            adapters: adapters.filter { served in !old.feeds.contains { $0.adapter.isSame(as: served) } }, store: store,
+            sync: sync, settings: settings, log: log)
         live = sync.live
-        feeds = old.feeds.map { feed in
-            let name = feed.adapter.declaration.name
-            return Served(
-                adapter: adapters.first { $0.declaration.name == name } ?? feed.adapter, broadcaster: feed.broadcaster)
+        feeds = adapters.flatMap { served in
+            let known = old.feeds.filter { $0.adapter.isSame(as: served) }.map { feed in
+                Served(adapter: served, broadcaster: feed.broadcaster)
+            }
+            return known + made.feeds.filter { $0.adapter === served }
         }
     }
 
-    /// Tells streams what happens, until it is cancelled.
-    public func run() async {
+    /// Tells streams of an adapter's feeds what happens, until it is cancelled. To be called once for each of them.
+    public func run(of adapter: AdapterName) async {
         await withTaskGroup(of: Void.self) { group in
-            for feed in feeds { group.addTask { await feed.broadcaster.run() } }
+            for feed in feeds where feed.adapter.declaration.name == adapter {
+                group.addTask { await feed.broadcaster.run() }
+            }
         }
     }
+
+    /// The adapters that have feeds.
+    public var adapters: Set<AdapterName> { Set(feeds.map(\.adapter.declaration.name)) }
 
     /// An adapter's way to those who listen to its feeds.
     public func signals(of adapter: AdapterName) -> any LiveSignals {

@@ -7,14 +7,17 @@ import Synchronization
 /// written. Adapters that have failed are named and change nothing else: the others are served.
 public final class Readiness: Sendable {
     private let serving = Atomic<Bool>(false)
-    private let adapters: [ServedAdapter]
+    private let adapters: Mutex<[ServedAdapter]>
     private let store: @Sendable () -> String?
 
     /// `store` is one word for why the store cannot be written; nil: it can.
     public init(adapters: [ServedAdapter], store: @escaping @Sendable () -> String?) {
-        self.adapters = adapters
+        self.adapters = Mutex(adapters)
         self.store = store
     }
+
+    /// Another configuration has other adapters.
+    public func use(_ adapters: [ServedAdapter]) { self.adapters.withLock { $0 = adapters } }
 
     public var isServing: Bool {
         get { serving.load(ordering: .relaxed) }
@@ -27,7 +30,7 @@ public final class Readiness: Sendable {
 
     /// Those that do not run.
     var failedAdapters: [AdapterName] {
-        adapters.filter { !$0.status.isRunning }.map(\.declaration.name)
+        adapters.withLock { $0 }.filter { !$0.status.isRunning }.map(\.declaration.name)
     }
 }
 

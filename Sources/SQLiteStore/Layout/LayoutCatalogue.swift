@@ -1,4 +1,5 @@
 import AdapterKit
+import RecordStorage
 import Synchronization
 
 /// The collections that are installed.
@@ -34,6 +35,15 @@ struct LayoutCatalogue: Sendable {
         }
         return layout
     }
+
+    /// Whether there is a layout of exactly this declaration.
+    func hasLayout(of declaration: CollectionDeclaration, scopeFields: [FieldName]) -> Bool {
+        guard let layout = layouts[declaration.id] else { return false }
+        return layout.entity == declaration.entity && layout.scopeFields == scopeFields
+    }
+
+    /// Whether anything is installed.
+    var isInUse: Bool { !layouts.isEmpty }
 
     /// Which records may refer to a collection's.
     func references(to collection: CollectionID) -> [Reference] { references[collection] ?? [] }

@@ -39,6 +39,13 @@ struct StagingTables: Sendable {
         if staged.hasSearch { try builder.createSearch(of: layout.table) }
     }
 
+    /// Throws `record.conflict` where the collection has been declared otherwise since: its table has other columns.
+    func checkLayout(in catalogue: LayoutCatalogue) throws {
+        guard try catalogue.layout(layout.id) === layout else {
+            throw PorticoError(.recordConflict, "\(layout.id) was declared otherwise while its snapshot was gathered.")
+        }
+    }
+
     func record(_ id: RecordID, in layout: CollectionLayout, on database: Database) throws -> StoredRow? {
         guard let key = layout.keyCondition(id) else { return nil }
         return try database.rows(

@@ -99,6 +99,7 @@ final class TableReplacement: RecordReplacement {
         let (tables, start) = (tables, start)
         return try await parts.writer.write(weight: max(1, weight)) { changes in
             try changes.undoing {
+                try tables.checkLayout(in: changes.catalogue)
                 let change = try ReplacementChange(tables, changes, options, since: start, known)
                 return try change.oneByOne()
             }
@@ -111,6 +112,7 @@ final class TableReplacement: RecordReplacement {
         let (tables, start) = (tables, start)
         return try await parts.writer.write(weight: Self.rowsAtOnce) { changes in
             try changes.undoing {
+                try tables.checkLayout(in: changes.catalogue)
                 let change = try ReplacementChange(tables, changes, options, since: start, known)
                 return try change.asAWhole()
             }

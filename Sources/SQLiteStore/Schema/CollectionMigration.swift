@@ -6,11 +6,12 @@ import RecordStorage
 struct CollectionMigration {
     let layout: CollectionLayout
     let database: Database
+    let isServing: Bool
 
     func run(_ touches: inout RevisionUpdate) throws {
         guard let installed = try SchemaRegistry(database: database).collection(layout.id) else { return }
         try checkKey(installed)
-        try LeftoverTable.dropAll(of: layout, on: database)
+        if !isServing { try LeftoverTable.dropAll(of: layout, on: database) }
         try dropOldIndexes()
         if installed.search != search { try tables.dropSearch() }
         let fields = FieldMigration(layout: layout, database: database, installed: installed)
@@ -103,24 +104,34 @@ struct FieldMigration {
         if column.field.isRequired, !column.field.isNullable { try checkIsFull(column) }
     }
 
+    /// Gives a value to the records that have none.
     private func fill(_ column: Column, with value: WireValue, _ touches: inout RevisionUpdate) throws {
         let stored = try column.stored(value)
         let places = stored.map { _ in "?" }.joined(separator: ", ")
-        try touches.touch(layout, where: "1")
-        try database.run("UPDATE \(layout.table) SET (\(column.names.joined(separator: ", "))) = (\(places))", stored)
-        guard case .list(let element) = column.kind else { return }
-        let table = layout.names.list(column.field.name).quotedIdentifier
-        for item in value.arrayValue ?? [] {
-            guard let element = element.comparable(item) else { continue }
-            try database.run(
-                "INSERT OR IGNORE INTO \(table) (value, row) SELECT ?, \(layout.rowColumn) FROM \(layout.table)",
-                [element])
+        let empty = "\(column.name) IS NULL"
+        try touches.touch(layout, where: empty)
+        if case .list(let element) = column.kind {
+            let table = layout.names.list(column.field.name).quotedIdentifier
+            for item in value.arrayValue ?? [] {
+                guard let element = element.comparable(item) else { continue }
+                try database.run(
+                    """
+                    INSERT OR IGNORE INTO \(table) (value, row)
+                    SELECT ?, \(layout.rowColumn) FROM \(layout.table) WHERE \(empty)
+                    """, [element])
+            }
         }
+        try database.run(
+            "UPDATE \(layout.table) SET (\(column.names.joined(separator: ", "))) = (\(places)) WHERE \(empty)", stored)
     }
 
-    /// Values that were hidden are seen again.
+    /// Values that were hidden are seen again. Records that came meanwhile have none; where each needs one, they get the
+    /// default.
     private func show(_ column: Column, _ touches: inout RevisionUpdate) throws {
         try touches.touch(layout, where: "\(column.name) IS NOT NULL")
+        if column.field.isRequired, !column.field.isNullable, let value = column.field.defaultValue, !value.isNull {
+            try fill(column, with: column.field.shape.canonical(value), &touches)
+        }
         try SchemaRegistry(database: database).set(column, of: layout.number)
         try CarriedValueMigration(layout: layout, database: database).forget()
     }

@@ -9,6 +9,8 @@ struct SchemaInstaller {
     let position: Int64
     /// When the log says that they changed.
     let time: WireDate
+    /// Whether snapshots may be gathering in tables beside the collections', which then stay.
+    var isServing = false
 
     struct Result {
         let layouts: [CollectionLayout]
@@ -19,22 +21,27 @@ struct SchemaInstaller {
         let touched: [AdapterName: Int64]
     }
 
-    /// Throws ``PorticoError`` that names collection, field and reason where a declaration does not fit the data.
-    func install(_ collections: [CollectionDeclaration]) throws -> Result {
+    /// `changed`: those of the collections whose tables are looked at; the others have their layouts already. Throws
+    /// ``PorticoError`` that names collection, field and reason where a declaration does not fit the data.
+    func install(
+        _ collections: [CollectionDeclaration], where changed: (CollectionDeclaration) -> Bool = { _ in true }
+    ) throws -> Result {
         do {
-            return try database.atomically { try installAll(collections) }
+            return try database.atomically { try installAll(collections, where: changed) }
         } catch {
             throw PorticoError.wrapping(error)
         }
     }
 
-    private func installAll(_ collections: [CollectionDeclaration]) throws -> Result {
+    private func installAll(
+        _ collections: [CollectionDeclaration], where changed: (CollectionDeclaration) -> Bool
+    ) throws -> Result {
         var layouts: [CollectionLayout] = []
         var replaced: [CollectionID: Int] = [:]
         var touches = RevisionUpdate(database: database, position: position, time: time)
-        for declaration in collections {
+        for declaration in collections where changed(declaration) {
             let layout = try self.layout(declaration, collections.scopeFields(of: declaration.id))
-            try CollectionMigration(layout: layout, database: database).run(&touches)
+            try CollectionMigration(layout: layout, database: database, isServing: isServing).run(&touches)
             let count = try CarriedValueMigration(layout: layout, database: database).run(&touches)
             if count > 0 { replaced[declaration.id] = count }
             layouts.append(layout)

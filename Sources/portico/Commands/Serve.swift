@@ -137,14 +137,14 @@ struct Serve: AsyncParsableCommand {
                     StoreWatchService(watch: host.watch, interval: settings.storeProbe, logger: logger)),
                 named("adapters", AdapterService(host: host, announcement: announcement)),
                 named("maintenance", MaintenanceService(host: host, logger: logger)),
-                named("compaction", CompactionService(maintenance: host.maintenance, logger: logger)),
+                named("compaction", CompactionService(current: host.current, logger: logger)),
                 named("administration", servers.administration),
                 named(
                     "public listener",
                     PublicListenerService(
                         server: servers.front, announcement: listener.isInherited ? announcement : nil)),
                 named("event loops", EventLoopLagService(servers.front, in: settings.gateway.metrics)),
-                named("live streams", LiveService(sync: servers.sync, feeds: host.first.feeds)),
+                named("live streams", LiveService(sync: servers.sync, feeds: host.feedTasks)),
                 named("traces", TraceService(exporter: host.traces)),
                 // The last to start is the first to stop.
                 named("listener", listener.releaseOnShutdown(unless: signals)),

@@ -7,6 +7,8 @@ import HTTPServer
 import HostConfiguration
 import Identity
 import Logging
+import RecordStorage
+import SQLiteStore
 import SwiftASN1
 import Telemetry
 import Upstream
@@ -66,7 +68,7 @@ actor ConfigurationReload: ConfigurationControl {
     func check() async -> ConfigurationReport {
         do {
             let next = try await load()
-            return ConfigurationReport(ReloadPlan(from: plan, to: next), next)
+            return try await report(ReloadPlan(from: plan, to: next), next)
         } catch {
             return ConfigurationReport(errors: Self.sentences(error))
         }
@@ -99,10 +101,10 @@ actor ConfigurationReload: ConfigurationControl {
             return report(ConfigurationReport(errors: Self.sentences(error)))
         }
         let changes = ReloadPlan(from: plan, to: next)
-        var report = ConfigurationReport(changes, next)
-        guard changes.isPossible, !changes.changes.isEmpty else { return self.report(report) }
+        var report = try await report(changes, next)
+        guard changes.isPossible, report.errors.isEmpty, !changes.changes.isEmpty else { return self.report(report) }
         do {
-            let prepared = try await PreparedReload(changes, next, running.host, after: generation)
+            let prepared = try await PreparedReload(changes, from: plan, to: next, running.host, after: generation)
             do {
                 // What is not in the audit log is not done.
                 try await running.host.identity.record(
@@ -114,14 +116,26 @@ actor ConfigurationReload: ConfigurationControl {
                 await prepared.discard(running.host)
                 throw error
             }
-            running.retirements.add(prepared.use(running))
+            let retirement = prepared.use(running)
             plan = next
             self.generation = prepared.generation
             report.isApplied = true
+            await running.retirements.handOver(retirement)
         } catch {
             report.errors = Self.sentences(error)
         }
         return self.report(report)
+    }
+
+    /// With what becomes of what is stored. What the store would refuse is an error.
+    private func report(_ changes: ReloadPlan, _ next: HostPlan) async throws -> ConfigurationReport {
+        var report = ConfigurationReport(changes, next)
+        guard let store = running?.host.store, !changes.membership.isEmpty else { return report }
+        let change = try await store.schemaChange(
+            to: next.collections(of: changes.membership.fresh), retiring: plan.retired(by: next, changes.membership))
+        report.data = change.items.map(\.description)
+        report.errors = change.refusals.map { "The store cannot be migrated: \($0)." }
+        return report
     }
 
     private func report(_ report: ConfigurationReport) -> ConfigurationReport {
@@ -172,15 +186,32 @@ extension ConfigurationReport {
     }
 }
 
+extension HostPlan {
+    /// Those of some adapters.
+    fileprivate func collections(of names: Set<AdapterName>) -> [CollectionDeclaration] {
+        collections.filter { names.contains($0.id.adapter) }
+    }
+
+    /// Collections that are not declared any more.
+    fileprivate func retired(by next: HostPlan, _ membership: AdapterMembership) -> [CollectionID] {
+        let declared = Set(next.collections.map(\.id))
+        return collections(of: membership.ended).map(\.id).filter { !declared.contains($0) }
+    }
+}
+
 /// What another configuration needs, made and started, and not used yet.
 private struct PreparedReload {
     let generation: HostGeneration
     private let plan: HostPlan
     private let upstreams: HostUpstreams.Replacement
     private let adapters: [AdapterReplacement]
+    private let fresh: FreshAdapters?
     private let starts: [AdapterName: AdapterUpstreams]
+    private let handover: AdapterHandover
 
-    init(_ changes: ReloadPlan, _ plan: HostPlan, _ host: Host, after old: HostGeneration) async throws {
+    init(
+        _ changes: ReloadPlan, from before: HostPlan, to plan: HostPlan, _ host: Host, after old: HostGeneration
+    ) async throws {
         self.plan = plan
         let upstreams = try await host.upstreams.prepare(changes.upstreams, plan.settings.upstreams)
         self.upstreams = upstreams
@@ -188,41 +219,173 @@ private struct PreparedReload {
         var start = host.starts.value
         start.upstreams = starts
         var replacements: [AdapterReplacement] = []
+        var fresh: FreshAdapters?
         do {
+            let made = try await FreshAdapters(changes.membership, from: before, to: plan, host, after: old)
+            fresh = made
+            let parts = try await host.assembly.parts(
+                plan, after: old, fresh: made.adapters, keepsSync: changes.keepsSync)
+            start.feeds = parts.feeds
+            let attempt = start
+            try await made.start(attempt)
             for planned in plan.adapters where changes.adapters.contains(planned.declaration.name) {
                 guard let served = old.adapters.first(where: { $0.declaration.name == planned.declaration.name }) else {
                     continue
                 }
-                let attempt = start
                 replacements.append(
                     try await host.supervisor.prepare(planned.adapter, of: served) {
                         try await attempt.run(served, planned.adapter)
                     })
             }
-            generation = try await host.assembly.generation(plan, after: old, keepsSync: changes.keepsSync)
+            generation = try host.assembly.generation(plan, parts, after: old)
         } catch {
             for replacement in replacements { await host.supervisor.discard(replacement) }
+            await fresh?.discard()
             await host.upstreams.discard(upstreams)
             throw error
         }
         adapters = replacements
+        self.fresh = fresh
+        handover = AdapterHandover(from: old, to: generation, collections: plan.collections, host)
     }
 
     func discard(_ host: Host) async {
         for replacement in adapters { await host.supervisor.discard(replacement) }
+        await fresh?.discard()
         await host.upstreams.discard(upstreams)
     }
 
     /// Puts everything in its place. Returns what is to be stopped.
     func use(_ running: ConfigurationReload.Running) -> Retirement {
         let host = running.host
-        host.starts.change(starts)
+        host.starts.change(starts, generation.feeds)
         let oldUpstreams = host.upstreams.use(upstreams)
         let oldAdapters = adapters.map { host.supervisor.replace($0) }
+        host.supervisor.use(generation.adapters)
+        host.readiness.use(generation.adapters)
+        host.current.replace(with: generation)
         running.levels.setGeneral(plan.settings.logLevel)
         let requests = running.servers.use(generation, plan.settings)
         return Retirement(
-            requests: requests, adapters: oldAdapters, upstreams: oldUpstreams, supervisor: host.supervisor)
+            requests: requests, adapters: oldAdapters, upstreams: oldUpstreams, supervisor: host.supervisor,
+            handover: handover)
+    }
+}
+
+/// Adapters of another configuration that are not those of the one before: new ones, and those that are declared
+/// otherwise. The store has the fields of both until one side is over (``AdapterHandover``).
+private struct FreshAdapters {
+    let adapters: [ServedAdapter]
+    private let before: [CollectionDeclaration]
+    private let host: Host
+
+    init(
+        _ membership: AdapterMembership, from before: HostPlan, to plan: HostPlan, _ host: Host,
+        after old: HostGeneration
+    ) async throws {
+        self.host = host
+        self.before = before.collections
+        guard !membership.fresh.isEmpty else {
+            adapters = []
+            return
+        }
+        try await host.store.extend(to: plan.collections)
+        do {
+            adapters = try await Self.adapters(membership, of: plan, host, after: old)
+        } catch {
+            await Self.restore(before.collections, host)
+            throw error
+        }
+    }
+
+    private static func adapters(
+        _ membership: AdapterMembership, of plan: HostPlan, _ host: Host, after old: HostGeneration
+    ) async throws -> [ServedAdapter] {
+        let settings = plan.settings
+        let mirroring = try await MirrorSetup(
+            plan.mirrors.filter { membership.fresh.contains($0.adapter) }, in: host.store,
+            ofCallers: Set(settings.upstreams.filter(\.value.actsForCallers).keys), clock: SystemClock())
+        var adapters = plan.adapters.filter { membership.fresh.contains($0.declaration.name) }.map {
+            ServedAdapter($0, limits: settings.adapters, mirroring: mirroring, logger: host.logger)
+        }
+        for served in adapters {
+            old.adapters.first { $0.declaration.name == served.declaration.name }.map { served.succeed($0) }
+        }
+        let writes = ServedAdapter.pendingWrites(log: Log(host.logger, label: "portico"))
+        if plan.hasWritableMirror, !old.adapters.contains(where: { $0.declaration.name == writes.declaration.name }) {
+            adapters.append(writes)
+        }
+        return adapters
+    }
+
+    /// Whether the task is cancelled or not: the tables fit the declarations that are used.
+    private static func restore(_ collections: [CollectionDeclaration], _ host: Host) async {
+        await Task {
+            do { try await host.store.install(collections) } catch {
+                host.logger.error(
+                    "the store keeps fields of a change that was not made", metadata: ["detail": "\(error)"])
+            }
+        }.value
+    }
+
+    /// All of them or none.
+    func start(_ attempt: AdapterStart) async throws {
+        for served in adapters { try await host.supervisor.start(served) { try await attempt.run(served) } }
+    }
+
+    func discard() async {
+        for served in adapters { await host.supervisor.stop(served) }
+        if !adapters.isEmpty { await Self.restore(before, host) }
+    }
+}
+
+/// The way from adapters that end to those that take their places: their mirrors, pending writes, feeds and fields.
+struct AdapterHandover: Sendable {
+    /// How long requests that were begun before may still write fields that are declared no longer.
+    private static let overlap = Duration.seconds(10)
+    /// How long changes of mirrors that are being sent are waited for.
+    private static let sending = Duration.seconds(30)
+
+    let host: Host
+    let new: HostGeneration
+    let ended: [ServedAdapter]
+    let begun: [ServedAdapter]
+    let collections: [CollectionDeclaration]
+
+    init(from old: HostGeneration, to new: HostGeneration, collections: [CollectionDeclaration], _ host: Host) {
+        func missing(_ adapters: [ServedAdapter], in others: [ServedAdapter]) -> [ServedAdapter] {
+            adapters.filter { served in !others.contains { $0.isSame(as: served) } }
+        }
+        (self.host, self.new, self.collections) = (host, new, collections)
+        ended = missing(old.adapters, in: new.adapters)
+        begun = missing(new.adapters, in: old.adapters)
+    }
+
+    func run(after requests: [RequestsUnderWay]) async {
+        guard !ended.isEmpty || !begun.isEmpty else { return }
+        for served in ended { await host.feedTasks.end(served.declaration.name) }
+        let feeds = new.feeds
+        for name in begun.map(\.declaration.name) where feeds.adapters.contains(name) {
+            host.feedTasks.begin(name) { await feeds.run(of: name) }
+        }
+        let deadline = ContinuousClock.now + Self.overlap
+        for requests in requests { await requests.ended(by: deadline) }
+        await withTaskGroup(of: Void.self) { group in
+            for served in ended {
+                group.addTask {
+                    await served.finishWrites(within: Self.sending)
+                    await host.mirrorTasks.end(served.declaration.name)
+                }
+            }
+        }
+        do {
+            try await host.store.install(collections)
+        } catch {
+            host.logger.error("fields that are declared no longer stay", metadata: ["detail": "\(error)"])
+        }
+        for served in begun where served.hasMirrors {
+            host.mirrorTasks.begin(served.declaration.name) { await served.keepMirrors() }
+        }
     }
 }
 
@@ -236,12 +399,14 @@ struct Retirement: Sendable {
     let adapters: [AdapterReplacement]
     let upstreams: [HTTPUpstream]
     let supervisor: AdapterSupervisor
+    let handover: AdapterHandover
 
     /// Stops everything after its last request, or at once where the task is cancelled.
     func run() async {
         let deadline = ContinuousClock.now + Self.longest
         for requests in requests { await requests.ended(by: deadline) }
         for adapter in adapters { await supervisor.discard(adapter) }
+        for served in handover.ended { await supervisor.stop(served) }
         for upstream in upstreams {
             // Refreshes of mirrors call them too.
             while upstream.status.active > 0, .now < deadline, (try? await Task.sleep(for: Self.interval)) != nil {}
@@ -252,14 +417,32 @@ struct Retirement: Sendable {
 
 /// Hands retirements to the service that runs them.
 final class Retirements: Sendable {
-    let all: AsyncStream<Retirement>
-    private let continuation: AsyncStream<Retirement>.Continuation
+    /// A retirement, and who waits until its adapters are handed over.
+    struct Item: Sendable {
+        let retirement: Retirement
+        fileprivate let caller: CheckedContinuation<Void, Never>
+
+        func handOver() async {
+            await retirement.handover.run(after: retirement.requests)
+            caller.resume()
+        }
+
+        func run() async { await retirement.run() }
+    }
+
+    let all: AsyncStream<Item>
+    private let continuation: AsyncStream<Item>.Continuation
 
     init() {
         (all, continuation) = AsyncStream.makeStream()
     }
 
-    func add(_ retirement: Retirement) { continuation.yield(retirement) }
+    /// Returns when other adapters have taken the places of those that end, whether the task is cancelled or not.
+    func handOver(_ retirement: Retirement) async {
+        await withCheckedContinuation { caller in
+            if case .terminated = continuation.yield(Item(retirement: retirement, caller: caller)) { caller.resume() }
+        }
+    }
 }
 
 /// The name in a certificate, as the audit log keeps it.

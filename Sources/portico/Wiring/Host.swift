@@ -14,7 +14,6 @@ import Upstream
 
 /// Everything that runs, put together from a plan, in the order in which the parts need each other.
 struct Host {
-    let maintenance: StoreMaintenance
     let identity: Identity
     let readiness: Readiness
     let supervisor: AdapterSupervisor
@@ -27,7 +26,13 @@ struct Host {
     /// What answers until the configuration changes.
     let first: HostGeneration
     let assembly: HostAssembly
-    private let store: any Store
+    let current: CurrentGeneration
+    let store: SQLiteStore
+    /// What refreshes and sends for the adapters' mirrors.
+    let mirrorTasks = AdapterTasks()
+    /// What tells the adapters' feeds to those who listen.
+    let feedTasks = AdapterTasks()
+    let logger: Logger
     private let scratch: ScratchDirectory
 
     init(
@@ -42,6 +47,7 @@ struct Host {
         let isRestored = restore.isPrepared
         let store = try SQLiteStore(Self.storeSettings(settings, attachmentFolder, acceptsStore: acceptsStore))
         self.store = store
+        self.logger = logger
         if isRestored {
             log.info("A restored backup took the store's place.", ["replaced": "\(restore.replaced)"])
         }
@@ -75,19 +81,13 @@ struct Host {
         let sync = try await SyncServices(
             adapters: adapters, store: store, attachments: attachments, settings: settings.gateway.sync,
             clock: SystemClock())
-        maintenance = StoreMaintenance(
-            store: store,
-            attachments: AttachmentMaintenance(
-                attachments, store: store, collections: plan.collections,
-                window: settings.gateway.sync.attachmentWindow / .seconds(1), clock: SystemClock()),
-            windows: RetentionWindows(settings.gateway.sync), clock: SystemClock())
         let feeds = try FeedServices(
             adapters: adapters, store: store, sync: sync, settings: settings.gateway.feeds, log: log)
         let watch = StoreWatch(store: store, attachments: attachments)
         self.watch = watch
         readiness = Readiness(adapters: adapters) { watch.problem }
         assembly = HostAssembly(
-            store: store, attachments: attachments, identity: identity, maintenance: maintenance,
+            store: store, attachments: attachments, identity: identity,
             inspect: { checks in
                 let found = try await store.inspect(checksIntegrity: checks)
                 return StoreSummary(
@@ -96,7 +96,9 @@ struct Host {
             configuration: configuration, logs: logs, readiness: readiness, started: SystemClock().now(), log: log,
             metrics: settings.gateway.metrics, tracer: settings.gateway.tracer, isRestorePending: { restore.isPrepared }
         )
-        first = try assembly.generation(settings, adapters, sync, feeds, after: nil)
+        let first = try assembly.generation(
+            plan, GenerationParts(adapters: adapters, sync: sync, feeds: feeds), after: nil)
+        (self.first, current) = (first, CurrentGeneration(first))
         let metrics = HostMetrics(store: store, upstreams: upstreams, spans: settings.traces?.queue)
         settings.gateway.metrics.collect(as: "host") { metrics.collect(into: &$0) }
         try await DemoAccounts(settings.demoAccounts).create(in: identity, log: log)
@@ -110,6 +112,10 @@ struct Host {
         supervisor = AdapterSupervisor(adapters, limits: settings.adapters, clock: SystemClock()) {
             try await starts.value.run($0)
         }
+        for served in adapters where served.hasMirrors {
+            mirrorTasks.begin(served.declaration.name) { await served.keepMirrors() }
+        }
+        for name in feeds.adapters { feedTasks.begin(name) { await feeds.run(of: name) } }
         // Before the deadlines of their starts begin: there may be many.
         for served in adapters { await start.samples.loadEarly(served, in: store) }
     }
@@ -125,13 +131,6 @@ struct Host {
         store.companions = AttachmentFiles.areKept(in: attachments) ? "attachments in the data directory" : nil
         store.acceptsFiles = acceptsStore
         return store
-    }
-
-    /// Refreshes the mirrors until the task is cancelled.
-    func keepMirrors() async {
-        await withTaskGroup(of: Void.self) { group in
-            for served in first.adapters { group.addTask { await served.keepMirrors() } }
-        }
     }
 
     /// After the last request.
@@ -153,14 +152,34 @@ struct HostGeneration: Sendable {
     let administration: Gateway
     /// Of the admin listener, which exists where one is configured.
     let administrationListener: Gateway
+    let maintenance: StoreMaintenance
+}
+
+/// What answers now.
+final class CurrentGeneration: Sendable {
+    private let generation: Mutex<HostGeneration>
+
+    init(_ generation: HostGeneration) {
+        self.generation = Mutex(generation)
+    }
+
+    var value: HostGeneration { generation.withLock { $0 } }
+
+    func replace(with other: HostGeneration) { generation.withLock { $0 = other } }
+}
+
+/// What a generation's gateways are made of.
+struct GenerationParts: Sendable {
+    let adapters: [ServedAdapter]
+    let sync: SyncServices
+    let feeds: FeedServices
 }
 
 /// What the gateways of every configuration have in common.
 struct HostAssembly: Sendable {
-    let store: any Store
+    let store: any BackupStore
     let attachments: AttachmentFiles
     let identity: Identity
-    let maintenance: StoreMaintenance
     let inspect: StoreInspector
     let upstreams: HostUpstreams
     let configuration: any ConfigurationControl
@@ -175,11 +194,12 @@ struct HostAssembly: Sendable {
 
     /// Throws ``RouteTable/Conflict``.
     func generation(
-        _ settings: HostSettings, _ adapters: [ServedAdapter], _ sync: SyncServices, _ feeds: FeedServices,
-        after old: HostGeneration?
+        _ plan: HostPlan, _ parts: GenerationParts, after old: HostGeneration?
     ) throws -> HostGeneration {
+        let (settings, adapters, sync) = (plan.settings, parts.adapters, parts.sync)
         var gatewaySettings = settings.gateway
         (gatewaySettings.metrics, gatewaySettings.tracer) = (metrics, tracer)
+        let maintenance = maintenance(plan)
         let administration = try Gateway(
             administrationOf: adapters, store: store, identity: identity, sync: sync, maintenance: maintenance,
             inspect: inspect, upstreams: upstreams, configuration: configuration, logs: logs,
@@ -187,35 +207,53 @@ struct HostAssembly: Sendable {
             started: started, clock: SystemClock(), log: log, isRestorePending: isRestorePending,
             succeeding: old?.administration)
         return HostGeneration(
-            adapters: adapters, sync: sync, feeds: feeds,
+            adapters: adapters, sync: sync, feeds: parts.feeds,
             gateway: try Gateway(
-                adapters: adapters, store: store, identity: identity, sync: sync, feeds: feeds,
+                adapters: adapters, store: store, identity: identity, sync: sync, feeds: parts.feeds,
                 settings: gatewaySettings, readiness: readiness, clock: SystemClock(), log: log,
                 succeeding: old?.gateway), administration: administration,
             administrationListener: Gateway(
                 listenerOf: administration, identity: identity,
                 certificates: settings.adminListener?.certificateRole.map {
                     AdminCertificates(role: $0, name: CertificateSubject.name)
-                }, succeeding: old?.administrationListener))
+                }, succeeding: old?.administrationListener), maintenance: maintenance)
     }
 
-    /// The generation after `old`: adapters of the same parts, declared and protected as `plan` says.
-    func generation(_ plan: HostPlan, after old: HostGeneration, keepsSync: Bool) async throws -> HostGeneration {
-        let adapters = old.adapters.map { served in
-            guard let planned = plan.adapters.first(where: { $0.declaration.name == served.declaration.name }) else {
-                return served
+    /// The parts of the generation after `old`. `fresh`: the adapters that `old` does not have, or declares otherwise; the
+    /// others go on, described and protected as `plan` says.
+    func parts(
+        _ plan: HostPlan, after old: HostGeneration, fresh: [ServedAdapter], keepsSync: Bool
+    ) async throws -> GenerationParts {
+        var adapters = plan.adapters.compactMap { planned -> ServedAdapter? in
+            func isNamed(_ served: ServedAdapter) -> Bool { served.declaration.name == planned.declaration.name }
+            if let served = fresh.first(where: isNamed) { return served }
+            return old.adapters.first(where: isNamed).map {
+                ServedAdapter($0, declaration: planned.declaration, access: planned.access)
             }
-            return ServedAdapter(served, declaration: planned.declaration, access: planned.access)
         }
-        guard !keepsSync else {
-            let feeds = FeedServices(old.feeds, adapters: adapters, sync: old.sync)
-            return try generation(plan.settings, adapters, old.sync, feeds, after: old)
+        if plan.hasWritableMirror {
+            let name = PendingWriteRecords.declaration.name
+            adapters += (old.adapters + fresh).filter { $0.declaration.name == name }.prefix(1)
         }
-        let sync = try await SyncServices(
-            adapters: adapters, store: store, attachments: attachments, settings: plan.settings.gateway.sync,
-            clock: SystemClock())
-        let feeds = FeedServices(old.feeds, adapters: adapters, sync: sync)
-        return try generation(plan.settings, adapters, sync, feeds, after: old)
+        let sync =
+            keepsSync
+            ? old.sync
+            : try await SyncServices(
+                adapters: adapters, store: store, attachments: attachments, settings: plan.settings.gateway.sync,
+                clock: SystemClock())
+        let feeds = try FeedServices(
+            old.feeds, adapters: adapters, store: store, sync: sync, settings: plan.settings.gateway.feeds, log: log)
+        return GenerationParts(adapters: adapters, sync: sync, feeds: feeds)
+    }
+
+    private func maintenance(_ plan: HostPlan) -> StoreMaintenance {
+        let sync = plan.settings.gateway.sync
+        return StoreMaintenance(
+            store: store,
+            attachments: AttachmentMaintenance(
+                attachments, store: store, collections: plan.collections,
+                window: sync.attachmentWindow / .seconds(1), clock: SystemClock()),
+            windows: RetentionWindows(sync), clock: SystemClock())
     }
 }
 
@@ -269,7 +307,7 @@ extension ServedAdapter {
 struct AdapterStart: Sendable {
     let store: any Store
     let identity: Identity
-    let feeds: FeedServices
+    var feeds: FeedServices
     let push: any PushSender
     let serviceOperations: [any ServiceOperations]
     var upstreams: [AdapterName: AdapterUpstreams]
@@ -298,7 +336,9 @@ final class CurrentStart: Sendable {
 
     var value: AdapterStart { start.withLock { $0 } }
 
-    func change(_ upstreams: [AdapterName: AdapterUpstreams]) { start.withLock { $0.upstreams = upstreams } }
+    func change(_ upstreams: [AdapterName: AdapterUpstreams], _ feeds: FeedServices) {
+        start.withLock { ($0.upstreams, $0.feeds) = (upstreams, feeds) }
+    }
 }
 
 /// Loads each adapter's sample records once, where they are wanted.

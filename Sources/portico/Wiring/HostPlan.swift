@@ -26,6 +26,8 @@ struct HostPlan {
         let upstreams: Set<UpstreamName>
         /// The one of its option `upstream`.
         let upstream: UpstreamName?
+        /// The text of its connection file; nil: it is code.
+        let connectionText: String?
     }
 
     /// Plugin libraries that were loaded, and their paths as configured. A process loads a library once.
@@ -118,7 +120,8 @@ struct HostPlan {
                 adapter: try module.make(configuration),
                 declaration: try declaration.keepingRowsOfCallers(
                     of: Set(upstreams.filter(\.value.actsForCallers).keys)),
-                access: resolved["\(path).access"]?.access, upstreams: Set(named.values), upstream: named["upstream"])
+                access: resolved["\(path).access"]?.access, upstreams: Set(named.values), upstream: named["upstream"],
+                connectionText: module.connectionText)
         } catch let problem as ConfigurationProblem {
             let name = "\(path).\(problem.path)"
             throw ConfigurationErrors([
@@ -345,6 +348,8 @@ struct ConfigurableAdapter {
     let make: (AdapterConfiguration) throws -> any Adapter
     /// What a connection file says; nil: it is code.
     let connection: Connection?
+    /// The file itself.
+    let connectionText: String?
 
     /// The system that a connection file names, and where it does.
     var upstream: (name: UpstreamName, location: ConfigurationLocation)? { connection?.upstream }
@@ -354,10 +359,10 @@ struct ConfigurableAdapter {
         options = module.options
         declare = { try module.declare($0) }
         make = { try module.make($0) }
-        connection = nil
+        (connection, connectionText) = (nil, nil)
     }
 
-    fileprivate init(_ name: AdapterName, _ connection: Connection, path: String) {
+    fileprivate init(_ name: AdapterName, _ connection: Connection, text: String, path: String) {
         self.name = name
         options = [Self.connect]
         declare = { _ in connection.declaration(named: name) }
@@ -365,6 +370,7 @@ struct ConfigurableAdapter {
             ConnectedAdapter(connection, directory: URL(fileURLWithPath: path).deletingLastPathComponent().path)
         }
         self.connection = connection
+        connectionText = text
     }
 
     /// Where a connection file says what an option would.
@@ -444,7 +450,7 @@ struct ConnectionPlan {
                 ConfigurationError("The file \(written) cannot be read: \(error).", at: node.location)
             ])
         }
-        return ConfigurableAdapter(name, try Connection(text, file: path), path: path)
+        return ConfigurableAdapter(name, try Connection(text, file: path), text: text, path: path)
     }
 }
 
@@ -466,10 +472,11 @@ enum AdapterCatalogue {
     ]
 
     /// Whether another value of an option is taken up by another instance, while the gateway runs. For that a second
-    /// instance must be able to start while the first one still answers: it does nothing beside its calls. And the option
-    /// must not change what is stored or mirrored.
+    /// instance must be able to start while the first one still answers, which those of plugins and connection files
+    /// have to expect.
     static func reloads(_ option: ConfigurationOption, of adapter: AdapterName) -> Bool {
         adapter == ODataModule.name && !partsOfServices.contains(option.path)
+            || !builtIn.contains { $0.name == adapter }
     }
 
     private static let partsOfServices: Set<String> = [

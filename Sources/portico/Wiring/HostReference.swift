@@ -315,7 +315,8 @@ enum HostReference {
     /// Of the adapters that have any name.
     static let connected = ConfigurationKey(
         "adapters.*.\(ConfigurableAdapter.connect.path)", ConfigurableAdapter.connect.kind,
-        ConfigurableAdapter.connect.summary)
+        ConfigurableAdapter.connect.summary
+    ).reloading
 
     /// The feeds' adapter decides by it itself, with the accesses of single feeds.
     private static func access(_ name: AdapterName) -> ConfigurationKey {
@@ -325,7 +326,7 @@ enum HostReference {
 
     private static func adapterKeys(_ module: ConfigurableAdapter) -> [ConfigurationKey] {
         let name = module.name
-        return [ConfigurationKey("adapters.\(name).enabled", .flag, default: "true", "Whether it is served.")]
+        return [ConfigurationKey("adapters.\(name).enabled", .flag, default: "true", "Whether it is served.").reloading]
             + [access(name)]
             + module.options.map {
                 let key = ConfigurationKey(

@@ -29,7 +29,12 @@ struct RetirementService: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
-                for await retirement in retirements.all { group.addTask { await retirement.run() } }
+                for await retirement in retirements.all {
+                    group.addTask {
+                        await retirement.handOver()
+                        await retirement.run()
+                    }
+                }
                 group.cancelAll()
             }
         }
@@ -64,7 +69,7 @@ final class CurrentSync: Sendable {
 /// Runs the live streams. The first to stop: the listener waits for their connections.
 struct LiveService: Service {
     let sync: CurrentSync
-    let feeds: FeedServices
+    let feeds: AdapterTasks
 
     func run() async throws {
         await withGracefulShutdownHandler {
@@ -137,7 +142,7 @@ struct AdapterService: Service {
                 group.addTask {
                     await host.supervisor.settled()
                     announcement.adaptersSettled()
-                    await host.keepMirrors()
+                    await host.mirrorTasks.run()
                 }
                 try await group.waitForAll()
             }
@@ -208,8 +213,10 @@ struct MaintenanceService: Service {
 
 /// Removes what is older than its window, every hour: the log's beginning, losing copies, attachments that nothing names.
 struct CompactionService: Service {
-    let maintenance: StoreMaintenance
+    let current: CurrentGeneration
     let logger: Logger
+
+    private var maintenance: StoreMaintenance { current.value.maintenance }
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {

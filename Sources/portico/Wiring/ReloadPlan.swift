@@ -10,22 +10,28 @@ struct ReloadPlan: Sendable {
     let changes: [ConfigurationChange]
     /// Those of which another instance is made, for another value of one of their options.
     let adapters: Set<AdapterName>
+    /// Those that come, go, or are declared otherwise.
+    let membership: AdapterMembership
     let upstreams: Set<UpstreamName>
     /// Whether live streams go on: access and limits of sync are the same.
     let keepsSync: Bool
 
     init(from old: HostPlan, to new: HostPlan) {
-        let found = old.resolved.changes(to: new.resolved, new.reference)
+        let found = old.resolved.changes(to: new.resolved, new.reference) + old.connectionChanges(to: new)
+        let membership = AdapterMembership(from: old.adapters, to: new.adapters)
+        self.membership = membership
         adapters = Set(found.compactMap { $0.optionOwner }).intersection(new.adapters.map(\.declaration.name))
+            .subtracting(membership.fresh)
         upstreams = Set(found.compactMap { $0.upstream })
         keepsSync =
-            old.settings.gateway.sync == new.settings.gateway.sync
+            old.settings.gateway.sync == new.settings.gateway.sync && old.adapters.count == new.adapters.count
             && zip(old.adapters, new.adapters).allSatisfy {
                 $0.access == $1.access && $0.declaration == $1.declaration
             }
-        let obstacles = Obstacles(old: old, new: new)
+        let obstacles = Obstacles(old: old, new: new, membership: membership)
         changes = found.map { change in
             var change = change
+            if let name = change.adapter, membership.comesOrGoes(name) { change.obstacle = nil }
             change.obstacle = change.obstacle ?? obstacles.of(change)
             return change
         }
@@ -34,13 +40,62 @@ struct ReloadPlan: Sendable {
     var isPossible: Bool { changes.allSatisfy { $0.obstacle == nil } }
 }
 
+/// Which adapters come and go from one configuration to another.
+struct AdapterMembership: Sendable {
+    let added: Set<AdapterName>
+    let removed: Set<AdapterName>
+    /// What they store, mirror or stream is another thing: another adapter of the name takes their place.
+    let redeclared: Set<AdapterName>
+
+    init(from old: [HostPlan.PlannedAdapter], to new: [HostPlan.PlannedAdapter]) {
+        func byName(_ adapters: [HostPlan.PlannedAdapter]) -> [AdapterName: AdapterDeclaration] {
+            Dictionary(adapters.map { ($0.declaration.name, $0.declaration) }, uniquingKeysWith: { $1 })
+        }
+        let (before, after) = (byName(old), byName(new))
+        added = Set(after.keys).subtracting(before.keys)
+        removed = Set(before.keys).subtracting(after.keys)
+        redeclared = Set(
+            after.filter { name, declaration in before[name].map { !$0.hasSameParts(as: declaration) } ?? false }.keys)
+    }
+
+    /// Those that are made anew.
+    var fresh: Set<AdapterName> { added.union(redeclared) }
+
+    /// Those that end.
+    var ended: Set<AdapterName> { removed.union(redeclared) }
+
+    var isEmpty: Bool { added.isEmpty && ended.isEmpty }
+
+    func comesOrGoes(_ name: AdapterName) -> Bool { added.contains(name) || removed.contains(name) }
+}
+
+extension HostPlan {
+    /// Connection files that say something else at the same path.
+    fileprivate func connectionChanges(to new: HostPlan) -> [ConfigurationChange] {
+        new.adapters.compactMap { after in
+            let name = after.declaration.name
+            let key = "adapters.\(name).\(ConfigurableAdapter.connect.path)"
+            guard let before = adapters.first(where: { $0.declaration.name == name }),
+                let (old, text) = before.connectionText.flatMap({ old in after.connectionText.map { (old, $0) } }),
+                old != text, let path = new.resolved[key]?.text, path == resolved[key]?.text
+            else { return nil }
+            return ConfigurationChange(key: key, old: path, new: "\(path), changed")
+        }
+    }
+}
+
 extension ConfigurationChange {
     private var names: [Substring] { key.split(separator: ".") }
 
+    /// The adapter whose keys it changes.
+    fileprivate var adapter: AdapterName? {
+        guard names.count > 1, names[0] == "adapters" else { return nil }
+        return AdapterName(String(names[1]))
+    }
+
     /// The adapter whose options it changes; nil for its access and for everything else.
     fileprivate var optionOwner: AdapterName? {
-        guard names.count > 2, names[0] == "adapters", names.dropFirst(2) != ["access"] else { return nil }
-        return AdapterName(String(names[1]))
+        names.count > 2 && ![["access"], ["enabled"]].contains(names.dropFirst(2)) ? adapter : nil
     }
 
     fileprivate var upstream: UpstreamName? {
@@ -54,11 +109,12 @@ extension ConfigurationChange {
 private struct Obstacles {
     let old: HostPlan
     let new: HostPlan
+    let membership: AdapterMembership
 
     func of(_ change: ConfigurationChange) -> String? {
         if beginsOrEndsTLS(change.key) { return "beginning or ending TLS needs a restart" }
         if let name = change.upstream { return obstacle(name) }
-        if let name = change.optionOwner { return obstacle(name) }
+        if let name = change.adapter { return obstacle(name, isOption: change.optionOwner != nil) }
         return nil
     }
 
@@ -83,14 +139,10 @@ private struct Obstacles {
             ? nil : "in whose name an upstream is called changes with a restart only"
     }
 
-    private func obstacle(_ name: AdapterName) -> String? {
-        guard let before = old.adapters.first(where: { $0.declaration.name == name }),
-            let after = new.adapters.first(where: { $0.declaration.name == name })
-        else { return nil }
-        guard before.declaration.hasSameParts(as: after.declaration) else {
-            return "it changes what the adapter stores, mirrors or streams: this needs a restart"
-        }
-        return before.adapter.serviceOperations.isEmpty && after.adapter.serviceOperations.isEmpty
+    private func obstacle(_ name: AdapterName, isOption: Bool) -> String? {
+        guard isOption || membership.comesOrGoes(name) else { return nil }
+        let instances = (old.adapters + new.adapters).filter { $0.declaration.name == name }
+        return instances.allSatisfy(\.adapter.serviceOperations.isEmpty)
             ? nil : "other adapters use what this one adds to them: this needs a restart"
     }
 }

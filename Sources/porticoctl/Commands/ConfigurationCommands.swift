@@ -91,7 +91,10 @@ struct ConfigurationCommands: AsyncParsableCommand {
     private static let changes = "/admin/v1/configuration/changes"
 
     private static func show(_ report: WireValue, _ options: ConnectionOptions) throws {
-        try Printer(style: options.output).show(report, columns: ["key", "old", "new", "effect"], list: "changes")
+        let printer = Printer(style: options.output)
+        try printer.show(report, columns: ["key", "old", "new", "effect"], list: "changes")
+        guard options.output != .json else { return }
+        for sentence in report["data"]?.arrayValue ?? [] { try printer.done(sentence.stringValue ?? "") }
     }
 }
 
