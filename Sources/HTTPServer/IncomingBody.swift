@@ -19,7 +19,7 @@ package final class IncomingBody: Sendable {
         var hasEnded = false
         var failure: PorticoError?
         /// While the body is collected.
-        var reader: (limit: Int, began: ContinuousClock.Instant, promise: EventLoopPromise<[UInt8]>)?
+        var reader: (limit: Int, began: NIODeadline, promise: EventLoopPromise<[UInt8]>)?
         var deadline: Scheduled<Void>?
         var wasCollected = false
         /// Tells the transport that more is wanted.
@@ -68,7 +68,7 @@ extension IncomingBody {
             return promise.fail(PorticoError(.requestMalformed, "The body was read already."))
         }
         state.value.wasCollected = true
-        state.value.reader = (limit, .now, promise)
+        state.value.reader = (limit, eventLoop.now, promise)
         check()
         guard state.value.reader != nil else { return }
         if let span {
@@ -114,7 +114,8 @@ extension IncomingBody {
                 received == announced ?? received
                     ? .success(Array(state.value.bytes.readableBytesView)) : .failure(PorticoError.brokenOff))
         } else {
-            do { try pace.check(received, of: announced, after: .now - reader.began) } catch { finish(.failure(error)) }
+            let elapsed = Duration.nanoseconds((eventLoop.now - reader.began).nanoseconds)
+            do { try pace.check(received, of: announced, after: elapsed) } catch { finish(.failure(error)) }
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 /// Adapters that start as adapters must not.
 struct AdapterSupervisorTests {
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `What one adapter's start does keeps no other from running`() async throws {
         let release = DispatchSemaphore(value: 0)
         let bad: [String: @Sendable (Int) async throws -> Void] = [
@@ -31,7 +31,7 @@ struct AdapterSupervisorTests {
         release.signal()
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `A start that throws is attempted again after growing waits until it succeeds`() async throws {
         let troop = Troop(["flaky": { if $0 < 5 { throw Refused() } }])
         await troop.supervisor.run()
@@ -40,14 +40,14 @@ struct AdapterSupervisorTests {
         #expect(troop.waits.filter { $0 != troop.limits.start } == [1, 2, 4, 8].map { .seconds($0) })
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `A start beyond its deadline is cancelled, and attempted again once it has returned`() async throws {
         let troop = Troop(["slow": { if $0 == 1 { try await Task.sleep(for: .seconds(3600)) } }], deadlinesPass: true)
         await troop.supervisor.run()
         #expect(troop.words == ["slow": "running"] && troop.calls == ["slow": 2])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `A start that ignores its cancellation is not called twice, and a stop does not wait for it`() async throws {
         let troop = Troop(
             ["stuck": { _ in await withCheckedContinuation { Kept.forEver($0) } }], deadlinesPass: true)
@@ -60,7 +60,7 @@ struct AdapterSupervisorTests {
         #expect(troop.stopped.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `Readiness waits for adapters that start, and for none that does not`() async throws {
         let quick = Troop(["good": { _ in }, "bad": { _ in throw Refused() }])
         let run = Task { await quick.supervisor.run() }
@@ -72,7 +72,7 @@ struct AdapterSupervisorTests {
         #expect(stuck.words == ["stuck": "starting"])
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `An adapter that never stops is left behind, and the others are stopped`() async throws {
         let troop = Troop(["good": { _ in }, "stuck": { _ in }], stopsForEver: "stuck", deadlinesPass: true)
         await troop.supervisor.run()
@@ -128,6 +128,11 @@ private final class Troop: Sendable {
                     case limits.startWait: startWaitPasses
                     default: true
                     }
+                // The time to stop is over once all that stop have done so.
+                let stopping = stopsForEver == nil ? 0 : starts.count - 1
+                while duration == limits.stop, record.stopped.withLock({ $0.count }) < stopping {
+                    try await Task.sleep(for: .milliseconds(1))
+                }
                 try await Task.sleep(for: passes ? .milliseconds(1) : .seconds(3600))
             },
             start: { served in

@@ -45,6 +45,8 @@ final class NotesGateway: Sendable {
         var configuration = IdentityConfiguration()
         configuration.passwords.scrypt = try #require(ScryptParameters(logRounds: 10, blockSize: 1, parallelism: 1))
         configuration.basic.enabled = true
+        // Of real time: a machine that stands still for a while refuses no sign-in of a test.
+        configuration.passwords.longestWait = .seconds(3_600)
         identity = try await Identity(store: store, configuration: configuration, clock: clock, log: .discarding)
         let accounts: [(AccountName, RoleName)] = [("alice", "member"), ("bob", "member"), ("admin", "admin")]
         for (name, role) in accounts {

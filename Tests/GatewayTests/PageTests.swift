@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a request that is given up while it waits leaves its place to the next`()
+    @Test(.timeLimit(.minutes(5))) func `a request that is given up while it waits leaves its place to the next`()
         async throws
     {
         let queue = FairShareQueue(FairShares(perCaller: 1, perAdapter: 1, queuePerCaller: 4, queuePerAdapter: 4))

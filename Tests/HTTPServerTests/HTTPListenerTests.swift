@@ -13,7 +13,7 @@ import X509
 @testable import HTTPServer
 
 /// The server over sockets, as clients meet it.
-@Suite(.timeLimit(.minutes(2))) struct HTTPListenerTests {
+@Suite(.timeLimit(.minutes(5))) struct HTTPListenerTests {
     private let responder = NetworkResponder()
     private let folder = FileManager.default.temporaryDirectory.appending(path: "http-\(UUID().uuidString.prefix(8))")
 

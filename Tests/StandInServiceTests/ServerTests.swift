@@ -9,7 +9,7 @@ import WireFormats
 #endif
 
 /// The stand-in over HTTP, as the gateway calls it.
-@Suite(.timeLimit(.minutes(1))) struct ServerTests {
+@Suite(.timeLimit(.minutes(5))) struct ServerTests {
     private func send(
         _ server: StandInServer, _ method: String, _ path: String, _ body: String? = nil
     ) async throws -> (status: Int, body: [UInt8]) {

@@ -65,13 +65,21 @@ import UpstreamStandIn
 
     @Test func `a server that is silent for too long ends the call before its deadline`() async throws {
         for answer in [StandIn.Answer.silence, .headOnly] {
-            let slow = try await self.answer(answer) {
-                $0.limits.deadline = .seconds(3600)
-                $0.limits.connect = .seconds(2)
-                $0.limits.firstByte = .milliseconds(50)
-                $0.limits.tries = 1
-            }
-            #expect(slow.kind == .timedOut)
+            let server = try await StandIn { $0.path == "/slow" ? answer : .plain(200) }
+            var settings = UpstreamSettings.loopback([server.address])
+            settings.limits.deadline = .seconds(3600)
+            settings.limits.connect = .seconds(2)
+            settings.limits.firstByte = .milliseconds(50)
+            settings.limits.tries = 1
+            settings.limits.failures = 1_000
+            let upstream = HTTPUpstream(settings, log: .discarding)
+            let slow = UpstreamRequest(.get, try address(server.address + "/slow"))
+            // A connection that is there cannot come too late, which would be another failure.
+            while (try? await upstream.send(UpstreamRequest(.get, try address(server.address + "/quick")))) == nil {}
+            let failure = await #expect(throws: UpstreamFailure.self) { try await upstream.send(slow) }
+            #expect(failure?.kind == .timedOut)
+            await upstream.stop()
+            await server.stop()
         }
     }
 

@@ -55,6 +55,8 @@ struct IdentityFixture {
         var configuration = IdentityConfiguration()
         configuration.passwords.scrypt = ScryptParameters(logRounds: 10, blockSize: 1, parallelism: 1)!
         configuration.basic.enabled = true
+        // Of real time: a machine that stands still for a while refuses no sign-in of a test.
+        configuration.passwords.longestWait = .seconds(3_600)
         adjust(&configuration)
         self.configuration = configuration
         store = WatchedStore()
