@@ -283,7 +283,7 @@ let package = Package(
             "ODataAdapterTests",
             [
                 "ODataAdapter", "ODataReference", "SQLiteStore", adapterKit, wireFormats, recordStorage,
-                sync("MemoryStore"),
+                sync("MemoryStore"), .product(name: "AdapterTesting", package: "AdapterTesting"),
             ]),
         tests(
             "IdentityTests",
@@ -314,6 +314,19 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
+            ]),
+        tests(
+            "porticoTests",
+            [
+                "portico", "Gateway", "HostConfiguration", "Identity", "Push", "Telemetry", "Upstream", syncEngine,
+                recordStorage, adapterKit, wireFormats,
+                logging,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
             ]),
         tests(
             "TelemetryTests", ["Telemetry", adapterKit, wireFormats, metrics, tracing]),
@@ -371,8 +384,7 @@ let package = Package(
         tests(
             "AdapterTests",
             [
-                "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", "ODataAdapter", "SQLiteStore", adapterKit,
-                recordStorage, wireFormats,
+                "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", adapterKit, recordStorage, wireFormats,
                 .product(name: "AdapterTesting", package: "AdapterTesting"),
             ]),
         tests(

@@ -108,6 +108,19 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a single entity that is expanded is told as it is now`(kind: StoreKind) async throws {
+        let service = try await ReferenceService(kind)
+        let start = try link(
+            try await service.get(
+                "Products?$select=Name&$expand=Category($select=Name)&$filter=Name eq 'Coffee Mug'",
+                ["Prefer": "track-changes"]))
+        let kitchen = "Categories(\(try await service.key(of: "Kitchen", in: "Categories")))"
+        _ = try await service.send("PATCH", kitchen, ["Name": "Galley"])
+        let changes = try #require(try await service.get(start).json["value"]?.arrayValue)
+        #expect(changes.map { $0["Category"]?["Name"] } == ["Galley"], "\(changes)")
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `results that cannot be followed, and tokens that are none, are refused`(kind: StoreKind) async throws {
         let service = try await ReferenceService(kind)
         let grouped = try await service.get(

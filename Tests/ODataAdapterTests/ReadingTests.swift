@@ -139,6 +139,22 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a row of a result has the entity tag that its entity has by itself`(kind: StoreKind) async throws {
+        let service = try await ReferenceService(kind)
+        let rows = try await service.rows("Categories?$select=ID,Name")
+        #expect(!rows.isEmpty)
+        for row in rows {
+            let id = try #require(row["ID"]?.stringValue)
+            let entity = try await service.get("Categories(\(id))")
+            #expect(row["@odata.etag"]?.stringValue == entity.headers["ETag"], "\(row) \(entity)")
+            #expect(entity.headers["ETag"] != nil)
+        }
+        // What is counted or grouped is no entity.
+        let grouped = try await service.rows("Products?$apply=groupby((CategoryID))")
+        #expect(grouped.allSatisfy { $0["@odata.etag"] == nil })
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `metadata levels write as much control information as was asked for`(kind: StoreKind) async throws {
         let service = try await ReferenceService(kind)
         let path = "\(try await service.product("Wireless Mouse"))?$select=Name,Price,ReleaseDate"

@@ -5,7 +5,7 @@ import Testing
 
 /// Requests share the gate, reloading the seed has it alone.
 @Suite struct ReseedGateTests {
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `what runs alone waits for those that are in, and those that come wait for it`() async throws {
         let gate = ReseedGate()
         let events = Mutex<[String]>([])
@@ -28,7 +28,7 @@ import Testing
         await gate.leave()
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `a failure opens the gate again`() async throws {
         let gate = ReseedGate()
         await gate.enter()
