@@ -384,7 +384,7 @@ let package = Package(
         tests(
             "AdapterTests",
             [
-                "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", adapterKit, recordStorage, wireFormats,
+                "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", adapterKit, wireFormats,
                 .product(name: "AdapterTesting", package: "AdapterTesting"),
             ]),
         tests(
