@@ -18,6 +18,8 @@ public final class RecordReplayUpstream: Upstream {
     private let upstream: any Upstream
     private let source: Source
     private let chaos: Mutex<Chaos>
+    /// Of what is recorded or replayed: how many changes were answered.
+    private let changes = Mutex(0)
     private let log: Log
 
     /// `chaos`: nil injects no faults. Answers that cannot be written down are reported to `log`.
@@ -69,18 +71,21 @@ public final class RecordReplayUpstream: Upstream {
         switch source {
         case .upstream: return try await upstream.send(request, for: caller)
         case .recorded(let recording):
+            let state = changes.withLock { $0 }
             let response = try await upstream.send(request, for: caller)
+            if request.isChange { changes.withLock { $0 = min($0 + 1, Recording.mostStates) } }
             do {
-                try recording.write(response, to: request)
+                try recording.write(response, to: request, in: state)
             } catch {
                 log.warning("answer not recorded", ["upstream": .text(name.text), "detail": .text("\(error)")])
             }
             return response
         case .replayed(let recording):
-            guard let response = recording.read(request) else {
+            guard let response = recording.read(request, in: changes.withLock { $0 }) else {
                 throw UpstreamFailure(
                     .unreachable, of: name, detail: "nothing was recorded for \(request.address.logged)")
             }
+            if request.isChange { changes.withLock { $0 = min($0 + 1, Recording.mostStates) } }
             return response
         }
     }
@@ -93,6 +98,17 @@ public final class RecordReplayUpstream: Upstream {
         UpstreamStream(
             address: response.address, status: response.status, fields: response.fields,
             body: BufferedUpstreamBody(response.body))
+    }
+}
+
+extension UpstreamRequest {
+    /// Whether what is answered later may be something else because of it. A `POST` that only reads says so.
+    fileprivate var isChange: Bool {
+        switch method {
+        case .get, .head: false
+        case .post: !isIdempotent
+        case .put, .patch, .delete: true
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 import AdapterKit
 import AdapterTesting
 import Foundation
+import Synchronization
 import Testing
 
 @testable import UpstreamRecording
@@ -34,6 +35,90 @@ import Testing
             let other = UpstreamRequest(.get, try #require(elsewhere.resolving("other")))
             let missing = await #expect(throws: UpstreamFailure.self) { try await replayer.send(other) }
             #expect(missing?.kind == .unreachable)
+        }
+    }
+
+    @Test func `what a change changes is replayed after the change, and no sooner`() async throws {
+        try await withFolder { folder async throws in
+            let rows = Mutex(["a"])
+            let system = try system { request in
+                rows.withLock { rows in
+                    if request.method == .put { rows.append("b") }
+                    return rows.joined()
+                }
+            }
+            let recording = Recording(folder: folder)
+            let list = UpstreamRequest(.get, system.url)
+            let change = UpstreamRequest(.put, system.url, body: Array("b".utf8))
+            let recorder = RecordReplayUpstream(system, .recorded(recording))
+            let replayer = RecordReplayUpstream(replaying: recording, url: system.url)
+            for request in [list, list, change, list] { _ = try await recorder.send(request) }
+            var answers: [String] = []
+            // However often it is asked in between.
+            for request in [list, list, list, change, list, list] {
+                answers.append(String(decoding: try await replayer.send(request).body, as: UTF8.self))
+            }
+            #expect(answers == ["a", "a", "a", "ab", "ab", "ab"])
+        }
+    }
+
+    @Test func `an answer that nothing has changed does not take the place of the whole one`() async throws {
+        try await withFolder { folder async throws in
+            let url = try #require(UpstreamAddress("https://hr.example.com/"))
+            let system = ScriptedUpstream(url: url) { request, _ in
+                let isKnown = request.fields["If-None-Match"] == "\"1\""
+                return UpstreamResponse(
+                    address: request.address, status: isKnown ? 304 : 200, fields: ["ETag": "\"1\""],
+                    body: isKnown ? [] : Array("rows".utf8))
+            }
+            let recording = Recording(folder: folder)
+            let recorder = RecordReplayUpstream(system, .recorded(recording))
+            let replayer = RecordReplayUpstream(replaying: recording, url: url)
+            let conditional = UpstreamRequest(.get, url, fields: ["If-None-Match": "\"1\""])
+            for request in [UpstreamRequest(.get, url), conditional] { _ = try await recorder.send(request) }
+            #expect(try await replayer.send(UpstreamRequest(.get, url)).body == Array("rows".utf8))
+            let unchanged = try await replayer.send(conditional)
+            #expect(unchanged.status == 304 && unchanged.body.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        ("<a><password>p</password>x</a>", "<a><password>scrubbed</password>x</a>"),
+        (
+            "<n:a xmlns:n='u'><n:Token t='1'><b>p</b></n:Token></n:a>",
+            "<n:a xmlns:n='u'><n:Token t='1'>scrubbed</n:Token></n:a>"
+        ),
+        ("<a password = \"p\" b='>'/>", "<a password = \"scrubbed\" b='>'/>"),
+        (
+            "<a><secret/><![CDATA[<token>x</token>]]><!-- <token>x</token> --></a>",
+            "<a><secret/><![CDATA[<token>x</token>]]><!-- <token>x</token> --></a>"
+        ),
+        (
+            "<a><token><![CDATA[</x>]]></token><tokens>x</tokens></a>",
+            "<a><token>scrubbed</token><tokens>x</tokens></a>"
+        ),
+        ("<a><token>p", "<a><token>scrubbed"), ("<a><token", "<a><token"), ("<", "<"), ("<a b='", "<a b='"),
+    ])
+    func `secrets of XML are written into no file`(document: String, written: String) {
+        let scrubbing = XMLScrubbing { ["password", "token", "secret"].contains($0) }
+        #expect(String(decoding: scrubbing.scrubbed(Array(document.utf8)), as: UTF8.self) == written)
+    }
+
+    @Test func `a request with another token of the same caller is replayed`() async throws {
+        try await withFolder { folder async throws in
+            let system = try system()
+            func request(_ nonce: String) -> UpstreamRequest {
+                let header =
+                    "<soap:Header><wsse:Security><wsse:Nonce>\(nonce)</wsse:Nonce></wsse:Security></soap:Header>"
+                var request = UpstreamRequest(
+                    .post, system.url, body: Array("<soap:Envelope>\(header)<soap:Body/></soap:Envelope>".utf8))
+                request.isIdempotent = true
+                return request
+            }
+            let recording = Recording(folder: folder)
+            let first = try await RecordReplayUpstream(system, .recorded(recording)).send(request("1"))
+            let again = try await RecordReplayUpstream(replaying: recording, url: system.url).send(request("2"))
+            #expect(again.body == first.body)
         }
     }
 
