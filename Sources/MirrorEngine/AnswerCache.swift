@@ -35,8 +35,8 @@ public struct AnswerCache<Answer: Sendable>: Sendable {
 
     /// How a call ended.
     public enum Outcome: Sendable {
-        /// With an answer of so many bytes.
-        case answered(Answer, bytes: Int)
+        /// With an answer of so many bytes, which was so old when it came.
+        case answered(Answer, bytes: Int, age: Duration = .zero)
         /// The other system could not be asked, and why: one token.
         case failed(detail: String)
         /// The other system refuses the caller: what is kept for this key is not the caller's any more.
@@ -55,6 +55,9 @@ public struct AnswerCache<Answer: Sendable>: Sendable {
 
     private struct Entry {
         let answer: Answer
+        /// When it was asked for, from which freshness counts.
+        let fetched: WireDate
+        /// When the first system had it.
         let asOf: WireDate
         let bytes: Int
         var lastUse: UInt64
@@ -92,7 +95,8 @@ public struct AnswerCache<Answer: Sendable>: Sendable {
 
     /// The answer that is kept for this key, where it is fresh.
     public mutating func fresh(_ key: Key, at now: WireDate) -> (Answer, MirrorAge)? {
-        guard let entry = servable(key, now), now.seconds(since: entry.asOf) <= settings.freshFor / .seconds(1) else {
+        guard let entry = servable(key, now), now.seconds(since: entry.fetched) <= settings.freshFor / .seconds(1)
+        else {
             return nil
         }
         touch(key)
@@ -132,10 +136,21 @@ public struct AnswerCache<Answer: Sendable>: Sendable {
         defer { hold(key.owner, -1) }
         var answer: (Answer, MirrorAge)?
         switch outcome {
-        case .answered(let fetched, let bytes):
+        case .answered(let fetched, let bytes, let age):
             let isFirst = entries[key] == nil
-            if !call.isOwnerGone { keep(fetched, bytes, key, asOf: call.began, at: now) }
-            answer = (fetched, MirrorAge(asOf: call.began, now: now, cache: .refreshed(isFirst: isFirst)))
+            let asOf = call.began.adding(-(age / .seconds(1)))
+            // One that was too old when it came is not served, and takes the place of none that may be.
+            guard now.seconds(since: asOf) <= settings.staleFor / .seconds(1) else {
+                if let entry = servable(key, now) {
+                    touch(key)
+                    answer = (
+                        entry.answer, MirrorAge(asOf: entry.asOf, now: now, cache: .stale(detail: "upstream-stale"))
+                    )
+                }
+                break
+            }
+            if !call.isOwnerGone { keep(fetched, bytes, key, fetched: call.began, asOf: asOf, at: now) }
+            answer = (fetched, MirrorAge(asOf: asOf, now: now, cache: .refreshed(isFirst: isFirst)))
         case .failed(let detail):
             if let entry = servable(key, now) {
                 touch(key)
@@ -173,12 +188,14 @@ extension AnswerCache {
         held[owner] = count > 0 ? count : nil
     }
 
-    private mutating func keep(_ answer: Answer, _ size: Int, _ key: Key, asOf: WireDate, at now: WireDate) {
+    private mutating func keep(
+        _ answer: Answer, _ size: Int, _ key: Key, fetched: WireDate, asOf: WireDate, at now: WireDate
+    ) {
         remove(key)
         let size = size + key.input.count
         guard size <= settings.keptBytes / 8 else { return }
         lastUse += 1
-        entries[key] = Entry(answer: answer, asOf: asOf, bytes: size, lastUse: lastUse)
+        entries[key] = Entry(answer: answer, fetched: fetched, asOf: asOf, bytes: size, lastUse: lastUse)
         hold(key.owner, 1)
         bytes += size
         if entries.count > settings.keptAnswers || bytes > settings.keptBytes { shrink(at: now) }

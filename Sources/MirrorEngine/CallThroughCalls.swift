@@ -220,7 +220,7 @@ extension CallThroughCalls {
         context?.deadline = .now + Self.longestCall
         do {
             let result = try await CallContext.$current.withValue(context) { try await call.perform() }
-            end(call.key, .answered(result, bytes: result.approximateBytes), nil)
+            end(call.key, .answered(result, bytes: result.approximateBytes, age: result.age), nil)
         } catch let error as UpstreamFailure where error.kind == .cancelled && Task.isCancelled {
             end(call.key, .refused, unavailable("the gateway stops"))
         } catch {
@@ -248,7 +248,8 @@ extension CallThroughCalls {
             )
         }
         if isNews { report(outcome, error) }
-        let reply: Reply = ended.answer.map { .success($0) } ?? .failure(error ?? unavailable("no answer"))
+        let reply: Reply =
+            ended.answer.map { .success($0) } ?? .failure(error ?? unavailable("the answer was too old when it came"))
         for waiter in waiters { waiter.caller.resume(returning: reply) }
         self.ended()
     }

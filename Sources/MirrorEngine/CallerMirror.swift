@@ -96,9 +96,11 @@ extension CallerMirror {
         let began = clock.now()
         var snapshot = try CallerRows.Snapshot(rows, limits: source.settings.callers, at: began)
         var request = MirrorRequest(source.entity, caller: caller)
+        var age = Duration.zero
         while true {
             try Task.checkCancellation()
             let page = try await read(request)
+            age = max(age, page.age)
             try snapshot.add(page.rows)
             guard let next = page.next else { break }
             guard next != request.page else { throw MirrorRefusal(.unexpected, "a page leads to itself") }
@@ -107,7 +109,7 @@ extension CallerMirror {
         report(snapshot.drifts)
         _ = owners.withLock { $0.signIns[caller.name, default: []].insert(signIn) }
         try await rows.store(snapshot, of: caller.name)
-        return OperationResult(.nothing)
+        return OperationResult(.nothing, age: age)
     }
 
     private func report(_ drifts: Set<FieldDrift>) {

@@ -74,6 +74,9 @@ public final class Mirror: Sendable {
         }
     }
 
+    /// Whether there are rows of it: it was fetched once.
+    public var hasRows: Bool { state.withLock { $0.machine.asOf != nil } }
+
     /// Says how old the rows are that may be served now. Where they are not fresh it waits for a refresh, at most
     /// ``MirrorSettings/waitFor`` and until the task is cancelled, and ends shortly before the deadline of the request that is
     /// answered (``CallContext/current``), so that there is time to answer with what there is.

@@ -194,6 +194,7 @@ extension MirrorWrites {
             }
         } catch { result = MirrorWriteResult(error) }
         switch result {
+        case .stored(let fields?) where !delivery.isRow(fields, of: write.record): _ = ended(id, .unknown)
         case .stored(let fields): await settle(write, stored: fields) { self.ended(id, .made) }
         case .refused(let code, let message): await refuse(write, code, message)
         case .notMade(let detail):
@@ -234,8 +235,9 @@ extension MirrorWrites {
     }
 
     private func truth(of record: RecordID?) async -> MirrorRecord {
-        guard let record else { return .unavailable }
-        return (try? await readBack(record)) ?? .unavailable
+        guard let record, let truth = try? await readBack(record) else { return .unavailable }
+        if case .found(let fields) = truth, !delivery.isRow(fields, of: record) { return .unavailable }
+        return truth
     }
 }
 

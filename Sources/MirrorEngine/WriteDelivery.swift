@@ -14,6 +14,13 @@ package struct WriteDelivery: Sendable {
         self.honoursKeys = honoursKeys
     }
 
+    /// Whether a row that another system answered is this record's: it says no other key.
+    package func isRow(_ fields: WireDictionary, of record: RecordID) -> Bool {
+        guard let key = fields[collection.entity.key.field.text] else { return true }
+        guard let text = key.int64Value.map({ String($0) }) ?? key.stringValue else { return true }
+        return text == record.text
+    }
+
     /// The write that is to be sent now; nil: it is not pending any more. Where the other system honours no keys, that it
     /// may have been sent is durable before it is.
     package func begin(_ id: RecordID, in transaction: any StoreTransaction) throws -> PendingWrite? {

@@ -141,6 +141,47 @@ import XMLUsers
         #expect(rows.first?["ShoeSize"] == "8.5M", "\(words)")
     }
 
+    @Test func `a document of another user is not taken for the one that was asked for`() async throws {
+        func document(_ number: Int) -> String {
+            "<user><UserId>\(number)</UserId><UserName>A</UserName><ShoeSize>9</ShoeSize></user>"
+        }
+        func entry(_ number: Int) -> String { "<entry><UserId>\(number)</UserId><UserName>A</UserName></entry>" }
+        let answers = [
+            "v2/list": ("<UserList>\(entry(100))\(entry(101))</UserList>", 200),
+            "v2/user/100": (document(100), 200), "v2/user/101": (document(100), 200),
+        ]
+        let host = try await TestHost(
+            XMLUsersModule.self, AdapterConfiguration(["upstream": "upstream"]), upstream: try Self.scripted(answers))
+        let refusal = await #expect(throws: MirrorRefusal.self) {
+            try await host.adapter.readMirror(MirrorRequest("users"))
+        }
+        #expect(refusal?.detail == "a user's document is of another user")
+    }
+
+    @Test func `documents of users that take longer than one call may are given up`() async throws {
+        let entries = (1...200).map { "<entry><UserId>\($0)</UserId><UserName>A</UserName></entry>" }.joined()
+        let url = try #require(UpstreamAddress("https://upstream.example/"))
+        let upstream = ScriptedUpstream(url: url) { request, _ in
+            switch request.address.path {
+            case "/v1/list": return Self.answer(request, "", "text/plain", status: 404)
+            case "/v2/list": return Self.answer(request, "<UserList>\(entries)</UserList>", Self.xml)
+            default:
+                let number = request.address.path.split(separator: "/").last ?? ""
+                return Self.answer(
+                    request, "<user><UserId>\(number)</UserId><UserName>A</UserName><ShoeSize>9</ShoeSize></user>",
+                    Self.xml)
+            }
+        }
+        let host = try await TestHost(
+            XMLUsersModule.self, AdapterConfiguration(["upstream": "upstream"]), upstream: upstream)
+        let refusal = await #expect(throws: MirrorRefusal.self) {
+            try await host.adapter.readMirror(MirrorRequest("users", deadline: .zero))
+        }
+        #expect(refusal?.detail == "the documents of the users take too long")
+        #expect(upstream.asked.count == 2)
+        #expect(try await host.adapter.readMirror(MirrorRequest("users", deadline: .seconds(600))).rows.count == 200)
+    }
+
     @Test func `users are written in the namespace that their service has`() async throws {
         for (namespace, attribute) in [("", "<user>"), ("urn:example:hr", "<user xmlns=\"urn:example:hr\">")] {
             let declared = namespace.isEmpty ? "" : " xmlns='\(namespace)'"
@@ -296,6 +337,31 @@ import XMLUsers
         await #expect(throws: MirrorRefusal.self) {
             try await Self.page(#"{"employees":[\#(row),\#(row)],\#(total),"rowsPerPage":2,"pageIndex":0}"#)
         }
+    }
+
+    @Test func `a page that comes twice is not taken for the next one`() async throws {
+        let rows = ["A", "B"].map {
+            #"{"firstName":"\#($0)","lastName":"B","division":"D","email":"\#($0)@example.com"}"#
+        }
+        let body = #"{"employees":[\#(rows.joined(separator: ","))],"totalRows":4,"rowsPerPage":2}"#
+        let next = try #require(try await Self.page(body).next)
+        let refusal = await #expect(throws: MirrorRefusal.self) { try await Self.page(body, next) }
+        #expect(refusal?.detail == "a page is the same as the one before")
+    }
+
+    @Test func `an answer says how old it was`() async throws {
+        let url = UpstreamAddress("https://hr.example/services/")!
+        let upstream = ScriptedUpstream(url: url) { request, _ in
+            UpstreamResponse(
+                address: request.address, status: 200, fields: ["Content-Type": "application/json", "Age": "77"],
+                body: Array(#"{"employees":[],"totalRows":0}"#.utf8))
+        }
+        let host = try await TestHost(
+            EmployeeSearchModule.self, AdapterConfiguration(["upstream": "hr"]), upstream: upstream)
+        #expect(try await host.adapter.readMirror(MirrorRequest("employees")).age == .seconds(77))
+        let calling = try await TestHost(
+            EmployeeSearchModule.self, AdapterConfiguration(["upstream": "hr", "mode": "call"]), upstream: upstream)
+        #expect(try await calling.call("employeeSearch").age == .seconds(77))
     }
 
     @Test func `employees whose number changes between two pages are not taken for a whole`() async throws {

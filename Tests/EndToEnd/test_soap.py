@@ -120,6 +120,46 @@ class Served(SOAPTest):
             understood = self.call(envelope(version, header.replace('"1"', '"0"')), version)
             self.expect(understood, 200)
 
+    def test_what_the_specifications_forbid_is_refused_and_what_clients_do_is_not(self):
+        for version, status, code in [("1.1", 500, "Client"), ("1.2", 400, "Sender")]:
+            good = envelope(version, fullName="John Doe")
+            body = good[good.index("<e:Body>"):good.index("</e:Envelope>")]
+            operation = body[len("<e:Body>"):-len("</e:Body>")]
+            header = '<e:Header><t:token xmlns:t="urn:t" e:mustUnderstand="{}"/></e:Header>'
+            expected = page(self.expect(self.call(good, version), 200))
+            refused = {
+                "a header that says neither yes nor no": ("request.malformed", envelope(version, header.format("maybe"))),
+                "a header behind the body": ("request.malformed", good.replace(body, body + header.format(0))),
+                "something before the body": ("request.malformed", good.replace("<e:Body>", "<x/><e:Body>")),
+                "two operations": ("request.invalid", good.replace(operation, operation * 2)),
+                "an operation and something else": ("request.invalid", good.replace(operation, operation + "<x/>")),
+                "no operation": ("request.invalid", good.replace(operation, "")),
+                "a fault": ("request.invalid", good.replace(operation, "<e:Fault/>")),
+                "two bodies": ("request.malformed", good.replace(body, body * 2)),
+            }
+            for name, (detail, message) in refused.items():
+                with self.subTest(name, version=version):
+                    self.expect_fault(self.call(message, version), status, code, detail, version)
+            taken = {
+                "a header that need not be understood": (envelope(version, header.format(" 0 "), fullName="John Doe"), {}),
+                "false": (envelope(version, header.format("false"), fullName="John Doe"), {}),
+                "no action": (good, {}), "an empty action": (good, {"SOAPAction": '""'}),
+                "the operation's action": (good, {"SOAPAction": f'"{TNS}/employeeSearch"'}),
+                "an action of the client's own": (good, {"SOAPAction": "urn:search"}),
+                "another prefix": (good.replace("e:", "SOAP-ENV:").replace(":e=", ":SOAP-ENV="), {}),
+                "a declaration and white space": ("<?xml version='1.0'?>\n" + good.replace("><", ">\n<"), {}),
+                "any XML": (good, {"Content-Type": "application/xml"}),
+            }
+            for name, (message, headers) in taken.items():
+                with self.subTest(name, version=version):
+                    answer = self.expect(self.call(message, version, **headers), 200)
+                    self.assertEqual(page(answer)["employees"], expected["employees"])
+            other = "1.2" if version == "1.1" else "1.1"
+            with self.subTest("the other version's type", version=version):
+                answer = self.call(good, version, **{"Content-Type": TYPES[other]})
+                self.assertEqual((answer.status, fault(answer)[2]), (415, "request.unsupportedMediaType"), answer)
+                self.assertIn(TYPES[version], answer.text())
+
     def test_every_failure_of_the_gateway_has_the_shape_of_a_fault(self):
         for version, code in [("1.1", "Client"), ("1.2", "Sender")]:
             with self.subTest(version=version):

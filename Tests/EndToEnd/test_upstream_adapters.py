@@ -1,5 +1,5 @@
-"""Users, feeds and chat in front of other systems: the stand-in, and further gateways. The contracts hold there too, ages
-add up, and neither a liar nor an outage replaces what is known."""
+"""Employees, users, feeds and chat in front of other systems: the stand-in, and further gateways. Ages add up, and neither a
+liar nor an outage replaces what is known. The contracts themselves: test_contracts_upstream."""
 
 import json
 import pathlib
@@ -10,9 +10,7 @@ import time
 import unittest
 import urllib.parse
 
-import test_chat
-import test_feeds
-import test_users
+import test_soap
 from harness import PLIST, Gateway, run_portico
 from stand_in import PROGRAM, StandIn
 
@@ -38,10 +36,16 @@ upstreams:
     credentials: {{ kind: basic, username: carol, password: {{ env: BACK_PASSWORD }} }}
 adapters:
   users: {{ {users} }}
+  employees: {{ {employees} }}
   feeds: {{ sonnets: {{ access: public-read, {feed} }}, {feeds} }}
   chat: {{ echo: true, {chat} }}
 """
 BACK = "upstream: back"
+# All five members: what is asked and kept is the same, whether a caller or a gateway asks.
+CRITERIA = [
+    dict(division="", order="ASC", rowsPerPage=10, pageIndex=0, fullName="John Doe"),
+    dict(division="", order="DESC", rowsPerPage=7, pageIndex=2, fullName=""),
+]
 MIRRORED_FEED = f"{BACK}, path: plists/sonnets"
 
 
@@ -49,12 +53,17 @@ class Parts:
     """Starts gateways and stand-ins, which end with the test or the class."""
 
     @classmethod
-    def configure(cls, url="http://127.0.0.1:1/", users="enabled: true", feed="", feeds="", chat="", samples="false"):
+    def configure(
+            cls, url="http://127.0.0.1:1/", users="enabled: true", employees="enabled: true", feed="", feeds="", chat="",
+            samples="false"):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-upstream-adapters-"))
         cls.addClassCleanup(shutil.rmtree, folder, True)
+        if "hr.wsdl" in employees:
+            fetched = run_portico("soap", "fetch", f"{url[:-1]}{test_soap.PATH}?wsdl", folder / "hr.wsdl", program="porticoctl")
+            assert fetched.returncode == 0, fetched
         config = folder / "portico.yaml"
         config.write_text(CONFIGURATION.format(
-            url=url, users=users, feed=feed, feeds=feeds, chat=chat, samples=samples))
+            url=url, users=users, employees=employees, feed=feed, feeds=feeds, chat=chat, samples=samples))
         return str(config)
 
     @classmethod
@@ -84,53 +93,6 @@ def control(gateway, *arguments):
 
 def address(gateway):
     return f"http://127.0.0.1:{gateway.port}/"
-
-
-# The contracts, check by check, in upstream mode.
-
-@unittest.skipUnless(PROGRAM.exists(), "the stand-in is not built")
-class UsersBeforeAStandIn(Parts, test_users.UsersContract):
-    @classmethod
-    def setUpClass(cls):
-        cls.gateway = cls.start(cls.stand_in().address + "/", users=f"{BACK}, write: through, {ASKING}")
-
-
-class UsersBeforeAPortico(Parts, test_users.UsersContract):
-    @classmethod
-    def setUpClass(cls):
-        cls.gateway = cls.start(address(cls.start(samples="true")), users=f"{BACK}, {ASKING}")
-
-    # A gateway takes users through the entity's own resource, not at the contract's paths.
-    test_a_name_with_markup_and_accents_round_trips = None
-    test_an_xml_document_creates_a_user = None
-    # There is no writing to refuse a document in.
-    test_a_doctype_an_entity_and_a_bomb_are_refused_at_once = None
-
-
-@unittest.skipUnless(PROGRAM.exists(), "the stand-in is not built")
-class FeedsBeforeAStandIn(Parts, test_feeds.FeedsContract):
-    @classmethod
-    def setUpClass(cls):
-        cls.gateway = cls.start(cls.stand_in().address + "/", feed=f"{MIRRORED_FEED}, {ASKING}")
-        assert cls.gateway.get(FEED).status == 200
-
-
-class FeedsBeforeAPortico(Parts, test_feeds.FeedsContract):
-    @classmethod
-    def setUpClass(cls):
-        cls.gateway = cls.start(address(cls.start(samples="true")), feed=f"{MIRRORED_FEED}, {ASKING}")
-        assert cls.gateway.get(FEED).status == 200
-
-
-@unittest.skipUnless(PROGRAM.exists(), "the stand-in is not built")
-class ChatBeforeAStandIn(Parts, test_chat.Contract):
-    @classmethod
-    def setUpClass(cls):
-        cls.gateway = cls.start(cls.stand_in().address + "/", chat=f"{BACK}, rooms: [r1], refresh: 100ms")
-
-    # These start gateways of their own, without an upstream.
-    test_6_browsers_of_allowed_origins_may_call = None
-    test_the_echo_can_be_switched_off = None
 
 
 # Ages.
@@ -167,12 +129,86 @@ class Chain(Parts, unittest.TestCase):
             for answer in answers[1:]:
                 self.assertEqual(answer.headers["cache-status"], "portico; fwd=stale; stored")
 
+    def test_the_records_of_feeds_are_as_old_as_the_feeds(self):
+        for path in ["/api/v1/feeds/feeds", "/api/v1/feeds/feeds/sonnets", "/api/v1/feeds/feeds?select=title"]:
+            ages = []
+            for gateway in self.gateways:
+                for _ in range(2):
+                    answer = gateway.get(path, user="alice")
+                    self.assertEqual(answer.status, 200, answer)
+                    ages.append(int(answer.headers["age"]))
+            self.assertGreaterEqual(ages[0], 2, path)
+            self.assertGreaterEqual(min(ages[2:]), ages[0], path)
+
     def test_rows_that_were_too_old_when_they_came_are_not_served(self):
         back = address(self.gateways[0])
         gateway = self.start(back, feed=f"{MIRRORED_FEED}, freshFor: 500ms, staleFor: 1s, waitFor: 5s")
         answer = gateway.get(FEED)
         self.assertEqual(answer.status, 503, answer)
         self.assertIn("back", answer.text())
+
+
+class ChainOfSearches(Parts):
+    """The same of searches, of each protocol and mode."""
+
+    employees = ""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.system = cls.stand_in("--employees", 60)
+        cls.gateways = []
+        url = cls.system.address + "/"
+        for fresh in ["freshFor: 1h, waitFor: 5s", ASKING, ASKING]:
+            gateway = cls.start(url, employees=f"{BACK}, access: public-read, {cls.employees}, {fresh}")
+            url = address(gateway)
+            cls.gateways.append(gateway)
+            for answer in cls.answers(gateway):
+                assert answer.status == 200, answer
+            time.sleep(1.2)
+
+    @staticmethod
+    def answers(gateway):
+        for criteria in CRITERIA:
+            yield gateway.send("POST", test_soap.SEARCH, criteria)
+            yield gateway.request(
+                "POST", test_soap.PATH, test_soap.envelope(**criteria).encode(), {"Content-Type": "text/xml"})
+
+    def test_every_gateway_answers_the_same_and_ages_add_up(self):
+        for first, *others in zip(*map(self.answers, self.gateways)):
+            self.assertEqual(first.status, 200, first)
+            self.assertGreaterEqual(int(first.headers["age"]), 2)
+            for answer in others:
+                self.assertEqual(answer.body, first.body)
+                self.assertGreaterEqual(int(answer.headers["age"]), int(first.headers["age"]))
+                self.assertRegex(answer.headers["cache-status"], "^portico; fwd=stale")
+
+    def test_searches_that_were_too_old_when_they_came_are_not_answered(self):
+        back = address(self.gateways[0])
+        gateway = self.start(
+            back, employees=f"{BACK}, access: public-read, {self.employees}, freshFor: 500ms, staleFor: 1s, waitFor: 5s")
+        answer = gateway.send("POST", test_soap.SEARCH, CRITERIA[0])
+        self.assertEqual(answer.status, 503, answer)
+        self.assertIn("back", answer.text())
+
+
+@unittest.skipUnless(PROGRAM.exists(), "the stand-in is not built")
+class MirrorsOfJSON(ChainOfSearches, unittest.TestCase):
+    employees = "protocol: json"
+
+
+@unittest.skipUnless(PROGRAM.exists(), "the stand-in is not built")
+class CallsOfJSON(ChainOfSearches, unittest.TestCase):
+    employees = "protocol: json, mode: call"
+
+
+@unittest.skipUnless(PROGRAM.exists(), "the stand-in is not built")
+class MirrorsOfSOAP(ChainOfSearches, unittest.TestCase):
+    employees = "protocol: soap, wsdl: hr.wsdl"
+
+
+@unittest.skipUnless(PROGRAM.exists(), "the stand-in is not built")
+class CallsOfSOAP(ChainOfSearches, unittest.TestCase):
+    employees = "protocol: soap, wsdl: hr.wsdl, mode: call"
 
 
 # Feeds.
@@ -280,6 +316,96 @@ class FeedConfiguration(Parts, unittest.TestCase):
                 "check", "--config", self.configure(feeds=feeds), environment={"BACK_PASSWORD": "x"})
             self.assertEqual(done.returncode, 1, done)
             self.assertIn(words, done.stdout + done.stderr)
+
+
+# Credentials.
+
+OF_CALLERS = """
+http: {{ host: 127.0.0.1 }}
+identity:
+  basic: {{ enabled: true }}
+  demoAccounts:
+    - {{ name: alice, password: portico-demo, roles: [member] }}
+  providers: {{ irj: {{ kind: portal, upstream: irj, page: 'http://127.0.0.1:1/irj/portal', form: irj/login, userAgent: a }} }}
+upstreams:
+  irj: {{ url: 'http://127.0.0.1:1/', networks: [127.0.0.1/32] }}
+  back:
+    url: '{url}'
+    networks: [127.0.0.1/32]
+    credentials: {{ {credentials} }}
+adapters:
+  {adapter}
+"""
+
+
+@unittest.skipUnless(PROGRAM.exists(), "the stand-in is not built")
+class InCallersNames(Parts, unittest.TestCase):
+    """What has no caller cannot be asked in a caller's name: that is found before the start. What passes the check starts."""
+
+    CREDENTIALS = {
+        "portal": "kind: portal, provider: irj",
+        "exchange": "kind: exchange, tokenURL: 'http://127.0.0.1:1/token', clientID: a, clientSecret: {env: SECRET}, audience: hr",
+    }
+    SOAP = "upstream: back, protocol: soap, wsdl: hr.wsdl"
+    POSSIBLE = [
+        "users: { upstream: back }", "employees: { upstream: back }", "employees: { upstream: back, mode: call }",
+        "employees: { %s }" % SOAP, "employees: { %s, mode: call }" % SOAP,
+    ]
+    IMPOSSIBLE = [
+        ("users: { upstream: back, write: through }", "belong to single callers"),
+        ("users: { upstream: back, write: queued }", "belong to single callers"),
+        ("users: { upstream: back, refresh: 1h }", "a refresh by schedule has no caller"),
+        ("employees: { upstream: back, refresh: 1h }", "a refresh by schedule has no caller"),
+        ("employees: { %s, refresh: 1h }" % SOAP, "a refresh by schedule has no caller"),
+        ("employees: { upstream: back, mode: call, refresh: 1h }", "no records are kept"),
+        ("employees: { upstream: back, mode: call, write: through }", "no records are kept"),
+        ("feeds: { news: { upstream: back, path: a } }", "a feed is fetched without a caller"),
+        ("chat: { upstream: back, rooms: [r1] }", "messages are exchanged without a caller"),
+    ]
+
+    @classmethod
+    def setUpClass(cls):
+        cls.system = cls.stand_in()
+
+    def written(self, adapter, credentials):
+        config = pathlib.Path(self.configure(self.system.address + "/", employees="wsdl: hr.wsdl"))
+        config.write_text(OF_CALLERS.format(url=self.system.address + "/", adapter=adapter, credentials=credentials))
+        return str(config)
+
+    def test_what_needs_no_caller_cannot_have_one_and_the_check_says_so(self):
+        for kind, credentials in self.CREDENTIALS.items():
+            for adapter, words in self.IMPOSSIBLE:
+                with self.subTest(adapter, kind=kind):
+                    done = run_portico("check", "--config", self.written(adapter, credentials), environment={"SECRET": "x"})
+                    self.assertEqual(done.returncode, 1, done)
+                    self.assertIn(words, done.stdout + done.stderr)
+                    self.assertRegex(done.stdout + done.stderr, r"portico\.yaml:\d+:\d+")
+
+    def test_what_passes_the_check_starts_and_asks_callers_to_sign_in(self):
+        for kind, credentials in self.CREDENTIALS.items():
+            for adapter in self.POSSIBLE:
+                with self.subTest(adapter, kind=kind):
+                    config = self.written(adapter, credentials)
+                    done = run_portico("check", "--config", config, environment={"SECRET": "x"})
+                    self.assertEqual(done.returncode, 0, done)
+                    gateway = Gateway(config=config, environment={"SECRET": "x"})
+                    self.addCleanup(gateway.remove)
+                    name = adapter.split(":")[0]
+                    _, listed = control(gateway, "adapters", "list")
+                    states = {each["name"]: each["state"] for each in listed["adapters"]}
+                    self.assertEqual(states[name], "running", listed)
+                    if name == "users":
+                        answers = [gateway.get("/v2/list", user="alice")]
+                    else:
+                        answers = [
+                            gateway.send("POST", test_soap.SEARCH, CRITERIA[0], user="alice"),
+                            gateway.request("POST", test_soap.PATH, test_soap.envelope().encode(),
+                                            {"Content-Type": "text/xml"}, user="alice"),
+                        ]
+                    for answer in answers:
+                        # Alice has no session there, and no token endpoint answers.
+                        self.assertIn(answer.status, [401, 502, 503], answer)
+                    gateway.remove()
 
 
 # Chat.

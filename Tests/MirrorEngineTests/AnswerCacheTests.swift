@@ -47,6 +47,35 @@ import Testing
         #expect(ended.answer?.1.cacheStatus == "portico; fwd=stale; stored")
     }
 
+    @Test func `an answer that was old when it came is fresh from then on, and as old as it was`() {
+        var cache = cache()
+        let key = Self.key("a")
+        _ = cache.ask(key, 1, at: Self.at(0))
+        let ended = cache.end(key, .answered("x", bytes: 1, age: .seconds(500)), at: Self.at(1))
+        #expect(ended.answer?.1.seconds == 501)
+        #expect(cache.fresh(key, at: Self.at(60))?.1.seconds == 560)
+        #expect(cache.fresh(key, at: Self.at(61)) == nil)
+        // Its last good one may be served as long as it is not too old, counted from the first system.
+        _ = cache.ask(key, 2, at: Self.at(100))
+        #expect(cache.end(key, .failed(detail: "upstream-failed"), at: Self.at(100)).answer?.1.seconds == 600)
+        _ = cache.ask(key, 3, at: Self.at(101))
+        #expect(cache.end(key, .failed(detail: "upstream-failed"), at: Self.at(101)).answer == nil)
+    }
+
+    @Test func `an answer that was too old when it came is served to nobody and replaces none`() {
+        var cache = cache()
+        let key = Self.key("a")
+        _ = cache.ask(key, 1, at: Self.at(0))
+        #expect(cache.end(key, .answered("old", bytes: 1, age: .seconds(601)), at: Self.at(0)).answer == nil)
+        #expect(cache.count == 0)
+        _ = cache.ask(key, 2, at: Self.at(0))
+        _ = cache.end(key, .answered("x", bytes: 1), at: Self.at(0))
+        _ = cache.ask(key, 3, at: Self.at(100))
+        let ended = cache.end(key, .answered("old", bytes: 1, age: .seconds(601)), at: Self.at(100))
+        #expect(ended.answer?.0 == "x")
+        #expect(ended.answer?.1.cacheStatus == "portico; fwd=stale; detail=upstream-stale")
+    }
+
     @Test func `the last good answer is served on failure, up to its age`() {
         var cache = cache()
         let key = Self.key("a")

@@ -23,6 +23,8 @@ private final class Ledger: Sendable {
         case lose
         /// The answer is lost, and nothing was made.
         case drop
+        /// Nothing was made, and the answer is another record.
+        case answerAnother
     }
 
     let state = Mutex(State())
@@ -34,6 +36,7 @@ private final class Ledger: Sendable {
             case .refuse: return .refused(.requestInvalid, "No.")
             case .unreachable: throw UpstreamFailure(.unreachable, of: "hr")
             case .drop: throw UpstreamFailure(.timedOut, of: "hr")
+            case .answerAnother: return .stored(WritesFixture.person("another", "Eve"))
             case .lose, nil:
                 if !change.mayRepeat || state.keys.insert(change.idempotencyKey).inserted {
                     state.changes.append(change)
@@ -187,6 +190,36 @@ private final class WritesFixture: Sendable {
                 _ = try await fixture.records(writes).update("nobody", ["name": "x"], in: "people")
             }
             #expect(fixture.ledger.changes.isEmpty)
+        }
+    }
+
+    @Test func `an answer that is another record says nothing of the change`() async throws {
+        let fixture = try await WritesFixture(.through)
+        try await fixture.withWrites { writes in
+            _ = try await fixture.records(writes).create(WritesFixture.person("a", "Ann"), in: "people")
+            fixture.ledger.plan(.answerAnother)
+            let failed = await #expect(throws: PorticoError.self) {
+                _ = try await fixture.records(writes).update("a", ["age": 7], in: "people")
+            }
+            #expect(failed?.code == .upstreamOutcomeUnknown)
+            let (name, other) = (try await fixture.name("a"), try await fixture.name("another"))
+            #expect(name == "Ann" && other == nil)
+        }
+    }
+
+    @Test func `reading back another record tells nothing`() async throws {
+        let fixture = try await WritesFixture(.through)
+        try await fixture.withWrites { writes in
+            _ = try await fixture.records(writes).create(WritesFixture.person("a", "Ann"), in: "people")
+            // Its name is the one that is to be written.
+            fixture.ledger.state.withLock { $0.records["a"] = WritesFixture.person("another", "Bea") }
+            fixture.ledger.plan(.drop)
+            let lost = await #expect(throws: PorticoError.self) {
+                _ = try await fixture.records(writes).update("a", ["name": "Bea"], in: "people")
+            }
+            #expect(lost?.code == .upstreamOutcomeUnknown)
+            let name = try await fixture.name("a")
+            #expect(name == "Ann")
         }
     }
 

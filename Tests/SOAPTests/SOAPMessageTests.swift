@@ -76,6 +76,40 @@ import WireFormats
         #expect(try message("s:mustUnderstand='1'", understood: [QName("token", in: "urn:h")]).headers.count == 1)
     }
 
+    @Test(arguments: SOAPVersion.allCases)
+    func aHeaderThatSaysNeitherYesNorNoIsTheSenders(_ version: SOAPVersion) throws {
+        let role = version == .soap11 ? "actor" : "role"
+        func message(_ attributes: String) throws -> SOAPMessage {
+            try SOAPMessage(
+                envelope(version, header: "<s:Header><h:a xmlns:h='urn:h' \(attributes)/></s:Header>", "<a/>"))
+        }
+        for value in ["", "yes", "2", "TRUE", "01", "1 1"] {
+            #expect { try message("s:mustUnderstand='\(value)'") } throws: { ($0 as? SOAPFault)?.code == .sender }
+            // It is for another node.
+            #expect(try message("s:mustUnderstand='\(value)' s:\(role)='urn:another'").body.count == 1)
+        }
+        #expect { try message("s:mustUnderstand=' 1 '") } throws: { ($0 as? SOAPFault)?.code == .mustUnderstand }
+        #expect(try message("s:mustUnderstand=' false '").body.count == 1)
+        #expect(try message("mustUnderstand='yes'").body.count == 1)
+    }
+
+    @Test(arguments: SOAPVersion.allCases)
+    func anEnvelopeIsAHeaderAndABody(_ version: SOAPVersion) throws {
+        func message(_ children: String) throws -> SOAPMessage {
+            try SOAPMessage(Array("<s:Envelope xmlns:s='\(version.namespace)'>\(children)</s:Envelope>".utf8))
+        }
+        for children in [
+            "<s:Body/><s:Header/>", "<a/><s:Body/>", "<s:Header/><a/><s:Body/>", "<s:Header/>", "",
+            "<Header/><s:Body/>", "<s:Body><s:Header/></s:Body><s:Body/>",
+        ] {
+            #expect { try message(children) } throws: { ($0 as? SOAPFault)?.code == .sender }
+        }
+        #expect(try message("<s:Header/><s:Body><a/></s:Body>").body.count == 1)
+        // Of SOAP 1.1 alone, section 4.
+        let trailed = try? message("<s:Body><a/></s:Body><t:more xmlns:t='urn:t'/>")
+        #expect(trailed?.body.count == (version == .soap11 ? 1 : nil))
+    }
+
     @Test func theDigestOfATokenIsTheOneOfTheProfile() throws {
         // hashlib.sha1(bytes(range(16)) + b"2026-11-23T06:00:00Z" + b"s3cret").digest() in Base64
         let digest = UsernameToken.digest(nonce: Array(0..<16), created: "2026-11-23T06:00:00Z", password: "s3cret")

@@ -54,6 +54,21 @@ import WireFormats
         }
     }
 
+    @Test func anActionContradictsTheBodyWhereItNamesAnotherOperation() {
+        let none = ObjectShape("None", members: [])
+        let two = ServiceDefinition(
+            "Things", namespace: "urn:things", operations: [("find", none, .bool), ("remove", none, .bool)])
+        for action in [
+            "", "\"\"", "\"urn:things#find\"", "find", "http://x/Things/findRequest", "urn:other", "urn:things",
+            "Remove",
+        ] {
+            #expect(!two.contradicts(action: action, called: two.operations[0]), "\(action)")
+        }
+        for action in ["remove", "\"urn:things#remove\"", "urn:things:remove", " \"http://x/Things/removeRequest\" "] {
+            #expect(two.contradicts(action: action, called: two.operations[0]), "\(action)")
+        }
+    }
+
     @Test func twoObjectsOfOneNameAreTwoTypes() {
         let first = ObjectShape("A", members: [Member("x", .integer)])
         let second = ObjectShape("A", members: [Member("y", .integer)])

@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "b12456d54c8e98257ef1920bc6b1cab6ae52a54dbd32c2fe92b47850629e0bfd"
+#define ADAPTERKIT_SDK_HASH "993bb39304185a1424263a2dfcf230902ab674084234d4bcffa4d0886a87db4e"

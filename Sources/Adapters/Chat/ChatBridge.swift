@@ -20,6 +20,13 @@ struct BridgeSettings: Sendable, Equatable {
             }
             return nil
         }
+        if let text = configuration["upstream"]?.stringValue, let name = UpstreamName(text),
+            configuration.upstreamsOfCallers.contains(name)
+        {
+            throw ConfigurationProblem(
+                "upstream",
+                "The upstream \(name) is called in its callers' names, and messages are exchanged without a caller.")
+        }
         guard !names.isEmpty, names.count <= Self.mostRooms, Set(names).count == names.count else {
             throw ConfigurationProblem(
                 "rooms", "This names from 1 to \(Self.mostRooms) rooms of the upstream, each once.")
@@ -46,11 +53,15 @@ enum BridgedRooms {
             Field(sent, .integer, isRequired: true, summary: "Up to which `seq` of ours the other server has it all."),
             Field(
                 received, .integer, summary: "Up to which `seq` of the other server we have it all; none: nothing yet."),
+            Field(
+                last, .string(maximumLength: 255),
+                summary: "The id there of the last message that was read; none: nothing yet."),
         ], exposure: .adapterOnly)
 
     static let room: FieldName = "room"
     static let sent: FieldName = "sent"
     static let received: FieldName = "received"
+    static let last: FieldName = "last"
 }
 
 /// Messages that the other server has from us and that were not read back yet, by their ids there: they are not taken for
@@ -88,6 +99,8 @@ struct ChatBridge: Sendable {
     private static let mostDoublings = 10
     /// A place before the first message of a room.
     private static let beforeAll: Int64 = -1
+    /// Of an id of the other server's that is kept; none is longer here.
+    private static let longestID = 255
     /// Of ``ChatLimits/text``.
     private static let longestText = 16_384
 
@@ -159,8 +172,23 @@ struct ChatBridge: Sendable {
         try await records.record(room, in: BridgedRooms.entity.name)?[field].int64Value
     }
 
+    /// The id there of the last message that was read; nil: none.
+    private func lastID() async throws -> String? {
+        let id = try await records.record(room, in: BridgedRooms.entity.name)?[BridgedRooms.last].stringValue
+        return id.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     private func move(_ field: FieldName, to sequence: Int64) -> RecordChange {
         RecordChange(BridgedRooms.entity.name, .update(room, [field.text: .int64(sequence)]))
+    }
+
+    /// All messages of the other server up to this one have been read.
+    private func moveReceived(to message: TwaddleClient.Message) -> RecordChange {
+        let id = message.id.unicodeScalars.count <= Self.longestID ? message.id : ""
+        return RecordChange(
+            BridgedRooms.entity.name,
+            .update(
+                room, [BridgedRooms.received.text: .int64(message.sequence), BridgedRooms.last.text: .string(id)]))
     }
 
     private func report(_ message: StaticString, _ detail: String) {
@@ -176,15 +204,20 @@ extension ChatBridge {
     private func receive(_ state: inout Exchange) async throws {
         let known = try await position(BridgedRooms.received)
         let latest = try await client.messages(in: room)
-        guard let newest = latest.last?.sequence else {
+        guard let newestMessage = latest.last else {
             // Whatever comes now is new, however much it is by the next look.
             if known == nil { _ = try await records.apply([move(BridgedRooms.received, to: Self.beforeAll)]) }
             return
         }
         guard let known else { return try await take(latest, &state) }
+        let newest = newestMessage.sequence
         if newest < known {
+            // The last message has another number now; what follows it is new.
+            if let last = try await lastID(), let index = latest.firstIndex(where: { $0.id == last }) {
+                return try await take(Array(latest[index...]), &state)
+            }
             // Its numbers begin anew, or the newest message was removed.
-            _ = try await records.apply([move(BridgedRooms.received, to: newest)])
+            _ = try await records.apply([moveReceived(to: newestMessage)])
             return
         }
         guard newest > known else { return }
@@ -244,7 +277,7 @@ extension ChatBridge {
         changes += try await records.query(query, in: BridgedEchoes.entity.name).records.map {
             RecordChange(BridgedEchoes.entity.name, .delete($0.id))
         }
-        _ = try await records.apply(changes + [move(BridgedRooms.received, to: last.sequence)])
+        _ = try await records.apply(changes + [moveReceived(to: last)])
     }
 
     /// The author's name stands before the text: an account of one server is none of the other.

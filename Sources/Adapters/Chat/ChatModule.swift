@@ -98,21 +98,15 @@ final class ChatAdapter: Adapter {
         let (pushes, retention) = (
             MessagePushes(context: context, settings: settings), MessageRetention(context: context, settings: settings)
         )
-        let bridges = try bridges(context)
+        let bridges = bridges(context)
         work.withLock { work in
             work = [Task { await pushes.run() }, Task { await retention.run() }]
             work += bridges.map { bridge in Task { await bridge.run() } }
         }
     }
 
-    private func bridges(_ context: AdapterContext) throws -> [ChatBridge] {
+    private func bridges(_ context: AdapterContext) -> [ChatBridge] {
         guard let settings = settings.bridge, let upstream = context.upstream else { return [] }
-        guard !upstream.actsForCallers else {
-            throw PorticoError(
-                .adapterUnavailable,
-                "The upstream \(upstream.name) is called in its callers' names, and messages are exchanged without one."
-            )
-        }
         let client = TwaddleClient(upstream: upstream, path: settings.path)
         return settings.rooms.map { ChatBridge(room: $0, settings: settings, client: client, context: context) }
     }

@@ -78,7 +78,7 @@ final class EmployeeSearchAdapter: Adapter {
     func handle(_ call: Call) async throws -> OperationResult {
         switch call.operation {
         case EmployeeOperations.searchName where asksEachTime:
-            .value(try await source().search(call.input, for: call.caller))
+            try await source().search(call.input, for: call.caller)
         case EmployeeOperations.searchName: try await search(call)
         case RecordImport.name: try await EmployeeOperations.loading.perform(call, on: call.records)
         default: throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)

@@ -16,6 +16,8 @@ struct EmployeeSource: Sendable {
     enum Exchange: Sendable {
         case json
         case soap(SOAPSearch, SOAPTokens)
+
+        var isSOAP: Bool { if case .soap = self { true } else { false } }
     }
 
     let upstream: any Upstream
@@ -26,9 +28,9 @@ struct EmployeeSource: Sendable {
     func page(_ request: MirrorRequest) async throws -> MirrorPage {
         let place = request.page.flatMap(PagePlace.init)
         let index = place?.index ?? 0
-        let answer = try await answer(
+        let (answer, age) = try await answer(
             to: SOAPSearch.everyone(page: index), for: request.caller, within: request.deadline)
-        guard let employees = answer["employees"]?.arrayValue else {
+        guard let employees = answer[SOAPSearch.listName]?.arrayValue else {
             throw MirrorRefusal(.unexpected, "the answer has no list of employees")
         }
         var rows: [WireDictionary] = []
@@ -39,11 +41,19 @@ struct EmployeeSource: Sendable {
             }
             rows.append(Self.row(members))
         }
-        return MirrorPage(rows, next: try next(after: index, count: Int64(rows.count), answer, since: place?.total))
+        // A system that pays no heed to `pageIndex` answers the first page each time: the employees after it would be missing.
+        let content = rows.count > 1 ? Self.fingerprint(rows.map(Self.text(of:)).joined(separator: "\n\n")) : nil
+        guard content == nil || content != place?.content else {
+            throw MirrorRefusal(.unexpected, "a page is the same as the one before")
+        }
+        let total = try total(of: answer, since: place?.total)
+        let hasMore = try hasMore(after: index, count: Int64(rows.count), answer, of: total)
+        let next = PagePlace(index: index + 1, total: total, content: content)
+        return MirrorPage(rows, next: hasMore ? next.text : nil, age: age)
     }
 
     /// The page that a caller asks for, as the contract has it. Throws ``MirrorRefusal`` for another document.
-    func search(_ criteria: WireDictionary, for caller: Principal) async throws -> WireValue {
+    func search(_ criteria: WireDictionary, for caller: Principal) async throws -> OperationResult {
         let page = criteria[SearchCriteria.pageIndex.text]?.int64Value ?? 0
         let rows = criteria[SearchCriteria.rowsPerPage.text]?.int64Value ?? SearchCriteria.defaultRowsPerPage
         let asked: WireValue = [
@@ -51,20 +61,24 @@ struct EmployeeSource: Sendable {
             "order": criteria[SearchCriteria.order.text] ?? "ASC", "rowsPerPage": .int64(rows),
             "pageIndex": .int64(page), "fullName": .string(criteria[SearchCriteria.fullName.text]?.stringValue ?? ""),
         ]
-        let answer = try await answer(to: asked, for: caller)
-        guard let employees = answer["employees"]?.arrayValue, employees.count <= Int(rows) else {
+        let (answer, age) = try await answer(to: asked, for: caller)
+        // A list that is empty may be left out.
+        let employees = answer[SOAPSearch.listName] ?? (exchange.isSOAP ? [] : .null)
+        guard let employees = employees.arrayValue, employees.count <= Int(rows) else {
             throw MirrorRefusal(.unexpected, "the answer has no list of employees, or more than were asked for")
         }
         let fitting = employees.compactMap(Self.employee)
         guard !fitting.isEmpty || employees.isEmpty else {
             throw MirrorRefusal(.unexpected, "none of the employees has the contract's members")
         }
-        let total = answer["totalRows"]?.int64Value ?? page * rows + Int64(employees.count)
-        return .dictionary([
-            EmployeeOperations.employees.text: .array(fitting),
-            EmployeeOperations.totalRows.text: .int64(max(0, total)), SearchCriteria.pageIndex.text: .int64(page),
-            SearchCriteria.rowsPerPage.text: .int64(rows),
-        ])
+        // At least as many as there are up to here, whatever is said.
+        let here = employees.isEmpty ? 0 : page * rows + Int64(employees.count)
+        let total = max(here, answer[SOAPSearch.totalName]?.int64Value ?? here)
+        return .value(
+            .dictionary([
+                EmployeeOperations.employees.text: .array(fitting), EmployeeOperations.totalRows.text: .int64(total),
+                SearchCriteria.pageIndex.text: .int64(page), SearchCriteria.rowsPerPage.text: .int64(rows),
+            ]), age: age)
     }
 
     /// The contract's members, and no others; what is left out or null is empty. Nil for one that does not fit.
@@ -82,7 +96,7 @@ struct EmployeeSource: Sendable {
     /// `caller`: in whose name it is asked, where the upstream wants one; `deadline`: nil: the upstream's own.
     private func answer(
         to criteria: WireValue, for caller: Principal?, within deadline: Duration? = nil
-    ) async throws -> WireDictionary {
+    ) async throws -> (members: WireDictionary, age: Duration) {
         guard let address = upstream.url.resolving(path) else {
             throw PorticoError(.upstreamFailed, "The system \(upstream.name) could not be asked.", logDetail: "no path")
         }
@@ -98,7 +112,7 @@ struct EmployeeSource: Sendable {
 
     private func answer(
         json criteria: WireValue, _ request: UpstreamRequest, for caller: Principal?
-    ) async throws -> WireDictionary {
+    ) async throws -> (members: WireDictionary, age: Duration) {
         var request = request
         request.fields = ["Content-Type": "application/json", "Accept": "application/json"]
         request.body = try JSONFormat().write(criteria)
@@ -111,13 +125,13 @@ struct EmployeeSource: Sendable {
         }
         // A failure of the contract, whatever the status.
         guard members["errorCode"]?.isNull ?? true else { throw failure("it answered an error code") }
-        return members
+        return (members, response.age)
     }
 
     private func answer(
         to criteria: WireValue, of search: SOAPSearch, _ tokens: SOAPTokens, _ request: UpstreamRequest,
         for caller: Principal?
-    ) async throws -> WireDictionary {
+    ) async throws -> (members: WireDictionary, age: Duration) {
         let operation = search.operation
         var request = request
         do {
@@ -145,7 +159,7 @@ struct EmployeeSource: Sendable {
             throw MirrorRefusal(.malformed, "the answer is no SOAP message: \(error.code.rawValue)")
         }
         if let fault = message.fault { throw failure("it answered a fault \(fault.code.rawValue)") }
-        return try search.answer(message)
+        return (try search.answer(message), response.age)
     }
 
     private static func charset(of response: UpstreamResponse) -> String? {
@@ -165,16 +179,9 @@ struct EmployeeSource: Sendable {
         return response
     }
 
-    /// The other system may answer fewer rows a page than are asked for, if it says so.
-    private func next(
-        after index: Int64, count: Int64, _ answer: WireDictionary, since known: Int64?
-    ) throws -> String? {
-        // All of them, at once.
-        if case .soap(let search, _) = exchange, !search.isPaged { return nil }
-        let most = answer["rowsPerPage"]?.int64Value ?? Self.rowsPerPage
-        guard let told = answer["totalRows"], !told.isNull else {
-            return count < most ? nil : PagePlace(index: index + 1, total: nil).text
-        }
+    /// How many employees there are said to be; nil: it does not say. `known`: what the pages before said.
+    private func total(of answer: WireDictionary, since known: Int64?) throws -> Int64? {
+        guard let told = answer[SOAPSearch.totalName], !told.isNull else { return nil }
         guard let total = told.int64Value, total >= 0 else {
             throw MirrorRefusal(.malformed, "the answer's number of all employees is none")
         }
@@ -184,32 +191,50 @@ struct EmployeeSource: Sendable {
                 .upstreamFailed, "The system \(upstream.name) could not be asked.",
                 logDetail: "the number of employees changed while they were read")
         }
+        return total
+    }
+
+    /// The other system may answer fewer rows a page than are asked for, if it says so.
+    private func hasMore(
+        after index: Int64, count: Int64, _ answer: WireDictionary, of total: Int64?
+    ) throws(MirrorRefusal) -> Bool {
+        let isPaged = if case .soap(let search, _) = exchange { search.isPaged } else { true }
+        guard isPaged else {
+            guard total.map({ $0 == count }) ?? true else {
+                throw MirrorRefusal(.malformed, "the answer has another number of employees than it says")
+            }
+            return false
+        }
+        let most = answer[SearchCriteria.rowsPerPage.text]?.int64Value ?? Self.rowsPerPage
+        guard let total else { return count >= most && count > 0 }
         let (before, overflow) = index.multipliedReportingOverflow(by: max(0, most))
         guard !overflow, before <= total, count <= total - before else {
             throw MirrorRefusal(.malformed, "the answer has more employees than it says")
         }
-        guard total - before > count else { return nil }
+        guard total - before > count else { return false }
         guard count == most else { throw MirrorRefusal(.malformed, "the answer has fewer employees than it says") }
-        return PagePlace(index: index + 1, total: total).text
+        return true
     }
 
-    /// Which page is next, and how many employees there were said to be.
+    /// Which page is next, how many employees there were said to be, and the fingerprint of the last page.
     private struct PagePlace {
         let index: Int64
         let total: Int64?
+        let content: String?
 
-        init(index: Int64, total: Int64?) {
+        init(index: Int64, total: Int64?, content: String?) {
             self.index = index
             self.total = total
+            self.content = content
         }
 
         init?(_ text: String) {
-            let parts = text.split(separator: " ")
-            guard let index = parts.first.flatMap({ Int64($0) }) else { return nil }
-            self.init(index: index, total: parts.count > 1 ? Int64(parts[1]) : nil)
+            let parts = text.split(separator: " ", omittingEmptySubsequences: false)
+            guard parts.count == 3, let index = Int64(parts[0]) else { return nil }
+            self.init(index: index, total: Int64(parts[1]), content: parts[2].isEmpty ? nil : String(parts[2]))
         }
 
-        var text: String { total.map { "\(index) \($0)" } ?? "\(index)" }
+        var text: String { "\(index) \(total.map { String($0) } ?? "") \(content ?? "")" }
     }
 
     private static func row(_ employee: WireDictionary) -> WireDictionary {
@@ -217,10 +242,14 @@ struct EmployeeSource: Sendable {
         let address = employee[Employees.email.text]?.stringValue?.lowercased() ?? ""
         let key =
             address.isEmpty
-            ? fingerprint(Employees.contractFields.map { employee[$0.text]?.stringValue ?? "" }.joined(separator: "\n"))
+            ? fingerprint(text(of: employee))
             : address.utf8.count <= longestKey ? address : fingerprint(address)
         row[Employees.id.text] = .string(key)
         return row
+    }
+
+    private static func text(of employee: WireDictionary) -> String {
+        Employees.contractFields.map { employee[$0.text]?.stringValue ?? "" }.joined(separator: "\n")
     }
 
     /// What the key's field takes, in bytes at most.

@@ -44,8 +44,12 @@ struct SOAPSearch: Sendable {
     private let criteria: [String: String]
     /// From the answer's element to the list of employees.
     private let listPath: [String]
+    /// Elements around the list that every answer has by its type: so many of the path, from the first.
+    private let requiredDepth: Int
     /// The same to how many there are in all; nil: the service does not say.
     private let totalPath: [String]?
+    /// The same to how many a page has, where the service has smaller ones than were asked for.
+    private let rowsPath: [String]?
 
     struct Security: Sendable {
         let username: String
@@ -94,8 +98,9 @@ struct SOAPSearch: Sendable {
                 "The answer of \(name) has no list of elements with any of \(Self.employeeNames.joined(separator: ", "))."
             )
         }
-        listPath = found.path
+        (listPath, requiredDepth) = (found.path, found.requiredDepth)
         totalPath = finder.path(to: Self.totalName, beside: found.path, in: operation.output[0])
+        rowsPath = finder.path(to: SearchCriteria.rowsPerPage.text, beside: found.path, in: operation.output[0])
         guard configuration["path"] != nil || path != nil else {
             throw ConfigurationProblem("wsdl", "The WSDL names no address; `path` says where the service is.")
         }
@@ -212,8 +217,13 @@ extension SOAPSearch {
             throw MirrorRefusal(.unexpected, "the answer is not as the WSDL has it: \(error.path): \(error.message)")
         }
         var answer = WireDictionary()
-        // An empty list may be left out with what is around it.
-        let items = Self.member(listPath, of: value)?.arrayValue ?? []
+        // An empty list may be left out with what is around it, as far as the types allow. What stands in another namespace
+        // than the schema's is read without types: one employee is no list there.
+        let around = Self.depth(of: listPath, in: value)
+        guard
+            let items = Self.member(listPath, of: value).map({ $0.arrayValue ?? [$0] })
+                ?? (around < requiredDepth ? nil : [])
+        else { return answer }
         var renamed: [String: String] = [:]
         for name in Self.employeeNames { renamed[(names[name] ?? name).lowercased()] = name }
         answer[Self.listName] = .array(
@@ -229,11 +239,24 @@ extension SOAPSearch {
         if let totalPath, let total = Self.member(totalPath, of: value), !total.isNull {
             answer[Self.totalName] = total
         }
+        if let rowsPath, let rows = Self.member(rowsPath, of: value), !rows.isNull {
+            answer[SearchCriteria.rowsPerPage.text] = rows
+        }
         return answer
     }
 
     private static func member(_ path: [String], of value: WireValue) -> WireValue? {
         path.reduce(value) { value, name in value?[name] }
+    }
+
+    /// How many elements of the path are there.
+    private static func depth(of path: [String], in value: WireValue) -> Int {
+        var (value, depth) = (value, 0)
+        for name in path {
+            guard let inner = value[name], !inner.isNull else { break }
+            (value, depth) = (inner, depth + 1)
+        }
+        return depth
     }
 }
 
@@ -246,6 +269,8 @@ private struct MemberFinder {
     /// An element by its path, and the elements inside of it.
     private struct Place {
         let path: [String]
+        /// So many elements of the path are in every message, from the first on.
+        let requiredDepth: Int
         let element: ElementDeclaration
         let members: [ElementDeclaration]
     }
@@ -254,15 +279,18 @@ private struct MemberFinder {
     private func places(in root: ElementDeclaration) -> [Place] {
         var found: [Place] = []
         var seen: Set<QName> = []
-        var level: [(path: [String], element: ElementDeclaration)] = [([], root)]
+        var level: [(path: [String], required: Int, element: ElementDeclaration)] = [([], 0, root)]
         for _ in 0..<maximumDepth {
-            var next: [(path: [String], element: ElementDeclaration)] = []
-            for (path, element) in level {
+            var next: [(path: [String], required: Int, element: ElementDeclaration)] = []
+            for (path, required, element) in level {
                 if case .named(let name) = element.type, !seen.insert(name).inserted { continue }
                 guard case .complex(let type) = schema.type(element.type) else { continue }
                 let members = type.elements
-                found.append(Place(path: path, element: element, members: members))
-                next += members.map { (path + [$0.name.name], $0) }
+                found.append(Place(path: path, requiredDepth: required, element: element, members: members))
+                next += members.map { member in
+                    let isRequired = member.occurrence == .once && !member.isNillable && required == path.count
+                    return (path + [member.name.name], required + (isRequired ? 1 : 0), member)
+                }
             }
             level = next
         }
@@ -288,7 +316,7 @@ private struct MemberFinder {
     /// The element that repeats and has the most of these members.
     func list(
         in root: ElementDeclaration, _ wanted: [String], preferring name: String
-    ) -> (path: [String], missing: [String])? {
+    ) -> (path: [String], requiredDepth: Int, missing: [String])? {
         let candidates = places(in: root).filter { $0.element.occurrence.repeats && !$0.path.isEmpty }.map { place in
             (place: place, missing: wanted.filter { called($0, among: place.members) == nil })
         }.filter { $0.missing.count < wanted.count }
@@ -296,7 +324,7 @@ private struct MemberFinder {
         let best = candidates.filter { $0.missing.count == fewest }
         let wantedName = (names[name] ?? name).lowercased()
         let chosen = best.first { $0.place.path.last?.lowercased() == wantedName } ?? best[0]
-        return (chosen.place.path, chosen.missing)
+        return (chosen.place.path, chosen.place.requiredDepth, chosen.missing)
     }
 
     /// A member of one of the elements around a list.

@@ -64,6 +64,11 @@ extension UpstreamFeed {
             }
             guard let members = entry.value.dictionaryValue else { continue }
             feeds[name] = try feed(name, members)
+            if let upstream = feeds[name]?.upstream, configuration.upstreamsOfCallers.contains(upstream) {
+                throw ConfigurationProblem(
+                    "\(name).upstream",
+                    "The upstream \(upstream) is called in its callers' names, and a feed is fetched without a caller.")
+            }
         }
         return feeds
     }
@@ -71,9 +76,9 @@ extension UpstreamFeed {
     private static func feed(_ name: FeedName, _ members: WireDictionary) throws -> UpstreamFeed? {
         let entity = EntityName(unchecked: name.text)
         let mirror: MirrorSource?
-        do { mirror = try MirrorSource(entity, AdapterConfiguration(members)) } catch let problem
-            as ConfigurationProblem
-        {
+        do {
+            mirror = try MirrorSource(entity, AdapterConfiguration(members), derivedEntity: Feeds.entityName)
+        } catch let problem as ConfigurationProblem {
             throw ConfigurationProblem("\(name).\(problem.path)", problem.message)
         }
         guard let mirror else {

@@ -12,6 +12,8 @@ final class UserSource: Sendable {
     private static let mediaTypes: Set<String> = ["application/xml", "text/xml"]
     /// Documents of users that are fetched at once.
     private static let detailsAtOnce = 8
+    /// For the documents of all users, where a caller waits.
+    private static let longestDetails = Duration.seconds(60)
     private static let xmlInstance = "@{http://www.w3.org/2001/XMLSchema-instance}"
 
     private let upstream: any Upstream
@@ -91,11 +93,25 @@ final class UserSource: Sendable {
         guard let members = list.dictionaryValue else {
             throw MirrorRefusal(.unexpected, "the list has no entries")
         }
-        return try Self.entries(members).map { entry in
+        let entries = Self.entries(members)
+        // A list of something else is no list without users.
+        guard !entries.isEmpty || !Self.hasElements(members) else {
+            throw MirrorRefusal(.unexpected, "the list has other elements than entries")
+        }
+        return try entries.map { entry in
             guard let elements = entry.dictionaryValue else {
                 throw MirrorRefusal(.unexpected, "an entry of the list has no elements")
             }
             return Self.row(elements)
+        }
+    }
+
+    /// Whether an element inside of it has elements; attributes and texts such as a count are none.
+    private static func hasElements(_ members: WireDictionary) -> Bool {
+        members.contains { member in
+            (member.value.arrayValue ?? [member.value]).contains { value in
+                value.dictionaryValue?.contains { $0.key != "$" && !$0.key.hasPrefix("@") } ?? false
+            }
         }
     }
 
@@ -113,8 +129,13 @@ final class UserSource: Sendable {
         of entries: [WireDictionary], age: Duration, _ request: MirrorRequest
     ) async throws -> MirrorPage {
         var found = [(row: WireDictionary, age: Duration)?](repeating: nil, count: entries.count)
+        // All together take no longer than one call may: a list has as many entries as it likes.
+        let end = ContinuousClock.now + (request.deadline ?? Self.longestDetails)
         try await withThrowingTaskGroup(of: (Int, (row: WireDictionary, age: Duration)?).self) { group in
             for (index, entry) in entries.enumerated() {
+                guard ContinuousClock.now < end else {
+                    throw MirrorRefusal(.unexpected, "the documents of the users take too long")
+                }
                 if index >= Self.detailsAtOnce, let (done, detail) = try await group.next() { found[done] = detail }
                 group.addTask { (index, try await self.detail(of: entry, request)) }
             }
@@ -136,7 +157,11 @@ final class UserSource: Sendable {
         }
         let response = try await getUser(String(number), request)
         if response.isNotFound { return nil }
-        return (try user(in: response), response.age)
+        let user = try user(in: response)
+        guard user[Users.userID.text]?.int64Value == number else {
+            throw MirrorRefusal(.unexpected, "a user's document is of another user")
+        }
+        return (user, response.age)
     }
 
     /// One user, by version 2's document.

@@ -133,7 +133,10 @@ extension ServedAdapter {
     func mirrors(of entities: Set<EntityName>?) -> ReadMirrors {
         ReadMirrors(
             shared: mirrors.filter { entities?.contains($0.source.entity) ?? true },
-            ofCallers: callerMirrors.filter { entities?.contains($0.mirror.source.entity) ?? true })
+            ofCallers: callerMirrors.filter { entities?.contains($0.mirror.source.entity) ?? true },
+            ofRecords: mirrors.filter { mirror in
+                mirror.source.derivedEntity.map { entities?.contains($0) ?? false } ?? false
+            })
     }
 
     /// The mirrors that an operation's answers are made of.
@@ -176,8 +179,18 @@ struct AdapterCallerMirror: Sendable {
 struct ReadMirrors: Sendable {
     var shared: [Mirror] = []
     var ofCallers: [AdapterCallerMirror] = []
+    /// Those of which single records are made (``MirrorSource/derivedEntity``). One that was never fetched has made none.
+    var ofRecords: [Mirror] = []
 
-    var isEmpty: Bool { shared.isEmpty && ofCallers.isEmpty }
+    var isEmpty: Bool { shared.isEmpty && ofCallers.isEmpty && ofRecords.isEmpty }
+
+    /// Of one record alone.
+    func of(_ record: RecordID) -> ReadMirrors {
+        ReadMirrors(
+            shared: shared, ofCallers: ofCallers, ofRecords: ofRecords.filter { $0.source.entity.text == record.text })
+    }
+
+    private var read: [Mirror] { ofRecords.isEmpty ? shared : shared + ofRecords.filter(\.hasRows) }
 
     /// The one of an entity, which a caller has named.
     func of(_ entity: String) -> ReadMirrors {
@@ -187,11 +200,12 @@ struct ReadMirrors: Sendable {
     }
 
     /// The age of the oldest, where all are fresh for every caller; nil where a read has to ask (``age(for:watchedBy:)``).
-    func freshAge() -> MirrorAge? { ofCallers.isEmpty ? shared.freshAge() : nil }
+    func freshAge() -> MirrorAge? { ofCallers.isEmpty ? read.freshAge() : nil }
 
     /// The age of the oldest, once those that are not fresh have been refreshed or waited for; nil: there are none.
     func age(for caller: Caller, watchedBy credentials: CredentialWatch?) async throws -> MirrorAge? {
-        var oldest = shared.isEmpty ? nil : try await shared.age()
+        let read = read
+        var oldest = read.isEmpty ? nil : try await read.age()
         for mirror in ofCallers {
             let age = try await mirror.age(for: caller, watchedBy: credentials)
             if age.asOf.secondsSinceReferenceDate < oldest?.asOf.secondsSinceReferenceDate ?? .infinity { oldest = age }

@@ -134,6 +134,10 @@ struct ReadEndpoint: Endpoint {
         return response
     }
 
+    func mirrors(of request: AuthenticatedRequest) -> ReadMirrors {
+        (try? resource.id(request)).map { properties.mirrors.of($0) } ?? properties.mirrors
+    }
+
     var mayRespondImmediately: Bool { true }
 
     func lookUpResponse(to request: AuthenticatedRequest) -> CacheLookup {

@@ -107,20 +107,29 @@ struct SOAPEndpoint: Endpoint {
     }
 
     func respond(to request: AuthenticatedRequest) async throws -> GatewayResponse {
-        let charset = try Self.charset(request.request)
+        let type = try Self.mediaType(request.request)
         let body = try await context.services.bodies.bytes(of: request.request, limit: nil)
         try Self.checkSize(of: body)
         let message: SOAPMessage
         do {
-            message = try SOAPMessage(body, charset: charset)
+            message = try SOAPMessage(body, charset: type.charset)
         } catch {
             return fault(error, of: request.request)
+        }
+        guard SOAPVersion(rawMediaType: type.essence).map({ $0 == message.version }) ?? true else {
+            throw PorticoError(
+                .unsupportedMediaType,
+                "A message of SOAP \(message.version.rawValue) is sent as \(message.version.mediaType).")
         }
         guard message.body.count == 1, let element = message.body.first,
             let called = context.definition.operation(QName(element.name, in: element.namespace)),
             let operation = context.operations[called.name]
         else {
             throw PorticoError(.requestInvalid, "The message's body has not one element that is an operation.")
+        }
+        let action = request.request.headers.text(Self.actionField) ?? type.action ?? ""
+        guard !context.definition.contradicts(action: action, called: called) else {
+            throw PorticoError(.requestInvalid, "The action names another operation than the message's body.")
         }
         try operation.access?.require(request.caller.principal, effect: operation.effect)
         let input = try input(element, called, operation)
@@ -144,12 +153,14 @@ struct SOAPEndpoint: Endpoint {
         return response
     }
 
-    /// The charset that the type names. Throws `request.unsupportedMediaType` for another type than a message's.
-    private static func charset(_ request: GatewayRequest) throws(PorticoError) -> String? {
+    private static let actionField = HTTPField.Name("SOAPAction")!
+
+    /// Throws `request.unsupportedMediaType` for another type than a message's.
+    private static func mediaType(_ request: GatewayRequest) throws(PorticoError) -> MediaType {
         guard let field = request.headers.text(.contentType), let type = MediaType(field),
             ["text/xml", "application/soap+xml", "application/xml"].contains(type.essence)
         else { throw PorticoError(.unsupportedMediaType, "A message is sent as text/xml or application/soap+xml.") }
-        return type.charset
+        return type
     }
 
     private func input(
@@ -245,11 +256,22 @@ struct SOAPDescriptionEndpoint: Endpoint {
     }
 }
 
+extension MediaType {
+    /// The parameter of SOAP 1.2 (RFC 3902, section 5).
+    fileprivate var action: String? { parameters.first { $0.name == "action" }?.value }
+}
+
 extension SOAPVersion {
     /// As a request's `Content-Type` says; SOAP 1.1 where it says neither.
     fileprivate init(contentType: String?) {
         let essence = contentType.flatMap { MediaType($0) }?.essence
         self = essence == SOAPVersion.soap12.mediaType ? .soap12 : .soap11
+    }
+
+    /// Nil for a type that either version is sent as.
+    fileprivate init?(rawMediaType essence: String) {
+        guard let version = Self.allCases.first(where: { $0.mediaType == essence }) else { return nil }
+        self = version
     }
 
     fileprivate var contentType: String { "\(mediaType); charset=utf-8" }

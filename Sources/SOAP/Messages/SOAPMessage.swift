@@ -93,9 +93,10 @@ public struct SOAPMessage: Sendable {
         guard envelope.all("Header", in: namespace).count < 2 else {
             throw SOAPFault(.sender, "The envelope has two headers.")
         }
+        try Self.checkOrder(of: envelope.children, version)
         self.version = version
         headers = envelope.first("Header", in: namespace)?.children ?? []
-        for header in headers where Self.isMandatory(header, version) {
+        for header in headers where try Self.isMandatory(header, version) {
             guard understood.contains(QName(header.name, in: header.namespace)) else {
                 throw SOAPFault(.mustUnderstand, "The header block \(header.name.prefix(100)) is not understood.")
             }
@@ -109,17 +110,35 @@ public struct SOAPMessage: Sendable {
         }
     }
 
-    /// A block for another role is not for this node.
-    private static func isMandatory(_ header: XMLElement, _ version: SOAPVersion) -> Bool {
+    /// The header, where there is one, stands before the body; what follows the body is SOAP 1.1's alone (section 4).
+    private static func checkOrder(of elements: [XMLElement], _ version: SOAPVersion) throws(SOAPFault) {
+        let hasHeader = elements.first?.is("Header", in: version.namespace) ?? false
+        let body = hasHeader ? 1 : 0
+        guard elements.indices.contains(body), elements[body].is("Body", in: version.namespace),
+            elements.dropFirst(body + 1).allSatisfy({ version == .soap11 && $0.namespace != version.namespace })
+        else { throw SOAPFault(.sender, "The envelope is not a header, which may be left out, and a body.") }
+    }
+
+    /// A block for another role is not for this node. `true` and `false` are SOAP 1.2's words; clients of SOAP 1.1 use them too.
+    private static func isMandatory(_ header: XMLElement, _ version: SOAPVersion) throws(SOAPFault) -> Bool {
         let namespace = version.namespace
-        guard ["1", "true"].contains(header.attribute("mustUnderstand", in: namespace)) else { return false }
+        let isForThisNode: Bool
         switch version {
         case .soap11:
             let actor = header.attribute("actor", in: namespace) ?? ""
-            return actor.isEmpty || actor == "http://schemas.xmlsoap.org/soap/actor/next"
+            isForThisNode = actor.isEmpty || actor == "http://schemas.xmlsoap.org/soap/actor/next"
         case .soap12:
             let role = header.attribute("role", in: namespace) ?? ""
-            return role.isEmpty || role == namespace + "/role/next" || role == namespace + "/role/ultimateReceiver"
+            isForThisNode =
+                role.isEmpty || role == namespace + "/role/next" || role == namespace + "/role/ultimateReceiver"
+        }
+        guard isForThisNode, let value = header.attribute("mustUnderstand", in: namespace) else { return false }
+        switch trimmed(value) {
+        case "1", "true": return true
+        case "0", "false": return false
+        default:
+            throw SOAPFault(
+                .sender, "The header block \(header.name.prefix(100)) has a mustUnderstand that is neither 0 nor 1.")
         }
     }
 }

@@ -155,7 +155,8 @@ public struct Occurrence: Sendable, Equatable {
     /// At most so often; nil: without a limit.
     public let maximum: Int?
 
-    static let once = Occurrence(minimum: 1, maximum: 1)
+    /// It comes once in every message.
+    public static let once = Occurrence(minimum: 1, maximum: 1)
     static let optional = Occurrence(minimum: 0, maximum: 1)
     static let many = Occurrence(minimum: 0, maximum: nil)
 
@@ -178,8 +179,11 @@ public indirect enum Particle: Sendable, Equatable {
     var elements: [ElementDeclaration] {
         switch self {
         case .element(let element): [element]
-        case .group(_, let particles, let occurrence):
-            particles.flatMap(\.elements).map { occurrence.repeats ? $0.repeating : $0 }
+        case .group(let compositor, let particles, let occurrence):
+            particles.flatMap(\.elements).map { element in
+                if occurrence.repeats { return element.repeating }
+                return occurrence.minimum == 0 || compositor == .choice ? element.optional : element
+            }
         case .any: []
         }
     }
@@ -201,6 +205,11 @@ public struct ElementDeclaration: Sendable, Equatable {
         self.type = type
         self.occurrence = occurrence
         self.isNillable = isNillable
+    }
+
+    fileprivate var optional: ElementDeclaration {
+        ElementDeclaration(
+            name, type, Occurrence(minimum: 0, maximum: occurrence.maximum), isNillable: isNillable)
     }
 
     fileprivate var repeating: ElementDeclaration {

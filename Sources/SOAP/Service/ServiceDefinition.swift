@@ -58,6 +58,16 @@ public struct ServiceDefinition: Sendable {
     /// The operation whose element this is.
     public func operation(_ element: QName) -> Operation? { operations.first { $0.input.name == element } }
 
+    /// Whether an action (`SOAPAction`, or the parameter `action` of SOAP 1.2) names another operation than the body's.
+    ///
+    /// The action is a hint, which the WSDL leaves empty (WS-I Basic Profile 1.1, R2745); what it names is at its end:
+    /// `urn:x#find`, `http://x/Search/find`, `http://x/Search/findRequest`. One that names no operation says nothing.
+    public func contradicts(action: String, called: Operation) -> Bool {
+        let name = action.filter { $0 != "\"" && !$0.isWhitespace }.split { "/#:".contains($0) }.last ?? ""
+        func isNamed(_ operation: Operation) -> Bool { name == operation.name || name == operation.name + "Request" }
+        return !isNamed(called) && operations.contains(where: isNamed)
+    }
+
     /// The operation's answer. Throws for a value that XML cannot carry.
     public func answer(
         _ value: WireValue, of operation: Operation, in version: SOAPVersion

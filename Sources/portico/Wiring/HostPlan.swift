@@ -101,7 +101,9 @@ struct HostPlan {
     ) throws -> PlannedAdapter? {
         let path = "adapters.\(module.name)"
         guard resolved["\(path).enabled"]?.flag ?? true else { return nil }
-        let configuration = AdapterConfiguration(options(of: module, resolved), directory: directory)
+        let ofCallers = Set(upstreams.filter(\.value.actsForCallers).keys)
+        let configuration = AdapterConfiguration(
+            options(of: module, resolved), directory: directory, upstreamsOfCallers: ofCallers)
         var named = try Self.upstreams(of: module, resolved, upstreams)
         if let upstream = module.upstream {
             guard upstreams[upstream.name] != nil else {
@@ -119,7 +121,7 @@ struct HostPlan {
             return PlannedAdapter(
                 adapter: try module.make(configuration),
                 declaration: try declaration.keepingRowsOfCallers(
-                    of: Set(upstreams.filter(\.value.actsForCallers).keys)),
+                    of: ofCallers),
                 access: resolved["\(path).access"]?.access, upstreams: Set(named.values), upstream: named["upstream"],
                 connectionText: module.connectionText)
         } catch let problem as ConfigurationProblem {

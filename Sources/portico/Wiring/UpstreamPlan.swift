@@ -345,7 +345,8 @@ enum UpstreamReference {
                 "replay", .text, "For tests: a folder where answers are taken from; the system is not asked."),
             ConfigurationKey(
                 "scrub", .list(of: .text), default: "[]",
-                "Members of recorded JSON bodies whose values are replaced, beside passwords and tokens."),
+                "Members of recorded JSON bodies and elements of XML whose values are replaced, beside passwords and tokens."
+            ),
             ConfigurationKey("chaos.seed", .integer(0...Int.max), default: "1", "For tests: which faults happen when."),
         ]
         + [

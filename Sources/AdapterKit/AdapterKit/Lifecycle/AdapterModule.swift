@@ -69,11 +69,16 @@ public struct AdapterConfiguration: Sendable, Equatable {
     public let values: WireDictionary
     /// The folder of the configuration file, from which relative paths of files are meant.
     public let directory: String
+    /// The declared upstreams that are called in their callers' names (``Upstream/actsForCallers``).
+    public let upstreamsOfCallers: Set<UpstreamName>
 
     /// Creates an adapter configuration with these values.
-    public init(_ values: WireDictionary = [:], directory: String = ".") {
+    public init(
+        _ values: WireDictionary = [:], directory: String = ".", upstreamsOfCallers: Set<UpstreamName> = []
+    ) {
         self.values = values
         self.directory = directory
+        self.upstreamsOfCallers = upstreamsOfCallers
     }
 
     /// The value at a path of names; nil where nothing is said.

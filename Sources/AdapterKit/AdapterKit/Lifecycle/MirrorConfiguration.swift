@@ -39,7 +39,8 @@ extension MirrorSource {
     /// for keys that have no effect because there is no `upstream`.
     public init?(
         _ entity: EntityName, _ configuration: AdapterConfiguration, reading: Reading = .snapshot,
-        isWritable: Bool = false, supportsRowsOfCallers: Bool = false, keys: [String] = []
+        isWritable: Bool = false, supportsRowsOfCallers: Bool = false, derivedEntity: EntityName? = nil,
+        keys: [String] = []
     ) throws {
         guard configuration["mode"]?.stringValue != CallThrough.mode else { return nil }
         guard let upstream = try configuration.upstream else {
@@ -55,7 +56,8 @@ extension MirrorSource {
         self.init(
             entity, of: upstream, reading: reading, writing: writing,
             honoursIdempotencyKeys: configuration["idempotencyKeys"]?.boolValue ?? false,
-            supportsRowsOfCallers: supportsRowsOfCallers, settings: try MirrorSettings(configuration))
+            supportsRowsOfCallers: supportsRowsOfCallers, derivedEntity: derivedEntity,
+            settings: try MirrorSettings(configuration))
     }
 
     /// Of ``options``, without those that have a default.
@@ -91,8 +93,8 @@ extension CallThrough {
         guard let upstream = try configuration.upstream else {
             throw ConfigurationProblem("mode", "There is nothing to call: `upstream` names no system.")
         }
-        for key in ["refresh", "guard", "callers"] where configuration[key] != nil {
-            throw ConfigurationProblem(key, "With `mode: call` no records are kept that could be refreshed.")
+        for key in ["refresh", "guard", "callers", "write", "idempotencyKeys"] where configuration[key] != nil {
+            throw ConfigurationProblem(key, "With `mode: call` no records are kept, so this has no effect.")
         }
         self.init(to: upstream)
         freshFor = try configuration.seconds("freshFor") ?? freshFor

@@ -27,7 +27,7 @@ extension AdapterDeclaration {
                 var source = source
                 source.callerKey = entity(source.entity)?.key.field
                 return source
-            }, rules: rules)
+            }, rules: rules, soapServices: soapServices)
     }
 
     private func checkRowsOfCallers(of source: MirrorSource) throws {

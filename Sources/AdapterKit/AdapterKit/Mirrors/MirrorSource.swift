@@ -39,13 +39,16 @@ public struct MirrorSource: Sendable, Equatable {
     /// them for ``MirrorRequest/caller``, reads them through the caller's records alone, and finds them by their fields, not
     /// by their ids.
     public let supportsRowsOfCallers: Bool
+    /// An entity of the adapter one of whose records is made of this mirror: the one whose id is the mirror's entity. The
+    /// answers with it are as old as the mirror. Nil: there is none.
+    public let derivedEntity: EntityName?
     /// Of rows that belong to single callers: the field with the other system's key. Nil: all callers share the rows.
     public internal(set) var callerKey: FieldName?
 
     /// Declares the mirror of an entity.
     public init(
         _ entity: EntityName, of upstream: UpstreamName, reading: Reading = .snapshot, writing: Writing = .none,
-        honoursIdempotencyKeys: Bool = false, supportsRowsOfCallers: Bool = false,
+        honoursIdempotencyKeys: Bool = false, supportsRowsOfCallers: Bool = false, derivedEntity: EntityName? = nil,
         settings: MirrorSettings = MirrorSettings()
     ) {
         self.entity = entity
@@ -54,6 +57,7 @@ public struct MirrorSource: Sendable, Equatable {
         self.writing = writing
         self.honoursIdempotencyKeys = honoursIdempotencyKeys
         self.supportsRowsOfCallers = supportsRowsOfCallers
+        self.derivedEntity = derivedEntity
         self.settings = settings
     }
 }

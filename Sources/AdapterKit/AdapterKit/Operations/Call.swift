@@ -51,16 +51,22 @@ public struct OperationResult: Sendable, Equatable {
     public let content: Content
     /// What conditional requests are compared with; nil: they are not supported.
     public let validators: Validators?
+    /// How old the content was when it came, where another system answered with what it keeps itself
+    /// (``UpstreamResponse/age``); for operations with ``Operation/callThrough``. Never negative.
+    public let age: Duration
 
     /// Creates an operation result with these values.
-    public init(_ content: Content, validators: Validators? = nil) {
+    public init(_ content: Content, validators: Validators? = nil, age: Duration = .zero) {
         self.content = content
         self.validators = validators
+        self.age = max(.zero, age)
     }
 
     /// A result with a value of the declared output shape.
-    public static func value(_ value: WireValue, validators: Validators? = nil) -> OperationResult {
-        OperationResult(.value(value), validators: validators)
+    public static func value(
+        _ value: WireValue, validators: Validators? = nil, age: Duration = .zero
+    ) -> OperationResult {
+        OperationResult(.value(value), validators: validators, age: age)
     }
 
     /// A result without content.

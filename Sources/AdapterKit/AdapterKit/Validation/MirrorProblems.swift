@@ -27,7 +27,10 @@ extension AdapterDeclaration {
             ? ["callers may leave its key to the server, which cannot choose one for the other system"] : []
         // The rules of an adapter are asked about changes of callers, not about fetched rows.
         let ruled = entity.fields.filter { $0.source == .rules && $0.isRequired && $0.defaultValue == nil }
-        return key + unchosen
+        let derived = source.derivedEntity.flatMap { name in
+            self.entity(name) == nil ? ["there is no entity \(name) that could be made of it"] : nil
+        }
+        return key + unchosen + (derived ?? [])
             + ruled.map { "its field \($0.name) is given by the adapter's rules, which see no fetched rows" }
     }
 }
