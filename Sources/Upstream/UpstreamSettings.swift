@@ -25,6 +25,12 @@ public struct UpstreamSettings: Sendable {
 }
 
 extension UpstreamSettings {
+    /// Whether `url` names an address, not a server by its name, that no call may reach.
+    public var refusesItsAddress: Bool {
+        guard let address = IPAddress(url.origin.host) else { return false }
+        return !DestinationRule(allowed: privateNetworks).allows(address)
+    }
+
     /// Whether the file has certificates in PEM, and nothing that cannot be read among them.
     public static func hasCertificates(_ file: String) -> Bool {
         ((try? NIOSSLCertificate.fromPEMFile(file)) ?? []).isEmpty == false

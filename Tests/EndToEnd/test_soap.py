@@ -339,8 +339,10 @@ class InFront(SOAPTest):
         good = (self.folder / "hr.wsdl").read_text()
         for wsdl, employees, message in [
             (None, "operation: findAll", "There is no operation findAll that can be called; there are employeeSearch."),
-            (good.replace('name="lastName"', 'name="surname"'), "", "lack lastName; `names` says what they are called"),
-            (good.replace('name="fullName"', 'name="who"'), "mode: call", "lacks fullName, which `mode: call` passes on"),
+            (good.replace('name="lastName"', 'name="surname"'), "", "lack lastName and have firstName, surname, division"),
+            (good.replace('name="fullName"', 'name="who"'), "mode: call", "lacks fullName, which `mode: call` passes on, and has division, order, rowsPerPage, pageIndex, who;"),
+            (good.replace('"firstName"', '"a"').replace('"lastName"', '"b"').replace('"division"', '"c"')
+                 .replace('"email"', '"d"').replace('"phoneNumber"', '"e"'), "", "it has totalRows, pageIndex, rowsPerPage, a, b"),
             (good.replace('name="pageIndex"', 'name="page"', 1), "", "has one of pageIndex and rowsPerPage alone"),
             (good.replace('style="document"', 'style="rpc"'), "", "has the style rpc"),
             ("<a/>", "", "other.wsdl:1: this is no WSDL 1.1"),

@@ -351,6 +351,21 @@ adapters:
         for secret in [KEY, "token-1", form["subject_token"]]:
             self.assertNotIn(secret, log)
 
+    def test_an_address_that_no_call_may_reach_is_a_warning(self):
+        for url, networks, is_warned in [
+            ("http://127.0.0.1:1/", "[]", True), ("http://127.0.0.1:1/", "[127.0.0.0/8]", False),
+            ("http://[::1]:1/", "[127.0.0.0/8]", True), ("http://10.1.2.3/", "[10.1.0.0/16]", False),
+            ("http://localhost:1/", "[]", False), ("https://hr.example/", "[]", False),
+        ]:
+            with self.subTest(url, networks=networks):
+                config = self.folder / "address.yaml"
+                config.write_text(f"upstreams:\n  hr: {{ url: '{url}', networks: {networks} }}\n")
+                done = run_portico("check", "--config", config)
+                self.assertEqual(done.returncode, 0, done)
+                self.assertEqual("no call will be made" in done.stderr, is_warned, done)
+                if is_warned:
+                    self.assertIn("address.yaml:2:", done.stderr)
+
     def test_recorded_answers_are_replayed_without_the_system(self):
         # A system of its own, which goes away.
         self.system = SecureUpstream(self.folder / "server.pem", self.folder / "server.key", self.folder / "client.pem")

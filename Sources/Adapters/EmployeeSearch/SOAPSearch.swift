@@ -95,7 +95,7 @@ struct SOAPSearch: Sendable {
         guard let found = finder.list(in: operation.output[0], Self.employeeNames, preferring: Self.listName) else {
             throw ConfigurationProblem(
                 "wsdl",
-                "The answer of \(name) has no list of elements with any of \(Self.employeeNames.joined(separator: ", "))."
+                "The answer of \(name) has no list of elements with any of \(Self.listed(Self.employeeNames)); it has \(Self.listed(finder.names(in: operation.output[0]))); `names` says what they are called."
             )
         }
         (listPath, requiredDepth) = (found.path, found.requiredDepth)
@@ -104,15 +104,15 @@ struct SOAPSearch: Sendable {
         guard configuration["path"] != nil || path != nil else {
             throw ConfigurationProblem("wsdl", "The WSDL names no address; `path` says where the service is.")
         }
-        try checkMembers(found.missing, asksEachTime: asksEachTime)
+        try checkMembers(found, finder.names(in: operation.input[0]), asksEachTime: asksEachTime)
         try checkRequest()
     }
 
-    private func checkMembers(_ missing: [String], asksEachTime: Bool) throws {
-        guard missing.isEmpty else {
+    private func checkMembers(_ list: MemberFinder.FoundList, _ asked: [String], asksEachTime: Bool) throws {
+        guard list.missing.isEmpty else {
             throw ConfigurationProblem(
                 "wsdl",
-                "The employees of \(operation.name) lack \(missing.joined(separator: ", ")); `names` says what they are called."
+                "The employees of \(operation.name) lack \(Self.listed(list.missing)) and have \(Self.listed(list.members)); `names` says what they are called."
             )
         }
         let paging = [SearchCriteria.pageIndex.text, SearchCriteria.rowsPerPage.text]
@@ -121,7 +121,7 @@ struct SOAPSearch: Sendable {
         guard lacking.isEmpty else {
             throw ConfigurationProblem(
                 "wsdl",
-                "The request of \(operation.name) lacks \(lacking.joined(separator: ", ")), which `mode: call` passes on; `names` says what they are called."
+                "The request of \(operation.name) lacks \(Self.listed(lacking)), which `mode: call` passes on, and has \(Self.listed(asked)); `names` says what they are called."
             )
         }
         // One of the two alone would be the same page again and again.
@@ -129,6 +129,10 @@ struct SOAPSearch: Sendable {
             throw ConfigurationProblem(
                 "wsdl", "The request of \(operation.name) has one of \(paging.joined(separator: " and ")) alone.")
         }
+    }
+
+    private static func listed(_ names: [String]) -> String {
+        names.prefix(30).joined(separator: ", ") + (names.count > 30 ? ", …" : "")
     }
 
     /// What a service asks for beyond the contract is found before anything is called.
@@ -313,10 +317,25 @@ private struct MemberFinder {
         return best
     }
 
+    /// The names of all elements that are asked for, for people.
+    func names(in root: ElementDeclaration) -> [String] {
+        places(in: root).flatMap(\.members).filter { element in
+            if case .complex = schema.type(element.type) { false } else { true }
+        }.map(\.name.name)
+    }
+
+    /// A list that was found, from the answer's element.
+    struct FoundList {
+        let path: [String]
+        let requiredDepth: Int
+        /// Of those that were wanted.
+        let missing: [String]
+        /// The elements of an item.
+        let members: [String]
+    }
+
     /// The element that repeats and has the most of these members.
-    func list(
-        in root: ElementDeclaration, _ wanted: [String], preferring name: String
-    ) -> (path: [String], requiredDepth: Int, missing: [String])? {
+    func list(in root: ElementDeclaration, _ wanted: [String], preferring name: String) -> FoundList? {
         let candidates = places(in: root).filter { $0.element.occurrence.repeats && !$0.path.isEmpty }.map { place in
             (place: place, missing: wanted.filter { called($0, among: place.members) == nil })
         }.filter { $0.missing.count < wanted.count }
@@ -324,7 +343,9 @@ private struct MemberFinder {
         let best = candidates.filter { $0.missing.count == fewest }
         let wantedName = (names[name] ?? name).lowercased()
         let chosen = best.first { $0.place.path.last?.lowercased() == wantedName } ?? best[0]
-        return (chosen.place.path, chosen.place.requiredDepth, chosen.missing)
+        return FoundList(
+            path: chosen.place.path, requiredDepth: chosen.place.requiredDepth, missing: chosen.missing,
+            members: chosen.place.members.map(\.name.name))
     }
 
     /// A member of one of the elements around a list.

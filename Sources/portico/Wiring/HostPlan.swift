@@ -42,7 +42,7 @@ struct HostPlan {
     let adapters: [PlannedAdapter]
     let plugins: LoadedPlugins
     /// What works and is probably not what was meant.
-    let warnings: [String]
+    private(set) var warnings: [String]
     /// What `portico check` says besides.
     let remarks: [String]
 
@@ -79,6 +79,7 @@ struct HostPlan {
         let settings = try HostSettings(resolved, directory: directory, data: data)
         try Self.checkLogModules(settings, resolved, of: modules)
         self.settings = settings
+        warnings += settings.upstreams.sorted { $0.key < $1.key }.compactMap { $1.addressWarning(resolved) }
         adapters = try modules.compactMap { try Self.plan($0, resolved, settings.upstreams, directory: directory) }
     }
 

@@ -30,6 +30,15 @@ struct UpstreamPlan {
         }
     }
 
+    /// Every call of an address outside public networks would be refused; nil: its address may be called, or is a name.
+    func addressWarning(_ resolved: ResolvedConfiguration) -> String? {
+        if case .replayed = source { return nil }
+        guard settings.refusesItsAddress else { return nil }
+        let key = "upstreams.\(settings.name).url"
+        return (resolved.location(of: key) ?? .commandLine(key)).description
+            + ": \(settings.url.origin.host) is in no public network, and `networks` does not allow it: no call will be made."
+    }
+
     /// By name. Throws ``ConfigurationErrors`` with every upstream's first error.
     static func all(_ resolved: ResolvedConfiguration, directory: String) throws -> [UpstreamName: UpstreamPlan] {
         let names = Set(resolved.settings(below: "upstreams").compactMap(\.path.first)).sorted()
