@@ -13,6 +13,7 @@ let adapterKit = Target.Dependency.product(name: "AdapterKit", package: "Adapter
 let wireFormats = Target.Dependency.product(name: "WireFormats", package: "WireFormats")
 let syncEngine = Target.Dependency.product(name: "SyncEngine", package: "SyncEngine")
 let recordStorage = Target.Dependency.product(name: "RecordStorage", package: "SyncEngine")
+let adapterProtocol = Target.Dependency.product(name: "AdapterProtocol", package: "AdapterWorker")
 let client = Target.Dependency.product(name: "Client", package: "Client")
 let upstreamRecording = Target.Dependency.product(name: "UpstreamRecording", package: "AdapterTesting")
 func sync(_ name: String) -> Target.Dependency { .product(name: name, package: "SyncEngine") }
@@ -67,6 +68,7 @@ let package = Package(
     dependencies: [
         .package(path: "Sources/AdapterKit"),
         .package(path: "Sources/AdapterTesting"),
+        .package(path: "Sources/AdapterWorker"),
         .package(path: "Sources/Client"),
         .package(path: "Sources/OData"),
         .package(path: "Sources/WireFormats"),
@@ -149,7 +151,7 @@ let package = Package(
         module("PluginHost", [adapterKit]),
         .target(
             name: "CWorkerProcess", path: "Sources/CWorkerProcess", cSettings: [.treatAllWarnings(as: .error)]),
-        module("WorkerHost", [adapterKit, wireFormats, "CWorkerProcess"]),
+        module("WorkerHost", [adapterKit, adapterProtocol, wireFormats, "CWorkerProcess"]),
         .executableTarget(
             name: "portico-worker-launcher", path: "Sources/portico-worker-launcher",
             cSettings: [.treatAllWarnings(as: .error)]),
@@ -349,6 +351,13 @@ let package = Package(
         tests(
             "AdapterPackagesTests",
             ["AdapterPackages", adapterKit, .product(name: "Crypto", package: "swift-crypto")]),
+        tests(
+            "WorkerProtocolTests",
+            [
+                "WorkerHost", "SQLiteStore", recordStorage, adapterKit, adapterProtocol,
+                .product(name: "AdapterWorker", package: "AdapterWorker"),
+                .product(name: "AdapterTesting", package: "AdapterTesting"),
+            ]),
         tests("ClientGenerationTests", ["ClientGeneration", adapterKit, odata("ODataModel")]),
         tests("HostConfigurationTests", ["HostConfiguration", adapterKit]),
         tests(
@@ -393,6 +402,7 @@ let package = Package(
                 "ConnectedSystems", "HostConfiguration", adapterKit, wireFormats,
                 .product(name: "AdapterTesting", package: "AdapterTesting"),
             ]),
+        packageTests("AdapterProtocolTests", of: "AdapterWorker", [adapterKit, adapterProtocol]),
         packageTests("ValueTreeTests", of: "AdapterKit", [adapterKit]),
         packageTests("AdapterKitTests", of: "AdapterKit", [adapterKit]),
         packageTests(

@@ -1,0 +1,80 @@
+import AdapterKit
+import Synchronization
+
+/// A body in a message: its bytes where it is short, otherwise the number of a stream.
+public struct MessageBody: MessageValue, Sendable {
+    /// The longest body that stands in a message, in bytes.
+    public static let inlineMaximum = 64 << 10
+
+    /// A body.
+    public enum Content: Sendable {
+        /// All of it.
+        case bytes([UInt8])
+        /// It comes by pieces.
+        case stream(Int)
+    }
+
+    /// The body.
+    public let content: Content
+
+    /// Creates a body.
+    public init(_ content: Content) { self.content = content }
+
+    public var message: WireValue {
+        switch content {
+        case .bytes(let bytes): .data(bytes)
+        case .stream(let number): .named("stream", number.message)
+        }
+    }
+
+    public init(message: WireValue) throws {
+        if case .data(let bytes) = message {
+            self.init(.bytes(bytes))
+        } else {
+            self.init(.stream(try MessageMap(message)("stream")))
+        }
+    }
+
+    /// A body that the other side is to get: a long one by pieces.
+    public static func sending(_ bytes: [UInt8], over connection: MessageConnection) throws -> MessageBody {
+        guard bytes.count > inlineMaximum else { return MessageBody(.bytes(bytes)) }
+        return MessageBody(.stream(try connection.send(OnePiece(bytes))))
+    }
+
+    /// All of a body that the other side sends, of at most `limit` bytes.
+    public func collected(over connection: MessageConnection, limit: Int) async throws -> [UInt8] {
+        switch content {
+        case .bytes(let bytes): return bytes
+        case .stream(let number):
+            let stream = try connection.body(of: number)
+            var bytes: [UInt8] = []
+            while let piece = try await stream.next() {
+                guard bytes.count <= limit - piece.count else {
+                    stream.cancel()
+                    throw PorticoError(.requestTooLarge, "The body is too large.")
+                }
+                bytes += piece
+            }
+            return bytes
+        }
+    }
+}
+
+/// Bytes as a stream of one piece.
+public final class OnePiece: ByteStream {
+    private let bytes: Mutex<[UInt8]?>
+
+    /// Creates a stream of these bytes.
+    public init(_ bytes: [UInt8]) { self.bytes = Mutex(bytes.isEmpty ? nil : bytes) }
+
+    public func next() async throws -> [UInt8]? { take() }
+
+    public func cancel() { _ = take() }
+
+    private func take() -> [UInt8]? {
+        bytes.withLock { bytes in
+            defer { bytes = nil }
+            return bytes
+        }
+    }
+}

@@ -1,0 +1,258 @@
+import AdapterKit
+import AdapterProtocol
+import Synchronization
+
+/// The worker's side of the protocol: an adapter that answers the host's requests over a socket.
+public final class WorkerRuntime: MessageHandler {
+    private struct State {
+        var configuration: AdapterConfiguration?
+        var adapter: (any Adapter)?
+        var rules: (any RecordRules)?
+        var services: [any ServiceOperations] = []
+        var scratch: String?
+    }
+
+    private let module: any AdapterModule.Type
+    private let version: String
+    private let whenEnded: @Sendable () -> Void
+    private let state = Mutex(State())
+    private let connection: Mutex<MessageConnection?>
+
+    /// Takes the socket over. `whenEnded` is called once, when the connection has ended.
+    public init(
+        _ module: any AdapterModule.Type, version: String, socket: Int32, whenEnded: @escaping @Sendable () -> Void
+    ) {
+        self.module = module
+        self.version = version
+        self.whenEnded = whenEnded
+        connection = Mutex(nil)
+        let made = MessageConnection(socket: socket, handler: self)
+        connection.withLock { $0 = made }
+    }
+
+    /// Begins to answer.
+    public func start() { connection.withLock { $0 }?.start() }
+
+    public func receive(event: String, scope: Int?, _ parameters: WireDictionary) {}
+
+    public func ended(_ end: ConnectionEnd) {
+        connection.withLock { $0 = nil }
+        whenEnded()
+    }
+
+    public func respond(to request: Message.Request, over connection: MessageConnection) async throws -> WireValue {
+        let parameters = try MessageMap(.dictionary(request.parameters))
+        let context = try parameters.optional("context", as: ContextValues.self)?.context
+        return try await HostCall.$current.withValue(request.number) {
+            try await CallContext.$current.withValue(context) {
+                try await respond(to: request, parameters, connection)
+            }
+        }
+    }
+
+    private func respond(
+        to request: Message.Request, _ parameters: MessageMap, _ connection: MessageConnection
+    ) async throws -> WireValue {
+        switch request.method {
+        case RequestMethod.hello: return try hello(parameters)
+        case RequestMethod.declare: return try declare(try parameters("configuration"))
+        case RequestMethod.make: return try make(parameters)
+        case RequestMethod.start: return try await start(parameters, connection)
+        case RequestMethod.stop:
+            try await adapter.stop()
+            return .null
+        case RequestMethod.call: return try await call(request.number, parameters, connection)
+        case RequestMethod.mount: return try await mount(request.number, parameters, connection)
+        case RequestMethod.resolve: return try await adapter.resolve(try parameters("conflict")).message
+        case RequestMethod.readMirror:
+            return try await adapter.readMirror(try parameters("request", as: MirrorRequest.self)).message
+        case RequestMethod.readMirrorRecord:
+            return try await adapter.readMirror(try parameters("entity"), try parameters("id")).message
+        case RequestMethod.writeMirror: return try await adapter.writeMirror(try parameters("change")).message
+        case RequestMethod.frontPage: return try await adapter.frontPageEntries().message
+        case RequestMethod.performService: return try await performService(request.number, parameters, connection)
+        case RequestMethod.prepareRule: return try await prepare(request.number, parameters, connection)
+        case RequestMethod.verifyRule: return try await verify(request.number, parameters, connection)
+        default:
+            throw PorticoError(
+                .adapterUnavailable, "The adapter's program does not know this.", logDetail: "method \(request.method)")
+        }
+    }
+
+    private var adapter: any Adapter {
+        get throws {
+            guard let adapter = state.withLock({ $0.adapter }) else {
+                throw MessageError("the adapter has not been made", at: "method")
+            }
+            return adapter
+        }
+    }
+
+    // MARK: The handshake
+
+    private func hello(_ parameters: MessageMap) throws -> WireValue {
+        let offered: [Int] = try parameters("versions")
+        guard let version = AdapterProtocolVersion.spoken.first(where: offered.contains) else {
+            throw PorticoError(
+                .versionUnsupported,
+                "The adapter's program speaks version \(AdapterProtocolVersion.spoken.map(String.init).joined(separator: ", ")) of the protocol, the gateway \(offered.map(String.init).joined(separator: ", "))."
+            )
+        }
+        return HelloResponse(
+            version: version, name: module.name, program: self.version, sdk: AdapterWorkerProgram.sdk,
+            options: module.options
+        ).message
+    }
+
+    private func declare(_ configuration: AdapterConfiguration) throws -> WireValue {
+        let declaration = try module.declare(configuration)
+        let adapter = try module.make(configuration)
+        let probe = PorticoError(.serverInternal, "Something went wrong on the server.")
+        let shaped = declaration.mounts.filter { mount in
+            let failure = MountFailure(
+                mount: mount.name, method: mount.methods.first ?? "GET", target: mount.path.description, headers: [:],
+                requestID: "probe")
+            return adapter.errorResponse(for: probe, status: 500, to: failure) != nil
+        }
+        return DeclareResponse(
+            declaration: declaration, hasRules: declaration.rules != nil,
+            services: adapter.serviceOperations.map { $0.names.sorted() }, samples: try adapter.sampleRecords(),
+            shapedErrors: shaped.map(\.name)
+        ).message
+    }
+
+    private func make(_ parameters: MessageMap) throws -> WireValue {
+        let configuration: AdapterConfiguration = try parameters("configuration")
+        let rules = try module.declare(configuration).rules
+        let adapter = try module.make(configuration)
+        let scratch = try parameters.optional("scratch", as: String.self)
+        state.withLock {
+            $0 = State(
+                configuration: configuration, adapter: adapter, rules: rules, services: adapter.serviceOperations,
+                scratch: scratch)
+        }
+        return ["services": adapter.serviceOperations.map { $0.names.sorted() }.message]
+    }
+
+    private func start(_ parameters: MessageMap, _ connection: MessageConnection) async throws -> WireValue {
+        let start = try StartParameters(message: .dictionary(parameters.members))
+        let upstreams = start.upstreams.map { HostUpstream($0, connection) }
+        let scratch = state.withLock { $0.scratch }
+        try await adapter.start(
+            AdapterContext(
+                records: HostRecords(connection, caller: nil), accounts: HostAccounts(connection: connection),
+                log: hostLog(connection, scope: nil), clock: SystemWallClock(),
+                live: HostLiveSignals(connection: connection),
+                push: HostPushSender(platforms: start.platforms, connection: connection),
+                upstream: upstreams.first { $0.name == start.upstream },
+                upstreams: upstreams.reduce(into: [:]) { $0[$1.name] = $1 },
+                changeFeed: HostChangeFeed(connection: connection),
+                scratch: scratch.map { FolderScratch(folder: $0) } ?? NoScratchStorage()))
+        return .null
+    }
+
+    // MARK: Calls
+
+    private func call(
+        _ number: Int, _ parameters: MessageMap, _ connection: MessageConnection
+    ) async throws -> WireValue {
+        let call = Call(
+            operation: try parameters("operation"), input: try parameters("input"), caller: try parameters("caller"),
+            requestID: try parameters("requestID"), deadline: .now + (try parameters("left")),
+            records: HostRecords(connection, caller: number), log: hostLog(connection, scope: number))
+        return try await adapter.handle(call).message
+    }
+
+    private func mount(
+        _ number: Int, _ parameters: MessageMap, _ connection: MessageConnection
+    ) async throws -> WireValue {
+        let body = try parameters("body", as: MessageBody.self)
+        let request = MountRequest(
+            mount: try parameters("mount"), method: try parameters("method"), target: try parameters("target"),
+            origin: try parameters("origin"), headers: try parameters("headers"),
+            body: try await body.collected(over: connection, limit: .max), caller: try parameters("caller"),
+            requestID: try parameters("requestID"), deadline: .now + (try parameters("left")),
+            records: HostRecords(connection, caller: number), ages: HostAges(connection: connection, scope: number),
+            log: hostLog(connection, scope: number))
+        let response = try await adapter.handle(request)
+        let content: MessageBody =
+            switch response.body {
+            case .bytes(let bytes): try .sending(bytes, over: connection)
+            case .stream(let stream): MessageBody(.stream(try connection.send(stream)))
+            }
+        return [
+            "status": response.status.message, "headers": response.headers.message, "body": content.message,
+        ]
+    }
+
+    private func performService(
+        _ number: Int, _ parameters: MessageMap, _ connection: MessageConnection
+    ) async throws -> WireValue {
+        let name: String = try parameters("name")
+        let operations = state.withLock { $0.services }.first { $0.names.contains(name) }
+        guard let operations else {
+            throw PorticoError(.adapterUnavailable, "This adapter has no operation \(name).")
+        }
+        return try await operations.perform(
+            ServiceCall(
+                name: name, parameters: try parameters("parameters"), arguments: try parameters("arguments"),
+                binding: try parameters("binding"), service: HostServiceRecords(connection: connection, scope: number),
+                caller: try parameters("caller"))
+        ).message
+    }
+
+    // MARK: Rules
+
+    private func prepare(
+        _ number: Int, _ parameters: MessageMap, _ connection: MessageConnection
+    ) async throws -> WireValue {
+        let (change, record): (RecordChange, Record?) = (try parameters("change"), try parameters.optional("record"))
+        return try await ruled(number, parameters, connection) { rules, context in
+            try rules.prepare(change, of: record, in: context).message
+        }
+    }
+
+    private func verify(
+        _ number: Int, _ parameters: MessageMap, _ connection: MessageConnection
+    ) async throws -> WireValue {
+        let (record, entity): (Record, EntityName) = (try parameters("record"), try parameters("entity"))
+        return try await ruled(number, parameters, connection) { rules, context in
+            try rules.verify(record, of: entity, in: context)
+            return .null
+        }
+    }
+
+    private func ruled(
+        _ number: Int, _ parameters: MessageMap, _ connection: MessageConnection,
+        _ body: @escaping @Sendable (any RecordRules, RecordRuleContext) throws -> WireValue
+    ) async throws -> WireValue {
+        guard let rules = state.withLock({ $0.rules }) else {
+            throw PorticoError(.adapterUnavailable, "This adapter has no rules.")
+        }
+        let snapshot = HostSnapshot(
+            try parameters("snapshot"), position: try parameters("position"), connection: connection, scope: number)
+        let (caller, now): (Principal, WireDate) = (try parameters("caller"), try parameters("now"))
+        return try await onOwnThread {
+            try body(rules, RecordRuleContext(snapshot: snapshot, caller: caller, now: now))
+        }
+    }
+}
+
+/// The host's request in whose course the code of this task runs.
+enum HostCall {
+    @TaskLocal static var current: Int?
+}
+
+/// Runs what blocks its thread on a thread of its own, so that the tasks' threads stay free.
+func onOwnThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+        let isStarted = SystemThread.start { continuation.resume(with: Swift.Result { try body() }) }
+        if !isStarted {
+            continuation.resume(throwing: PorticoError(.overloaded, "There is no thread left.", retryAfter: 1))
+        }
+    }
+}
+
+func hostLog(_ connection: MessageConnection, scope: Int?) -> Log {
+    Log { connection.report(RequestMethod.log, ["message": $0.message], scope: scope) }
+}

@@ -1,0 +1,336 @@
+import AdapterKit
+import AdapterProtocol
+import Dispatch
+import Synchronization
+
+/// The snapshots that a worker has open, by number.
+final class SnapshotHandles: Sendable {
+    private struct State {
+        var last = 0
+        var open: [Int: OpenSnapshot] = [:]
+        /// Those that are open, or are being opened.
+        var taken = 0
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var isClosed = false
+    }
+
+    private let maximum: Int
+    private let time: Duration
+    private let state = Mutex(State())
+
+    init(maximum: Int, time: Duration) {
+        self.maximum = maximum
+        self.time = time
+    }
+
+    /// Opens one, as soon as fewer than the maximum are open. `within`: how long reads may take that are streamed.
+    func open(
+        _ records: any RecordStore, within: Duration?
+    ) async throws -> (number: Int, position: Revision) {
+        await takeTurn()
+        let snapshot = OpenSnapshot(until: .now + (within.map { max(.zero, $0) } ?? time))
+        let number = state.withLock { state in
+            state.last += 1
+            if !state.isClosed { state.open[state.last] = snapshot }
+            return state.last
+        }
+        snapshot.hold(records) { [self] in release(number) }
+        if state.withLock({ $0.isClosed }) { snapshot.close() }
+        return (number, try await snapshot.position())
+    }
+
+    func read(_ number: Int, _ map: MessageMap) async throws -> WireValue {
+        guard let snapshot = state.withLock({ $0.open[number] }) else {
+            throw PorticoError(.deadlineExceeded, "The snapshot is not open any more.")
+        }
+        return try await snapshot.read(try map("read"), map)
+    }
+
+    func close(_ number: Int) { state.withLock { $0.open[number] }?.close() }
+
+    func closeAll() {
+        let (open, waiting) = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiting = [] }
+            return (Array(state.open.values), state.waiting)
+        }
+        for snapshot in open { snapshot.close() }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    private func takeTurn() async {
+        await withCheckedContinuation { continuation in
+            let isNow = state.withLock { state -> Bool in
+                guard state.taken >= maximum, !state.isClosed else {
+                    state.taken += 1
+                    return true
+                }
+                state.waiting.append(continuation)
+                return false
+            }
+            if isNow { continuation.resume() }
+        }
+    }
+
+    private func release(_ number: Int) {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.open[number] = nil
+            guard !state.waiting.isEmpty else {
+                state.taken -= 1
+                return nil
+            }
+            // The turn is handed on.
+            return state.waiting.removeFirst()
+        }
+        next?.resume()
+    }
+}
+
+/// Runs a task on threads that may wait, apart from those that all tasks share.
+private final class BlockingExecutor: TaskExecutor {
+    private let queue = DispatchQueue(label: "worker.snapshot")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// One snapshot of the store, held open on the store's thread while a worker asks for reads, up to an instant.
+final class OpenSnapshot: Sendable {
+    private struct Read {
+        let operation: String
+        let map: MessageMap
+        let reply: CheckedContinuation<WireValue, any Error>
+    }
+
+    private struct State {
+        var reads: [Read] = []
+        var isClosed = false
+        var isOver: Result<Void, any Error>?
+        var position: Revision?
+        var opener: CheckedContinuation<Revision, any Error>?
+        var runs = 0
+        var task: Task<Void, Never>?
+    }
+
+    /// Of rows in one batch, counted with ``size(of:)``.
+    private static let batchBytes = 64 << 10
+    private static let batchRows = 512
+    /// Reads that are made while rows are received, within each other.
+    private static let maximumNesting = 4
+
+    private let end: ContinuousClock.Instant
+    private let state = Mutex(State())
+    private let arrival = DispatchSemaphore(value: 0)
+
+    init(until end: ContinuousClock.Instant) { self.end = end }
+
+    /// Holds a snapshot open until it is closed; `whenOver` is called then.
+    ///
+    /// As a streamed read, which has a connection and a thread of its own: a read at once has its caller's thread and one of
+    /// few connections, neither of which may wait for a worker.
+    func hold(_ records: any RecordStore, whenOver: @escaping @Sendable () -> Void) {
+        let end = end
+        // Stores that cannot stream read on the task's thread.
+        let task = Task(executorPreference: BlockingExecutor()) {
+            do {
+                let pieces = try await records.streamSnapshot(within: max(.zero, end - .now)) { snapshot, output in
+                    try self.run(snapshot, output)
+                }
+                while try await pieces.next() != nil {}
+                self.finish(.success(()))
+            } catch {
+                self.finish(.failure(error))
+            }
+            whenOver()
+        }
+        state.withLock { $0.task = task }
+    }
+
+    /// Returns when the store has begun to read.
+    func position() async throws -> Revision {
+        try await withCheckedThrowingContinuation { continuation in
+            let known = state.withLock { state -> Result<Revision, any Error>? in
+                if let position = state.position { return .success(position) }
+                if let over = state.isOver {
+                    return over.flatMap {
+                        .failure(PorticoError(.adapterUnavailable, "The snapshot is not open any more."))
+                    }
+                }
+                state.opener = continuation
+                return nil
+            }
+            if let known { continuation.resume(with: known) }
+        }
+    }
+
+    func read(_ operation: String, _ map: MessageMap) async throws -> WireValue {
+        try await withCheckedThrowingContinuation { continuation in
+            let over = state.withLock { state -> Result<Void, any Error>? in
+                if state.isOver == nil {
+                    state.reads.append(Read(operation: operation, map: map, reply: continuation))
+                }
+                return state.isOver
+            }
+            guard let over else {
+                arrival.signal()
+                return
+            }
+            continuation.resume(
+                with: over.flatMap { .failure(PorticoError(.deadlineExceeded, "The snapshot is not open any more.")) })
+        }
+    }
+
+    func close() {
+        state.withLock { $0.isClosed = true }
+        arrival.signal()
+    }
+
+    private func finish(_ result: Result<Void, any Error>) {
+        let (reads, opener) = state.withLock { state in
+            state.isOver = result
+            defer { (state.reads, state.opener, state.task) = ([], nil, nil) }
+            return (state.reads, state.opener)
+        }
+        let gone = PorticoError(.deadlineExceeded, "The snapshot is not open any more.")
+        for read in reads { read.reply.resume(with: result.flatMap { .failure(gone) }) }
+        opener?.resume(with: result.flatMap { .failure(gone) })
+    }
+
+    // MARK: On the store's thread
+
+    private struct Closed: Error {}
+    private struct RowsEnded: Error {}
+
+    private func run(_ snapshot: any RecordSnapshot, _ output: any ChunkOutput) throws {
+        let (opener, isAgain) = state.withLock { state in
+            state.position = snapshot.position
+            state.runs += 1
+            defer { state.opener = nil }
+            return (state.opener, state.runs > 1)
+        }
+        opener?.resume(returning: snapshot.position)
+        do {
+            if isAgain { try begin(snapshot) }
+            while true { try perform(try next(), snapshot, output, nesting: 0) }
+        } catch is Closed {}
+    }
+
+    /// The store has broken its reads off: the worker has to know before it reads again.
+    private func begin(_ snapshot: any RecordSnapshot) throws {
+        while true {
+            let read = try next()
+            if read.operation == "begin" {
+                return read.reply.resume(returning: ["position": snapshot.position.message])
+            }
+            read.reply.resume(throwing: SnapshotRestarted())
+        }
+    }
+
+    private func next() throws -> Read {
+        while true {
+            let (read, isClosed) = state.withLock { state in
+                (state.reads.isEmpty ? nil : state.reads.removeFirst(), state.isClosed)
+            }
+            if let read { return read }
+            if isClosed { throw Closed() }
+            let left = end - .now
+            guard left > .zero, arrival.wait(timeout: .now() + left / .seconds(1)) == .success else {
+                throw PorticoError(.deadlineExceeded, "The snapshot was open for too long.")
+            }
+        }
+    }
+
+    private func perform(
+        _ read: Read, _ snapshot: any RecordSnapshot, _ output: any ChunkOutput, nesting: Int
+    ) throws {
+        if read.operation == "rows" { return try rows(read, snapshot, output, nesting: nesting) }
+        do {
+            read.reply.resume(returning: try value(read, snapshot, output))
+        } catch {
+            try fail(read.reply, error)
+        }
+    }
+
+    /// What the store throws on its own behalf goes back to it; what is said to the asker goes to the worker.
+    private func fail(_ reply: CheckedContinuation<WireValue, any Error>, _ error: any Error) throws {
+        switch error {
+        case is PorticoError, is MessageError: reply.resume(throwing: error)
+        default:
+            reply.resume(throwing: error is CancellationError ? error : SnapshotRestarted())
+            throw error
+        }
+    }
+
+    private func value(
+        _ read: Read, _ snapshot: any RecordSnapshot, _ output: any ChunkOutput
+    ) throws -> WireValue {
+        let map = read.map
+        switch read.operation {
+        case "record": return try snapshot.record(try map("id"), in: try map("entity")).message
+        case "query": return try snapshot.query(try map("query"), in: try map("entity")).message
+        case "count": return try snapshot.count(try map.optional("filter"), in: try map("entity")).message
+        case "cursor": return try snapshot.changeCursor(of: try map("entities")).message
+        case "changes":
+            return try snapshot.changes(
+                of: try map("entities"), since: try map("since"), limit: try map("limit")
+            ).message
+        case "commit":
+            // A piece has left, so the store learns that it cannot begin again.
+            try output.send([0])
+            return .null
+        case "begin": return ["position": snapshot.position.message]
+        default: throw MessageError("there is no such read here", at: "read")
+        }
+    }
+
+    /// The rows in batches: the next one when it is asked for.
+    private func rows(
+        _ read: Read, _ snapshot: any RecordSnapshot, _ output: any ChunkOutput, nesting: Int
+    ) throws {
+        var reply: CheckedContinuation<WireValue, any Error>? = read.reply
+        var (batch, bytes): ([WireValue], Int) = ([], 0)
+        do {
+            guard nesting < Self.maximumNesting else {
+                throw PorticoError(.requestLimitExceeded, "Too many reads within each other.")
+            }
+            try snapshot.rows(try read.map("relation")) { row in
+                var values: [WireValue] = []
+                for column in 0..<row.count { values.append(try row[column]) }
+                bytes += values.reduce(0) { $0 + Self.size(of: $1) }
+                batch.append(.array(values))
+                guard batch.count == Self.batchRows || bytes >= Self.batchBytes else { return }
+                reply?.resume(returning: ["rows": .array(batch), "isLast": false])
+                (reply, batch, bytes) = (nil, [], 0)
+                while reply == nil {
+                    let next = try next()
+                    switch next.operation {
+                    case "moreRows": reply = next.reply
+                    case "endRows":
+                        next.reply.resume(returning: .null)
+                        throw RowsEnded()
+                    default: try perform(next, snapshot, output, nesting: nesting + 1)
+                    }
+                }
+            }
+            reply?.resume(returning: ["rows": .array(batch), "isLast": true])
+        } catch is RowsEnded {
+        } catch let error as Closed {
+            throw error
+        } catch {
+            guard let reply else { throw error }
+            try fail(reply, error)
+        }
+    }
+
+    private static func size(of value: WireValue) -> Int {
+        switch value {
+        case .string(let text): 16 + text.utf8.count
+        case .data(let bytes): 16 + bytes.count
+        case .array(let items): items.reduce(16) { $0 + size(of: $1) }
+        case .dictionary(let members): members.reduce(16) { $0 + 16 + size(of: $1.value) }
+        default: 16
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import AdapterKit
+import AdapterProtocol
+
+extension WorkerConnection {
+    public func start(_ context: AdapterContext) async throws {
+        started(context)
+        let parameters = StartParameters(
+            upstream: context.upstream?.name,
+            upstreams: context.upstreams.values.sorted { $0.name < $1.name }.map {
+                UpstreamDescription(name: $0.name, url: $0.url, actsForCallers: $0.actsForCallers)
+            }, platforms: context.push.platforms)
+        _ = try await ask(RequestMethod.start, parameters.message.dictionaryValue ?? [:])
+    }
+
+    public func stop() async { _ = try? await ask(RequestMethod.stop) }
+
+    public func handle(_ call: Call) async throws -> OperationResult {
+        var parameters: WireDictionary = [
+            "operation": call.operation.message, "input": .dictionary(call.input), "caller": call.caller.message,
+            "requestID": call.requestID.message, "left": (call.deadline - .now).message,
+        ]
+        parameters["context"] = contextMessage
+        let scope = CallScope(caller: call.caller, records: call.records)
+        return try read(
+            OperationResult.self, try await ask(RequestMethod.call, parameters, scope), of: RequestMethod.call)
+    }
+
+    public func handle(_ request: MountRequest) async throws -> MountResponse {
+        let connection = try messages
+        var parameters: WireDictionary = [
+            "mount": request.mount.message, "method": request.method.message, "target": request.target.message,
+            "origin": request.origin.message, "headers": request.headers.message,
+            "body": try MessageBody.sending(request.body, over: connection).message,
+            "caller": request.caller.message, "requestID": request.requestID.message,
+            "left": (request.deadline - .now).message,
+        ]
+        parameters["context"] = contextMessage
+        let (value, scope) = try await askKeepingScope(
+            RequestMethod.mount, parameters,
+            CallScope(caller: request.caller, records: request.records, ages: request.ages))
+        do {
+            let head = try read(MountHead.self, value, of: RequestMethod.mount)
+            switch head.body.content {
+            case .bytes(let bytes):
+                leave(scope)
+                return MountResponse(head.status, headers: head.headers, body: .bytes(bytes))
+            case .stream(let number):
+                let body = try connection.body(of: number) { [self] in leave(scope) }
+                return MountResponse(head.status, headers: head.headers, body: .stream(body))
+            }
+        } catch let error as MessageError {
+            leave(scope)
+            throw violated("\(RequestMethod.mount): \(error)")
+        } catch {
+            leave(scope)
+            throw error
+        }
+    }
+
+    public func resolve(_ conflict: RecordConflict) async throws -> ConflictResolution {
+        let scope = CallScope(caller: conflict.caller)
+        let message = try await ask(RequestMethod.resolve, ["conflict": conflict.message], scope)
+        return try read(ConflictResolution.self, message, of: RequestMethod.resolve)
+    }
+
+    public func readMirror(_ request: MirrorRequest) async throws -> MirrorPage {
+        var parameters: WireDictionary = ["request": request.message]
+        parameters["context"] = contextMessage
+        let message = try await ask(RequestMethod.readMirror, parameters, CallScope(caller: request.caller))
+        return try read(MirrorPage.self, message, of: RequestMethod.readMirror)
+    }
+
+    public func readMirror(_ entity: EntityName, _ id: RecordID) async throws -> MirrorRecord {
+        var parameters: WireDictionary = ["entity": entity.message, "id": id.message]
+        parameters["context"] = contextMessage
+        let message = try await ask(RequestMethod.readMirrorRecord, parameters)
+        return try read(MirrorRecord.self, message, of: RequestMethod.readMirrorRecord)
+    }
+
+    public func writeMirror(_ change: MirrorChange) async throws -> MirrorWriteResult {
+        var parameters: WireDictionary = ["change": change.message]
+        parameters["context"] = contextMessage
+        let message = try await ask(RequestMethod.writeMirror, parameters)
+        return try read(MirrorWriteResult.self, message, of: RequestMethod.writeMirror)
+    }
+
+    public func frontPageEntries() async throws -> [FrontPageEntry] {
+        try read([FrontPageEntry].self, try await ask(RequestMethod.frontPage), of: RequestMethod.frontPage)
+    }
+
+    public var serviceOperations: [any ServiceOperations] {
+        services.map { WorkerServiceOperations(names: $0, worker: self) }
+    }
+
+    private var contextMessage: WireValue? { CallContext.current.map { ContextValues($0).message } }
+}
+
+/// The head of a mount's response.
+private struct MountHead: MessageValue {
+    let status: Int
+    let headers: MountHeaders
+    let body: MessageBody
+
+    var message: WireValue {
+        ["status": status.message, "headers": headers.message, "body": body.message]
+    }
+
+    init(message: WireValue) throws {
+        let map = try MessageMap(message)
+        status = try map("status")
+        headers = try map("headers", default: [:])
+        body = try map("body", default: MessageBody(.bytes([])))
+    }
+}
+
+private struct WorkerServiceOperations: ServiceOperations {
+    let names: Set<String>
+    let worker: WorkerConnection
+
+    func perform(_ call: ServiceCall) async throws -> ServiceResult {
+        let scope = CallScope(caller: call.caller, records: call.service.records, service: call.service)
+        let message = try await worker.ask(
+            RequestMethod.performService,
+            [
+                "name": call.name.message, "parameters": call.parameters.message, "arguments": call.arguments.message,
+                "binding": call.binding.message, "caller": call.caller.message,
+            ], scope)
+        return try worker.read(ServiceResult.self, message, of: RequestMethod.performService)
+    }
+}

@@ -1,0 +1,277 @@
+import AdapterKit
+import AdapterProtocol
+import Synchronization
+
+/// The host's side of the protocol: one worker as an adapter.
+///
+/// It decides what the worker may ask for: a request reaches the records and credentials of a caller only in the course
+/// of a call of this caller. Safe to use from any task.
+public final class WorkerConnection: WorkerSession, MessageHandler {
+    private struct State {
+        var greeting: WorkerGreeting?
+        var options: [ConfigurationOption] = []
+        var services: [Set<String>] = []
+        var context: AdapterContext?
+        var scopes: [Int: CallScope] = [:]
+        var end: WorkerEnd?
+        var waiters: [CheckedContinuation<WorkerEnd, Never>] = []
+        /// Set where the host itself ends the connection for a reason that the connection does not know.
+        var reason: WorkerEnd?
+    }
+
+    private let log: Log.Sink
+    private let limits: SessionLimits
+    private let state = Mutex(State())
+    private let connection: Mutex<MessageConnection?>
+    private let snapshots: SnapshotHandles
+
+    init(_ socket: Int32, limits: SessionLimits, log: @escaping Log.Sink) {
+        self.log = log
+        self.limits = limits
+        snapshots = SnapshotHandles(maximum: limits.snapshots, time: limits.snapshotTime)
+        connection = Mutex(nil)
+        let made = MessageConnection(socket: socket, limits: limits.connection, handler: self)
+        connection.withLock { $0 = made }
+        made.start()
+    }
+
+    public var greeting: WorkerGreeting {
+        // Nothing has this session before the handshake is over.
+        state.withLock { $0.greeting } ?? WorkerGreeting(name: "unknown", version: "", protocolVersion: 0, sdk: "")
+    }
+
+    /// The keys below `adapters.{name}` that the adapter understands.
+    public var options: [ConfigurationOption] { state.withLock { $0.options } }
+
+    public func ping() async throws { _ = try await ask(RequestMethod.ping) }
+
+    public func ended() async -> WorkerEnd {
+        await withCheckedContinuation { continuation in
+            let end = state.withLock { state -> WorkerEnd? in
+                if state.end == nil { state.waiters.append(continuation) }
+                return state.end
+            }
+            if let end { continuation.resume(returning: end) }
+        }
+    }
+
+    public func close() { connection.withLock { $0 }?.close() }
+
+    public func ended(_ end: ConnectionEnd) {
+        let (waiters, result) = state.withLock { state in
+            let result = state.reason ?? WorkerEnd(end)
+            state.end = result
+            state.scopes = [:]
+            defer { state.waiters = [] }
+            return (state.waiters, result)
+        }
+        connection.withLock { $0 = nil }
+        snapshots.closeAll()
+        for waiter in waiters { waiter.resume(returning: result) }
+    }
+
+    // MARK: The handshake
+
+    func shakeHands() async throws {
+        do {
+            let response = try await ask(RequestMethod.hello, ["versions": AdapterProtocolVersion.spoken.message])
+            let hello = try read(HelloResponse.self, response, of: RequestMethod.hello)
+            guard AdapterProtocolVersion.spoken.contains(hello.version) else {
+                throw refuse("the worker wants to speak version \(hello.version) of the protocol")
+            }
+            state.withLock {
+                $0.greeting = WorkerGreeting(
+                    name: hello.name, version: hello.program, protocolVersion: hello.version, sdk: hello.sdk)
+                $0.options = hello.options
+            }
+        } catch let error as PorticoError where error.code == .versionUnsupported {
+            throw refuse(error.message)
+        }
+    }
+
+    private func refuse(_ reason: String) -> WorkerEnded {
+        state.withLock { $0.reason = .versionRefused(reason) }
+        close()
+        return WorkerEnded(.versionRefused(reason), wasSent: true)
+    }
+
+    /// What the adapter offers with a configuration. Throws ``ConfigurationProblem`` where it makes no sense,
+    /// ``WorkerRefusal`` for what cannot run as a worker, and ``WorkerEnded``.
+    public func describe(_ configuration: AdapterConfiguration) async throws -> WorkerDescription {
+        let message = try await ask(RequestMethod.declare, ["configuration": configuration.message])
+        let response = try read(DeclareResponse.self, message, of: RequestMethod.declare)
+        let name = response.declaration.name
+        if response.hasRules {
+            throw WorkerRefusal(
+                "The adapter \(name) has rules for its records (RecordRules), which run within the store's transactions: it can be loaded as a library only."
+            )
+        }
+        if let mount = response.shapedErrors.first {
+            throw WorkerRefusal(
+                "The adapter \(name) shapes the errors of its mount \(mount) (errorResponse), for which the gateway cannot wait: it can be loaded as a library only."
+            )
+        }
+        return WorkerDescription(
+            declaration: response.declaration, services: response.services.map(Set.init), samples: response.samples)
+    }
+
+    func make(_ configuration: AdapterConfiguration, scratch: String?) async throws {
+        var parameters: WireDictionary = ["configuration": configuration.message]
+        parameters["scratch"] = scratch?.message
+        let response = try await ask(RequestMethod.make, parameters)
+        let services = try read(MakeResponse.self, response, of: RequestMethod.make).services
+        state.withLock { $0.services = services.map(Set.init) }
+    }
+
+    // MARK: Asking the worker
+
+    /// Throws ``WorkerEnded`` and what the worker throws.
+    func ask(_ method: String, _ parameters: WireDictionary = [:], _ scope: CallScope = CallScope()) async throws
+        -> WireValue
+    {
+        let number = Mutex(0)
+        defer { leave(number.withLock { $0 }) }
+        return try await ask(method, parameters, scope, number)
+    }
+
+    /// As ``ask(_:_:_:)``, for a response whose body may still be on its way: the scope stays until it is left.
+    func askKeepingScope(
+        _ method: String, _ parameters: WireDictionary, _ scope: CallScope
+    ) async throws -> (value: WireValue, scope: Int) {
+        let number = Mutex(0)
+        do {
+            return (try await ask(method, parameters, scope, number), number.withLock { $0 })
+        } catch {
+            leave(number.withLock { $0 })
+            throw error
+        }
+    }
+
+    private func ask(
+        _ method: String, _ parameters: WireDictionary, _ scope: CallScope, _ number: borrowing Mutex<Int>
+    ) async throws -> WireValue {
+        guard let connection = connection.withLock({ $0 }) else {
+            throw WorkerEnded(state.withLock { $0.end } ?? .closed, wasSent: false)
+        }
+        do {
+            return try await connection.request(method, parameters) { sent in
+                number.withLock { $0 = sent }
+                self.state.withLock { $0.scopes[sent] = scope }
+            }
+        } catch let ended as ConnectionEnded {
+            throw WorkerEnded(state.withLock { $0.end } ?? WorkerEnd(ended.end), wasSent: ended.wasSent)
+        }
+    }
+
+    /// What the worker asks in the course of this request is refused from now on.
+    func leave(_ scope: Int) { state.withLock { $0.scopes[scope] = nil } }
+
+    /// A response that is not what the protocol says ends the connection.
+    func read<Value: MessageValue>(_ type: Value.Type, _ message: WireValue, of method: String) throws -> Value {
+        do { return try Value(message: message) } catch { throw violated("\(method): \(error)") }
+    }
+
+    /// Ends the connection for what the worker sent.
+    func violated(_ reason: String) -> WorkerEnded {
+        connection.withLock { $0 }?.end(.violation(reason))
+        return WorkerEnded(.protocolViolation(reason), wasSent: true)
+    }
+
+    // MARK: Answering the worker
+
+    public func receive(event: String, scope: Int?, _ parameters: WireDictionary) {
+        let (scope, context) = state.withLock { ($0.scopes[scope ?? 0], $0.context) }
+        do {
+            let map = try MessageMap(.dictionary(parameters))
+            switch event {
+            case RequestMethod.log:
+                let message: LogMessage = try map("message")
+                CallContext.$current.withValue(scope?.context) { log(message) }
+            case RequestMethod.signal:
+                context?.live.signal(
+                    try map("event"), try map("data"), in: try map("group"), of: try map("feed"), from: try map("from"))
+            // An event of a later version.
+            default: break
+            }
+        } catch {
+            _ = violated("\(event): \(error)")
+        }
+    }
+
+    public func respond(to request: Message.Request, over connection: MessageConnection) async throws -> WireValue {
+        let (known, context) = state.withLock { ($0.scopes[request.scope ?? 0], $0.context) }
+        guard let scope = request.scope == nil ? CallScope() : known, let context else {
+            throw PorticoError(.adapterUnavailable, "The call in whose course this is asked is over.")
+        }
+        let answers = WorkerRequests(
+            scope: scope, context: context, connection: connection, snapshots: snapshots, limits: limits)
+        return try await scope.run { try await answers.respond(to: request) }
+    }
+
+    func started(_ context: AdapterContext) { state.withLock { $0.context = context } }
+
+    var services: [Set<String>] { state.withLock { $0.services } }
+
+    var messages: MessageConnection {
+        get throws {
+            guard let connection = connection.withLock({ $0 }) else {
+                throw WorkerEnded(state.withLock { $0.end } ?? .closed, wasSent: false)
+            }
+            return connection
+        }
+    }
+}
+
+/// What the host asks the worker in the course of which: whose records and credentials the worker may use meanwhile.
+struct CallScope: Sendable {
+    var caller: Principal?
+    /// As far as the caller may see and change them.
+    var records: (any RecordStore)?
+    var ages: (any RecordAges)?
+    var service: (any ServiceRecords)?
+    let identity: CallerIdentity
+    let context: CallContext?
+    let isOperatorTry: Bool
+
+    /// Of the task at hand.
+    init(
+        caller: Principal? = nil, records: (any RecordStore)? = nil, ages: (any RecordAges)? = nil,
+        service: (any ServiceRecords)? = nil
+    ) {
+        self.caller = caller
+        self.records = records
+        self.ages = ages
+        self.service = service
+        identity = .current
+        context = .current
+        isOperatorTry = CallContext.isOperatorTry
+    }
+
+    /// Runs the body as if in the task that has asked.
+    func run<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+        try await CallerIdentity.$current.withValue(identity) {
+            try await CallContext.$current.withValue(context) {
+                try await CallContext.$isOperatorTry.withValue(isOperatorTry) { try await body() }
+            }
+        }
+    }
+}
+
+/// The response to `make`.
+private struct MakeResponse: MessageValue {
+    let services: [[String]]
+
+    var message: WireValue { ["services": services.message] }
+    init(message: WireValue) throws { services = try MessageMap(message)("services", default: []) }
+}
+
+extension WorkerEnd {
+    init(_ end: ConnectionEnd) {
+        self =
+            switch end {
+            case .closed: .closed
+            case .disconnected: .disconnected
+            case .violation(let reason): .protocolViolation(reason)
+            }
+    }
+}

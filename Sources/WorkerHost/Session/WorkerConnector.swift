@@ -1,0 +1,85 @@
+import AdapterKit
+import AdapterProtocol
+
+/// What one worker may use of the host.
+public struct SessionLimits: Sendable {
+    /// Frames, requests, streams and queues of the connection.
+    public var connection = ConnectionLimits()
+    /// Snapshots that are open at once. Further ones wait.
+    public var snapshots = 8
+    /// How long a snapshot may be open that is read at once; one whose reads are streamed says itself how long.
+    public var snapshotTime = Duration.seconds(5)
+    /// Bytes of a mounted request's or another system's body that are held for a worker at most.
+    public var body = 64 << 20
+
+    /// The standard limits.
+    public init() {}
+}
+
+/// What a worker's adapter offers with one configuration.
+public struct WorkerDescription: Sendable {
+    /// The adapter's declaration.
+    public let declaration: AdapterDeclaration
+    /// The names of each of its ``Adapter/serviceOperations``.
+    public let services: [Set<String>]
+    /// Records to show it with.
+    public let samples: [SampleRecords]
+}
+
+/// An adapter that cannot run as a worker, and why. For operators.
+public struct WorkerRefusal: Error, Sendable, Equatable, CustomStringConvertible {
+    /// A sentence.
+    public let description: String
+
+    /// Creates a refusal with this reason.
+    public init(_ description: String) { self.description = description }
+}
+
+/// Shakes hands with workers of one adapter.
+public struct WorkerConnector: WorkerConnecting {
+    private let configuration: AdapterConfiguration?
+    private let scratch: String?
+    private let limits: SessionLimits
+    private let log: Log.Sink
+
+    /// `configuration`: what the adapter is made with; nil: it is not made, for a session that asks for a description alone.
+    /// `scratch`: the folder for the adapter's files, which the worker may write. `log` gets what the adapter logs.
+    public init(
+        configuration: AdapterConfiguration?, scratch: String? = nil, limits: SessionLimits = SessionLimits(),
+        log: @escaping Log.Sink
+    ) {
+        self.configuration = configuration
+        self.scratch = scratch
+        self.limits = limits
+        self.log = log
+    }
+
+    public func connect(_ socket: Int32, deadline: ContinuousClock.Instant) async throws -> any WorkerSession {
+        try await open(socket, deadline: deadline)
+    }
+
+    /// As ``connect(_:deadline:)``.
+    public func open(_ socket: Int32, deadline: ContinuousClock.Instant) async throws -> WorkerConnection {
+        let worker = WorkerConnection(socket, limits: limits, log: log)
+        let configuration = configuration
+        return try await withThrowingTaskGroup(of: WorkerConnection?.self) { group in
+            group.addTask {
+                try await worker.shakeHands()
+                if let configuration { try await worker.make(configuration, scratch: scratch) }
+                return worker
+            }
+            group.addTask {
+                try await Task.sleep(until: deadline)
+                return nil
+            }
+            defer { group.cancelAll() }
+            do {
+                if let ready = try await group.next() ?? nil { return ready }
+                throw WorkerEnded(.handshakeTimeout, wasSent: true)
+            } catch {
+                worker.close()
+                throw error
+            }
+        }
+    }
+}
