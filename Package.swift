@@ -206,7 +206,7 @@ let package = Package(
                 "Upstream", upstreamRecording,
                 "SQLiteStore",
                 "AttachmentFiles",
-                "PluginHost",
+                "PluginHost", "WorkerHost", "portico-worker-launcher",
                 "HostConfiguration", "BrowserClient", "ChatPage", "Push", "PlistFeeds", "EmployeeSearch", "XMLUsers",
                 "Chat", "ODataAdapter", "ODataReference", "ConnectedSystems",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

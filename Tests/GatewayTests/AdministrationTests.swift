@@ -1,5 +1,6 @@
 import AdapterKit
 import HTTPTypes
+import Synchronization
 import Testing
 
 @testable import Gateway
@@ -78,6 +79,30 @@ import Testing
         #expect(elsewhere.status == 404)
     }
 
+    @Test func `an adapter's process is described with its crashes, and counts as failed where it does not serve`()
+        async throws
+    {
+        let notes = ProcessNotes()
+        let host = try await NotesGateway(adapter: notes)
+        let shown = try await ask(host, "/adapters/notes").json
+        #expect(shown["state"] == "running" && shown["process"]?["crashes"] == 3, "\(shown)")
+        let crashes = try await ask(host, "/adapters/notes/crashes").json["crashes"]
+        #expect(crashes?.arrayValue?.first?["reason"] == "signal 4 (SIGILL)")
+        #expect(try await ask(host, "/adapters/nothing/crashes").status == 404)
+        let metrics = try await host.send(.get, "/metrics", as: nil, by: host.administration).text
+        for line in [
+            "portico_adapter_up{adapter=\"notes\"} 1", "portico_adapter_restarts_total{adapter=\"notes\"} 2",
+            "portico_adapter_crashes_total{adapter=\"notes\"} 3",
+            "portico_adapter_calls_in_flight{adapter=\"notes\"} 5",
+            "portico_adapter_queued_calls{adapter=\"notes\"} 6",
+        ] { #expect(metrics.contains(line), "\(line)") }
+        notes.fail()
+        #expect(try await ask(host, "/adapters").json["adapters"]?.arrayValue?.first?["state"] == "failed")
+        #expect(try await ask(host, "/status").json["failedAdapters"] == ["notes"])
+        let later = try await host.send(.get, "/metrics", as: nil, by: host.administration).text
+        #expect(later.contains("portico_adapter_up{adapter=\"notes\"} 0"))
+    }
+
     @Test func `sync is described, explained and compacted`() async throws {
         let host = try await NotesGateway()
         let path = try await host.note()
@@ -93,4 +118,25 @@ import Testing
         #expect(try await tell(host, "/sync/sweep").status < 500)
         #expect(try await tell(host, "/signing-keys/rotate").status < 300)
     }
+}
+
+/// The notes as if a process answered them.
+private final class ProcessNotes: ProcessAdapter {
+    private let notes = NotesAdapter()
+    private let hasFailed = Mutex(false)
+
+    func fail() { hasFailed.withLock { $0 = true } }
+
+    var processReport: AdapterProcessReport {
+        let hasFailed = hasFailed.withLock { $0 }
+        return AdapterProcessReport(
+            state: hasFailed ? "failed" : "running", reason: hasFailed ? "signal 4 (SIGILL)" : nil,
+            isServing: !hasFailed, process: 42, launched: nil, restarts: 2, crashes: 3, callsUnderWay: 5,
+            callsWaiting: 6)
+    }
+
+    var crashReports: [WireValue] { [["reason": "signal 4 (SIGILL)"]] }
+
+    func start(_ context: AdapterContext) async throws { try await notes.start(context) }
+    func handle(_ call: Call) async throws -> OperationResult { try await notes.handle(call) }
 }

@@ -26,7 +26,9 @@ final class NotesGateway: Sendable {
     private let folder: TemporaryFolder
     private let supervisor: AdapterSupervisor
 
-    init(_ change: (inout GatewaySettings) -> Void = { _ in }) async throws {
+    init(
+        adapter: any Adapter = NotesAdapter(), _ change: (inout GatewaySettings) -> Void = { _ in }
+    ) async throws {
         folder = try TemporaryFolder()
         var settings = GatewaySettings()
         settings.allowsBasic = true
@@ -37,7 +39,7 @@ final class NotesGateway: Sendable {
         let clock = FixedTime()
         let store = try SQLiteStore(SQLiteStoreSettings(path: folder.path("store.sqlite"), clock: clock))
         let served = ServedAdapter(
-            declaration: NotesAdapter.declaration, adapter: NotesAdapter(), access: nil, log: .discarding)
+            declaration: NotesAdapter.declaration, adapter: adapter, access: nil, log: .discarding)
         let collections =
             Identity.collections() + SyncServices.collections()
             + NotesAdapter.declaration.entities.map { CollectionDeclaration(adapter: "notes", entity: $0) }

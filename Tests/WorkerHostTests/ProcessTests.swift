@@ -114,7 +114,7 @@ import Testing
     @Test func everyWorkerIsWaitedForAndLeavesNoDescriptor() async throws {
         _ = try await Worker.run("exit", "0")
         let before = try Self.descriptors()
-        for _ in 0..<20 {
+        for _ in 0..<100 {
             let worker = try await Worker.start("hang")
             worker.process.kill()
             _ = await worker.process.exited()
@@ -175,8 +175,8 @@ import Testing
         #expect(worker.process.lastLines.count == 20)
     }
 
-    /// Other tests open descriptors of their own meanwhile.
-    private static let tolerance = 15
+    /// Other tests open descriptors of their own meanwhile; a leak would leave one for each worker at least.
+    private static let tolerance = 60
 
     private static func descriptors() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count

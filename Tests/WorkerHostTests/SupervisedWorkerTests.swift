@@ -40,7 +40,7 @@ import Testing
         try await Supervised.run { worker in
             await #expect(throws: PorticoError.self) { try await worker.call("write", order) }
             try await worker.answers()
-            let crash = try #require(worker.adapter.crashReports.last)
+            let crash = try #require(worker.adapter.crashes.last)
             let reasons: [String: Set<String>] = [
                 "K": ["signal 9 (SIGKILL)"], "T": ["signal 4 (SIGILL)", "signal 5 (SIGTRAP)"], "X": ["exit status 3"],
                 "C": ["It closed its socket, and stayed."], "M": ["signal 6 (SIGABRT)"],
@@ -58,7 +58,7 @@ import Testing
         try await Supervised.run(limits) { worker in
             await #expect(throws: PorticoError.self) { try await worker.call("write", order) }
             try await worker.answers()
-            #expect(worker.adapter.crashReports.last?.reason.hasPrefix("It has not answered for") == true)
+            #expect(worker.adapter.crashes.last?.reason.hasPrefix("It has not answered for") == true)
         }
     }
 
@@ -86,7 +86,7 @@ import Testing
             #expect(worker.adapter.report.state == "failed")
             #expect(worker.adapter.report.reason?.contains("The start fails.") == true)
             #expect(!worker.adapter.report.isServing)
-            #expect(worker.adapter.crashReports.count == 4)
+            #expect(worker.adapter.crashes.count == 4)
         }
     }
 

@@ -34,6 +34,14 @@ struct StatusRoutes: Sendable {
                 ) { request, _ in
                     try await show(request["name"])
                 }),
+            Route(
+                .get, "/admin/v1/adapters/{name}/crashes",
+                AdministrationEndpoint(
+                    "adapters.crashes", .read, "The last crashes of an adapter's process, the latest first.",
+                    services: services
+                ) { request, _ in
+                    ["crashes": .array(try adapter(request["name"]).process?.crashReports ?? [])]
+                }),
             switching("enable", "Lets an adapter answer again.") { $0.enable() },
             switching("disable", "Refuses an adapter's calls, until it is enabled or the gateway starts anew.") {
                 $0.disable()
@@ -47,12 +55,17 @@ struct StatusRoutes: Sendable {
         Route(
             .post, PathTemplate(stringLiteral: "/admin/v1/adapters/{name}/\(action)"),
             AdministrationEndpoint("adapters.\(action)", .change, summary, services: services) { request, _ in
-                guard let served = adapters.first(where: { $0.declaration.name.text == request["name"] }) else {
-                    throw PorticoError(.recordNotFound, "There is no adapter of this name.")
-                }
+                let served = try adapter(request["name"])
                 served.status.change(change)
-                return Self.summary(served)
+                return .dictionary(Self.summary(served))
             })
+    }
+
+    private func adapter(_ name: String) throws(PorticoError) -> ServedAdapter {
+        guard let served = adapters.first(where: { $0.declaration.name.text == name }) else {
+            throw PorticoError(.recordNotFound, "There is no adapter of this name.")
+        }
+        return served
     }
 
     private func status() -> WireValue {
@@ -80,25 +93,25 @@ struct StatusRoutes: Sendable {
     }
 
     private func list() -> WireValue {
-        ["adapters": .array(adapters.map(Self.summary))]
+        ["adapters": .array(adapters.map { .dictionary(Self.summary($0)) })]
     }
 
-    private static func summary(_ served: ServedAdapter) -> WireValue {
+    private static func summary(_ served: ServedAdapter) -> WireDictionary {
         [
             "name": .string(served.declaration.name.text), "title": .string(served.declaration.title),
             "version": .string(served.declaration.version), "access": served.access.configurationValue,
-            "state": .string(served.status.current.word),
+            "state": .string(served.stateWord),
             "entities": .array(served.declaration.entities.map { .string($0.name.text) }),
             "operations": .array(served.declaration.operations.map { .string($0.name.text) }),
         ]
     }
 
     private func show(_ name: String) async throws -> WireValue {
-        guard let served = adapters.first(where: { $0.declaration.name.text == name }),
-            case .dictionary(var members) = Self.summary(served)
-        else { throw PorticoError(.recordNotFound, "There is no adapter of this name.") }
+        let served = try adapter(name)
+        var members = Self.summary(served)
         members["summary"] = .string(served.declaration.summary)
         members["start"] = Self.start(served.status.current)
+        if let report = served.process?.processReport { members["process"] = Self.process(report) }
         var entities: [WireValue] = []
         for entity in served.declaration.entities { entities.append(try await description(entity, served)) }
         members["entities"] = .array(entities)
@@ -111,6 +124,16 @@ struct StatusRoutes: Sendable {
         if case .failed(let reason) = lifecycle.phase { members["reason"] = .string(reason) }
         if let next = lifecycle.nextAttempt { members["nextAttempt"] = .date(next.wholeSeconds) }
         return .dictionary(members)
+    }
+
+    private static func process(_ report: AdapterProcessReport) -> WireValue {
+        [
+            "state": .string(report.state), "reason": report.reason.map { .string($0) } ?? .null,
+            "process": report.process.map { .int64(Int64($0)) } ?? .null,
+            "launched": report.launched.map { .date($0.wholeSeconds) } ?? .null,
+            "restarts": .int64(Int64(report.restarts)), "crashes": .int64(Int64(report.crashes)),
+            "callsUnderWay": .int64(Int64(report.callsUnderWay)), "callsWaiting": .int64(Int64(report.callsWaiting)),
+        ]
     }
 
     private func description(_ entity: Entity, _ served: ServedAdapter) async throws -> WireValue {

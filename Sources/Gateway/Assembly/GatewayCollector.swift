@@ -26,8 +26,19 @@ struct GatewayCollector: Sendable {
     }
 
     private func collect(of served: ServedAdapter, into samples: inout MetricSamples) {
-        samples.set(MetricCatalogue.adapterUp, [served.declaration.name.text], served.status.isRunning ? 1 : 0)
+        let name = served.declaration.name.text
+        samples.set(MetricCatalogue.adapterUp, [name], served.isServing ? 1 : 0)
         let now = services.clock.now()
+        if let report = served.process?.processReport {
+            samples.set(MetricCatalogue.adapterRestarts, [name], report.restarts)
+            samples.set(MetricCatalogue.adapterCrashes, [name], report.crashes)
+            samples.set(MetricCatalogue.adapterCalls, [name], report.callsUnderWay)
+            samples.set(MetricCatalogue.adapterQueue, [name], report.callsWaiting)
+            if let launched = report.launched {
+                let uptime = now.secondsSinceReferenceDate - launched.secondsSinceReferenceDate
+                samples.set(MetricCatalogue.adapterUptime, [name], max(0, uptime))
+            }
+        }
         for mirror in served.mirrors {
             let (label, status) = ([mirror.id.description], mirror.status)
             if let asOf = status.machine.asOf {

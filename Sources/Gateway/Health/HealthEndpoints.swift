@@ -30,7 +30,7 @@ public final class Readiness: Sendable {
 
     /// Those that do not run.
     var failedAdapters: [AdapterName] {
-        adapters.withLock { $0 }.filter { !$0.status.isRunning }.map(\.declaration.name)
+        adapters.withLock { $0 }.filter { !$0.isServing }.map(\.declaration.name)
     }
 }
 

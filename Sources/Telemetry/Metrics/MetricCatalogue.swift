@@ -4,6 +4,7 @@ public enum MetricCatalogue {
         .init("adapter", "an adapter's name; `gateway` for the gateway's own"),
         .init("operation", "an endpoint's name, such as `users.list`; `none` where none answered"),
     ]
+    private static let adapter = MetricDefinition.Label("adapter", "an adapter's name")
     private static let upstream = MetricDefinition.Label("upstream", "a name below `upstreams`")
     private static let mirror = MetricDefinition.Label("mirror", "adapter and entity, such as `users/users`")
     private static let cache = MetricDefinition.Label("cache", "`responses`, `credentials`, `answers`")
@@ -142,8 +143,21 @@ public enum MetricCatalogue {
     // The process
 
     public static let adapterUp = MetricDefinition(
-        "portico_adapter_up", .gauge, "1 while the adapter runs, else 0.",
-        labels: [.init("adapter", "an adapter's name")])
+        "portico_adapter_up", .gauge, "1 while the adapter runs, else 0.", labels: [adapter])
+    public static let adapterRestarts = MetricDefinition(
+        "portico_adapter_restarts_total", .counter, "Launches of an adapter's process after the first.",
+        labels: [adapter])
+    public static let adapterCrashes = MetricDefinition(
+        "portico_adapter_crashes_total", .counter, "Ends of an adapter's process that were not asked for.",
+        labels: [adapter])
+    public static let adapterUptime = MetricDefinition(
+        "portico_adapter_uptime_seconds", .gauge,
+        "Since the launch of an adapter's process; missing while there is none.", labels: [adapter])
+    public static let adapterCalls = MetricDefinition(
+        "portico_adapter_calls_in_flight", .gauge, "Calls that an adapter's process has.", labels: [adapter])
+    public static let adapterQueue = MetricDefinition(
+        "portico_adapter_queued_calls", .gauge, "Calls that wait for an adapter's process to restart.",
+        labels: [adapter])
     public static let ready = MetricDefinition(
         "portico_ready", .gauge, "1 while `/health/ready` answers 200, else 0.")
     public static let buildInfo = MetricDefinition(
@@ -171,7 +185,9 @@ public enum MetricCatalogue {
         signIns, cacheHits, cacheMisses, cacheEntries, cacheBytes,
         upstreamRequests, upstreamDuration, upstreamRetries, upstreamOpen, upstreamActive, upstreamWaiting,
         mirrorAge, mirrorHeld, mirrorFailures, pendingWrites, unknownWrites,
-        spans, queuedSpans, adapterUp, ready, buildInfo, loopLag, cpu, residentMemory, virtualMemory, openFiles,
+        spans, queuedSpans, adapterUp, adapterRestarts, adapterCrashes, adapterUptime, adapterCalls, adapterQueue,
+        ready,
+        buildInfo, loopLag, cpu, residentMemory, virtualMemory, openFiles,
         mostFiles, startTime,
     ]
 }

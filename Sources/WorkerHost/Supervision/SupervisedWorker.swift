@@ -38,7 +38,7 @@ public final class SupervisedWorker: Adapter {
     public var report: WorkerReport { supervisor.report }
 
     /// The last crashes, the oldest first.
-    public var crashReports: [CrashReport] { reports.all }
+    public var crashes: [CrashReport] { reports.all }
 
     /// Calls that the program has, and calls that wait for it.
     public var callCounts: (underWay: Int, waiting: Int) { calls.counts }

@@ -30,14 +30,24 @@ struct Adapters: AsyncParsableCommand {
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Shows an adapter's entities and operations.")
+        static let configuration = CommandConfiguration(
+            abstract: "Shows an adapter's entities and operations, and its process.")
 
         @OptionGroup var options: ConnectionOptions
         @Argument(help: "The adapter's name.") var name: String
+        @Flag(help: "The last crashes of its process instead, the latest first.") var crashes = false
 
         func run() async throws {
+            guard !crashes else { return try await showCrashes() }
             let value = try await options.withConnection {
                 try await $0.get("/admin/v1/adapters/\(name.asPathSegment)")
+            }
+            try Printer(style: options.output).show(value)
+        }
+
+        private func showCrashes() async throws {
+            let value = try await options.withConnection {
+                try await $0.get("/admin/v1/adapters/\(name.asPathSegment)/crashes")
             }
             try Printer(style: options.output).show(value)
         }

@@ -1,0 +1,61 @@
+import AdapterKit
+
+/// An adapter whose calls a process of its own answers, which the host launches and watches.
+public protocol ProcessAdapter: Adapter {
+    /// How the process fares. Read with each scrape of the metrics and by operators; waits for nothing.
+    var processReport: AdapterProcessReport { get }
+    /// What is known of its last ends that were not asked for, the latest first.
+    var crashReports: [WireValue] { get }
+}
+
+/// An adapter's process as operators see it.
+public struct AdapterProcessReport: Sendable, Equatable {
+    /// A word such as `running`, `waiting` or `failed`.
+    public var state: String
+    /// Why it has failed.
+    public var reason: String?
+    /// Whether calls go to it, or wait a little for it.
+    public var isServing: Bool
+    /// The id of the process; nil: there is none.
+    public var process: Int32?
+    /// When the process was started; nil: there is none.
+    public var launched: WireDate?
+    /// Launches after the first that succeeded.
+    public var restarts: Int
+    /// Ends that were not asked for.
+    public var crashes: Int
+    /// Calls that it has.
+    public var callsUnderWay: Int
+    /// Calls that wait for it.
+    public var callsWaiting: Int
+
+    /// Creates a report with these values.
+    public init(
+        state: String, reason: String?, isServing: Bool, process: Int32?, launched: WireDate?, restarts: Int,
+        crashes: Int, callsUnderWay: Int, callsWaiting: Int
+    ) {
+        self.state = state
+        self.reason = reason
+        self.isServing = isServing
+        self.process = process
+        self.launched = launched
+        self.restarts = restarts
+        self.crashes = crashes
+        self.callsUnderWay = callsUnderWay
+        self.callsWaiting = callsWaiting
+    }
+}
+
+extension ServedAdapter {
+    /// Nil: it runs in the gateway's process.
+    var process: (any ProcessAdapter)? { adapter as? any ProcessAdapter }
+
+    /// Whether it has started, is not disabled, and its process serves where it has one.
+    var isServing: Bool { status.isRunning && process?.processReport.isServing ?? true }
+
+    /// As operators read it: the process' state where that is what keeps it from serving.
+    var stateWord: String {
+        guard status.isRunning, let report = process?.processReport else { return status.current.word }
+        return report.state
+    }
+}
