@@ -6,7 +6,8 @@ import WorkerHost
 /// A session of the simplest protocol: the worker answers each byte with the same byte, in order.
 final class ByteSession: WorkerSession {
     private struct State {
-        var asked: [CheckedContinuation<Void, any Error>] = []
+        var asked: [(id: UInt64, byte: UInt8, continuation: CheckedContinuation<Void, any Error>)] = []
+        var lastID: UInt64 = 0
         var end: WorkerEnd?
         var isClosed = false
         var watchers: [CheckedContinuation<WorkerEnd, Never>] = []
@@ -23,7 +24,10 @@ final class ByteSession: WorkerSession {
         Thread.detachNewThread { [self] in
             var byte: UInt8 = 0
             while read(socket, &byte, 1) == 1 {
-                state.withLock { $0.asked.isEmpty ? nil : $0.asked.removeFirst() }?.resume()
+                let answered = state.withLock { [byte] state in
+                    state.asked.firstIndex { $0.byte == byte }.map { state.asked.remove(at: $0) }
+                }
+                answered?.continuation.resume()
             }
             finish(.disconnected)
             // Under the lock, so that the number is not another socket's when it is shut down.
@@ -61,15 +65,26 @@ final class ByteSession: WorkerSession {
     }
 
     private func ask(_ byte: UInt8) async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            let end = state.withLock { state in
-                guard state.end == nil else { return state.end }
-                state.asked.append(continuation)
-                var byte = byte
-                _ = send(socket, &byte, 1, Int32(MSG_NOSIGNAL))
-                return nil
+        let id = state.withLock { state in
+            state.lastID += 1
+            return state.lastID
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                let end = state.withLock { state in
+                    guard state.end == nil else { return state.end }
+                    state.asked.append((id, byte, continuation))
+                    var byte = byte
+                    _ = send(socket, &byte, 1, Int32(MSG_NOSIGNAL))
+                    return nil
+                }
+                if let end { continuation.resume(throwing: WorkerEnded(end, wasSent: false)) }
             }
-            if let end { continuation.resume(throwing: WorkerEnded(end, wasSent: false)) }
+        } onCancel: {
+            let call = state.withLock { state in
+                state.asked.firstIndex { $0.id == id }.map { state.asked.remove(at: $0) }
+            }
+            call?.continuation.resume(throwing: CancellationError())
         }
     }
 
@@ -79,7 +94,7 @@ final class ByteSession: WorkerSession {
             state.end = state.end ?? end
             return (state.asked, state.watchers, state.end ?? end)
         }
-        for continuation in asked { continuation.resume(throwing: WorkerEnded(end, wasSent: true)) }
+        for call in asked { call.continuation.resume(throwing: WorkerEnded(end, wasSent: true)) }
         for watcher in watchers { watcher.resume(returning: end) }
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @testable import WorkerHost
 
 /// The real launcher and a hostile program, `Tests/Drivers/HostileWorker`.
-@Suite struct ProcessTests {
+@Suite(.timeLimit(.minutes(5))) struct ProcessTests {
     // MARK: What a worker has
 
     @Test func aWorkerHasItsSocketAndItsOutputAndNoOtherDescriptorOfTheHost() async throws {

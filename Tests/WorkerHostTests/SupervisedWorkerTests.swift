@@ -6,7 +6,7 @@ import Testing
 @testable import WorkerHost
 
 /// The supervision with real processes.
-@Suite struct SupervisedWorkerTests {
+@Suite(.timeLimit(.minutes(5))) struct SupervisedWorkerTests {
     @Test func aReadThatTheWorkersEndInterruptsIsAnsweredByTheNextOne() async throws {
         try await Supervised.run { worker in
             let before = worker.adapter.report.process
@@ -59,6 +59,28 @@ import Testing
             await #expect(throws: PorticoError.self) { try await worker.call("write", order) }
             try await worker.answers()
             #expect(worker.adapter.crashes.last?.reason.hasPrefix("It has not answered for") == true)
+        }
+    }
+
+    @Test(arguments: ["Q", "Z"])
+    func aWorkerThatAnswersHeartbeatsAndNoCallsIsReplacedOnceItsCallsExpired(_ order: String) async throws {
+        var limits = SupervisionLimits()
+        limits.heartbeatInterval = .milliseconds(50)
+        limits.spinTolerance = order == "Q" ? .milliseconds(300) : .seconds(600)
+        limits.stallTolerance = order == "Q" ? .seconds(600) : .milliseconds(300)
+        try await Supervised.run(limits) { worker in
+            try await worker.answers()
+            for _ in 0..<limits.stallCalls {
+                let call = Task { try await worker.call("write", order) }
+                while worker.adapter.callCounts.underWay == 0 { await Task.yield() }
+                call.cancel()
+                await #expect(throws: CancellationError.self) { try await call.value }
+            }
+            while worker.adapter.report.restarts == 0 { try await Task.sleep(for: .milliseconds(1)) }
+            try await worker.answers()
+            let reason = worker.adapter.crashes.last?.reason
+            let expected = order == "Q" ? "It takes the processor, and 4 calls" : "4 calls expired"
+            #expect(reason?.hasPrefix(expected) == true, "\(reason ?? "")")
         }
     }
 

@@ -103,6 +103,32 @@ import Testing
         #expect(actions == [.report(1, "It has not answered for 5.0 seconds."), .launch(2)])
     }
 
+    @Test func callsThatExpireAreAStallOnlyWhereNoneIsAnsweredForLongOrTheProcessorIsTaken() {
+        func reason(_ expired: Int, processorShare: Double, after seconds: Double) -> String? {
+            var detector = StallDetector(limits: limits)
+            let stall = StallDetector.Stall(since: at(0), expired: expired)
+            _ = detector.reason(stall, processorDemand: .seconds(7), at: at(0))
+            return detector.reason(stall, processorDemand: .seconds(7 + seconds * processorShare), at: at(seconds))
+        }
+        #expect(reason(4, processorShare: 0, after: 59) == nil)
+        #expect(reason(4, processorShare: 0, after: 60) == "4 calls expired with none answered.")
+        #expect(reason(4, processorShare: 1, after: 4) == nil)
+        #expect(reason(4, processorShare: 0.5, after: 6) == nil)
+        #expect(reason(5, processorShare: 1, after: 5)?.hasPrefix("It takes the processor, and 5 calls") == true)
+        #expect(reason(3, processorShare: 1, after: 600) == nil)
+        // An answer in between begins anew.
+        var detector = StallDetector(limits: limits)
+        _ = detector.reason(.init(since: at(0), expired: 4), processorDemand: .zero, at: at(0))
+        #expect(detector.reason(nil, processorDemand: .seconds(10), at: at(10)) == nil)
+        #expect(detector.reason(.init(since: at(10), expired: 9), processorDemand: .seconds(20), at: at(20)) == nil)
+    }
+
+    @Test func aStallKillsTheWorker() {
+        var machine = running()
+        #expect(machine.handle(.stalled(1, "It spins."), at: at(10)) == [.hold, .kill(1)])
+        #expect(machine.handle(.exited(1, "signal 9"), at: at(10)) == [.report(1, "It spins."), .launch(2)])
+    }
+
     @Test func aWorkerThatClosesItsSocketAndStaysIsKilled() {
         var machine = running()
         _ = machine.handle(.disconnected(1, nil), at: at(10))
@@ -200,7 +226,8 @@ private struct SimulatedWorker {
         case 1, 2: take(.ready(attempt))
         case 3: take(.refused(attempt, random.below(2) == 0 ? nil : "refused"))
         case 4: take(.disconnected(attempt, random.below(2) == 0 ? nil : "fault"))
-        case 5, 6: take(.answered(attempt))
+        case 5: take(.answered(attempt))
+        case 6: take(random.below(5) == 0 ? .stalled(attempt, "stalled") : .answered(attempt))
         case 7, 8: if process != nil { end() }
         case 9 where random.below(10) == 0: take(.restart)
         case 10 where random.below(100) == 0: take(.stop)

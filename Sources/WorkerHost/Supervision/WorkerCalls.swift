@@ -9,6 +9,8 @@ final class WorkerCalls: Sendable {
     private struct State {
         var admission: Admission
         var latest: (any WorkerSession)?
+        /// Calls that expired since one was answered.
+        var stall: StallDetector.Stall?
         var drained: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -23,6 +25,8 @@ final class WorkerCalls: Sendable {
     var counts: (underWay: Int, waiting: Int) {
         state.withLock { ($0.admission.underWay, $0.admission.waiting) }
     }
+
+    var stall: StallDetector.Stall? { state.withLock { $0.stall } }
 
     /// The last session, which may have ended.
     var latest: (any WorkerSession)? { state.withLock { $0.latest } }
@@ -39,13 +43,18 @@ final class WorkerCalls: Sendable {
         while true {
             let (session, attempt) = try await enter(until: deadline)
             do {
-                defer { leave() }
-                return try await body(session)
+                let result = try await body(session)
+                leave(.answered)
+                return result
             } catch let ended as WorkerEnded {
+                leave(.ended)
                 hold(attempt)
                 triesLeft -= 1
                 guard triesLeft > 0, !ended.wasSent || mayRepeat, !Task.isCancelled else { throw ended }
                 if ended.wasSent { mayRepeat = false }
+            } catch {
+                leave(Task.isCancelled ? .expired : .answered)
+                throw error
             }
         }
     }
@@ -53,6 +62,7 @@ final class WorkerCalls: Sendable {
     func open(_ session: any WorkerSession, attempt: Int) {
         let waiters = state.withLock { state in
             state.latest = session
+            state.stall = nil
             return state.admission.open(session, attempt: attempt)
         }
         for waiter in waiters { waiter.resume() }
@@ -126,9 +136,23 @@ final class WorkerCalls: Sendable {
         state.withLock { $0.admission.leaveQueue(ticket) }?.resume()
     }
 
-    private func leave() {
+    private enum CallEnd {
+        case answered
+        /// Its deadline has passed, or its caller has gone.
+        case expired
+        case ended
+    }
+
+    private func leave(_ end: CallEnd) {
         let drained = state.withLock { state in
             state.admission.leave()
+            switch end {
+            case .answered: state.stall = nil
+            case .expired:
+                state.stall = StallDetector.Stall(
+                    since: state.stall?.since ?? ContinuousClock.now, expired: (state.stall?.expired ?? 0) + 1)
+            case .ended: break
+            }
             guard state.admission.underWay == 0 else { return [CheckedContinuation<Void, Never>]() }
             defer { state.drained = [] }
             return state.drained

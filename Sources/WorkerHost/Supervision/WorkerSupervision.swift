@@ -50,6 +50,8 @@ struct WorkerSupervision: Sendable, Equatable {
         /// The session is over. A reason: it is the worker's fault.
         case disconnected(Int, String?)
         case answered(Int)
+        /// The worker answers heartbeats and nothing else, and why it is to be killed.
+        case stalled(Int, String)
         /// The process has ended and was waited for.
         case exited(Int, String)
         case restart
@@ -121,6 +123,7 @@ struct WorkerSupervision: Sendable, Equatable {
         case .notLaunched(let number, let reason): number == attempt && hasProcess ? gone(reason, now) : []
         case .disconnected(let number, let fault): number == attempt ? disconnected(fault, now) : []
         case .answered(let number): number == attempt ? answered(now) : []
+        case .stalled(let number, let reason): number == attempt ? stalled(reason, now) : []
         case .exited(let number, let how): number == attempt && hasProcess ? gone(how, now) : []
         case .restart: restart(now)
         case .stop: stop(now)
@@ -173,6 +176,12 @@ struct WorkerSupervision: Sendable, Equatable {
         noteUptime(since, now)
         phase = .running(since: since, heartbeat: .due(now.advanced(by: limits.heartbeatInterval)))
         return []
+    }
+
+    private mutating func stalled(_ reason: String, _ now: Instant) -> [Action] {
+        guard case .running(let since, _) = phase else { return [] }
+        noteUptime(since, now)
+        return [.hold] + kill(then: .crash(reason))
     }
 
     private mutating func kill(then next: Next) -> [Action] {
@@ -282,48 +291,37 @@ struct WorkerSupervision: Sendable, Equatable {
 /// When a worker is pinged, killed and launched again.
 public struct SupervisionLimits: Sendable, Equatable {
     /// From the launch until the worker has greeted and its start has returned.
-    public var start: Duration
+    public var start = Duration.seconds(30)
     /// Between the answer to a heartbeat and the next one.
-    public var heartbeatInterval: Duration
+    public var heartbeatInterval = Duration.seconds(2)
     /// A worker that has not answered a heartbeat for so long hangs, and is killed.
-    public var heartbeatTolerance: Duration
+    public var heartbeatTolerance = Duration.seconds(5)
     /// Between the end of the socket and the kill of a process that stays.
-    public var disconnectTolerance: Duration
+    public var disconnectTolerance = Duration.milliseconds(100)
     /// Between the request to end and the kill.
-    public var terminationGrace: Duration
+    public var terminationGrace = Duration.seconds(2)
     /// A worker that has run for so long is launched again at once when it ends, and earlier crashes are forgotten.
-    public var stableUptime: Duration
+    public var stableUptime = Duration.seconds(1)
     /// The wait after the second crash in a row; each is twice the last.
-    public var firstBackoff: Duration
+    public var firstBackoff = Duration.milliseconds(100)
     /// The longest wait between two crashes in a row.
-    public var longestBackoff: Duration
+    public var longestBackoff = Duration.seconds(30)
     /// So many crashes in a row, within `crashWindow`: it has failed.
-    public var crashesToFail: Int
+    public var crashesToFail = 8
     /// Older crashes do not count.
-    public var crashWindow: Duration
+    public var crashWindow = Duration.seconds(60)
     /// When one that has failed is attempted again.
-    public var failedRetry: Duration
+    public var failedRetry = Duration.seconds(60)
 
-    /// Creates limits with these values.
-    public init(
-        start: Duration = .seconds(30), heartbeatInterval: Duration = .seconds(2),
-        heartbeatTolerance: Duration = .seconds(5), disconnectTolerance: Duration = .milliseconds(100),
-        terminationGrace: Duration = .seconds(2), stableUptime: Duration = .seconds(1),
-        firstBackoff: Duration = .milliseconds(100), longestBackoff: Duration = .seconds(30),
-        crashesToFail: Int = 8, crashWindow: Duration = .seconds(60), failedRetry: Duration = .seconds(60)
-    ) {
-        self.start = start
-        self.heartbeatInterval = heartbeatInterval
-        self.heartbeatTolerance = heartbeatTolerance
-        self.disconnectTolerance = disconnectTolerance
-        self.terminationGrace = terminationGrace
-        self.stableUptime = stableUptime
-        self.firstBackoff = firstBackoff
-        self.longestBackoff = longestBackoff
-        self.crashesToFail = crashesToFail
-        self.crashWindow = crashWindow
-        self.failedRetry = failedRetry
-    }
+    /// So many calls that expired with none answered, and the worker is watched for a stall.
+    public var stallCalls = 4
+    /// A stalled worker that takes the processor for so long is killed.
+    public var spinTolerance = Duration.seconds(5)
+    /// A stalled worker is killed after so long.
+    public var stallTolerance = Duration.seconds(60)
+
+    /// Creates the limits that hold where nothing else is configured.
+    public init() {}
 
     /// The wait before the attempt that follows so many crashes in a row: none after the first.
     func backoff(afterCrashes count: Int) -> Duration {

@@ -109,6 +109,7 @@ final class WorkerSupervisor: Sendable {
 private struct SupervisorLoop {
     private let parts: WorkerSupervisor.Parts
     private var machine: WorkerSupervision
+    private var stalls: StallDetector
     private var context: AdapterContext?
     private var process: WorkerProcess?
     private var session: (any WorkerSession)?
@@ -125,6 +126,7 @@ private struct SupervisorLoop {
     init(_ parts: WorkerSupervisor.Parts) {
         self.parts = parts
         machine = WorkerSupervision(limits: parts.limits)
+        stalls = StallDetector(limits: parts.limits)
     }
 
     mutating func run(_ stream: AsyncStream<WorkerSupervisor.Signal>) async {
@@ -162,7 +164,10 @@ private struct SupervisorLoop {
         switch signal {
         case .event(let event):
             if case .disconnected(machine.attempt, _) = event { callsAtEnd = callsAtEnd ?? parts.calls.counts.underWay }
-            return machine.handle(event, at: now)
+            let actions = machine.handle(event, at: now)
+            guard case .answered(machine.attempt) = event, let process else { return actions }
+            let reason = stalls.reason(parts.calls.stall, processorDemand: process.processorDemand, at: now)
+            return actions + (reason.map { machine.handle(.stalled(machine.attempt, $0), at: now) } ?? [])
         case .start(let context, let continuation):
             guard starting == nil, machine.phase == .idle else {
                 continuation.resume(returning: "It is \(machine.phase.word) already.")
@@ -234,6 +239,7 @@ private struct SupervisorLoop {
     private mutating func launch(_ attempt: Int, _ group: inout DiscardingTaskGroup) {
         (process, session, exit, callsAtEnd) = (nil, nil, nil, nil)
         launched = (ContinuousClock.now, parts.clock.now())
+        stalls = StallDetector(limits: parts.limits)
         guard let context else { return }
         let parts = parts
         group.addTask { await parts.attempt(attempt, context) }

@@ -110,6 +110,14 @@ static void list_descriptors(void) {
     fflush(stdout);
 }
 
+// It answers heartbeats (`p`) and no calls.
+static int is_stalled = 0;
+
+static void *spin(void *context) {
+    (void)context;
+    for (;;) __asm__ volatile("");
+}
+
 // Capital letters are orders: what a worker may do in the middle of its work.
 static void obey(char order) {
     switch (order) {
@@ -120,6 +128,12 @@ static void obey(char order) {
     case 'S': for (;;) __asm__ volatile("");
     case 'C': close(3); for (;;) pause();
     case 'M': while (malloc(1 << 20) != NULL) {} abort();
+    case 'Z': is_stalled = 1; break;
+    case 'Q': {
+        pthread_t thread;
+        is_stalled = pthread_create(&thread, NULL, spin, NULL) == 0;
+        break;
+    }
     default: break;
     }
 }
@@ -128,6 +142,7 @@ static void echo(void) {
     char byte;
     while (read(3, &byte, 1) == 1) {
         obey(byte);
+        if (is_stalled && byte != 'p') continue;
         if (write(3, &byte, 1) != 1) return;
     }
 }

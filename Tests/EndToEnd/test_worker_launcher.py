@@ -1,0 +1,114 @@
+"""The launcher of workers, with programs of other languages and a host that is killed."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from harness import BUILD
+
+LAUNCHER = BUILD / "portico-worker-launcher"
+QUICK = True
+
+# What a worker in Python is likely to import and use.
+SCRIPT = """#!/usr/bin/python3
+import asyncio, datetime, json, os, pathlib, sqlite3, socket, sys, tempfile, threading, time, zoneinfo
+host = socket.socket(fileno=3)
+with tempfile.NamedTemporaryFile() as file:
+    file.write(b"x")
+database = sqlite3.connect("rows.sqlite")
+database.execute("create table rows (id)")
+database.commit()
+asyncio.run(asyncio.sleep(0))
+threads = [threading.Thread(target=time.sleep, args=(0.01,)) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+berlin = datetime.datetime(2026, 7, 1, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin")).utcoffset().seconds
+import beside
+host.sendall(json.dumps({"berlin": berlin, "beside": beside.VALUE, "argument": sys.argv[1]}).encode())
+"""
+# Starts a worker that never ends, says its process id, and waits.
+HOST = """
+import os, socket, subprocess, sys, time
+host, worker = socket.socketpair()
+process = subprocess.Popen(
+    [sys.argv[1], "--parent", str(os.getpid()), "--folder", sys.argv[2], "--", "/usr/bin/python3", "-c",
+     "import time; time.sleep(600)"],
+    stdin=subprocess.DEVNULL, preexec_fn=lambda: os.dup2(worker.fileno(), 3), close_fds=False)
+print(process.pid, flush=True)
+time.sleep(600)
+"""
+
+
+class Launcher(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-launcher-")).resolve()
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        (self.folder / "own").mkdir()
+        (self.folder / "program").mkdir()
+
+    def test_a_script_in_python_runs_with_what_is_beside_it(self):
+        script = self.folder / "program/adapter"
+        script.write_text(SCRIPT)
+        script.chmod(0o700)
+        (self.folder / "program/beside.py").write_text("VALUE = 7\n")
+        host, worker = socket.socketpair()
+        with host, worker:
+            ran = subprocess.run(
+                [LAUNCHER, "--parent", str(os.getpid()), "--folder", self.folder / "own", "--read", script.parent,
+                 "--memory", str(256 << 20), "--descriptors", "64", "--sandbox", "require", "--", script, "seven"],
+                stdin=subprocess.DEVNULL, capture_output=True, timeout=60, close_fds=False,
+                env={"PATH": "/usr/bin:/bin", "TMPDIR": str(self.folder / "own")},
+                preexec_fn=lambda: os.dup2(worker.fileno(), 3))
+            self.assertEqual((ran.returncode, ran.stderr.decode(), ran.stdout.decode()), (0, "", ""))
+            self.assertEqual(json.loads(host.recv(4096)), {"berlin": 7200, "beside": 7, "argument": "seven"})
+        self.assertTrue((self.folder / "own/rows.sqlite").exists())
+
+    def test_a_worker_ends_with_a_host_that_is_killed(self):
+        host = subprocess.Popen(
+            [sys.executable, "-c", HOST, LAUNCHER, self.folder / "own"], stdout=subprocess.PIPE, text=True)
+        try:
+            worker = int(host.stdout.readline())
+            self.assertTrue(self.runs(worker))
+        finally:
+            host.send_signal(signal.SIGKILL)
+            host.wait()
+            host.stdout.close()
+        end = time.monotonic() + 30
+        while self.runs(worker) and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertFalse(self.runs(worker))
+
+    def test_a_misuse_is_refused_with_a_reason(self):
+        for arguments, reason in [
+            ([], "a program is needed after --"),
+            (["--memory", "much", "--folder", "/tmp", "--", "/bin/true"], "--memory takes a number"),
+            (["--memory", "-1", "--folder", "/tmp", "--", "/bin/true"], "--memory takes a number"),
+            (["--color", "red", "--", "/bin/true"], "unknown option --color"),
+            (["--folder", "relative", "--", "/bin/true"], "--folder takes an absolute path"),
+            (["--folder", "/tmp", "--", "true"], "the program's path must be absolute"),
+            (["--sandbox", "maybe", "--folder", "/tmp", "--", "/bin/true"], "--sandbox takes require, warn or off"),
+            (["--parent", str(os.getpid()), "--folder", "/tmp", "--", "/bin/true"], "descriptor 3 is no socket"),
+        ]:
+            with self.subTest(reason):
+                ran = subprocess.run([LAUNCHER, *arguments], capture_output=True, text=True, timeout=60)
+                self.assertEqual((ran.returncode, ran.stderr), (125, f"portico-worker-launcher: {reason}\n"))
+
+    @staticmethod
+    def runs(process):
+        """Whether it is there, and no zombie that its new parent has not waited for."""
+        try:
+            return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        except FileNotFoundError:
+            return False
+
+
+if __name__ == "__main__":
+    unittest.main()
