@@ -1,8 +1,10 @@
-"""The tutorial of the client library: each step is a program that compiles."""
+"""The tutorials: each step of the client library's compiles; that of adapters, followed step by step, does what it says."""
 
+import shutil
 import subprocess
 import unittest
 
+from generated_adapter import GeneratedAdapter
 from harness import BUILD, ROOT
 
 CLIENT = ROOT / "Sources" / "Client"
@@ -27,6 +29,29 @@ def includes():
     checkouts = ROOT / ".build" / "checkouts"
     maps = [path.parent for depth in ("*", "*/include") for path in sorted(checkouts.glob(f"*/Sources/{depth}/module.modulemap"))]
     return [part for path in [MODULES, ROOT / "Sources" / "AdapterKit" / "CAdapterKitStamp", *maps] for part in ("-I", str(path))]
+
+
+class AdapterTutorial(GeneratedAdapter):
+    steps = ROOT / "Sources" / "AdapterKit" / "AdapterKit.docc" / "Resources"
+
+    def test_the_steps_make_an_adapter_that_passes_its_tests_and_serves(self):
+        folder = self.generate("tasks", "entity")
+        sources = folder / "Sources" / "TasksAdapter"
+        for step, place in (
+            ("02-item.swift", sources / "Item.swift"), ("03-finish.swift", sources / "Finish.swift"),
+            ("04-module.swift", sources / "TasksModule.swift"),
+            ("05-tests.swift", folder / "Tests" / "TasksAdapterTests" / "TasksTests.swift"),
+        ):
+            shutil.copy(self.steps / step, place)
+        self.check_and_build(folder, 2)
+        gateway = self.serve(folder)
+        item = {"id": "carol", "title": "Call Carol", "sharedWith": ["bob"]}
+        self.assertEqual(gateway.send("POST", "/api/v1/tasks/items", item, user="alice").status, 201)
+        finish = "/api/v1/tasks/operations/finish"
+        self.assertEqual(gateway.send("POST", finish, {"id": "carol"}, user="bob").json(), {"id": "carol", "isDone": True})
+
+
+del GeneratedAdapter
 
 
 if __name__ == "__main__":
