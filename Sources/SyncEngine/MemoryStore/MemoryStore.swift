@@ -39,7 +39,8 @@ public final class MemoryStore: Store {
 
 extension MemoryStore {
     public func install(_ collections: [CollectionDeclaration]) async throws {
-        try change { try $0.install(collections) }
+        let now = clock.now()
+        try change { try $0.install(collections, at: now) }
     }
 
     public func record(_ id: RecordID, in collection: CollectionID, visible: Filter?) async throws -> Record? {

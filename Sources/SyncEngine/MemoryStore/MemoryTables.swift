@@ -29,11 +29,46 @@ public struct MemoryTables: Sendable {
         return collection
     }
 
-    mutating func install(_ declarations: [CollectionDeclaration]) throws(PorticoError) {
+    /// All of them or none. Records of a collection that was declared otherwise keep what is declared no longer, hidden.
+    mutating func install(_ declarations: [CollectionDeclaration], at time: WireDate) throws(PorticoError) {
+        var installed = self
         for declaration in declarations {
             let rules = try EntityRules(declaration.entity)
-            collections[declaration.id, default: MemoryCollection(rules: rules)].rules = rules
-            scopeFields[declaration.id] = declarations.scopeFields(of: declaration.id)
+            let known = installed.collections[declaration.id]
+            installed.collections[declaration.id, default: MemoryCollection(rules: rules)].rules = rules
+            installed.scopeFields[declaration.id] = declarations.scopeFields(of: declaration.id)
+            guard let known, known.entity.fields != declaration.entity.fields else { continue }
+            for record in known.records.values.sorted(by: { $0.id.text < $1.id.text }) {
+                try installed.bring(record, to: declaration, at: time)
+            }
+        }
+        self = installed
+    }
+
+    /// As tables are migrated: a new field has its default, and one that is declared again the value that it had.
+    private mutating func bring(
+        _ record: Record, to declaration: CollectionDeclaration, at time: WireDate
+    ) throws(PorticoError) {
+        let (id, entity) = (declaration.id, declaration.entity)
+        var known = collections[id]?.hidden[record.id] ?? [:]
+        for entry in record.fields where !entry.value.isNull || known[entry.key] == nil {
+            known[entry.key] = entry.value
+        }
+        var fields = WireDictionary()
+        for field in entity.fields {
+            let value = known[field.name.text] ?? .null
+            let isMissing = known[field.name.text] == nil || value.isNull && field.isRequired && !field.isNullable
+            let filled = isMissing ? field.defaultValue.map { field.shape.canonical($0) } ?? .null : value
+            if !filled.isNull { try field.shape.check(filled, at: field.name.text) }
+            fields[field.name.text] = filled
+        }
+        for field in entity.fields { known[field.name.text] = nil }
+        collections[id]?.hidden[record.id] = known
+        let brought = Record(id: record.id, revision: next, fields: fields)
+        if fields.contains(where: { !$0.value.isNull && $0.value != record[FieldName(unchecked: $0.key)] }) {
+            put(brought, inPlaceOf: record, in: id, at: time)
+        } else {
+            collections[id]?.put(Record(id: record.id, revision: record.revision, fields: fields), at: record.id)
         }
     }
 
@@ -81,6 +116,8 @@ private struct MemoryRow: RowValues {
 struct MemoryCollection: Sendable {
     var rules: EntityRules
     var records: [RecordID: Record] = [:]
+    /// Values of fields that are declared no longer.
+    var hidden: [RecordID: WireDictionary] = [:]
     /// The largest integer key that was ever there.
     var largestKey: Int64 = 0
 
@@ -265,6 +302,7 @@ extension MemoryTables {
 extension MemoryCollection {
     mutating func put(_ record: Record?, at id: RecordID) {
         records[id] = record
+        if record == nil { hidden[id] = nil }
         if let record, let number = record[entity.key.field].int64Value { largestKey = max(largestKey, number) }
     }
 

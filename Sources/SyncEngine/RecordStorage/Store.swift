@@ -9,8 +9,9 @@ public protocol Store: Sendable {
     /// Changes when an older state was restored: positions of another epoch mean nothing here.
     var epoch: Epoch { get }
 
-    /// Makes the tables fit the declarations. Adds what is new by itself; refuses, naming the reason, what would lose
-    /// data. To be called once, before anything else.
+    /// Makes the tables fit the declarations, all of them or none. Adds what is new by itself, hides what is declared no
+    /// longer; refuses, naming the reason, what would lose data. To be called before anything else, and again where
+    /// collections are declared otherwise: by the next commit on, they are.
     func install(_ collections: [CollectionDeclaration]) async throws
 
     /// The record, where it is there and `visible` (nil: always) holds for it.

@@ -121,6 +121,27 @@ extension StoreConformance {
             try expectEqual(try await store.own.record(record.id, in: "items"), record, "the record")
             try expectEqual(store.position, record.revision, "the position")
         },
+        ConformanceCase("another declaration hides fields, fills in defaults and shows fields again") { store in
+            func records(_ fields: [Field]) async throws -> AdapterRecords {
+                let key = Field("id", .string(maximumLength: 64), isRequired: true)
+                let entity = Entity("changing", summary: "", key: EntityKey("id"), fields: [key] + fields)
+                try await store.install([CollectionDeclaration(adapter: "samples", entity: entity)])
+                let declaration = AdapterDeclaration(
+                    name: "samples", title: "", summary: "", version: "1", entities: [entity])
+                return AdapterRecords(store: store, declaration: declaration)
+            }
+            let (a, b) = (Field("a", .string), Field("b", .integer, isRequired: true, defaultValue: 7))
+            let first = try await records([a]).create(["id": "x", "a": "one"], in: "changing")
+            let second = try await records([b]).record("x", in: "changing")
+            try expectEqual(second?.fields, ["id": "x", "b": 7], "the record with its default")
+            try expectEqual(second.map { $0.revision > first.revision }, true, "the default is a change")
+            try await records([a]).create(["id": "y", "a": "two"], in: "changing")
+            let both = try await records([a, b])
+            try expectEqual(
+                try await both.record("x", in: "changing")?.fields, ["id": "x", "a": "one", "b": 7], "both again")
+            try expectEqual(
+                try await both.record("y", in: "changing")?.fields, ["id": "y", "a": "two", "b": 7], "the later one")
+        },
         ConformanceCase("a declaration that contradicts itself is refused, and nothing of it is made") { store in
             let entity = Entity(
                 "broken", summary: "", key: EntityKey("id"), fields: [Field("id", .string)],
