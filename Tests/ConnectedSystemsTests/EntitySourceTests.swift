@@ -296,6 +296,32 @@ private func change(_ kind: MirrorChange.Kind, _ fields: WireDictionary = [:], b
         #expect(await code { _, _ in response(200, #"{"id": 1}"#) } == nil)
     }
 
+    @Test func `rows and answers are as old as the system says`() async throws {
+        let old = UpstreamResponse(
+            address: base, status: 200, fields: ["Content-Type": "application/json", "Age": "77"],
+            body: Array(#"[{"id": "a", "n": {"first": "x"}}]"#.utf8))
+        let system = try System("", answer: old)
+        #expect(try await system.source.page(MirrorRequest("people")).age == .seconds(77))
+        let text = """
+            title: People
+            upstream: upstream
+            operations:
+              find:
+                summary: Finds.
+                effect: reads
+                request: {method: GET, address: find}
+                list: /items
+                fields: {id: string}
+            """
+        let operation = try #require(try Connection(text, file: "c.yaml").operations.first)
+        let upstream = ScriptedUpstream(url: base) { _, _ in
+            UpstreamResponse(
+                address: base, status: 200, fields: ["Content-Type": "application/json", "Age": "78"],
+                body: Array(#"{"items": [{"id": "a"}]}"#.utf8))
+        }
+        #expect(try await operation.made([:], of: upstream, for: .system, []).age == .seconds(78))
+    }
+
     @Test func `a record that changed since it was read is a conflict, unless it is as it was wanted`() async throws {
         let other = try System(writes, answer: response(412), current: [response(200, current, tag: "\"5\"")])
         guard

@@ -63,7 +63,7 @@ public final class ConnectedAdapter: Adapter {
             throw PorticoError(.routeNotFound, "There is no such operation.", target: call.operation.text)
         }
         let (upstream, _) = try system()
-        return .value(try await operation.made(call.input, of: upstream, for: call.caller, connection.headers))
+        return try await operation.made(call.input, of: upstream, for: call.caller, connection.headers)
     }
 }
 
@@ -81,7 +81,7 @@ extension ConnectedOperation {
     func made(
         _ input: WireDictionary, of upstream: any Upstream, for caller: Principal,
         _ headers: [(name: String, value: String)]
-    ) async throws -> WireValue {
+    ) async throws -> OperationResult {
         do { return try await answer(input, of: upstream, for: caller, headers) } catch let error
             where operation.effect == .writes && !(error is PorticoError)
         {
@@ -96,7 +96,7 @@ extension ConnectedOperation {
     func answer(
         _ input: WireDictionary, of upstream: any Upstream, for caller: Principal,
         _ headers: [(name: String, value: String)]
-    ) async throws -> WireValue {
+    ) async throws -> OperationResult {
         var asked: UpstreamRequest
         do {
             asked = try request.request(of: upstream, TemplateValues(values: input, mappings: self.input))
@@ -107,7 +107,7 @@ extension ConnectedOperation {
         let response = try await upstream.send(asked.accepting(answer.format, headers), for: caller)
         try Self.checkStatus(response, of: upstream)
         if operation.effect == .writes, response.isSuccess, response.body.isEmpty {
-            return isList ? [Self.items.text: []] : [:]
+            return .value(isList ? [Self.items.text: []] : [:])
         }
         if operation.effect == .writes, case .unknown(let detail) = MirrorWriteResult(response, of: upstream.name) {
             throw PorticoError(outcomeUnknownOf: upstream.name, detail)
@@ -117,9 +117,10 @@ extension ConnectedOperation {
             try answer.checkSuccess(document)
             guard let item = request.item.value(in: document, isXML: answer.format == .xml), item.dictionaryValue != nil
             else { throw MirrorRefusal(.unexpected, "the answer is no dictionary") }
-            return .dictionary(fitting(try answer.row(item)))
+            return .value(.dictionary(fitting(try answer.row(item))), age: response.age)
         }
-        return [Self.items.text: .array(try answer.items(document).map { .dictionary(fitting(try answer.row($0))) })]
+        let items = try answer.items(document).map { WireValue.dictionary(fitting(try answer.row($0))) }
+        return .value([Self.items.text: .array(items)], age: response.age)
     }
 
     /// An answer to the caller, not a failure of the system.

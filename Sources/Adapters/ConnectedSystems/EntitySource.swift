@@ -22,7 +22,7 @@ struct EntitySource: Sendable {
         var next = fetched.next
         let newest = connected.changes.map { $0.newest(position.newest, since?.newest ?? "", found.rows) } ?? ""
         next?.newest = newest
-        var page = MirrorPage(found.rows, removed: found.removed, next: next?.text)
+        var page = MirrorPage(found.rows, removed: found.removed, next: next?.text, age: fetched.age)
         if next == nil, connected.changes != nil, !newest.isEmpty {
             page.cursor = ChangeCursor(full: since?.full ?? clock.now(), revision: revision, newest: newest).text
         }
@@ -35,6 +35,8 @@ struct EntitySource: Sendable {
         let next: PagePosition?
         /// Whether the field `Link` names a next page.
         let hasNextLink: Bool
+        /// How old the answer was when it came.
+        let age: Duration
     }
 
     /// One page as the system has it.
@@ -51,7 +53,7 @@ struct EntitySource: Sendable {
         return Fetched(
             document: document, rows: found,
             next: try connected.paging.next(after: position, answer, of: upstream.name),
-            hasNextLink: (try? LinkField.target(of: "next", in: answer.linkField)) != nil)
+            hasNextLink: (try? LinkField.target(of: "next", in: answer.linkField)) != nil, age: response.age)
     }
 
     /// Throws `sync.fetchAgain` where it is time for every row.
