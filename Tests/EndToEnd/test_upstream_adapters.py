@@ -262,7 +262,9 @@ class Feeds(Parts, unittest.TestCase):
         self.assertNotIn(self.feed().plist(), [old, new])
 
     def test_no_fault_replaces_good_data(self):
-        for fault in [["login-page"], ["truncate"], ["garbage"], ["reset"], ["error", "503"], ["error", "404"], ["hang"]]:
+        for fault in [
+            ["login-page"], ["truncate"], ["garbage"], ["reset"], ["error", "503"], ["error", "404"], ["hang"], ["drip"], ["huge"],
+        ]:
             with self.subTest(fault=fault):
                 good, versions = self.feed(), self.versions()
                 # There is something new, which an answer of 304 would not show.
@@ -468,7 +470,9 @@ class Bridge(Parts, unittest.TestCase):
         self.assertEqual(self.twaddle("getpresence", room="r1").json()["online"], [])
 
     def test_the_chat_goes_on_during_an_outage_and_all_follows_in_order(self):
-        for number, fault in enumerate([["reset"], ["reset", "--applied"], ["error", "503"], ["login-page"], ["garbage"]]):
+        for number, fault in enumerate([
+            ["reset"], ["reset", "--applied"], ["error", "503"], ["login-page"], ["garbage"], ["drip"], ["huge"], ["truncate"],
+        ]):
             with self.subTest(fault=fault):
                 self.system.order("fault", *fault, "--path", "/chat")
                 texts = [f"{number} {n}" for n in range(5)]
@@ -479,7 +483,7 @@ class Bridge(Parts, unittest.TestCase):
                 self.system.order("fault", "none")
                 self.until(lambda: f"alice: {texts[-1]}" in self.there())
                 self.assertEqual(self.there()[-5:], [f"alice: {text}" for text in texts])
-        self.assertEqual(len(self.here()), 25)
+        self.assertEqual(len(self.here()), 40)
 
     def test_what_waits_survives_a_kill_and_is_sent_once(self):
         self.system.order("fault", "reset", "--path", "/chat")
