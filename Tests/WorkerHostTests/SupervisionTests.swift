@@ -136,7 +136,7 @@ import Testing
         #expect(machine.deadline == deadline)
         #expect(machine.handle(.time, at: deadline) == [.kill(1)])
         let actions = machine.handle(.exited(1, "signal 9"), at: at(10.2))
-        #expect(actions.first == .report(1, "It closed its socket, and stayed."))
+        #expect(actions.first == .report(1, "It closed its socket, and ended late: signal 9"))
     }
 
     @Test func aWorkerThatBreaksTheProtocolIsKilledAtOnce() {

@@ -196,6 +196,7 @@ struct WorkerSupervision: Sendable, Equatable {
         case .running(let since, _):
             noteUptime(since, now)
             return [.hold] + crashed(how, now)
+        case .killed(.crash(nil)): return crashed("It closed its socket, and ended late: \(how)", now)
         case .ending(_, let next), .killed(let next):
             switch next {
             case .crash(let reason): return crashed(reason ?? how, now)
@@ -281,7 +282,6 @@ struct WorkerSupervision: Sendable, Equatable {
         case .running(let since, .sent):
             noteUptime(since, now)
             return [.hold] + kill(then: .crash("It has not answered for \(limits.heartbeatTolerance)."))
-        case .ending(_, .crash): return kill(then: .crash("It closed its socket, and stayed."))
         case .ending(_, let next): return kill(then: next)
         case .idle, .killed, .stopped: return []
         }
