@@ -1,11 +1,14 @@
 """The launcher of workers, with programs of other languages and a host that is killed."""
 
+import ctypes
 import json
 import os
 import pathlib
+import platform
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -34,17 +37,39 @@ berlin = datetime.datetime(2026, 7, 1, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin")
 import beside
 host.sendall(json.dumps({"berlin": berlin, "beside": beside.VALUE, "argument": sys.argv[1]}).encode())
 """
-# Starts a worker that never ends, says its process id, and waits.
+# Starts a worker that never ends, says its process id once it runs, and waits.
 HOST = """
 import os, socket, subprocess, sys, time
 host, worker = socket.socketpair()
 process = subprocess.Popen(
     [sys.argv[1], "--parent", str(os.getpid()), "--folder", sys.argv[2], "--", "/usr/bin/python3", "-c",
-     "import time; time.sleep(600)"],
+     "import socket, time; socket.socket(fileno=3).send(b'x'); time.sleep(600)"],
     stdin=subprocess.DEVNULL, preexec_fn=lambda: os.dup2(worker.fileno(), 3), close_fds=False)
+host.recv(1)
 print(process.pid, flush=True)
 time.sleep(600)
 """
+# Landlock's first call, and seccomp.
+LANDLOCK, SECCOMP = 444, 277 if platform.machine() == "aarch64" else 317
+NO_SUCH_CALL = 38
+
+
+def without(call):
+    """Has the kernel answer a system call as one that lacks it does. Source: seccomp(2), struct sock_filter."""
+    code = b"".join(
+        struct.pack("HBBI", *instruction)
+        for instruction in [
+            (0x20, 0, 0, 0),  # the call's number
+            (0x15, 0, 1, call),
+            (0x06, 0, 0, 0x00050000 | NO_SUCH_CALL),
+            (0x06, 0, 0, 0x7FFF0000),
+        ])
+    instructions = ctypes.create_string_buffer(code)
+    program = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(instructions))
+    libc = ctypes.CDLL(None, use_errno=True)
+    set_no_new_privileges, set_seccomp, filter_mode = 38, 22, 2
+    assert libc.prctl(set_no_new_privileges, 1, 0, 0, 0) == 0
+    assert libc.prctl(set_seccomp, filter_mode, program, 0, 0) == 0
 
 
 class Launcher(unittest.TestCase):
@@ -85,6 +110,28 @@ class Launcher(unittest.TestCase):
         while self.runs(worker) and time.monotonic() < end:
             time.sleep(0.01)
         self.assertFalse(self.runs(worker))
+
+    def test_a_kernel_without_landlock_or_seccomp_is_a_warning_or_a_refusal(self):
+        for call, reason in [
+            (LANDLOCK, "files are not restricted: the kernel has no Landlock"),
+            (SECCOMP, "system calls are not restricted: the kernel has no seccomp listeners"),
+        ]:
+            for sandbox, status, line in [("require", 125, reason), ("warn", 7, f"warning: {reason}"), ("off", 7, None)]:
+                with self.subTest(reason, sandbox=sandbox):
+                    host, worker = socket.socketpair()
+
+                    def prepare():
+                        os.dup2(worker.fileno(), 3)
+                        without(call)
+
+                    with host, worker:
+                        ran = subprocess.run(
+                            [LAUNCHER, "--parent", str(os.getpid()), "--folder", self.folder / "own", "--sandbox", sandbox,
+                             "--", "/usr/bin/python3", "-c", "raise SystemExit(7)"],
+                            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, close_fds=False,
+                            preexec_fn=prepare)
+                    said = f"portico-worker-launcher: {line}\n" if line else ""
+                    self.assertEqual((ran.returncode, ran.stderr), (status, said))
 
     def test_a_misuse_is_refused_with_a_reason(self):
         for arguments, reason in [

@@ -179,6 +179,9 @@ private final class WatchedWorker {
     private func pass(on events: [OutputLines.Event]) {
         for event in events {
             switch event {
+            // What the launcher says is about the sandbox, or why there is no worker.
+            case .line(let text) where text.hasPrefix("portico-worker-launcher: "):
+                log.warning("launcher of the worker wrote", ["line": .text(text)])
             case .line(let text): log.info("worker wrote", ["line": .text(text)])
             case .omitted(let count): log.warning("worker writes too much", ["omittedLines": .count(count)])
             }
