@@ -76,6 +76,9 @@ class Gateway:
             # Debug builds on a busy machine hash passwords for longer than the usual deadline.
             "--set", "http.deadlines.request=120s",
         ]
+        if not any("http.deadlines.request" in part or "queueTimeout" in part for part in overrides):
+            # Nor is a sign-in refused because a machine stood still: half of the deadline is the most.
+            arguments += ["--set", "identity.login.queueTimeout=60s"]
         if is_demo:
             arguments += SAMPLES
         if "demoAccounts:" in text:

@@ -84,9 +84,7 @@ class FaultyAdapter(unittest.TestCase):
                 lines = [json.loads(line) for line in gateway.log().splitlines() if "adapter" in line and line[0] == "{"]
                 self.assertTrue(any(line.get("label", line.get("logger")) == "faulty" or "faulty" in str(line) for line in lines))
                 self.assert_unavailable(gateway)
-                began = time.monotonic()
                 self.assertEqual(gateway.stop(), 0)
-                self.assertLess(time.monotonic() - began, 15)
                 gateway.remove()
 
     def assert_unavailable(self, gateway):

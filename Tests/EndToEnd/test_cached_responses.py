@@ -86,12 +86,28 @@ class AtHand(GatewayTest):
         self.expect(self.gateway.get(path, JSON, token=self.token), 404)
 
     def test_a_quiet_connection_is_closed_and_a_busy_one_is_not(self):
-        with socket.create_connection(("127.0.0.1", self.gateway.port), timeout=30) as connection:
-            for _ in range(8):
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", self.gateway.port), timeout=30) as connection:
+                if self.stays_while_busy(connection):
+                    self.assertEqual(connection.recv(65_536), b"")
+                    return
+        self.fail("the machine stood still for seconds, again and again")
+
+    def stays_while_busy(self, connection):
+        """False where this test was not busy: a machine that stands still makes every connection a quiet one."""
+        last = time.monotonic()
+        for _ in range(8):
+            try:
                 connection.sendall(self.head("/health/live"))
-                self.assertIn(b"200 OK", connection.recv(65_536))
-                time.sleep(0.5)
-            self.assertEqual(connection.recv(65_536), b"")
+                answer = connection.recv(65_536)
+            except ConnectionError:
+                answer = b""
+            if b"200 OK" not in answer:
+                self.assertGreater(time.monotonic() - last, 1.5, answer)
+                return False
+            last = time.monotonic()
+            time.sleep(0.5)
+        return True
 
     def test_it_has_the_fields_that_it_had_at_first(self):
         for number, path in enumerate(["/plists/sonnets", "/v2/101"]):
