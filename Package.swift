@@ -269,7 +269,7 @@ let package = Package(
         tests(
             "SQLiteStoreTests",
             [
-                "SQLiteStore", "DurableFiles", "AttachmentFiles", recordStorage, adapterKit,
+                "SQLiteStore", "DurableFiles", "AttachmentFiles", "Telemetry", recordStorage, adapterKit,
                 .product(name: "GRDB", package: "GRDB.swift"), sync("MemoryStore"),
                 .product(name: "StoreConformance", package: "SyncEngine"),
             ]),
