@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a single entity that is expanded is told as it is now`(kind: StoreKind) async throws {
+    func `a single entity that is expanded is written as it is now`(kind: StoreKind) async throws {
         let service = try await ReferenceService(kind)
         let start = try link(
             try await service.get(
