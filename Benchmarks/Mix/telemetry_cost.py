@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Measures what metrics and traces cost: the processor time of the mix with traces off and at 1 % sampling, beside another
-build such as one before metrics. Fails where the most costly side takes more than the limit above the first.
+build such as one before metrics. Fails where one of them takes more than the limit above the first. The requests of the mix
+ask for their traces to be recorded, so another side follows its callers and records most of them; it has no limit.
 
     python3 -B Benchmarks/Mix/telemetry_cost.py [--baseline FOLDER] [--rounds 5] [--seconds 3] [--limit 5]
 
@@ -61,6 +62,11 @@ class Collector(http.server.ThreadingHTTPServer):
             f"--set=upstreams.collector.url=http://127.0.0.1:{port}/", "--set=upstreams.collector.networks=[127.0.0.1/32]",
             "--set=traces.upstream=collector", "--set=traces.ratio=0.01"]
 
+    @property
+    def sampled(self):
+        """The ratio alone decides."""
+        return [*self.settings, "--set=traces.followCallers=false"]
+
 
 class Built(MixPortico):
     """Of a build of its own."""
@@ -101,7 +107,8 @@ def main():
         loop, configured = ClosedLoop(folder), configuration(folder)
         sides = [side("baseline", options.baseline, folder, configured, running)] if options.baseline else []
         sides.append(side("traces off", BUILD, folder, configured, running))
-        sides.append(side("traces at 1 %", BUILD, folder, configured, running, *collector.settings))
+        sides.append(side("traces at 1 %", BUILD, folder, configured, running, *collector.sampled))
+        sides.append(side("traces as callers ask", BUILD, folder, configured, running, *collector.settings))
         print("| protocol | side | processor time of a request, µs | requests a second | beside the first |")
         print("|---|---|---|---|---|")
         worst = 0
@@ -118,7 +125,8 @@ def main():
                 cost = statistics.median(run.server for run in each.runs)
                 rate = statistics.median(run.requests_per_second for run in each.runs)
                 more = (cost / first - 1) * 100
-                worst = max(worst, more)
+                if each is not sides[-1]:
+                    worst = max(worst, more)
                 print(f"| {title} | {each.name} | {cost:.1f} | {rate:,.0f} | {more:+.1f} % |")
                 each.runs.clear()
         if not collector.taken:

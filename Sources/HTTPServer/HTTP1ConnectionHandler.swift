@@ -369,7 +369,7 @@ extension HTTP1ConnectionHandler {
     private func endExchange() {
         exchange = nil
         if inputHasClosed, queue.isEmpty { return close() }
-        if isStopping { closeUnlessAsked() }
+        if isStopping { server.configuration.closesIdleAtOnce ? close() : closeUnlessAsked() }
     }
 
     private func endsConnection(after response: OutboundResponse) -> Bool {
@@ -457,7 +457,9 @@ extension HTTP1ConnectionHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ChannelShouldQuiesceEvent {
             isStopping = true
-            return closeUnlessAsked()
+            guard server.configuration.closesIdleAtOnce else { return closeUnlessAsked() }
+            if exchange == nil { close() }
+            return
         }
         guard case .some(.inputClosed) = event as? ChannelEvent else {
             return context.fireUserInboundEventTriggered(event)

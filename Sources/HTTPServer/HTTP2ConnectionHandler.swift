@@ -106,7 +106,9 @@ final class HTTP2ConnectionHandler: ChannelInboundHandler, RemovableChannelHandl
         case let event as StreamClosedEvent: closed(event.streamID)
         case let event as NIOHTTP2WindowUpdatedEvent: updated(event)
         case is NIOHTTP2StreamCreatedEvent, is NIOHTTP2BulkStreamWindowChangeEvent: return
-        case is ChannelShouldQuiesceEvent: announceEnd()
+        case is ChannelShouldQuiesceEvent:
+            announceEnd()
+            if server.configuration.closesIdleAtOnce { endFinally() }
         case ChannelEvent.inputClosed as ChannelEvent:
             inputHasClosed = true
             closeAfterLastAnswer()

@@ -27,6 +27,9 @@ package struct ServerConfiguration: Sendable {
     /// `http.limits.chunk`: responses above it are written in pieces of this size.
     package var chunk: Int
     package var peers: PeerAddress
+    /// Whether a stop closes connections at once on which nothing is asked, though a request may be on its way; otherwise
+    /// each is given a moment.
+    package var closesIdleAtOnce = false
 
     package init(
         address: ServerAddress, certificate: ServerCertificate?, idle: Duration, write: Duration, writeRate: Int,

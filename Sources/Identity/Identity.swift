@@ -12,7 +12,7 @@ public final class Identity: Sendable {
     let sessions: SessionDirectory
     let keys: SigningKeys
     let proof: PasswordProof
-    let providers: Providers
+    let providers: CurrentProviders
     let pendingSignIns: PendingSignIns
     let tokenBindings: CSRFTokenBindings
     let portalCleanup: PortalSessionCleanup
@@ -40,12 +40,12 @@ public final class Identity: Sendable {
             configuration, records: IdentityRecords(store: store), clock: clock, randomness: randomness, log: log)
         keys = try await SigningKeys(context)
         sessions = SessionDirectory(context: context)
-        providers = Providers(setups, context)
+        providers = CurrentProviders(Providers(setups, context))
         pendingSignIns = PendingSignIns(randomness)
         tokenBindings = CSRFTokenBindings(randomness)
-        portalCleanup = PortalSessionCleanup(sessions: sessions, portals: providers.portals)
+        portalCleanup = PortalSessionCleanup(sessions: sessions, providers: providers)
         proof = PasswordProof(
-            context: context, providers: providers.takingPasswords,
+            context: context, providers: providers,
             backoff: BackoffGate(
                 configuration.backoff, clock: clock, waiting: configuration.passwords.waitingHashes,
                 longestWait: configuration.passwords.longestWait))
@@ -64,12 +64,12 @@ public final class Identity: Sendable {
 extension Identity {
     /// The way to the systems behind a portal; nil for a provider that is none.
     public func portalCalls(_ name: ProviderName) -> PortalCalls? {
-        providers.portals.first { $0.name == name }.map { PortalCalls(provider: $0) }
+        providers.value.portal(name).map { PortalCalls(provider: $0) }
     }
 
     /// One of the ways to sign in, for its conformance suite.
     package func provider(_ name: ProviderName) -> (any SignInProvider)? {
-        providers.all.first { $0.name == name }
+        providers.value.all.first { $0.name == name }
     }
 
     /// Writes an audit entry of another module; returns when it is durable.
@@ -273,12 +273,12 @@ public struct BrowserReturn: Sendable {
 
 extension Identity {
     /// The providers with a sign-in page of their own.
-    public var browserProviders: [ProviderName] { providers.openIDConnect.map(\.name) }
+    public var browserProviders: [ProviderName] { providers.value.openIDConnect.map(\.name) }
 
     /// Begins a sign-in at a provider's page, which ends at `path` of this gateway. Throws `route.notFound` for a
     /// provider that is none, `request.invalid` for a path that leads elsewhere.
     public func beginSignIn(with name: ProviderName, returningTo path: String) async throws -> BrowserSignIn {
-        guard let provider = providers.openIDConnect(name) else { throw Self.noProvider }
+        guard let provider = providers.value.openIDConnect(name) else { throw Self.noProvider }
         guard Self.isOwnPath(path) else {
             throw PorticoError(.requestInvalid, "The address to return to is not one of this server.", target: "return")
         }
@@ -298,7 +298,7 @@ extension Identity {
         with name: ProviderName, _ back: BrowserReturn, cookie: Secret, from address: ClientAddress,
         replacing old: Secret? = nil
     ) async throws -> (signIn: SignIn, path: String) {
-        guard let provider = providers.openIDConnect(name) else { throw Self.noProvider }
+        guard let provider = providers.value.openIDConnect(name) else { throw Self.noProvider }
         guard let pending = try await answered(back, cookie, provider, from: address),
             case .accepted(let account) = try await provider.verify(
                 .authorizationCode(back.code, verifier: Secret(pending.verifier), nonce: Secret(pending.nonce)))
@@ -395,9 +395,10 @@ extension IdentityCollections {
 }
 
 extension Identity {
-    /// `transport` in the names of those who are signed in at the portal; nil for a provider that is none.
-    public func upstream(_ transport: any Upstream, behind portal: ProviderName) -> (any Upstream)? {
-        portalCalls(portal).map { PortalUpstream(calls: $0, transport: transport) }
+    /// `transport` in the names of those who are signed in at the portal. Calls throw `upstream.signInRequired` while there is
+    /// no portal of that name.
+    public func upstream(_ transport: any Upstream, behind portal: ProviderName) -> any Upstream {
+        PortalUpstream(portal: portal, providers: providers, transport: transport)
     }
 
     /// A token that says who the caller is, for another system's token endpoint (RFC 8693, `subject_token`): signed like
@@ -410,5 +411,19 @@ extension Identity {
         else { throw PorticoError(.loginRequired, "This needs a new login.") }
         let tokens = AccessTokens(settings: context.configuration.tokens, randomness: context.randomness)
         return try await tokens.issueSubject(account, audience: audience, with: keys.signing(), at: context.clock.now())
+    }
+}
+
+extension Identity {
+    /// Makes the ways to sign in anew that `changed` names; the others go on as they are.
+    public func prepareProviders(_ setups: [ProviderSetup], changed: Set<ProviderName>) -> PreparedProviders {
+        PreparedProviders(providers: Providers(setups, context, keeping: providers.value.without(changed)))
+    }
+
+    /// Sign-ins from now on are by these. What was verified is verified again when it is next used. Sessions go on. What a
+    /// portal that was changed gave for calls in an account's name is forgotten: the account signs in again for them.
+    public func use(_ prepared: PreparedProviders) {
+        providers.replace(with: prepared.providers)
+        context.cache.forgetAll()
     }
 }

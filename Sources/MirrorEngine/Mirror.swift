@@ -12,7 +12,7 @@ public final class Mirror: Sendable {
 
     /// The adapter's name and the entity's.
     public let id: CollectionID
-    /// What the adapter declares of it.
+    /// What the adapter declared of it when it began; for its settings see ``change(to:)``.
     public let source: MirrorSource
     private let refresh: MirrorRefresh
     private let clock: any WallClock
@@ -22,6 +22,7 @@ public final class Mirror: Sendable {
     private let pause: InterruptibleSleep
     private let log: Log
     private let state: Mutex<State>
+    private let settings: CurrentSettings
 
     fileprivate struct State {
         var machine: MirrorMachine
@@ -53,9 +54,12 @@ public final class Mirror: Sendable {
         self.sleep = sleep
         pause = InterruptibleSleep(clock: clock, sleep: sleep)
         self.log = log
+        let settings = CurrentSettings(source.settings)
+        self.settings = settings
         refresh = MirrorRefresh(
             collection: collection, source: source, beginReplacement: { try await store.beginReplacement(of: $0) },
-            read: read, clock: clock, protection: writes?.protection, limits: limits)
+            read: read, clock: clock, protection: writes?.protection, limits: limits,
+            currentGuard: { settings.value.guard })
         let known = MirrorState(stored)
         state = Mutex(
             State(
@@ -63,6 +67,16 @@ public final class Mirror: Sendable {
                     settings: source.settings, asOf: known.asOf, cursor: known.cursor, at: clock.now(), random: random()
                 ),
                 stored: known))
+    }
+
+    /// Other settings hold from now on, for the next read and the next refresh.
+    public func change(to other: MirrorSettings) {
+        guard settings.value != other else { return }
+        settings.replace(with: other)
+        let (now, random) = (clock.now(), random())
+        state.withLock { $0.machine.change(to: other, at: now, random: random) }
+        // When the next refresh is due may have changed.
+        pause.interrupt()
     }
 
     /// The age of the rows where they are fresh; nil where a read has to ask (``read()``).
@@ -257,7 +271,7 @@ extension Mirror {
             state.lastReader += 1
             return state.lastReader
         }
-        let wait = CallContext.waiting(source.settings.waitFor)
+        let wait = CallContext.waiting(settings.value.waitFor)
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 if (try? await self.sleep(wait)) != nil { self.endWait(number) }
@@ -404,4 +418,17 @@ extension MirrorMachine {
         case .held(let held): self.held?.reason != held.reason
         }
     }
+}
+
+/// A mirror's settings by the configuration of now.
+private final class CurrentSettings: Sendable {
+    private let settings: Mutex<MirrorSettings>
+
+    init(_ settings: MirrorSettings) {
+        self.settings = Mutex(settings)
+    }
+
+    var value: MirrorSettings { settings.withLock { $0 } }
+
+    func replace(with other: MirrorSettings) { settings.withLock { $0 = other } }
 }

@@ -111,7 +111,8 @@ public struct MirrorMachine: Sendable {
         case wait(until: WireDate?)
     }
 
-    private let settings: MirrorSettings
+    /// As the configuration has them now.
+    public private(set) var settings: MirrorSettings
     /// When the other system had the state that the records have; nil: they were never fetched.
     public private(set) var asOf: WireDate?
     /// When the other system was asked for that state. Freshness counts from here, age from ``asOf``: rows that were
@@ -143,6 +144,17 @@ public struct MirrorMachine: Sendable {
         if let interval = settings.refresh {
             let due = (asOf ?? now).adding(interval / .seconds(1) * (1 + Self.jitter * (2 * random - 1)))
             scheduled = asOf == nil ? now : max(now, due)
+        }
+    }
+
+    /// Other settings hold from now on. A refresh that goes on ends as it began. `random` is from 0 to 1.
+    public mutating func change(to other: MirrorSettings, at now: WireDate, random: Double) {
+        let isScheduledAnew = settings.refresh != other.refresh
+        settings = other
+        guard isScheduledAnew else { return }
+        scheduled = other.refresh.map { interval in
+            let due = (asked ?? now).adding(interval / .seconds(1) * (1 + Self.jitter * (2 * random - 1)))
+            return asked == nil ? now : max(now, due)
         }
     }
 

@@ -30,6 +30,8 @@ package struct MirrorRefresh: Sendable {
     let beginReplacement: @Sendable (CollectionID) async throws -> any RecordReplacement
     let read: Mirror.Reading
     let clock: any WallClock
+    /// What is held back, by the configuration of now.
+    let currentGuard: @Sendable () -> MirrorSettings.Guard
     /// Of callers' changes; nil: there are none.
     let protection: RefreshProtection?
     let limits: RefreshLimits
@@ -38,8 +40,9 @@ package struct MirrorRefresh: Sendable {
         collection: CollectionDeclaration, source: MirrorSource,
         beginReplacement: @escaping @Sendable (CollectionID) async throws -> any RecordReplacement,
         read: @escaping Mirror.Reading, clock: any WallClock, protection: RefreshProtection? = nil,
-        limits: RefreshLimits = RefreshLimits()
+        limits: RefreshLimits = RefreshLimits(), currentGuard: (@Sendable () -> MirrorSettings.Guard)? = nil
     ) {
+        self.currentGuard = currentGuard ?? { source.settings.guard }
         self.collection = collection
         self.source = source
         self.beginReplacement = beginReplacement
@@ -136,7 +139,7 @@ package struct MirrorRefresh: Sendable {
         summary.refused = rows.refused
         summary.repeated = difference.repeated
         let changed = difference.updated + difference.deleted
-        if let reason = source.settings.guard.refusal(changed: changed, of: difference.known) {
+        if let reason = currentGuard().refusal(changed: changed, of: difference.known) {
             let detail = "\(difference.updated) changed and \(difference.deleted) deleted of \(difference.known)"
             summary.take(difference)
             return .held(

@@ -119,7 +119,20 @@ extension HTTPUpstream {
             let (result, status) = try await RequestTimeline.measure(.upstream, "upstream \(name)") {
                 try await call()
             }
-            figures.withLock { $0.note("\(status / 100)xx", after: start.duration(to: .now)) }
+            let elapsed = start.duration(to: .now)
+            figures.withLock { figures in
+                figures.note("\(status / 100)xx", after: elapsed)
+                if status >= 500 {
+                    figures.lastFailure = UpstreamFailure(.broken, of: name, detail: "it answered \(status)")
+                }
+            }
+            log(
+                .debug, "upstream call",
+                [
+                    "upstream": .text(name.text), "method": .text(request.method.rawValue),
+                    "address": .text(request.address.logged), "status": .count(status),
+                    "microseconds": .count(Int(elapsed / .microseconds(1))),
+                ])
             return result
         } catch {
             let failure = failure(error)

@@ -21,7 +21,7 @@ struct PorticoControl: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            Status.self, Adapters.self, Upstreams.self, Mirrors.self, Writes.self, Accounts.self, Roles.self,
+            Status.self, Top.self, Adapters.self, Upstreams.self, Mirrors.self, Writes.self, Accounts.self, Roles.self,
             SessionCommands.self, Keys.self, Audit.self, Feeds.self, Employees.self, Users.self, ODataCommands.self,
             SOAPCommands.self, Sync.self, StoreCommands.self, Logs.self, Backup.self,
             Restore.self,

@@ -60,6 +60,12 @@ class Backup(unittest.TestCase):
         self.assertIn("before", self.titles())
         self.assertNotIn("after", self.titles())
         self.assertNotEqual(self.control("status")["store"]["epoch"], epoch)
+        kinds = [entry["kind"] for entry in self.control("audit", "list")["entries"]]
+        self.assertEqual(kinds.count("store.restored"), 1)
+        self.gateway.stop()
+        self.start()
+        kinds = [entry["kind"] for entry in self.control("audit", "list")["entries"]]
+        self.assertEqual(kinds.count("store.restored"), 1)
         self.assertIs(self.control("status")["store"]["restoresAtNextStart"], False)
 
     def attach(self, data):

@@ -119,6 +119,33 @@ class Found(LogTest):
         self.assertNotIn("traceId", line)
 
 
+class Debugging(LogTest):
+    def test_debugging_lines_have_the_steps_of_every_request(self):
+        self.gateway = Gateway()
+        self.addCleanup(self.gateway.remove)
+        before = self.gateway.get("/v2/list", user="alice")
+        self.control("logs", "level", "requests", "debug")
+        after = self.gateway.get("/v2/schema.xsd", user="alice")
+        note = self.gateway.send("POST", "/api/v1/notes/notes", {"title": "t"}, user="alice")
+        for answer, steps in [(before, False), (after, True), (note, True)]:
+            lines = self.lines("--request", answer.headers["x-request-id"])
+            self.assertEqual("request steps" in {line["message"] for line in lines}, steps, lines)
+        (line,) = [line for line in lines if line["message"] == "request steps"]
+        self.assertEqual(line["level"], "debug")
+        self.assertGreater(line["write"], 0)
+
+    def test_a_sign_in_has_its_hash_as_a_step(self):
+        self.gateway = Gateway("--set", "log.slow=1ms", "--set", "identity.passwords.cost=14")
+        self.addCleanup(self.gateway.remove)
+        answer = self.gateway.send("POST", "/auth/login", {"username": "alice", "password": "portico-demo"})
+        basic = self.gateway.get("/v2/list", user="bob")
+        for answer in [answer, basic]:
+            self.assertEqual(answer.status, 200)
+            (slow,) = [line for line in self.lines("--request", answer.headers["x-request-id"]) if line["message"] == "slow request"]
+            self.assertGreater(slow["identity"], 0)
+            self.assertGreater(slow["identity"], slow["microseconds"] / 3)
+
+
 class Bounded(LogTest):
     def test_no_more_is_remembered_than_the_configuration_says(self):
         self.gateway = Gateway("--set", "log.memory=16KiB")

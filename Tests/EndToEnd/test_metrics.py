@@ -14,7 +14,7 @@ import time
 import unittest
 import urllib.parse
 
-from harness import ROOT, START_SECONDS, Gateway, has_tool
+from harness import ROOT, START_SECONDS, Gateway, has_tool, run_portico
 from ledger_upstream import LedgerUpstream
 from sync_device import Device
 from test_one_admission import AdminSocket
@@ -155,6 +155,30 @@ class Metrics(unittest.TestCase):
         up = {series: value for series, value in found.items() if series.startswith("portico_adapter_up{")}
         self.assertGreater(len(up), 4)
         self.assertEqual(set(up.values()), {1})
+
+    def test_a_disabled_adapter_is_no_failed_one(self):
+        for verb, disabled in [("disable", 1), ("enable", 0)]:
+            done = run_portico("adapters", verb, "users", "--data", self.gateway.data, program="porticoctl")
+            self.assertEqual(done.returncode, 0, done)
+            found = values(self.gateway)
+            self.assertEqual(found['portico_adapter_up{adapter="users"}'], 1)
+            self.assertEqual(found['portico_adapter_disabled{adapter="users"}'], disabled)
+
+    def test_the_load_is_shown_of_one_span_where_there_is_no_terminal(self):
+        asked = threading.Thread(target=lambda: [self.gateway.get("/v2/list", user="alice") for _ in range(200)])
+        asked.start()
+        done = run_portico("top", "--data", self.gateway.data, "--output", "json", program="porticoctl")
+        text = run_portico("top", "--once", "--data", self.gateway.data, program="porticoctl")
+        asked.join()
+        self.assertEqual((done.returncode, text.returncode), (0, 0), (done, text))
+        shown = json.loads(done.stdout)
+        adapters = {row["adapter"]: row for row in shown["adapters"]}
+        self.assertEqual(adapters["users"]["state"], "running")
+        self.assertGreater(adapters["users"]["rate"], 0)
+        self.assertGreater(adapters["users"]["p99"], 0)
+        self.assertGreater(shown["process"]["memory"], 10_000_000)
+        self.assertIn("ADAPTER", text.stdout)
+        self.assertNotIn("\x1b", text.stdout)
 
     def test_open_metrics_by_accept(self):
         status, kind, text = scrape(self.gateway)

@@ -16,6 +16,7 @@ import unittest
 from harness import BUILD, JSON, ROOT, START_SECONDS, Gateway, run_portico
 from hostile_upstream import HostileUpstream
 from http2_frames import with_empty_trust_store
+from provider_stand_in import PASSWORD, Portal
 from test_tls import SecureGateway, make_certificate
 
 QUICK = True
@@ -173,6 +174,62 @@ class Values(ReloadTest):
 
 
 class Refused(ReloadTest):
+    def test_levels_of_modules_and_the_slow_log_change(self):
+        gateway = self.start(configuration())
+        shown = lambda: {row["module"]: row["level"] for row in self.control("logs", "levels")[0]["levels"]}
+        self.assertEqual(shown()["requests"], "info")
+        changed = self.apply(configuration(log={"levels": {"requests": "warning"}, "slow": "1ms"}))
+        self.assertEqual(set(changed), {"log.levels.requests", "log.slow"})
+        self.assertEqual(shown()["requests"], "warning")
+        self.assertEqual(gateway.send("POST", "/auth/login", {"username": "nobody", "password": "wrong"}).status, 401)
+        self.wait_for_log("slow request")
+        self.apply(configuration())
+        self.assertEqual(shown()["requests"], "info")
+
+    def test_options_of_the_chat_and_of_feeds_change(self):
+        def text(echo, access, moderators):
+            sections = json.loads(configuration())
+            sections["adapters"] |= {"chat": {"echo": echo, "moderators": moderators, "retention": {"interval": 60}},
+                "feeds": {"access": access, "sonnets": {"access": "login"}}}
+            return json.dumps({**sections, "identity": {"basic": {"enabled": True}, "passwords": {"cost": 10}, "demoAccounts": [
+                {"name": "alice", "password": "portico-demo", "roles": ["member"]}]}})
+        gateway = self.start(text(False, "login", ["admin"]))
+        ask = lambda: len(gateway.send("POST", "/chat", {"function": "getusers"}, user="alice").json())
+        self.assertEqual(gateway.get("/plists/sonnets").status, 401)
+        self.assertEqual(ask(), 1)
+        changed = self.apply(text(True, "login", ["member"]))
+        self.assertEqual(set(changed), {"adapters.chat.echo", "adapters.chat.moderators"})
+        self.assertGreater(ask(), 1)
+        opened = text(True, "login", ["member"]).replace('"sonnets": {"access": "login"}', '"sonnets": {"access": "public-read"}')
+        self.assertEqual(set(self.apply(opened)), {"adapters.feeds.sonnets.access"})
+        self.assertEqual(gateway.get("/plists/sonnets").status, 200)
+        # The chat has stopped for its successor when another part fails, and goes on.
+        self.refused(text(False, "login", ["admin"]).replace('"basic"', '"portalLogin": "/batch", "basic"'), "POST /batch")
+        self.assertGreater(ask(), 1)
+        self.assertNotIn("does not go on", gateway.log())
+
+    def test_sign_in_providers_come_change_and_go(self):
+        portal = Portal()
+        self.addCleanup(portal.stop)
+        def text(*forms):
+            return configuration(
+                upstreams={"corp": {"url": portal.address, "networks": ["127.0.0.0/8"]}},
+                identity={"providers": {f"corp{number}": {
+                    "kind": "portal", "upstream": "corp", "page": f"{portal.address}/irj/portal", "form": form, "roles": ["member"],
+                    "userAgent": "Mozilla/4.0 (compatible; MSIE 7.0)"} for number, form in enumerate(forms)}})
+        def sign_in(gateway):
+            return gateway.send("POST", "/auth/login", {"username": "jdoe", "password": PASSWORD}).status
+        gateway = self.start(text())
+        self.assertEqual(sign_in(gateway), 401)
+        self.apply(text("irj/login"))
+        self.assertEqual(sign_in(gateway), 200)
+        self.apply(text("irj/nothing"))
+        self.assertNotEqual(sign_in(gateway), 200)
+        self.apply(text("irj/login"))
+        self.assertEqual(sign_in(gateway), 200)
+        self.apply(text())
+        self.assertEqual(sign_in(gateway), 401)
+
     def test_a_mistake_is_named_with_its_place_and_nothing_changes(self):
         gateway = self.start(configuration())
         self.assertIs(self.control("config", "check")[0]["valid"], True)

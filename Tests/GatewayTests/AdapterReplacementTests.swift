@@ -92,6 +92,61 @@ import Testing
         #expect(calls.value == ["start one", "start other", "stop one"])
     }
 
+    private func handOver(
+        to adapter: any Adapter, of served: ServedAdapter, by supervisor: AdapterSupervisor
+    ) async throws -> AdapterReplacement {
+        try await supervisor.handOver(to: adapter, of: served) {
+            try await served.instance.start(adapter, self.context(served))
+        } resume: {
+            try await served.instance.start(nil, self.context(served))
+        }
+    }
+
+    @Test func `of two instances that work beside their calls one works at a time`() async throws {
+        let served = served(Probe(name: "one", calls: calls))
+        let supervisor = supervisor(served)
+        await supervisor.run()
+        let replacement = try await handOver(to: Probe(name: "other", calls: calls), of: served, by: supervisor)
+        #expect((served.adapter as? Probe)?.name == "one" && served.status.isRunning)
+        let old = supervisor.replace(replacement)
+        #expect((served.adapter as? Probe)?.name == "other" && served.status.isRunning)
+        await supervisor.discard(old)
+        #expect(calls.value == ["start one", "stop one", "start other", "stop one"])
+    }
+
+    @Test func `one whose successor does not start, or is not wanted, goes on`() async throws {
+        let served = served(Probe(name: "one", calls: calls))
+        let supervisor = supervisor(served)
+        await supervisor.run()
+        await #expect(throws: PorticoError.self) {
+            _ = try await handOver(to: Probe(name: "bad", calls: calls, fails: true), of: served, by: supervisor)
+        }
+        #expect(calls.value == ["start one", "stop one", "start bad", "start one"])
+        await supervisor.discard(try await handOver(to: Probe(name: "other", calls: calls), of: served, by: supervisor))
+        #expect(calls.value.suffix(4) == ["stop one", "start other", "stop other", "start one"])
+        #expect((served.adapter as? Probe)?.name == "one" && served.status.isRunning)
+    }
+
+    @Test func `parts are the same whoever may read them and however often they are fetched`() {
+        func declaration(
+            readers: Access?, freshFor: Duration, upstream: UpstreamName = "hr", writing: MirrorSource.Writing = .none
+        ) -> AdapterDeclaration {
+            AdapterDeclaration(
+                name: "probe", title: "", summary: "", version: "1",
+                entities: [
+                    Entity("rows", summary: "", key: EntityKey("id"), fields: [Field("id", .string)], readers: readers)
+                ],
+                mirrors: [
+                    MirrorSource(
+                        "rows", of: upstream, writing: writing, settings: MirrorSettings(freshFor: freshFor))
+                ])
+        }
+        let one = declaration(readers: nil, freshFor: .seconds(1))
+        #expect(one.hasSameParts(as: declaration(readers: .publicRead, freshFor: .seconds(2))))
+        #expect(!one.hasSameParts(as: declaration(readers: nil, freshFor: .seconds(1), upstream: "other")))
+        #expect(!one.hasSameParts(as: declaration(readers: nil, freshFor: .seconds(1), writing: .through)))
+    }
+
     @Test func `one that does not start changes nothing`() async throws {
         let served = served(Probe(name: "one", calls: calls))
         let supervisor = supervisor(served)

@@ -18,6 +18,20 @@ private func carried(_ answer: BatchCallResponse, _ format: any WireFormat) -> B
 }
 
 @Suite struct BatchTests {
+    @Test func `a gateway whose place another one takes is not kept by what it answered`() async throws {
+        var host: NotesGateway? = try await NotesGateway()
+        weak let gateway = host?.gateway
+        weak let administration = host?.administration
+        let body = #"{"calls": [{"id": "a", "method": "GET", "path": "/auth/me"}]}"#
+        let answer = try #require(
+            try await host?.send(.post, "/batch", body: Array(body.utf8), [.contentType: "application/json"]))
+        #expect(answer.status == 200)
+        host = nil
+        // The task of the last request may still be ending.
+        for _ in 0..<200 where gateway != nil { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(gateway == nil && administration == nil)
+    }
+
     private var made: BatchCallResponse {
         BatchCallResponse(
             id: "a", GatewayResponse(.created, headers: [.contentType: "application/json", .eTag: "\"1\""]))

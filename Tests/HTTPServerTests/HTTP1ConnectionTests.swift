@@ -11,8 +11,8 @@ private struct TestConnection {
     let channel = EmbeddedChannel()
     let responder = ScriptedResponder()
 
-    init() throws {
-        try ServerContext.scripted(responder).setUp(channel)
+    init(closesIdleAtOnce: Bool = false) throws {
+        try ServerContext.scripted(responder, closesIdleAtOnce: closesIdleAtOnce).setUp(channel)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
 
@@ -256,6 +256,22 @@ private func answer(_ text: String, close: Bool = false) -> String {
         late.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
         try late.send("GET /b HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(try late.answers() == answer("GET /b ", close: true))
+    }
+
+    @Test func `where it is configured, a stop closes what is idle at once, and answers what is asked`() throws {
+        let idle = try TestConnection(closesIdleAtOnce: true)
+        try idle.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+        _ = try idle.answers()
+        #expect(!idle.isEnding)
+        idle.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(idle.isEnding)
+        let busy = try TestConnection(closesIdleAtOnce: true)
+        try busy.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n")
+        busy.channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(!busy.isEnding)
+        busy.responder.answerNext()
+        #expect(try busy.answers() == answer("GET /later late", close: true))
+        #expect(busy.isEnding)
     }
 
     @Test func `chunks that take much beside the body are refused`() throws {

@@ -78,12 +78,13 @@ final class ScriptedResponder: RequestResponder, @unchecked Sendable {
 }
 
 extension ServerContext {
-    static func scripted(_ responder: ScriptedResponder) -> ServerContext {
-        ServerContext(
-            ServerConfiguration(
-                address: .tcp(host: "127.0.0.1", port: 0), certificate: nil, idle: .seconds(30), write: .seconds(30),
-                writeRate: 1_024, readRate: 512, connections: 10, head: HeadLimits(fields: 20, bytes: 1_000),
-                target: 500, chunk: 64 << 10, peers: PeerAddress(proxies: [])), responder)
+    static func scripted(_ responder: ScriptedResponder, closesIdleAtOnce: Bool = false) -> ServerContext {
+        var configuration = ServerConfiguration(
+            address: .tcp(host: "127.0.0.1", port: 0), certificate: nil, idle: .seconds(30), write: .seconds(30),
+            writeRate: 1_024, readRate: 512, connections: 10, head: HeadLimits(fields: 20, bytes: 1_000),
+            target: 500, chunk: 64 << 10, peers: PeerAddress(proxies: []))
+        configuration.closesIdleAtOnce = closesIdleAtOnce
+        return ServerContext(configuration, responder)
     }
 }
 

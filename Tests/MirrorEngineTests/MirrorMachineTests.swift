@@ -20,6 +20,28 @@ import Testing
         #expect(machine.next(at: at(300)) == .wait(until: nil))
     }
 
+    @Test func `other settings hold from the next read on`() {
+        var machine = machine(asOf: 0)
+        #expect(machine.read(at: at(200)) == .serve(asOf: at(0)))
+        var settings = machine.settings
+        settings.freshFor = .seconds(100)
+        machine.change(to: settings, at: at(200), random: 0.5)
+        #expect(machine.read(at: at(200)) == .wait)
+        machine = self.machine(asOf: 0)
+        #expect(machine.next(at: at(200)) == .wait(until: nil))
+        settings = machine.settings
+        settings.refresh = .seconds(1_000)
+        machine.change(to: settings, at: at(200), random: 0.5)
+        #expect(machine.next(at: at(200)) == .wait(until: at(1_000)))
+        settings.refresh = .seconds(100)
+        machine.change(to: settings, at: at(200), random: 0.5)
+        #expect(machine.next(at: at(200)) == .refresh(.schedule))
+        settings.refresh = nil
+        machine.change(to: settings, at: at(201), random: 0.5)
+        machine.ended(.done(RefreshSummary(asOf: at(201))), at: at(202), random: 0.5)
+        #expect(machine.next(at: at(202)) == .wait(until: nil))
+    }
+
     @Test func `a read of older rows begins one refresh, and all others wait for it`() {
         var machine = machine(asOf: 0)
         #expect(machine.read(at: at(301)) == .wait)

@@ -108,7 +108,8 @@ import UpstreamStandIn
         #expect(refused?.kind == .circuitOpen)
         #expect(server.requests.count == 2)
         // What opened the circuit stays to be seen.
-        #expect(upstream.status.figures.lastFailure?.kind != .circuitOpen)
+        #expect(upstream.status.figures.lastFailure?.kind == .broken)
+        #expect(upstream.status.figures.lastFailure?.detail.contains("503") == true)
         let asked = try await CallContext.$isOperatorTry.withValue(true) {
             try await upstream.send(UpstreamRequest(.get, try address(server.address)))
         }

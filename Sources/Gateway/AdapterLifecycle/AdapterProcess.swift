@@ -53,6 +53,9 @@ extension ServedAdapter {
     /// Whether it has started, is not disabled, and its process serves where it has one.
     var isServing: Bool { status.isRunning && process?.processReport.isServing ?? true }
 
+    /// Whether it would serve if no operator had disabled it.
+    var isUp: Bool { status.current.phase == .running && process?.processReport.isServing ?? true }
+
     /// As operators read it: the process' state where that is what keeps it from serving.
     var stateWord: String {
         guard status.isRunning, let report = process?.processReport else { return status.current.word }

@@ -97,9 +97,44 @@ public final class AdapterSupervisor: Sendable {
             .adapterUnavailable, "The adapter \(served.declaration.name) cannot be started anew: \(reason)")
     }
 
+    /// As ``prepare(_:of:_:)``, for an adapter that works beside its calls, which must not be done twice: the instance that
+    /// runs is stopped first, and answers calls all the same. Where the other does not start, or is discarded before it is
+    /// used, `resume` starts the first one again.
+    public func handOver(
+        to replacement: any Adapter, of served: ServedAdapter, _ start: @escaping @Sendable () async throws -> Void,
+        resume: @escaping @Sendable () async throws -> Void
+    ) async throws -> AdapterReplacement {
+        guard served.status.current.phase == .running else {
+            return AdapterReplacement(served, replacement, isStarted: false)
+        }
+        guard await stop(served.adapter, of: served) else {
+            await self.resume(served, resume)
+            throw PorticoError(
+                .adapterUnavailable,
+                "The adapter \(served.declaration.name) does not stop what it does beside its calls.")
+        }
+        do {
+            var prepared = try await prepare(replacement, of: served, start)
+            prepared.resume = resume
+            return prepared
+        } catch {
+            await self.resume(served, resume)
+            throw error
+        }
+    }
+
+    private func resume(_ served: ServedAdapter, _ start: @escaping @Sendable () async throws -> Void) async {
+        let events = Self.run(on: served, within: limits.start, sleep, start)
+        var failure: String? = "It has not started within \(limits.start)."
+        if case .returned(let reason)? = await events.stream.first(where: { _ in true }) { failure = reason }
+        events.cancel()
+        if let failure { served.log.error("adapter does not go on beside its calls", ["detail": .text(failure)]) }
+    }
+
     /// Stops one that was prepared and is not wanted.
     public func discard(_ replacement: AdapterReplacement) async {
         if replacement.isStarted { await stop(replacement.adapter, of: replacement.served) }
+        if let start = replacement.resume { await resume(replacement.served, start) }
     }
 
     /// Calls go to the replacement from now on. Returns the instance that is to be stopped after the last of its calls,
@@ -177,15 +212,20 @@ public final class AdapterSupervisor: Sendable {
         await stop(served.adapter, of: served)
     }
 
-    private func stop(_ adapter: any Adapter, of served: ServedAdapter) async {
+    /// False where it has not stopped in time.
+    @discardableResult
+    private func stop(_ adapter: any Adapter, of served: ServedAdapter) async -> Bool {
         let events = Self.run(on: served, within: limits.stop, sleep) { await adapter.stop() }
+        var hasStopped = true
         for await event in events.stream {
             if case .deadline = event {
                 served.log.error("adapter has not stopped in time", ["seconds": .count(limits.stop.wholeSeconds)])
+                hasStopped = false
             }
             break
         }
         events.cancel()
+        return hasStopped
     }
 
     /// Work whose end is waited for, or not, and the deadline that it has.
@@ -221,6 +261,8 @@ public struct AdapterReplacement: Sendable {
     public let served: ServedAdapter
     let adapter: any Adapter
     let isStarted: Bool
+    /// Has the instance before go on, where it was stopped for this one; nil: it was not.
+    var resume: (@Sendable () async throws -> Void)?
 
     init(_ served: ServedAdapter, _ adapter: any Adapter, isStarted: Bool) {
         self.served = served

@@ -62,6 +62,16 @@ public final class ServedAdapter: Sendable {
     /// Whether both are the same adapter, whose instances, mirrors and streams go on.
     public func isSame(as other: ServedAdapter) -> Bool { instance === other.instance }
 
+    /// The mirrors go by what this declaration says of them.
+    public func useMirrorSettings() {
+        for mirror in mirrors {
+            guard let declared = declaration.mirrors.first(where: { $0.entity == mirror.source.entity }) else {
+                continue
+            }
+            mirror.change(to: declared.settings)
+        }
+    }
+
     /// All of the adapter's records, on its own authority.
     public func ownRecords(in store: any Store) -> any RecordStore {
         AdapterRecords(store: store, declaration: declaration)
@@ -133,8 +143,34 @@ extension AdapterDeclaration {
         func lasting(_ declaration: AdapterDeclaration) -> [Operation] {
             declaration.operations.filter { $0.callThrough != nil }
         }
-        return name == other.name && entities == other.entities && mirrors == other.mirrors
+        return name == other.name && Self.alike(entities, other.entities) { $0.isStored(as: $1) }
+            && Self.alike(mirrors, other.mirrors) { $0.isFetched(as: $1) }
             && liveFeeds == other.liveFeeds && lasting(self) == lasting(other)
+    }
+
+    private static func alike<Part>(_ parts: [Part], _ others: [Part], by isAlike: (Part, Part) -> Bool) -> Bool {
+        parts.count == others.count && zip(parts, others).allSatisfy(isAlike)
+    }
+}
+
+extension Entity {
+    /// Whether its records are the same in both. Who may read and write them is decided with every request.
+    fileprivate func isStored(as other: Entity) -> Bool {
+        name == other.name && key == other.key && fields == other.fields && indexes == other.indexes
+            && searchFields == other.searchFields && attachments == other.attachments
+            && historyFields == other.historyFields && parents == other.parents
+            && conflictPolicy == other.conflictPolicy
+    }
+}
+
+extension MirrorSource {
+    /// Whether the same rows are fetched and changed in the same way. When, and how old they may be, changes while the
+    /// mirror goes on (``Mirror/change(to:)``), but not for rows that belong to single callers.
+    fileprivate func isFetched(as other: MirrorSource) -> Bool {
+        entity == other.entity && reading == other.reading && writing == other.writing
+            && honoursIdempotencyKeys == other.honoursIdempotencyKeys && upstream == other.upstream
+            && supportsRowsOfCallers == other.supportsRowsOfCallers && callerKey == other.callerKey
+            && (callerKey == nil || settings == other.settings)
     }
 }
 

@@ -26,8 +26,9 @@ struct GatewayCollector: Sendable {
     }
 
     private func collect(of served: ServedAdapter, into samples: inout MetricSamples) {
-        let name = served.declaration.name.text
-        samples.set(MetricCatalogue.adapterUp, [name], served.isServing ? 1 : 0)
+        let (name, lifecycle) = (served.declaration.name.text, served.status.current)
+        samples.set(MetricCatalogue.adapterUp, [name], served.isUp ? 1 : 0)
+        samples.set(MetricCatalogue.adapterDisabled, [name], lifecycle.isDisabled ? 1 : 0)
         let now = services.clock.now()
         if let report = served.process?.processReport {
             samples.set(MetricCatalogue.adapterRestarts, [name], report.restarts)

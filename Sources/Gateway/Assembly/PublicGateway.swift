@@ -31,7 +31,7 @@ extension Gateway {
             + Self.accountRoutes(accounts, portal: settings.portalLogin)
             + SyncRoutes(sync: sync, services: services, identity: identity).routes()
             + feeds.routes(services, identity)
-            + Self.providerRoutes(accounts)
+            + Self.providerRoutes(accounts, settings)
             + Self.ownRoutes(adapters, services, settings, readiness, description, itself)
         let files = (PageFile.icons + settings.pages).map { Route(.get, $0.path, PageFileEndpoint($0)) }
         self.init(
@@ -48,7 +48,10 @@ extension Gateway {
         let collector = GatewayCollector(
             adapters: adapters, identity: identity, sync: sync, services: services, readiness: readiness,
             version: settings.version)
-        settings.metrics.collect(as: "gateway") { collector.collect(into: &$0) }
+        let metrics = settings.metrics
+        let collect: @Sendable () -> Void = { metrics.collect(as: "gateway") { collector.collect(into: &$0) } }
+        // One that may not be used after all takes no other's place.
+        if old == nil { collect() } else { whenCurrent(collect) }
     }
 
     private static func accountRoutes(_ accounts: AccountServices, portal: PathTemplate?) -> [Route] {
@@ -69,8 +72,8 @@ extension Gateway {
     }
 
     /// Only where there is a provider to go to.
-    private static func providerRoutes(_ accounts: AccountServices) -> [Route] {
-        guard !accounts.identity.browserProviders.isEmpty else { return [] }
+    private static func providerRoutes(_ accounts: AccountServices, _ settings: GatewaySettings) -> [Route] {
+        guard settings.hasProviderPages ?? !accounts.identity.browserProviders.isEmpty else { return [] }
         return [
             Route(.get, "/auth/oidc/{provider}/login", ProviderLoginEndpoint(accounts: accounts)),
             Route(.get, "/auth/oidc/{provider}/callback", ProviderCallbackEndpoint(accounts: accounts)),
@@ -99,6 +102,8 @@ public struct GatewaySettings: Sendable {
     /// Where the form of SAP's portals is taken; nil: nowhere.
     public var portalLogin: PathTemplate?
     public var origins: Set<String> = []
+    /// Whether there are ways to sign in with a page of their own; nil: as ``Identity/browserProviders`` says.
+    public var hasProviderPages: Bool?
     /// Seconds.
     public var preflightMaxAge = 600
     public var version = ""

@@ -21,8 +21,10 @@ public struct AccessRecord: Sendable {
     public let microseconds: Int64
     /// Its place in the trace that it belongs to; nil: none is known.
     public let trace: TraceParent?
-    /// Where the time of a request went that took as long as `log.slow`; nil: it did not.
-    public let slowSteps: [RequestTimeline.Total]?
+    /// Whether it took as long as `log.slow`.
+    public let isSlow: Bool
+    /// Where its time went, of a slow one, or where ``ServerSettings/wantsSteps`` asks for it; nil: of others.
+    public let steps: [RequestTimeline.Total]?
 
     /// An error's code and what it says of itself, without what the caller sent.
     public final class Refusal: Sendable {

@@ -165,7 +165,7 @@ struct SignInInstruments: Sendable {
     /// Counts how `body` ended.
     func count<Result>(_ method: Method, _ body: () async throws -> Result) async throws -> Result {
         do {
-            let result = try await body()
+            let result = try await RequestTimeline.measure(.identity, "sign-in") { try await body() }
             note(method, "accepted")
             return result
         } catch {

@@ -42,6 +42,8 @@ public final class Gateway: Sendable {
     private let negotiatedFirst: Set<String>
     /// What answers the requests of its listener by now: another gateway once the configuration has changed.
     private let current: GatewayReference
+    /// What is to be done when it becomes that.
+    private let beginning = Mutex<(@Sendable () -> Void)?>(nil)
 
     /// `old`: the one whose place this one takes.
     init(
@@ -139,7 +141,15 @@ public final class Gateway: Sendable {
     }
 
     /// From now on its listener's requests are answered by it.
-    func becomeCurrent() { current.set(self) }
+    func becomeCurrent() {
+        current.set(self)
+        beginning.withLock { body in
+            defer { body = nil }
+            return body
+        }?()
+    }
+
+    func whenCurrent(_ body: @escaping @Sendable () -> Void) { beginning.withLock { $0 = body } }
 
     /// Whether `caller` may do still what it asked for, by the configuration of now.
     private func confirm(_ caller: Caller, for request: GatewayRequest) async throws {
@@ -160,12 +170,26 @@ public final class Gateway: Sendable {
         case .needsEndpoint(let admitted): return await run(admitted)
         case .needsCaller(let admission):
             do {
-                return await complete(admit(admission, from: try await authenticator.caller(of: admission.request)))
+                return await complete(admit(admission, from: try await caller(of: admission.request)))
             } catch {
                 let anonymous = AuthenticatedRequest(
                     request: admission.request, caller: .anonymous, parameters: admission.parameters)
                 return failed(
                     PorticoError(unexpected: error), AdmittedRequest(request: anonymous, endpoint: admission.endpoint))
+            }
+        }
+    }
+
+    /// Who memory does not know. A step of the request where its steps are measured.
+    private func caller(of request: GatewayRequest) async throws -> Caller {
+        guard !request.isPartOfBatch, let timeline = services.tracing.timeline(for: request.place) else {
+            return try await authenticator.caller(of: request)
+        }
+        return try await RequestTimeline.$current.withValue(request.timeline.storeIfNil(timeline)) {
+            try await ServiceContext.withValue(services.tracing.context(of: request.place) ?? .topLevel) {
+                try await RequestTimeline.measure(.identity, "identity") {
+                    try await authenticator.caller(of: request)
+                }
             }
         }
     }
@@ -181,9 +205,9 @@ public final class Gateway: Sendable {
                 })
         }
         // The calls of a batch are steps of the batch.
-        guard !request.isPartOfBatch, let timeline = services.tracing.timeline(for: request.place) else {
-            return await dispatch(admitted)
-        }
+        guard !request.isPartOfBatch,
+            let timeline = request.timeline.load() ?? services.tracing.timeline(for: request.place)
+        else { return await dispatch(admitted) }
         _ = request.timeline.storeIfNil(timeline)
         return await RequestTimeline.$current.withValue(timeline) {
             guard let context = services.tracing.context(of: request.place) else { return await dispatch(admitted) }

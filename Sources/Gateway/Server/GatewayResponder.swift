@@ -208,13 +208,14 @@ final class GatewayResponder: RequestResponder {
         }
         guard let accessLog = exchange.serving.settings.accessLog else { return }
         let isSlow = exchange.isTimed && services.tracing.slow.map { elapsed >= $0 } ?? false
+        let wantsSteps = isSlow || exchange.serving.settings.wantsSteps?() ?? false
         accessLog(
             AccessRecord(
                 id: exchange.id, method: exchange.inbound.method.rawValue,
                 path: LoggedPath.text(exchange.inbound.target)[...], status: exchange.status.code, bytes: bytes,
                 endpoint: exchange.trace.endpoint, caller: exchange.trace.caller, refusal: exchange.refusal,
                 microseconds: elapsed.microseconds, trace: Self.trace(exchange),
-                slowSteps: isSlow ? exchange.request?.timeline.load()?.totals(at: now) ?? [] : nil))
+                isSlow: isSlow, steps: wantsSteps ? exchange.request?.timeline.load()?.totals(at: now) ?? [] : nil))
     }
 
     /// Also where traces are not recorded: the caller's.
@@ -237,7 +238,7 @@ extension GatewayResponder {
             AccessRecord(
                 id: id, method: "GET", path: "-", status: response.status.code, bytes: response.buffer.readableBytes,
                 endpoint: "refused", caller: "", refusal: response.refusal, microseconds: 0, trace: nil,
-                slowSteps: nil))
+                isSlow: false, steps: nil))
         return OutboundResponse(
             response.status, fields: response.headers, body: response.buffer, closesConnection: true)
     }

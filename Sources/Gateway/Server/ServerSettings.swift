@@ -23,6 +23,10 @@ public struct ServerSettings: Sendable {
     public var trustedProxies: [AddressRange] = []
     /// `http.limits.connections`: further connections are answered 503.
     public var connections = 20_000
+    /// Whether a stop closes connections at once on which nothing is asked.
+    public var closesIdleAtOnce = false
+    /// Whether the steps of every request are wanted in its ``AccessRecord``, not of slow ones alone.
+    public var wantsSteps: (@Sendable () -> Bool)?
     /// Called for every request; must not block. Nil: there is no access log.
     public var accessLog: (@Sendable (AccessRecord) -> Void)?
 
@@ -31,10 +35,12 @@ public struct ServerSettings: Sendable {
     }
 
     func configuration(_ limits: GatewayLimits) -> ServerConfiguration {
-        ServerConfiguration(
+        var configuration = ServerConfiguration(
             address: address, certificate: certificate, idle: idle, write: write, writeRate: writeRate,
             readRate: readRate, connections: connections, head: HeadLimits(fields: limits.fields, bytes: limits.head),
             target: limits.uri, chunk: limits.chunk,
             peers: PeerAddress(proxies: trustedProxies, isSecure: certificate != nil))
+        configuration.closesIdleAtOnce = closesIdleAtOnce
+        return configuration
     }
 }

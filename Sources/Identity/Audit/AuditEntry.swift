@@ -117,6 +117,8 @@ public struct AuditEvent: Sendable, Equatable {
         case administrationRefused = "administration.refused"
         /// Another configuration is used; the detail are the keys that changed.
         case configurationApplied = "configuration.applied"
+        /// A backup took the store's place when the gateway started. Entries before it are the backup's.
+        case storeRestored = "store.restored"
         /// The oldest entries were removed; the detail is the ``AuditHead`` of the last of them.
         case auditCut = "audit.cut"
         /// An event of another module, recorded through ``Identity/record(_:)``.

@@ -8,7 +8,7 @@ struct PasswordProof: Sendable {
     }
 
     let context: IdentityContext
-    let providers: [any SignInProvider]
+    let providers: CurrentProviders
     let backoff: BackoffGate
 
     /// Throws `auth.invalid`, the same whatever is wrong, `auth.throttled`, or what a provider throws.
@@ -45,7 +45,7 @@ struct PasswordProof: Sendable {
     private func ask(_ evidence: SignInEvidence) async throws -> Answer {
         var failure: PorticoError?
         var isRefused = false
-        for provider in providers {
+        for provider in providers.value.takingPasswords {
             do {
                 if case .accepted(let account) = try await provider.verify(evidence) {
                     return .accepted(Proven(account: account, provider: provider.name))

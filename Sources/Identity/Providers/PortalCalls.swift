@@ -169,7 +169,8 @@ struct PortalCall: Sendable {
 
 /// A system behind a portal, called in the names of those who are signed in there.
 struct PortalUpstream: Upstream {
-    let calls: PortalCalls
+    let portal: ProviderName
+    let providers: CurrentProviders
     /// Without credentials of its own.
     let transport: any Upstream
 
@@ -190,6 +191,10 @@ struct PortalUpstream: Upstream {
         send: (UpstreamRequest) async throws -> Answer
     ) async throws(UpstreamFailure) -> Answer {
         guard let caller else { throw UpstreamFailure(.signInRequired, of: name, detail: "the call has no caller") }
+        guard let provider = providers.value.portal(portal) else {
+            throw UpstreamFailure(.signInRequired, of: name, detail: "there is no portal \(portal)")
+        }
+        let calls = PortalCalls(provider: provider)
         do {
             return try await calls.call(request, as: caller, through: transport, head: head, send: send)
         } catch let failure as UpstreamFailure {

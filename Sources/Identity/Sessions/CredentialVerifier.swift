@@ -7,7 +7,7 @@ struct CredentialVerifier: Sendable {
     let tokens: AccessTokens
     let keys: SigningKeys
     let proof: PasswordProof
-    let providers: Providers
+    let providers: CurrentProviders
 
     func session(_ value: Secret) async throws -> Authentication? {
         guard value.reveal().utf8.count <= SessionCookie.length else { return nil }
@@ -26,7 +26,7 @@ struct CredentialVerifier: Sendable {
 
     /// One of ours, or one that a provider issued for us.
     func accessToken(_ value: Secret) async throws -> Authentication? {
-        if let provider = providers.openIDConnect.first(where: { $0.mayHaveIssued(value) }) {
+        if let provider = providers.value.openIDConnect.first(where: { $0.mayHaveIssued(value) }) {
             return try await providerToken(value, provider)
         }
         guard value.reveal().utf8.count <= AccessTokenInspector.maximumBytes else { return nil }

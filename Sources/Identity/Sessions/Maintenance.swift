@@ -70,7 +70,9 @@ struct Maintenance: Sendable {
 /// Forgets what portals gave an account once no session is signed in with it any more.
 struct PortalSessionCleanup: Sendable {
     let sessions: SessionDirectory
-    let portals: [PortalProvider]
+    let providers: CurrentProviders
+
+    private var portals: [PortalProvider] { providers.value.portals }
 
     /// To be called after a sign-in of the account has ended.
     func check(_ account: AccountID) async throws {

@@ -142,8 +142,12 @@ public enum MetricCatalogue {
 
     // The process
 
+    public static let adapterDisabled = MetricDefinition(
+        "portico_adapter_disabled", .gauge, "1 while an operator has the adapter's calls refused, else 0.",
+        labels: [adapter])
     public static let adapterUp = MetricDefinition(
-        "portico_adapter_up", .gauge, "1 while the adapter runs, else 0.", labels: [adapter])
+        "portico_adapter_up", .gauge, "1 while the adapter runs, also where an operator has disabled it, else 0.",
+        labels: [adapter])
     public static let adapterRestarts = MetricDefinition(
         "portico_adapter_restarts_total", .counter, "Launches of an adapter's process after the first.",
         labels: [adapter])
@@ -185,9 +189,8 @@ public enum MetricCatalogue {
         signIns, cacheHits, cacheMisses, cacheEntries, cacheBytes,
         upstreamRequests, upstreamDuration, upstreamRetries, upstreamOpen, upstreamActive, upstreamWaiting,
         mirrorAge, mirrorHeld, mirrorFailures, pendingWrites, unknownWrites,
-        spans, queuedSpans, adapterUp, adapterRestarts, adapterCrashes, adapterUptime, adapterCalls, adapterQueue,
-        ready,
-        buildInfo, loopLag, cpu, residentMemory, virtualMemory, openFiles,
+        spans, queuedSpans, adapterUp, adapterDisabled, adapterRestarts, adapterCrashes, adapterUptime, adapterCalls,
+        adapterQueue, ready, buildInfo, loopLag, cpu, residentMemory, virtualMemory, openFiles,
         mostFiles, startTime,
     ]
 }

@@ -16,6 +16,8 @@ public final class RequestTimeline: Sendable {
         case mirrors
         /// The body's arrival.
         case body
+        /// Who the caller is, where memory does not know it, and sign-ins: a password's hash with the wait for its turn.
+        case identity
         /// An adapter's operation or mount.
         case adapter
         /// A read of the store.
@@ -37,10 +39,10 @@ public final class RequestTimeline: Sendable {
     }
 
     private let start = ContinuousClock.now
-    private let counts = InlineArray<7, Atomic<Int>> { _ in Atomic(0) }
-    private let nanoseconds = InlineArray<7, Atomic<Int64>> { _ in Atomic(0) }
+    private let counts = InlineArray<8, Atomic<Int>> { _ in Atomic(0) }
+    private let nanoseconds = InlineArray<8, Atomic<Int64>> { _ in Atomic(0) }
     /// When the step that is under way began, in nanoseconds since the start; 0: none is. Of several at once the last.
-    private let began = InlineArray<7, Atomic<Int64>> { _ in Atomic(0) }
+    private let began = InlineArray<8, Atomic<Int64>> { _ in Atomic(0) }
     /// Makes a span of each step; nil: the trace is not sampled, or there is none.
     private let tracer: SpanTracer?
 

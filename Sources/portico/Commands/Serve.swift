@@ -127,30 +127,34 @@ struct Serve: AsyncParsableCommand {
                 logger: logger),
             successTerminationBehavior: .gracefullyShutdownGroup,
             failureTerminationBehavior: .gracefullyShutdownGroup, serviceName: "signals")
-        var configuration = ServiceGroupConfiguration(
-            services: [
-                signalled,
-                named("deadlines", DeadlineService(gateways: [host.first.gateway, host.first.administration])),
-                named("retirements", RetirementService(retirements: reloading.retirements)),
-                named(
-                    "store watch",
-                    StoreWatchService(watch: host.watch, interval: settings.storeProbe, logger: logger)),
-                named("adapters", AdapterService(host: host, announcement: announcement)),
-                named("maintenance", MaintenanceService(host: host, logger: logger)),
-                named("compaction", CompactionService(current: host.current, logger: logger)),
-                named("administration", servers.administration),
-                named(
-                    "public listener",
-                    PublicListenerService(
-                        server: servers.front, announcement: listener.isInherited ? announcement : nil)),
-                named("event loops", EventLoopLagService(servers.front, in: settings.gateway.metrics)),
-                named("live streams", LiveService(sync: servers.sync, feeds: host.feedTasks)),
-                named("traces", TraceService(exporter: host.traces)),
-                // The last to start is the first to stop.
-                named("listener", listener.releaseOnShutdown(unless: signals)),
-            ] + (servers.administrationListener.map { [named("admin listener", $0)] } ?? [])
-                + (certificate.map { [named("certificate", $0)] } ?? [])
-                + (adminCertificate.map { [named("admin certificate", $0)] } ?? []), logger: logger)
+        var services = [
+            signalled,
+            named("deadlines", DeadlineService(gateways: [host.first.gateway, host.first.administration])),
+            named("retirements", RetirementService(retirements: reloading.retirements)),
+            named(
+                "store watch", StoreWatchService(watch: host.watch, interval: settings.storeProbe, logger: logger)),
+            named("adapters", AdapterService(host: host, announcement: announcement)),
+            named("maintenance", MaintenanceService(host: host, logger: logger)),
+            named("compaction", CompactionService(current: host.current, logger: logger)),
+            named("administration", servers.administration),
+        ]
+        // Operators see the stop of the public listener.
+        if let administration = servers.administrationListener {
+            services.append(named("admin listener", administration))
+        }
+        services += [
+            named(
+                "public listener",
+                PublicListenerService(server: servers.front, announcement: listener.isInherited ? announcement : nil)),
+            named("event loops", EventLoopLagService(servers.front, in: settings.gateway.metrics)),
+            named("live streams", LiveService(sync: servers.sync, feeds: host.feedTasks)),
+            named("traces", TraceService(exporter: host.traces)),
+            // The last to start is the first to stop.
+            named("listener", listener.releaseOnShutdown(unless: signals)),
+        ]
+        if let certificate { services.append(named("certificate", certificate)) }
+        if let adminCertificate { services.append(named("admin certificate", adminCertificate)) }
+        var configuration = ServiceGroupConfiguration(services: services, logger: logger)
         configuration.maximumGracefulShutdownDuration = settings.stopDeadline
         return configuration
     }

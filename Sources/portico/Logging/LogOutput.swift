@@ -97,9 +97,9 @@ extension LogOutput {
     /// The access log: a line for every request. Past swift-log, whose metadata cost more than the line itself.
     ///
     /// `isWritten` false: what fails is remembered alone, so that a request is found by its id all the same. A slow request has
-    /// a line more, with its steps.
+    /// a line more, with its steps, and each one where the module logs debugging lines.
     func write(_ access: AccessRecord, isWritten: Bool) {
-        if let steps = access.slowSteps { writeSlow(access, steps) }
+        if let steps = access.steps { writeSteps(access, steps) }
         guard isWritten || access.refusal != nil else { return }
         write(.info, "request", isWritten: isWritten) { line in
             line.add("method", access.method)
@@ -117,8 +117,8 @@ extension LogOutput {
     }
 
     /// Steps in microseconds, each with how often it was taken where that is not once.
-    private func writeSlow(_ access: AccessRecord, _ steps: [RequestTimeline.Total]) {
-        write(.warning, "slow request") { line in
+    private func writeSteps(_ access: AccessRecord, _ steps: [RequestTimeline.Total]) {
+        write(access.isSlow ? .warning : .debug, access.isSlow ? "slow request" : "request steps") { line in
             line.add("endpoint", access.endpoint)
             line.add("microseconds", access.microseconds)
             for total in steps {

@@ -116,7 +116,7 @@ actor ConfigurationReload: ConfigurationControl {
                 await prepared.discard(running.host)
                 throw error
             }
-            let retirement = prepared.use(running)
+            let retirement = prepared.use(running, insteadOf: plan)
             plan = next
             self.generation = prepared.generation
             report.isApplied = true
@@ -204,6 +204,8 @@ private struct PreparedReload {
     let generation: HostGeneration
     private let plan: HostPlan
     private let upstreams: HostUpstreams.Replacement
+    /// Nil: sign-ins go on as they are.
+    private let providers: PreparedProviders?
     private let adapters: [AdapterReplacement]
     private let fresh: FreshAdapters?
     private let starts: [AdapterName: AdapterUpstreams]
@@ -228,16 +230,32 @@ private struct PreparedReload {
             start.feeds = parts.feeds
             let attempt = start
             try await made.start(attempt)
-            for planned in plan.adapters where changes.adapters.contains(planned.declaration.name) {
-                guard let served = old.adapters.first(where: { $0.declaration.name == planned.declaration.name }) else {
-                    continue
-                }
+            providers =
+                changes.providers.isEmpty
+                ? nil : try Self.providers(changes, plan, upstreams: upstreams, identity: host.identity)
+            generation = try host.assembly.generation(plan, parts, after: old)
+            let changed = plan.adapters.filter { changes.adapters.contains($0.declaration.name) }
+            // What is stopped for its successor comes last: until then nothing has changed.
+            let last = changed.filter { AdapterCatalogue.working.contains($0.declaration.name) }
+            for planned in changed where !AdapterCatalogue.working.contains(planned.declaration.name) {
+                guard let served = generation.adapter(planned.declaration.name) else { continue }
                 replacements.append(
                     try await host.supervisor.prepare(planned.adapter, of: served) {
                         try await attempt.run(served, planned.adapter)
                     })
             }
-            generation = try host.assembly.generation(plan, parts, after: old)
+            for planned in last {
+                guard let served = generation.adapter(planned.declaration.name),
+                    let before = old.adapter(planned.declaration.name)
+                else { continue }
+                let first = host.starts.value
+                replacements.append(
+                    try await host.supervisor.handOver(to: planned.adapter, of: served) {
+                        try await attempt.run(served, planned.adapter)
+                    } resume: {
+                        try await first.run(before)
+                    })
+            }
         } catch {
             for replacement in replacements { await host.supervisor.discard(replacement) }
             await fresh?.discard()
@@ -249,6 +267,18 @@ private struct PreparedReload {
         handover = AdapterHandover(from: old, to: generation, collections: plan.collections, host)
     }
 
+    private static func providers(
+        _ changes: ReloadPlan, _ plan: HostPlan, upstreams: HostUpstreams.Replacement, identity: Identity
+    ) throws -> PreparedProviders {
+        let setups = try plan.settings.providers.map { provider in
+            guard let transport = upstreams.transports[provider.upstream] else {
+                throw CommandError("There is no upstream \(provider.upstream).")
+            }
+            return provider.setup(transport)
+        }
+        return identity.prepareProviders(setups, changed: changes.providers)
+    }
+
     func discard(_ host: Host) async {
         for replacement in adapters { await host.supervisor.discard(replacement) }
         await fresh?.discard()
@@ -256,15 +286,22 @@ private struct PreparedReload {
     }
 
     /// Puts everything in its place. Returns what is to be stopped.
-    func use(_ running: ConfigurationReload.Running) -> Retirement {
+    func use(_ running: ConfigurationReload.Running, insteadOf old: HostPlan) -> Retirement {
         let host = running.host
         host.starts.change(starts, generation.feeds)
         let oldUpstreams = host.upstreams.use(upstreams)
+        if let providers { host.identity.use(providers) }
         let oldAdapters = adapters.map { host.supervisor.replace($0) }
         host.supervisor.use(generation.adapters)
         host.readiness.use(generation.adapters)
         host.current.replace(with: generation)
+        for served in generation.adapters { served.useMirrorSettings() }
         running.levels.setGeneral(plan.settings.logLevel)
+        // What an operator has set of others while it runs stays.
+        let (before, now) = (old.settings.logLevels, plan.settings.logLevels)
+        for module in Set(before.keys).union(now.keys) where before[module] != now[module] {
+            _ = running.levels.set(now[module], of: module)
+        }
         let requests = running.servers.use(generation, plan.settings)
         return Retirement(
             requests: requests, adapters: oldAdapters, upstreams: oldUpstreams, supervisor: host.supervisor,

@@ -62,6 +62,7 @@ struct Host {
             store: store, configuration: settings.identity, clock: SystemClock(),
             providers: try settings.providers.map { $0.setup(try transports.transport($0.upstream)) },
             log: Log(logger, label: "identity"))
+        if isRestored { try await identity.record(AuditEvent(.storeRestored, actor: Principal.system.id)) }
         let upstreams = try HostUpstreams(
             transports, settings.upstreams, identity: identity, log: Log(logger, label: "upstream"))
         self.upstreams = upstreams
@@ -153,6 +154,8 @@ struct HostGeneration: Sendable {
     /// Of the admin listener, which exists where one is configured.
     let administrationListener: Gateway
     let maintenance: StoreMaintenance
+
+    func adapter(_ name: AdapterName) -> ServedAdapter? { adapters.first { $0.declaration.name == name } }
 }
 
 /// What answers now.

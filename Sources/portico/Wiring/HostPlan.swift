@@ -474,17 +474,21 @@ enum AdapterCatalogue {
         ODataReferenceModule.self,
     ]
 
-    /// Whether another value of an option is taken up by another instance, while the gateway runs. For that a second
-    /// instance must be able to start while the first one still answers, which those of plugins and connection files
-    /// have to expect.
+    /// Whether another value of an option is taken up by another instance, while the gateway runs. Of a built-in adapter the
+    /// option must not change what is stored, or which system is mirrored and how. A second instance must be able to start
+    /// while the first one still answers, which those of plugins and connection files have to expect.
     static func reloads(_ option: ConfigurationOption, of adapter: AdapterName) -> Bool {
-        adapter == ODataModule.name && !partsOfServices.contains(option.path)
-            || !builtIn.contains { $0.name == adapter }
+        !builtIn.contains { $0.name == adapter } || !parts.contains(option.path)
     }
 
-    private static let partsOfServices: Set<String> = [
+    /// Adapters that work beside their calls, and answer calls when they have stopped with it: of two instances one works.
+    static let working: Set<AdapterName> = [ChatModule.name]
+
+    /// Options of which any other value changes what is stored or mirrored.
+    private static let parts: Set<String> = [
         "services.*.model", "services.*.search", "services.*.unique", "services.*.indexes",
-        "services.*.discriminators", "services.*.conflicts",
+        "services.*.discriminators", "services.*.conflicts", "upstream", "*.upstream", "write", "idempotencyKeys",
+        "mode", "callers.count", "callers.rows", "answers.entries", "answers.bytes", "limits.members",
     ]
 
     /// Names below which the host keeps records of its own.

@@ -14,12 +14,14 @@ enum HostReference {
                 + limits.reloading(except: [
                     "limits.adapterStart", "limits.adapterStartWait", "limits.adapterRetry", "limits.adapterStop",
                 ]) + sync.reloading(except: filesOfSync) + live
-                + other.reloading(except: Set(other.map(\.name)).subtracting(["log.level", "log.access"]))
+                + other.reloading(except: Set(other.map(\.name)).subtracting(reloadingLog))
                 + identity.reloading(except: Set(identity.map(\.name)).subtracting(["identity.portalLogin"]))
-                + ProviderReference.keys + UpstreamReference.keys.reloading() + PushReference.keys
+                + ProviderReference.keys.reloading() + UpstreamReference.keys.reloading() + PushReference.keys
                 + admin.reloading(except: ["admin.host", "admin.port"]) + adapters,
             removed: UpstreamReference.removed)
     }
+
+    private static let reloadingLog: Set<String> = ["log.level", "log.levels.*", "log.access", "log.slow"]
 
     /// What attachments' files and the hourly removal are opened with.
     private static let filesOfSync: Set<String> = [
@@ -320,8 +322,7 @@ enum HostReference {
 
     /// The feeds' adapter decides by it itself, with the accesses of single feeds.
     private static func access(_ name: AdapterName) -> ConfigurationKey {
-        let key = ConfigurationKey("adapters.\(name).access", .access, "Who may call it.")
-        return name == PlistFeedsModule.name ? key : key.reloading
+        ConfigurationKey("adapters.\(name).access", .access, "Who may call it.").reloading
     }
 
     private static func adapterKeys(_ module: ConfigurableAdapter) -> [ConfigurationKey] {

@@ -86,8 +86,9 @@ struct HostSettings {
         traces = try TracePlan(resolved, upstreams)
         gateway.tracer = traces?.tracer
         gateway.slowRequest = values.duration("log.slow")
-        self.gateway = gateway
         providers = try ProviderPlan.all(resolved, upstreams)
+        gateway.hasProviderPages = providers.contains(where: \.hasPage)
+        self.gateway = gateway
         push = try PushPlan(resolved, upstreams)
         adminListener = try AdminListenerSettings(resolved, directory: dataDirectory)
         adminBody = values.duration("admin.bodyDeadline")
@@ -106,6 +107,7 @@ struct HostSettings {
         let (logsAccess, output) = (logsAccess, logs.output)
         let module = logs.levelsOfModules.module(LogLevels.requests)
         settings.accessLog = { output.write($0, isWritten: logsAccess && module.isEnabled(.info)) }
+        settings.wantsSteps = { module.isEnabled(.debug) }
         mount.apply(to: &settings)
         return settings
     }
@@ -116,6 +118,8 @@ struct HostSettings {
         var settings = serverSettings(.unixSocket(path: adminSocket), logs)
         settings.request = .seconds(86_400)
         settings.body = adminBody
+        // A scraper keeps its connection, and asks again.
+        settings.closesIdleAtOnce = true
         return settings
     }
 

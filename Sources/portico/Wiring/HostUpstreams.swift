@@ -36,6 +36,8 @@ final class HostUpstreams: Sendable {
         fileprivate let removed: Set<UpstreamName>
         /// What adapters get that start with the other configuration.
         let all: [UpstreamName: any Upstream]
+        /// Without credentials, for sign-in providers.
+        let transports: [UpstreamName: HTTPUpstream]
         fileprivate let references: [UpstreamName: ReplaceableUpstream]
     }
 
@@ -68,10 +70,8 @@ final class HostUpstreams: Sendable {
                 try await identity.subjectToken(about: $0, audience: audience)
             }
         case .portal(let provider):
-            guard let upstream = identity.upstream(transport, behind: provider) else {
-                throw CommandError("upstreams.\(plan.settings.name): there is no portal \(provider).")
-            }
-            authorized = upstream
+            // That the portal is configured was checked.
+            authorized = identity.upstream(transport, behind: provider)
         }
         if plan.isRehearsed {
             log.warning(
@@ -88,7 +88,7 @@ final class HostUpstreams: Sendable {
     /// Makes the upstreams of these names anew, as `plans` have them.
     func prepare(_ names: Set<UpstreamName>, _ plans: [UpstreamName: UpstreamPlan]) async throws -> Replacement {
         var running: [UpstreamName: Running] = [:]
-        var references = state.withLock { $0.references }
+        var (references, transports) = state.withLock { ($0.references, $0.running.mapValues(\.transport)) }
         let removed = Set(references.keys).subtracting(plans.keys)
         do {
             for name in names.sorted() {
@@ -96,7 +96,7 @@ final class HostUpstreams: Sendable {
                 let transport = HTTPUpstream(plan.settings, log: log)
                 do {
                     let made = try Self.running(plan, transport, identity, log)
-                    running[name] = made
+                    (running[name], transports[name]) = (made, transport)
                     if references[name] == nil { references[name] = ReplaceableUpstream(made.authorized) }
                 } catch {
                     await transport.stop()
@@ -110,6 +110,7 @@ final class HostUpstreams: Sendable {
         for name in removed { references[name] = nil }
         return Replacement(
             running: running, removed: removed, all: references.mapValues { $0 as any Upstream },
+            transports: transports,
             references: references)
     }
 

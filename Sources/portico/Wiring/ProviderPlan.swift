@@ -10,8 +10,12 @@ struct ProviderPlan {
         case openIDConnect(OpenIDConnectSettings)
     }
 
+    let name: ProviderName
     let kind: Kind
     let upstream: UpstreamName
+
+    /// Whether browsers sign in at a page of its own.
+    var hasPage: Bool { if case .openIDConnect = kind { true } else { false } }
 
     /// By name, which is also the order in which passwords are tried.
     static func all(_ resolved: ResolvedConfiguration, _ upstreams: [UpstreamName: UpstreamPlan]) throws
@@ -35,7 +39,7 @@ struct ProviderPlan {
         default:
             throw values.wrong("upstream", "A sign-in provider's upstream has no credentials, or a certificate.")
         }
-        upstream = plan.settings.name
+        (self.name, upstream) = (name, plan.settings.name)
         switch try values.text("kind") {
         case "portal": kind = .portal(try PortalSettings(name, values, plan.settings))
         default: kind = .openIDConnect(try OpenIDConnectSettings(name, values, plan.settings))

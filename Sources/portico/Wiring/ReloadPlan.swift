@@ -1,6 +1,8 @@
 import AdapterKit
 import Gateway
 import HostConfiguration
+import Identity
+import PlistFeeds
 import Upstream
 
 /// What the way from one configuration to another consists of: which keys change, what each of them needs, and what has to
@@ -13,6 +15,8 @@ struct ReloadPlan: Sendable {
     /// Those that come, go, or are declared otherwise.
     let membership: AdapterMembership
     let upstreams: Set<UpstreamName>
+    /// Ways to sign in that are made anew: those that change, or whose upstream does.
+    let providers: Set<ProviderName>
     /// Whether live streams go on: access and limits of sync are the same.
     let keepsSync: Bool
 
@@ -22,7 +26,10 @@ struct ReloadPlan: Sendable {
         self.membership = membership
         adapters = Set(found.compactMap { $0.optionOwner }).intersection(new.adapters.map(\.declaration.name))
             .subtracting(membership.fresh)
-        upstreams = Set(found.compactMap { $0.upstream })
+        let upstreams = Set(found.compactMap { $0.upstream })
+        self.upstreams = upstreams
+        providers = Set(found.compactMap { $0.provider }).union(
+            new.settings.providers.filter { upstreams.contains($0.upstream) }.map(\.name))
         keepsSync =
             old.settings.gateway.sync == new.settings.gateway.sync && old.adapters.count == new.adapters.count
             && zip(old.adapters, new.adapters).allSatisfy {
@@ -93,9 +100,19 @@ extension ConfigurationChange {
         return AdapterName(String(names[1]))
     }
 
-    /// The adapter whose options it changes; nil for its access and for everything else.
+    /// The adapter whose options it changes; nil for everything else. Access is one for the adapter of feeds alone: it is
+    /// the default of each feed's.
     fileprivate var optionOwner: AdapterName? {
-        names.count > 2 && ![["access"], ["enabled"]].contains(names.dropFirst(2)) ? adapter : nil
+        let option = names.dropFirst(2)
+        guard !option.isEmpty, option != ["enabled"], option != ["access"] || adapter == PlistFeedsModule.name else {
+            return nil
+        }
+        return adapter
+    }
+
+    fileprivate var provider: ProviderName? {
+        guard names.count > 2, names[0] == "identity", names[1] == "providers" else { return nil }
+        return ProviderName(String(names[2]))
     }
 
     fileprivate var upstream: UpstreamName? {
@@ -128,12 +145,12 @@ private struct Obstacles {
         return (before.certificate == nil) != (after.certificate == nil)
     }
 
-    /// Push services and sign-in providers are made of addresses and clients of their upstreams.
+    /// Push services are made of addresses of their upstreams.
     private func obstacle(_ name: UpstreamName) -> String? {
         guard let before = old.settings.upstreams[name] else { return nil }
-        guard !old.settings.push.upstreams.contains(name),
-            !old.settings.providers.contains(where: { $0.upstream == name })
-        else { return "push services or sign-in providers use the upstream: this needs a restart" }
+        guard !old.settings.push.upstreams.contains(name) else {
+            return "push services use the upstream: this needs a restart"
+        }
         guard let after = new.settings.upstreams[name] else { return nil }
         return before.actsForCallers == after.actsForCallers
             ? nil : "in whose name an upstream is called changes with a restart only"

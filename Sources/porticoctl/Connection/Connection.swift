@@ -34,6 +34,15 @@ struct Connection {
         try await send(.GET, path, body: nil)
     }
 
+    /// A text, such as the metrics.
+    func text(_ path: String) async throws -> String {
+        var request = try address.request(path)
+        request.headers.add(name: "Accept", value: "text/plain")
+        let (status, bytes) = try await bytes(of: request)
+        guard status < 400 else { throw Self.failure((try? JSONFormat().read(bytes)) ?? .null, status) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     @discardableResult
     func post(_ path: String, _ value: WireValue? = nil) async throws -> WireValue {
         let body = try value.map { (bytes: try format.write($0), type: format.mediaTypeWritten.description) }
@@ -59,21 +68,25 @@ struct Connection {
     }
 
     private func answer(to request: HTTPClientRequest) async throws -> WireValue {
+        let (status, bytes) = try await bytes(of: request)
+        let value = bytes.isEmpty ? WireValue.null : try format.read(bytes)
+        guard status < 400 else { throw Self.failure(value, status) }
+        return value
+    }
+
+    private func bytes(of request: HTTPClientRequest) async throws -> (status: UInt, bytes: [UInt8]) {
         let response: HTTPClientResponse
         do {
             response = try await client.execute(request, timeout: Self.idleTimeout)
         } catch {
             throw CommandError("The gateway does not answer at \(address)\(address.hint(error)).", isUnanswered: true)
         }
-        let bytes: [UInt8]
         do {
-            bytes = Array(try await response.body.collect(upTo: Self.maximumAnswer).readableBytesView)
+            let body = try await response.body.collect(upTo: Self.maximumAnswer)
+            return (response.status.code, Array(body.readableBytesView))
         } catch {
             throw CommandError("The gateway's answer at \(address) broke off.", isUnanswered: true)
         }
-        let value = bytes.isEmpty ? WireValue.null : try format.read(bytes)
-        guard response.status.code < 400 else { throw Self.failure(value, response.status.code) }
-        return value
     }
 
     private static func failure(_ value: WireValue, _ status: UInt) -> CommandError {

@@ -120,7 +120,7 @@ import UpstreamStandIn
         try await withPortal { portal, fixture in
             let person = try await fixture.signIn("jdoe", PortalStand.password).authentication.principal
             let transport = portal.upstream()
-            let adapters = try #require(fixture.identity.upstream(transport, behind: "corp"))
+            let adapters = fixture.identity.upstream(transport, behind: "corp")
             #expect(adapters.name == "portal" && adapters.actsForCallers)
             let request = try reading(portal)
             #expect(
@@ -146,10 +146,36 @@ import UpstreamStandIn
         }
     }
 
+    @Test func `a provider that is made anew, or no more, takes effect at once, and others go on`() async throws {
+        try await withPortal { portal, fixture in
+            let person = try await fixture.signIn("jdoe", PortalStand.password).authentication.principal
+            let identity = fixture.identity
+            let transport = portal.upstream()
+            let setup = try ProviderSetup.portal(portal.settings { _ in }, transport)
+            // One that did not change keeps what it has of sign-ins.
+            identity.use(identity.prepareProviders([setup], changed: []))
+            _ = try await calls(fixture).send(try reading(portal), as: person)
+            let prepared = identity.prepareProviders([setup], changed: ["corp"])
+            _ = try await calls(fixture).send(try reading(portal), as: person)
+            identity.use(prepared)
+            #expect(await code { _ = try await calls(fixture).send(try reading(portal), as: person) } == .loginRequired)
+            _ = try await fixture.signIn("jdoe", PortalStand.password)
+            _ = try await calls(fixture).send(try reading(portal), as: person)
+            identity.use(identity.prepareProviders([], changed: ["corp"]))
+            #expect(identity.portalCalls("corp") == nil)
+            #expect(await code { _ = try await fixture.signIn("jdoe", PortalStand.password) } == .credentialsInvalid)
+            await transport.stop()
+        }
+    }
+
     @Test func `there is no way to a portal that is not configured`() async throws {
         try await withPortal { portal, fixture in
             let transport = portal.upstream()
-            #expect(fixture.identity.upstream(transport, behind: "other") == nil)
+            let person = try await fixture.signIn("jdoe", PortalStand.password).authentication.principal
+            let other = fixture.identity.upstream(transport, behind: "other")
+            let request = try reading(portal)
+            let refused = await #expect(throws: UpstreamFailure.self) { try await other.send(request, for: person) }
+            #expect(refused?.asError.code == .loginRequired)
             await transport.stop()
         }
     }
