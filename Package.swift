@@ -220,7 +220,8 @@ let package = Package(
         .executableTarget(
             name: "porticoctl",
             dependencies: [
-                adapterKit, "ClientGeneration", "ConnectedSystems", "SOAP", wireFormats, recordStorage,
+                adapterKit, "AdapterPackages", "ClientGeneration", "ConnectedSystems", "SOAP", wireFormats,
+                recordStorage,
                 odata("ODataModel"),
                 odata("ODataLanguage"),
                 odata("ODataEngine"),

@@ -13,14 +13,22 @@ let package = Package(
     name: "Inventory",
     platforms: [.macOS(.v15)],
     products: [
-        .library(name: "Inventory", type: .dynamic, targets: ["Inventory"])
+        // The adapter's program, which a gateway runs as a worker.
+        .executable(name: "inventory-worker", targets: ["inventory-worker"]),
+        // For a gateway that runs the adapter within its own process: libInventory.so.
+        .library(name: "Inventory", type: .dynamic, targets: ["Inventory"]),
     ],
     dependencies: [
         .package(path: "../../Sources/AdapterKit"),
         .package(path: "../../Sources/AdapterTesting"),
+        .package(path: "../../Sources/AdapterWorker"),
     ],
     targets: [
         .target(name: "Inventory", dependencies: [adapterKit], swiftSettings: strict),
+        .executableTarget(
+            name: "inventory-worker",
+            dependencies: ["Inventory", .product(name: "AdapterWorker", package: "AdapterWorker")],
+            swiftSettings: strict),
         .testTarget(
             name: "InventoryTests",
             dependencies: ["Inventory", adapterKit, .product(name: "AdapterTesting", package: "AdapterTesting")],

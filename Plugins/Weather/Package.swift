@@ -13,14 +13,21 @@ let package = Package(
     name: "Weather",
     platforms: [.macOS(.v15)],
     products: [
-        .library(name: "Weather", type: .dynamic, targets: ["Weather"])
+        // The adapter's program, which a gateway runs as a worker.
+        .executable(name: "weather-worker", targets: ["weather-worker"]),
+        // For a gateway that runs the adapter within its own process: libWeather.so.
+        .library(name: "Weather", type: .dynamic, targets: ["Weather"]),
     ],
     dependencies: [
         .package(path: "../../Sources/AdapterKit"),
         .package(path: "../../Sources/AdapterTesting"),
+        .package(path: "../../Sources/AdapterWorker"),
     ],
     targets: [
         .target(name: "Weather", dependencies: [adapterKit], swiftSettings: strict),
+        .executableTarget(
+            name: "weather-worker",
+            dependencies: ["Weather", .product(name: "AdapterWorker", package: "AdapterWorker")], swiftSettings: strict),
         .testTarget(
             name: "WeatherTests",
             dependencies: ["Weather", adapterKit, .product(name: "AdapterTesting", package: "AdapterTesting")],

@@ -17,8 +17,9 @@ def swift(command, folder, *arguments):
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LONGEST_SECONDS)
 
 
-def library(folder, product):
-    """The path of the plugin that the package builds."""
-    built = swift("build", folder, "--product", product)
+def plugin(name, mode):
+    """The path of what Plugins/NAME builds for the mode, `inProcess` or `worker`."""
+    product, file = {"inProcess": (name, f"lib{name}.so"), "worker": (f"{name.lower()}-worker",) * 2}[mode]
+    built = swift("build", ROOT / "Plugins" / name, "--product", product)
     assert built.returncode == 0, built.stdout[-4000:]
-    return SCRATCH / "debug" / f"lib{product}.so"
+    return SCRATCH / "debug" / file

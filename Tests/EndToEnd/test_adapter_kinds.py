@@ -2,11 +2,15 @@
 
 import functools
 import http.server
+import json
+import subprocess
+import tarfile
 import threading
 import time
 import unittest
 
 from generated_adapter import GeneratedAdapter
+from harness import run_portico, run_tool
 
 
 class AdapterKinds(GeneratedAdapter):
@@ -41,6 +45,27 @@ class AdapterKinds(GeneratedAdapter):
             self.assertLess(time.monotonic(), end, answer)
             time.sleep(0.1)
         self.assertEqual([item["name"] for item in answer.json()["items"]], ["Bolt", "Nut"])
+
+
+    def test_a_packed_package_runs_without_the_toolchain(self):
+        folder = self.generate("packed", "operation")
+        done = run_portico(
+            "adapter", "pack", folder, "--version", "1.0.0", "--into", folder, program="porticoctl", timeout=1100)
+        self.assertEqual(done.returncode, 0, done.stderr[-4000:])
+        with tarfile.open(done.stdout.strip()) as archive:
+            archive.extractall(folder / "extracted", filter="data")
+        manifest = json.loads((folder / "extracted" / "adapter.json").read_text())
+        self.assertEqual((manifest["name"], manifest["entry"]), ("packed", "bin/packed-worker"))
+        self.assertIn("lib/libAdapterKit.so", manifest["files"])
+        self.assertTrue(manifest["platform"].startswith("linux-"))
+        program = folder / "extracted" / "bin" / "packed-worker"
+        for line in run_tool("ldd", program).decode().splitlines():
+            self.assertNotIn("not found", line)
+            if "swift" in line or "AdapterKit" in line:
+                self.assertIn(str(folder), line)
+        # It finds its libraries and says that it is no program for people.
+        started = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        self.assertEqual((started.returncode, "an adapter of Portico" in started.stdout), (2, True), started.stderr)
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -1,6 +1,7 @@
 """`porticoctl adapter new`: what it writes builds, passes its tests and serves; what it refuses."""
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -43,7 +44,8 @@ class NewAdapterFiles(unittest.TestCase):
                 str(path.relative_to(self.parent / name)) for path in (self.parent / name).rglob("*") if path.is_file()}
             module = f"Acme{kind.capitalize()}"
             expected = {
-                str(path.relative_to(TEMPLATES / part)).replace("Acme", module).replace("gitignore", ".gitignore")
+                str(path.relative_to(TEMPLATES / part)).replace("Acme", module).replace("acme", name)
+                .replace("gitignore", ".gitignore")
                 for part in ("common", kind) for path in (TEMPLATES / part).rglob("*") if path.is_file()}
             self.assertEqual(written, expected)
             for path in written:
@@ -60,7 +62,29 @@ class NewAdapterFiles(unittest.TestCase):
         # Loads every package that the adapter's needs, with the folders of its targets.
         resolved = json.loads(
             run_tool("swift", "package", "--package-path", self.parent / "tasks", "show-dependencies", "--format", "json"))
-        self.assertEqual({package["identity"] for package in resolved["dependencies"]}, {"adapterkit", "adaptertesting"})
+        self.assertEqual({package["identity"] for package in resolved["dependencies"]}, {"adapterkit", "adaptertesting", "adapterworker"})
+
+    def test_adapter_test_runs_the_tests_and_tries_the_configuration(self):
+        self.assertEqual(self.new("tasks").returncode, 0)
+        folder, tools = self.parent / "tasks", self.parent / "tools"
+        tools.mkdir()
+        (tools / "swift").write_text('#!/bin/sh\necho "$1" >>"$ASKED"\nexit "$STATUS"\n')
+        (tools / "swift").chmod(0o755)
+
+        def test(status):
+            environment = {"PATH": f"{tools}:{os.environ['PATH']}", "ASKED": str(self.parent / "asked"), "STATUS": status}
+            return run_portico("adapter", "test", folder, program="porticoctl", environment=environment)
+
+        done = test("0")
+        self.assertEqual((self.parent / "asked").read_text().split(), ["test", "build"])
+        # Nothing was built, which `portico check` notices.
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("check ended with 1", done.stderr)
+        self.assertIn("cannot be read: No such file", done.stderr)
+        (folder / "gateway.yaml").unlink()
+        self.assertEqual(test("0").returncode, 0)
+        done = test("1")
+        self.assertEqual((done.returncode, "swift test ended with 1" in done.stderr), (1, True))
 
     def test_names_that_no_adapter_can_have_are_refused(self):
         for name in ("Tasks", "1st", "a/b", "..", "a" * 41, "tasks_of_ours", "ä"):

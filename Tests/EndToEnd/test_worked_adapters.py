@@ -1,4 +1,5 @@
-"""Plugins/Inventory and Plugins/Weather in a gateway: resources, operations, devices, a mirror and its live feed."""
+"""Plugins/Inventory and Plugins/Weather in a gateway: resources, operations, devices, a
+mirror and its live feed."""
 
 import http.server
 import json
@@ -10,8 +11,8 @@ import time
 import unittest
 import urllib.parse
 
-from adapter_build import library
-from harness import ROOT, Gateway, GatewayTest
+from adapter_build import plugin
+from harness import Gateway, GatewayTest
 from server_sent_events import Stream
 from sync_device import Device
 
@@ -26,20 +27,20 @@ identity:
     - {{ name: alice, password: portico-demo, roles: [member] }}
     - {{ name: bob, password: portico-demo, roles: [member] }}
 plugins:
-  - {{ path: {library}, mode: inProcess }}
+  - {{ path: {path}, mode: {mode} }}
 {rest}
 """
 
 
 class WorkedAdapter(GatewayTest):
-    name, rest = "", ""
+    name, mode, rest = "", "inProcess", ""
 
     @classmethod
     def setUpClass(cls):
         folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-worked-"))
         cls.addClassCleanup(shutil.rmtree, folder, True)
         config = folder / "portico.yaml"
-        config.write_text(CONFIGURATION.format(library=library(ROOT / "Plugins" / cls.name, cls.name), rest=cls.rest))
+        config.write_text(CONFIGURATION.format(path=plugin(cls.name, cls.mode), mode=cls.mode, rest=cls.rest))
         cls.gateway = Gateway(config=str(config))
 
     def ids(self, entity, user, key="id"):

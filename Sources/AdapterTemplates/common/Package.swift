@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The SDK that belongs to the gateway: AdapterKit and what tests need. PORTICO_SDK names another folder, as on a build server.
+// The SDK: AdapterKit, the worker's runtime, and what tests need. PORTICO_SDK names another folder, as on a build server.
 let sdk = Context.environment["PORTICO_SDK"] ?? "SDK-PATH"
 
 let strict: [SwiftSetting] = [
@@ -16,15 +16,22 @@ let package = Package(
     name: "acme",
     platforms: [.macOS(.v15)],
     products: [
+        // The adapter's program, which a gateway runs as a worker.
+        .executable(name: "acme-worker", targets: ["acme-worker"]),
         // For a gateway that runs the adapter within its own process: libAcmeAdapter.so.
-        .library(name: "AcmeAdapter", type: .dynamic, targets: ["AcmeAdapter"])
+        .library(name: "AcmeAdapter", type: .dynamic, targets: ["AcmeAdapter"]),
     ],
     dependencies: [
         .package(path: "\(sdk)/AdapterKit"),
         .package(path: "\(sdk)/AdapterTesting"),
+        .package(path: "\(sdk)/AdapterWorker"),
     ],
     targets: [
         .target(name: "AcmeAdapter", dependencies: [adapterKit], swiftSettings: strict),
+        .executableTarget(
+            name: "acme-worker",
+            dependencies: ["AcmeAdapter", .product(name: "AdapterWorker", package: "AdapterWorker")],
+            swiftSettings: strict),
         .testTarget(
             name: "AcmeAdapterTests",
             dependencies: [

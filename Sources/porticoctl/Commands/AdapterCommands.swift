@@ -5,7 +5,8 @@ import Foundation
 /// What teams do who write adapters. `adapters` is for those who operate them.
 struct AdapterCommands: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "adapter", abstract: "Writes adapters. Needs no running gateway.", subcommands: [New.self])
+        commandName: "adapter", abstract: "Writes, tests and packs adapters.",
+        subcommands: [New.self, Test.self, Pack.self])
 
     /// Writes a package of an adapter.
     struct New: ParsableCommand {
