@@ -225,6 +225,31 @@ import Testing
         #expect(try await listener.host.get(NotesGateway.notes).status == 200)
     }
 
+    @Test func `an account whose roles change, or that is disabled, while a body comes does nothing any more`()
+        async throws
+    {
+        let host = try await NotesGateway()
+        let account = try #require(try await host.identity.administration.account(named: "alice"))
+        func create(_ meanwhile: @escaping @Sendable () async throws -> Void) async throws -> HTTPResponse.Status {
+            let credential = Data("alice:\(NotesGateway.password)".utf8).base64EncodedString()
+            let request = GatewayRequest(
+                id: "r1", method: .post, target: try #require(RequestTarget(NotesGateway.notes)),
+                headers: [.contentType: "application/json", .authorization: "Basic \(credential)"], peer: "192.0.2.1",
+                body: .stream { _ in
+                    try await meanwhile()
+                    return Array(#"{"title": "t"}"#.utf8)
+                }, deadline: .now + .seconds(60))
+            return await host.gateway.respond(to: request).response.status
+        }
+        let administration = host.identity.administration
+        #expect(try await create {} == .created)
+        #expect(
+            try await create { try await administration.setRoles(["other"], of: account.id, by: .system) } == .forbidden
+        )
+        #expect(try await create {} == .created)
+        #expect(try await create { try await administration.disable(account.id, by: .system) } == .unauthorized)
+    }
+
     @Test func `what a verb does not know is refused, in its body and in its address`() async throws {
         let listener = try await Listener()
         let token = try await listener.token("ops", .admin)

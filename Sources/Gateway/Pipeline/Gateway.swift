@@ -161,6 +161,10 @@ public final class Gateway: Sendable {
             throw PorticoError(.credentialsInvalid, "The credential is not valid any more.")
         }
         try Self.authorize(now, endpoint.effect(of: request), at: endpoint.properties)
+        // Row rules would go by the roles that the caller had.
+        guard now.principal.roles == caller.principal.roles else {
+            throw PorticoError(.accessDenied, "The caller's roles changed while the request came. Send it again.")
+        }
     }
 
     /// What ``admit(_:)`` has not answered.
