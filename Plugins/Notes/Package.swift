@@ -12,15 +12,21 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         // The plugin: libNotes.so.
-        .library(name: "Notes", type: .dynamic, targets: ["Notes"])
+        .library(name: "Notes", type: .dynamic, targets: ["Notes"]),
+        // The same adapter as a program of its own.
+        .executable(name: "notes-worker", targets: ["NotesWorker"]),
     ],
     dependencies: [
         // In a repository of your own: the path of the Portico checkout that your host is built from.
-        .package(path: "../../Sources/AdapterKit")
+        .package(path: "../../Sources/AdapterKit"),
+        .package(path: "../../Sources/AdapterWorker"),
     ],
     targets: [
         .target(
             name: "Notes", dependencies: [.product(name: "AdapterKit", package: "AdapterKit")],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "NotesWorker", dependencies: ["Notes", .product(name: "AdapterWorker", package: "AdapterWorker")],
             swiftSettings: strict),
         .testTarget(
             name: "NotesTests", dependencies: ["Notes", .product(name: "AdapterKit", package: "AdapterKit")],

@@ -28,6 +28,14 @@ struct PluginFile: Sendable {
         version = FileVersion(status)
     }
 
+    /// Whether this process may execute it.
+    var isExecutable: Bool { access(path, X_OK) == 0 }
+
+    static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
     /// Throws where the open file was written to since it was opened.
     func checkIsUnchanged() throws(PluginError) {
         guard let status = file.status() else { throw PluginError(path, .unreadable(Self.systemError)) }

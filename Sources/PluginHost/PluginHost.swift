@@ -19,6 +19,14 @@ public struct PluginHost: Sendable {
         return CheckedPlugin(file: file, stamp: found)
     }
 
+    /// Checks that a file is a program which may be started: regular, executable, and not writable by every user. Returns its
+    /// path, absolute and free of symbolic links.
+    public func checkProgram(_ path: String) throws(PluginError) -> String {
+        let file = try PluginFile(path)
+        guard file.isExecutable else { throw PluginError(file.path, .notExecutable) }
+        return file.path
+    }
+
     /// Loads one plugin. Blocks on the file system, so call it while starting, before serving.
     public func load(_ path: String) throws(PluginError) -> Plugin {
         try check(path).load()
@@ -107,6 +115,13 @@ public struct PluginPaths: Sendable, Equatable {
         if path.hasPrefix("/") { return path }
         return path.contains("/") ? "\(configurationFolder)/\(path)" : "\(pluginFolder)/\(path)"
     }
+
+    /// As ``resolve(_:)``, for a program: a bare name stands for a file in the plugin folder, or for the file of the same name
+    /// in a folder there, beside which are the libraries that the program brings.
+    public func resolveProgram(_ name: String) -> String {
+        let path = resolve(name)
+        return PluginFile.isFolder(path) ? "\(path)/\(name.split(separator: "/").last ?? "")" : path
+    }
 }
 
 /// Why a plugin is not loaded. For operators: it names files and versions.
@@ -123,6 +138,7 @@ public struct PluginError: Error, Sendable, Equatable {
         // The file, as the system sees it
         case unreadable(String)
         case notARegularFile
+        case notExecutable
         /// Every user may write the file, or a folder on the way to it.
         case writableByEveryone(String)
 
@@ -163,6 +179,7 @@ extension PluginError.Reason: CustomStringConvertible {
         switch self {
         case .unreadable(let why): "it cannot be read: \(why)"
         case .notARegularFile: "it is not a regular file"
+        case .notExecutable: "it is no program that may be executed (chmod +x)"
         case .writableByEveryone(let path): "every user may write \(path); take that permission away (chmod o-w)"
         case .empty: "the file is empty"
         case .notELF: "it is not an ELF library"

@@ -87,6 +87,9 @@ const char *sandbox_files(
     for (int at = 0; system_read[at] != NULL; at++)
         failed |= allow(ruleset, system_read[at], at < 6 ? read | EXECUTE : read, known);
     failed |= allow(ruleset, "/dev/null", READ_FILE | WRITE_FILE, known);
+    // libdispatch reads /proc/TID/stat of the threads that it has, and traps where it cannot. Their numbers are not known
+    // here. What of other processes is not public (environ, maps, mem, fd), Landlock refuses as a kind of tracing.
+    failed |= allow(ruleset, "/proc", READ_FILE, known);
     if (failed || syscall(RESTRICT_SELF, ruleset, 0) != 0) {
         close(ruleset);
         return "Landlock refuses a rule";

@@ -7,7 +7,7 @@ import Testing
 import WorkerHost
 
 /// A worker that says whatever a test wants.
-private final class RawPeer: Sendable {
+final class RawPeer: Sendable {
     let descriptor: Int32
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
@@ -43,6 +43,17 @@ private final class RawPeer: Sendable {
         }
     }
 
+    /// A session with a peer that has answered the greeting so.
+    static func session(_ first: WireValue = greeting) async throws -> (WorkerConnection, RawPeer) {
+        let ends = socketPair()
+        let peer = RawPeer(ends.worker)
+        async let session = WorkerConnector(configuration: nil) { _ in }.open(
+            ends.host, deadline: .now + .seconds(600))
+        _ = try await peer.received { $0["method"] == "hello" }
+        try peer.send(first)
+        return (try await session, peer)
+    }
+
     static func frame(_ value: WireValue) throws -> [UInt8] {
         var encoder = CBOREncoder()
         try encoder.append(value)
@@ -56,15 +67,8 @@ private final class RawPeer: Sendable {
 }
 
 @Suite struct `A host that speaks with a hostile worker` {
-    private func session(
-        _ first: WireValue = RawPeer.greeting, deadline: Duration = .seconds(20)
-    ) async throws -> (WorkerConnection, RawPeer) {
-        let ends = socketPair()
-        let peer = RawPeer(ends.worker)
-        async let session = WorkerConnector(configuration: nil) { _ in }.open(ends.host, deadline: .now + deadline)
-        _ = try await peer.received { $0["method"] == "hello" }
-        try peer.send(first)
-        return (try await session, peer)
+    private func session(_ first: WireValue = RawPeer.greeting) async throws -> (WorkerConnection, RawPeer) {
+        try await RawPeer.session(first)
     }
 
     @Test func `greets it`() async throws {
@@ -182,7 +186,7 @@ private final class RawPeer: Sendable {
     }
 
     /// Each ends with a reason or goes on; nothing traps, and nothing waits for ever.
-    @Test func `survives 2,000 random and mutated conversations`() async throws {
+    @Test func `survives 500 random and mutated conversations`() async throws {
         var random = SeededRandom(seed: 4_127)
         var (violations, others) = (0, 0)
         let messages: [WireValue] = [
@@ -193,7 +197,7 @@ private final class RawPeer: Sendable {
             ["event": "log", "params": ["message": ["level": "info", "text": "t", "values": [["k", 1]]]]],
             ["event": "signal", "params": ["event": "e"]], ["request": 5, "method": "ping"],
         ]
-        for _ in 0..<2_000 {
+        for _ in 0..<500 {
             let (session, peer) = try await session()
             var bytes: [UInt8] = []
             for _ in 0..<4 { bytes += try RawPeer.frame(messages.randomElement(using: &random) ?? .null) }
@@ -204,7 +208,7 @@ private final class RawPeer: Sendable {
             shutdown(peer.descriptor, Int32(SHUT_WR))
             if case .protocolViolation = await session.ended() { violations += 1 } else { others += 1 }
         }
-        #expect(violations > 500)
-        #expect(others > 100)
+        #expect(violations > 100)
+        #expect(others > 30)
     }
 }

@@ -78,14 +78,23 @@ struct WorkerPair {
 
     init(
         _ module: any AdapterModule.Type, _ configuration: AdapterConfiguration?,
-        limits: SessionLimits = SessionLimits(), log: @escaping Log.Sink = { _ in }
+        limits: SessionLimits = .unhurried, log: @escaping Log.Sink = { _ in }
     ) async throws {
         let ends = socketPair()
         runtime = WorkerRuntime(module, version: "1.2.3", socket: ends.worker) {}
         runtime.start()
         session = try await WorkerConnector(
             configuration: configuration, scratch: "/tmp", limits: limits, log: log
-        ).open(ends.host, deadline: .now + .seconds(20))
+        ).open(ends.host, deadline: .now + .seconds(600))
+    }
+}
+
+extension SessionLimits {
+    /// For machines that are busy with other tests.
+    static var unhurried: SessionLimits {
+        var limits = SessionLimits()
+        limits.snapshotTime = .seconds(600)
+        return limits
     }
 }
 

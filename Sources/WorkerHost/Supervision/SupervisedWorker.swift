@@ -9,6 +9,7 @@ public final class SupervisedWorker: Adapter {
     private let supervisor: WorkerSupervisor
     private let reports: CrashReports
     private let repeatable: Set<OperationName>
+    private let samples: [SampleRecords]
     /// As the declaration names them; the operations of the session that there is do the work.
     public let serviceOperations: [any ServiceOperations]
 
@@ -16,15 +17,18 @@ public final class SupervisedWorker: Adapter {
     ///   - connector: makes a session of each process' socket.
     ///   - declaration: what the adapter declares: operations that read and are idempotent are sent once more.
     ///   - serviceOperations: the names of each of the adapter's ``ServiceOperations``, in their order.
+    ///   - samples: records to show the adapter with, as it declares them.
     ///   - crashFile: where the last crash reports are kept, not in the program's own folder; nil: in memory.
     ///   - log: gets what the program writes, and what happens to it.
     public init(
         _ program: WorkerProgram, connector: any WorkerConnecting, declaration: AdapterDeclaration,
-        serviceOperations: [Set<String>] = [], limits: SupervisionLimits = SupervisionLimits(),
+        serviceOperations: [Set<String>] = [], samples: [SampleRecords] = [],
+        limits: SupervisionLimits = SupervisionLimits(),
         callLimits: CallLimits = CallLimits(), crashFile: String?, clock: any WallClock, log: Log
     ) {
         let calls = WorkerCalls(limits: callLimits)
         self.calls = calls
+        self.samples = samples
         reports = CrashReports(path: crashFile)
         supervisor = WorkerSupervisor(
             program, connector: connector, calls: calls, limits: limits, crashes: reports, clock: clock, log: log)
@@ -92,7 +96,7 @@ public final class SupervisedWorker: Adapter {
         try await perform(isRepeatable: true) { try await $0.frontPageEntries() }
     }
 
-    public func sampleRecords() throws -> [SampleRecords] { try calls.latest?.sampleRecords() ?? [] }
+    public func sampleRecords() -> [SampleRecords] { samples }
 
     private func perform<Result: Sendable>(
         isRepeatable: Bool, deadline: ContinuousClock.Instant? = nil,

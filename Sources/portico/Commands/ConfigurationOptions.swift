@@ -31,6 +31,13 @@ struct ConfigurationOptions: ParsableArguments {
         }
     }
 
+    /// As ``load(plugins:)``, on a thread of its own: it waits for files and for adapters' programs.
+    func plan() async throws -> HostPlan {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "configuration").async { continuation.resume(with: Result { try load() }) }
+        }
+    }
+
     private func read(_ file: String) throws -> String {
         do throws(CommandError) { return try ConfigurationFile.text(file) } catch {
             throw CommandError("\(file): cannot be read: \(error).")
@@ -45,7 +52,7 @@ struct Check: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        let plan = try options.load()
+        let plan = try await options.plan()
         for warning in plan.warnings { FileHandle.standardError.write(Data("warning: \(warning)\n".utf8)) }
         for remark in plan.remarks { FileHandle.standardError.write(Data("note: \(remark)\n".utf8)) }
         let adapters = plan.adapters.map(\.declaration.name.text).joined(separator: ", ")

@@ -26,7 +26,7 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         let signals = ProcessSignals()
         DescriptorLimit.raise()
-        let plan = try options.load()
+        let plan = try await options.plan()
         let output = LogOutput(
             .standardError, form: LogFormat(plan.settings.logFormat, for: .standardError),
             remembered: plan.settings.logMemory)

@@ -25,7 +25,7 @@ struct TryConnection: AsyncParsableCommand {
     @Option(help: "text or json.") var output: Output = .text
 
     func run() async throws {
-        let plan = try options.load()
+        let plan = try await options.plan()
         let connection = try read()
         let upstream = try connection.upstream.map { try Self.upstream($0.name, at: $0.location, plan) }
         let trial = ConnectionTrial(

@@ -55,8 +55,13 @@ struct HostLogHandler: LogHandler {
 extension Log {
     /// Adapters' messages in the host's log, labelled with the adapter's name, which is their module.
     init(_ logger: Logger, label: String) {
+        self.init(Self.sink(logger, label: label))
+    }
+
+    /// As ``init(_:label:)``, for messages that come from an adapter's program.
+    static func sink(_ logger: Logger, label: String) -> Sink {
         let module = (logger.handler as? HostLogHandler)?.level(of: label)
-        self.init { message in
+        return { message in
             let level = Logger.Level(message.level)
             guard module?.isEnabled(message.level) ?? (level >= logger.logLevel) else { return }
             var metadata: Logger.Metadata = ["source": .string(label)]

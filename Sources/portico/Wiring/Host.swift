@@ -300,6 +300,7 @@ extension ServedAdapter {
     convenience init(
         _ planned: HostPlan.PlannedAdapter, limits: AdapterLimits, mirroring: MirrorSetup, logger: Logger
     ) {
+        planned.workerLog?.use(Log.sink(logger, label: planned.declaration.name.text))
         self.init(
             declaration: planned.declaration, adapter: planned.adapter, access: planned.access, limits: limits,
             mirroring: mirroring, log: Log(logger, label: planned.declaration.name.text))

@@ -12,6 +12,7 @@ import PlistFeeds
 import PluginHost
 import RecordStorage
 import ValueTree
+import WorkerHost
 import XMLUsers
 
 /// A configuration that was checked as far as that is possible without serving: every key known, every value of its
@@ -28,12 +29,18 @@ struct HostPlan {
         let upstream: UpstreamName?
         /// The text of its connection file; nil: it is code.
         let connectionText: String?
+        /// Of one that runs as a worker.
+        let workerLog: WorkerLog?
     }
 
-    /// Plugin libraries that were loaded, and their paths as configured. A process loads a library once.
+    /// Plugins as configured, the libraries that were loaded, and what the programs have said of themselves. A process loads
+    /// a library once.
     struct LoadedPlugins {
-        let paths: [String]
-        let all: [Plugin]
+        let files: [PluginPlan.File]
+        let libraries: [Plugin]
+        let workers: [WorkerPlugin]
+
+        var paths: [String] { files.map(\.path) }
     }
 
     let resolved: ResolvedConfiguration
@@ -54,12 +61,15 @@ struct HostPlan {
     ) throws {
         let secrets = SecretSource(environment: environment) { try ConfigurationFile.text($0) }
         let pluginPlan = try PluginPlan(root, overrides: overrides, directory: directory, secrets: secrets)
-        if let known, known.paths != pluginPlan.paths {
+        if let known, known.files != pluginPlan.files {
             throw CommandError("plugins: other plugins than those that were loaded need a restart.")
         }
-        let loaded = try known?.all ?? pluginPlan.plugins()
-        plugins = LoadedPlugins(paths: pluginPlan.paths, all: loaded)
-        let coded = (AdapterCatalogue.builtIn + loaded.map(\.module)).map { ConfigurableAdapter($0) }
+        let plugins = try known ?? pluginPlan.load(data: data)
+        let loaded = plugins.libraries
+        self.plugins = plugins
+        let coded =
+            (AdapterCatalogue.builtIn + loaded.map(\.module)).map { ConfigurableAdapter($0) }
+            + plugins.workers.map { ConfigurableAdapter($0) }
         let modules =
             coded
             + (try ConnectionPlan(root, overrides: overrides, directory: directory).adapters(
@@ -124,7 +134,7 @@ struct HostPlan {
                 declaration: try declaration.keepingRowsOfCallers(
                     of: ofCallers),
                 access: resolved["\(path).access"]?.access, upstreams: Set(named.values), upstream: named["upstream"],
-                connectionText: module.connectionText)
+                connectionText: module.connectionText, workerLog: module.workerLog)
         } catch let problem as ConfigurationProblem {
             let name = "\(path).\(problem.path)"
             throw ConfigurationErrors([
@@ -136,6 +146,8 @@ struct HostPlan {
             throw errors
         } catch let error as CommandError {
             throw error
+        } catch let refusal as WorkerRefusal {
+            throw CommandError(refusal.description)
         } catch {
             throw CommandError(
                 "The adapter \(module.name) cannot be made: \(FileFailure.sentence(error) ?? "\(error)")")
@@ -226,7 +238,12 @@ extension ConfigurationValue {
 /// The adapters that a configuration can name: the built-in ones, and those of the plugins it loads. Plugins come first
 /// of all, because the keys below `adapters` depend on them.
 struct PluginPlan {
-    let paths: [String]
+    struct File: Equatable {
+        let path: String
+        let mode: PluginMode
+    }
+
+    let files: [File]
 
     init(_ root: ConfigurationNode, overrides: [String], directory: String, secrets: SecretSource) throws {
         let reference = ConfigurationReference([HostReference.plugins])
@@ -235,13 +252,30 @@ struct PluginPlan {
             secrets: secrets
         ).get()
         let resolver = PluginPaths(configurationFolder: directory, program: Self.program)
-        paths = (resolved["plugins"]?.list ?? []).compactMap { $0["path"]?.text }.map(resolver.resolve)
+        files = (resolved["plugins"]?.list ?? []).compactMap { entry in
+            guard let path = entry["path"]?.text, let mode = entry["mode"]?.text.flatMap(PluginMode.init(rawValue:))
+            else { return nil }
+            return File(path: mode == .worker ? resolver.resolveProgram(path) : resolver.resolve(path), mode: mode)
+        }
     }
 
-    func plugins() throws -> [Plugin] {
+    /// Loads the libraries, and asks the programs for their names. Blocks its thread.
+    func load(data: String) throws -> HostPlan.LoadedPlugins {
         do {
-            return try PluginHost().load(paths, besides: Set(AdapterCatalogue.builtIn.map { $0.name }))
-        } catch {
+            let builtIn = Set(AdapterCatalogue.builtIn.map { $0.name })
+            let libraries = try PluginHost().load(
+                files.filter { $0.mode == .inProcess }.map(\.path), besides: builtIn)
+            var taken = builtIn.union(libraries.map { $0.module.name })
+            var workers: [WorkerPlugin] = []
+            for file in files where file.mode == .worker {
+                let worker = try WorkerPlugin(file.path, data: data)
+                guard taken.insert(worker.name).inserted else {
+                    throw PluginError(file.path, .adapterNameTaken(worker.name.text))
+                }
+                workers.append(worker)
+            }
+            return HostPlan.LoadedPlugins(files: files, libraries: libraries, workers: workers)
+        } catch let error as PluginError {
             throw CommandError(error.description)
         }
     }
@@ -353,6 +387,8 @@ struct ConfigurableAdapter {
     let connection: Connection?
     /// The file itself.
     let connectionText: String?
+    /// Of one that runs as a worker.
+    let workerLog: WorkerLog?
 
     /// The system that a connection file names, and where it does.
     var upstream: (name: UpstreamName, location: ConfigurationLocation)? { connection?.upstream }
@@ -362,7 +398,17 @@ struct ConfigurableAdapter {
         options = module.options
         declare = { try module.declare($0) }
         make = { try module.make($0) }
+        (connection, connectionText, workerLog) = (nil, nil, nil)
+    }
+
+    init(_ worker: WorkerPlugin) {
+        let (described, log) = (DescribedWorker(worker), WorkerLog())
+        name = worker.name
+        options = worker.options
+        declare = { try described.description(with: $0).declaration }
+        make = { worker.adapter(try described.description(with: $0), $0, log: log) }
         (connection, connectionText) = (nil, nil)
+        workerLog = log
     }
 
     fileprivate init(_ name: AdapterName, _ connection: Connection, text: String, path: String) {
@@ -374,6 +420,7 @@ struct ConfigurableAdapter {
         }
         self.connection = connection
         connectionText = text
+        workerLog = nil
     }
 
     /// Where a connection file says what an option would.

@@ -263,7 +263,7 @@ enum HostReference {
     ]
 
     static let plugins = ConfigurationKey(
-        "plugins", .list(of: .mapping(pluginKeys)), default: "[]", "Plugin libraries to load.")
+        "plugins", .list(of: .mapping(pluginKeys)), default: "[]", "Adapters of other teams: libraries and programs.")
 
     private static let identity = [
         ConfigurationKey(
@@ -310,8 +310,12 @@ enum HostReference {
     ]
 
     private static let pluginKeys = [
-        ConfigurationKey("path", .text, isRequired: true, "The library, relative to the configuration file."),
-        ConfigurationKey("mode", .choice(["inProcess"]), isRequired: true, "How it runs."),
+        ConfigurationKey(
+            "path", .text, isRequired: true,
+            "The library or program: a name in the plugin folder, or a path relative to the configuration file."),
+        ConfigurationKey(
+            "mode", .choice(PluginMode.allCases.map(\.rawValue)), isRequired: true,
+            "How it runs: `inProcess`, a library in the gateway's process; `worker`, a program of its own."),
     ]
 
     /// Of the adapters that have any name.

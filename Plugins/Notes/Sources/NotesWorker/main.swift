@@ -1,0 +1,4 @@
+import AdapterWorker
+import Notes
+
+AdapterWorkerProgram.run(NotesModule.self, version: "1.0.0")

@@ -1,0 +1,156 @@
+import AdapterKit
+import Dispatch
+import Foundation
+import PluginHost
+import Synchronization
+import WorkerHost
+
+/// How a plugin runs.
+enum PluginMode: String, CaseIterable {
+    /// A library in the gateway's process.
+    case inProcess
+    /// A program of its own.
+    case worker
+}
+
+/// An adapter's program, and what it has said of itself.
+struct WorkerPlugin: Sendable {
+    /// From a program's start until it has answered what it offers.
+    private static let patience = Duration.seconds(20)
+
+    let name: AdapterName
+    let options: [ConfigurationOption]
+    private let path: String
+    private let folder: String
+
+    /// Starts the program, asks for its name, and ends it. Blocks its thread. `data`: the data directory, below which the
+    /// program's own folder is.
+    init(_ path: String, data: String) throws {
+        self.path = try PluginHost().checkProgram(path)
+        let (name, options) = try Self.asking(self.path) { ($0.greeting.name, $0.options) }
+        (self.name, self.options) = (name, options)
+        let below = URL(fileURLWithPath: data, isDirectory: true).appending(path: "workers")
+        folder = below.appending(path: name.text).path
+    }
+
+    /// Starts the program once more for what it offers with this configuration. Blocks its thread.
+    func describe(_ configuration: AdapterConfiguration) throws -> WorkerDescription {
+        let description = try Self.asking(path) { try await $0.describe(configuration) }
+        guard description.declaration.name == name else {
+            throw CommandError(
+                "plugin \(path): it declares the adapter \(description.declaration.name), and is named \(name).")
+        }
+        return description
+    }
+
+    /// The adapter, which is started with the others.
+    func adapter(
+        _ description: WorkerDescription, _ configuration: AdapterConfiguration, log: WorkerLog
+    ) -> any Adapter {
+        SupervisedWorker(
+            WorkerProgram(executable: path, folder: folder),
+            connector: WorkerConnector(configuration: configuration, scratch: folder) { log.write($0) },
+            declaration: description.declaration, serviceOperations: description.services,
+            samples: description.samples, crashFile: "\(folder).crashes.json", clock: SystemClock(),
+            log: Log { log.write($0) })
+    }
+
+    /// Runs the program for as long as `body` asks it, in a folder that is removed.
+    private static func asking<Answer: Sendable>(
+        _ path: String, _ body: @escaping @Sendable (WorkerConnection) async throws -> Answer
+    ) throws -> Answer {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "portico-plugin-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        do {
+            return try blocking {
+                let process = try await WorkerProcesses.shared.start(
+                    WorkerProgram(executable: path, folder: folder), log: .discarding)
+                do {
+                    let session = try await WorkerConnector(configuration: nil) { _ in }.open(
+                        process.socket, deadline: .now + patience)
+                    let answer = try await body(session)
+                    session.close()
+                    process.kill()
+                    return answer
+                } catch let ended as WorkerEnded {
+                    // It may be about to end by itself, with a status that says why.
+                    let killing = Task {
+                        if ended.end == .disconnected { try? await Task.sleep(for: .seconds(2)) }
+                        process.kill()
+                    }
+                    _ = await process.exited()
+                    killing.cancel()
+                    throw CommandError("plugin \(path): \(reason(ended.end, process))")
+                } catch {
+                    process.kill()
+                    throw error
+                }
+            }
+        } catch let error as PorticoError {
+            throw CommandError("plugin \(path): \(error.message) \(error.logDetail ?? "")")
+        }
+    }
+
+    private static func reason(_ end: WorkerEnd, _ process: WorkerProcess) -> String {
+        let lines = process.lastLines.suffix(3).joined(separator: " / ")
+        let reason =
+            switch end {
+            case .versionRefused(let reason): "it speaks another version of the protocol: \(reason)"
+            case .protocolViolation(let reason): "it does not keep to the protocol: \(reason)"
+            case .handshakeTimeout: "it did not answer within \(patience)"
+            case .closed, .disconnected: "it ended (\(process.exit.map { "\($0)" } ?? "without a status"))"
+            }
+        return lines.isEmpty ? reason : "\(reason): \(lines)"
+    }
+
+    /// A configuration is read on a thread of its own, which may wait for tasks.
+    private static func blocking<Answer: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Answer
+    ) throws -> Answer {
+        let (result, done) = (Answered<Answer>(), DispatchSemaphore(value: 0))
+        // Waited for below.
+        Task {
+            do { result.set(.success(try await body())) } catch { result.set(.failure(error)) }
+            done.signal()
+        }
+        done.wait()
+        return try result.get()
+    }
+
+    private final class Answered<Answer: Sendable>: Sendable {
+        private let value = Mutex<Result<Answer, any Error>?>(nil)
+
+        func set(_ result: Result<Answer, any Error>) { value.withLock { $0 = result } }
+
+        func get() throws -> Answer {
+            guard let result = value.withLock({ $0 }) else {
+                throw CommandError("The adapter's program was not asked.")
+            }
+            return try result.get()
+        }
+    }
+}
+
+/// What a worker has answered to one configuration. A plan asks twice for it: for the declaration, and for the adapter.
+final class DescribedWorker: Sendable {
+    private let worker: WorkerPlugin
+    private let known = Mutex<(AdapterConfiguration, WorkerDescription)?>(nil)
+
+    init(_ worker: WorkerPlugin) { self.worker = worker }
+
+    func description(with configuration: AdapterConfiguration) throws -> WorkerDescription {
+        if let known = known.withLock({ $0 }), known.0 == configuration { return known.1 }
+        let description = try worker.describe(configuration)
+        known.withLock { $0 = (configuration, description) }
+        return description
+    }
+}
+
+/// The log of a worker's adapter. The host's log is there later than the adapter.
+final class WorkerLog: Sendable {
+    private let sink = Mutex<Log.Sink?>(nil)
+
+    func use(_ sink: @escaping Log.Sink) { self.sink.withLock { $0 = sink } }
+
+    func write(_ message: LogMessage) { sink.withLock { $0 }?(message) }
+}

@@ -1,0 +1,139 @@
+"""The notes adapter as a program of its own: the same answers as the library, whatever becomes of the program."""
+
+import os
+import pathlib
+import shutil
+import signal
+import tempfile
+import unittest
+
+import test_notes
+from harness import Gateway, GatewayTest, run_portico
+
+QUICK = True
+SHARE = "/api/v1/notes/operations/share"
+CONFIGURATION = """
+store: {path: portico.sqlite}
+identity:
+  basic: {enabled: true}
+  demoAccounts:
+    - {name: alice, password: portico-demo, roles: [member]}
+    - {name: bob, password: portico-demo, roles: [member]}
+    - {name: carol, password: portico-demo, roles: [member]}
+plugins: [{path: notes-worker, mode: worker}]
+adapters: {feeds: {enabled: false}, odata: {enabled: false}, odata-reference: {enabled: false}}
+"""
+
+
+class WorkerGateway(GatewayTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-workers-"))
+        config = cls.folder / "portico.yaml"
+        config.write_text(CONFIGURATION)
+        (cls.folder / "data").mkdir()
+        cls.gateway = Gateway(config=config, data=cls.folder / "data")
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        shutil.rmtree(cls.folder, ignore_errors=True)
+
+
+class NotesAsAWorker(WorkerGateway, test_notes.NotesResource):
+    """All tests of the notes, once more."""
+
+    def share(self, note, names, user="alice", status=200):
+        return self.expect(self.gateway.send("POST", SHARE, {"id": note, "with": names}, user=user), status).json()
+
+    def workers(self):
+        """The process ids of this gateway's workers."""
+        found = []
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                words = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+                if int(words[1]) == self.gateway.process.pid and b"notes-worker" in (folder / "cmdline").read_bytes():
+                    found.append(int(folder.name))
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        return found
+
+    def test_an_operation_reads_and_writes_with_its_callers_rights(self):
+        note = self.create(title="shared").json()["id"]
+        self.assertEqual(self.share(note, ["bob", "bob", "carol"])["sharedWith"], ["bob", "carol"])
+        self.expect(self.gateway.send("POST", SHARE, {"id": note, "with": ["carol"]}, user="bob"), 403, "access.denied")
+        self.expect(self.gateway.send("POST", SHARE, {"id": "none", "with": ["bob"]}, user="alice"), 404, "record.notFound")
+
+    def test_a_killed_worker_is_started_again(self):
+        note = self.create(title="survivor").json()["id"]
+        [before] = self.workers()
+        os.kill(before, signal.SIGKILL)
+        # What the dying program was sent may have been done, so a write is answered 503 and not sent again.
+        while (answer := self.gateway.send("POST", SHARE, {"id": note, "with": ["bob"]}, user="alice")).status == 503:
+            self.assertEqual(answer.json()["error"]["code"], "adapter.unavailable")
+        self.assertEqual(self.expect(answer, 200).json()["sharedWith"], ["bob"])
+        [after] = self.workers()
+        self.assertNotEqual(before, after)
+
+    def test_the_worker_has_its_own_folder_and_no_secret_of_the_host(self):
+        [worker] = self.workers()
+        self.assertEqual(os.readlink(f"/proc/{worker}/cwd"), str((self.folder / "data" / "workers" / "notes").resolve()))
+        environment = pathlib.Path(f"/proc/{worker}/environ").read_bytes()
+        self.assertNotIn(b"PORTICO_HTTP", environment)
+
+
+class Programs(unittest.TestCase):
+    """`portico check` says what is wrong with a program."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-programs-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def check(self, program, text="", executable=True):
+        path = self.folder / program
+        if text:
+            path.write_text(text)
+            path.chmod(0o755 if executable else 0o644)
+        config = self.folder / "portico.yaml"
+        config.write_text(f"plugins: [{{path: ./{program}, mode: worker}}]\n")
+        return run_portico("check", "--config", config)
+
+    def worker(self, body):
+        return (
+            "#!/usr/bin/python3\nimport socket, sys\nhost = socket.socket(fileno=3)\n"
+            "def answer(payload):\n    host.sendall(len(payload).to_bytes(4, 'big') + payload)\n" + body + "\n")
+
+    def test_a_program_that_cannot_be_a_worker_is_named_with_the_reason(self):
+        # CBOR of {"response": 1, "result": {"version": 2, "name": "x"}}
+        other = "a268726573706f6e73650166726573756c74a26776657273696f6e02646e616d656178"
+        for program, text, reason in [
+            ("missing", "", "it cannot be read: No such file or directory"),
+            ("ends", self.worker("sys.exit(3)"), "it ended (exit status 3)"),
+            ("garbage", self.worker("answer(b'\\xff')\nhost.recv(1000)\nhost.recv(1)"), "it does not keep to the protocol"),
+            ("long", self.worker("host.sendall(b'\\x7f\\xff\\xff\\xff')\nhost.recv(1000)\nhost.recv(1)"), "a frame of 2147483647 bytes"),
+            ("other", self.worker(f"host.recv(1000)\nanswer(bytes.fromhex('{other}'))\nhost.recv(1)"), "it speaks another version of the protocol"),
+        ]:
+            with self.subTest(program):
+                ran = self.check(program, text)
+                self.assertEqual(ran.returncode, 1, ran)
+                self.assertIn(f"{program}: ", ran.stderr)
+                self.assertIn(reason, ran.stderr)
+
+    def test_a_file_that_may_not_be_executed_is_refused(self):
+        ran = self.check("plain", "#!/bin/sh\n", executable=False)
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("it is no program that may be executed", ran.stderr)
+
+    def test_a_worker_is_checked_with_its_options(self):
+        config = self.folder / "portico.yaml"
+        config.write_text("plugins: [{path: notes-worker, mode: worker}]\nadapters: {notes: {colour: red}}\n")
+        ran = run_portico("check", "--config", config)
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("colour", ran.stderr)
+        config.write_text("plugins: [{path: notes-worker, mode: worker}]\n")
+        ran = run_portico("check", "--config", config)
+        self.assertEqual((ran.returncode, "notes" in ran.stdout), (0, True), ran)
+
+
+if __name__ == "__main__":
+    unittest.main()
