@@ -208,7 +208,7 @@ let package = Package(
                 "AttachmentFiles",
                 "PluginHost", "WorkerHost", "portico-worker-launcher",
                 "HostConfiguration", "BrowserClient", "ChatPage", "Push", "PlistFeeds", "EmployeeSearch", "XMLUsers",
-                "Chat", "ODataAdapter", "ODataReference", "ConnectedSystems",
+                "Chat", "ODataAdapter", "ODataReference", "ConnectedSystems", "AdapterPackages",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -8,12 +8,13 @@ extension Gateway {
     /// The admin socket's gateway: operators' routes only.
     ///
     /// `isRestorePending`: whether a backup takes the store's place at the next start. `started`: when the gateway did;
-    /// nil: now. `old`: the one whose place this one takes.
+    /// nil: now. `packages`: nil: adapters cannot be installed. `old`: the one whose place this one takes.
     public convenience init(
         administrationOf adapters: [ServedAdapter], store: any Store, identity: Identity, sync: SyncServices,
         maintenance: StoreMaintenance, inspect: @escaping StoreInspector,
         upstreams: any UpstreamDirectory = NoUpstreams(),
         configuration: any ConfigurationControl = NoConfigurationControl(), logs: any LogDirectory = NoLog(),
+        packages: (any AdapterDeployment)? = nil,
         settings: GatewaySettings, readiness: Readiness, started: WireDate? = nil, clock: any WallClock, log: Log,
         isRestorePending: @escaping @Sendable () -> Bool, succeeding old: Gateway? = nil
     ) throws {
@@ -36,6 +37,7 @@ extension Gateway {
             + AdminTokenRoutes(accounts: accounts).routes()
             + OperatorRoutes(adapters: adapters, services: services).routes()
             + LogRoutes(log: logs, services: services).routes()
+            + (packages.map { PackageRoutes(deployment: $0, services: services).routes() } ?? [])
             + [Route(.get, "/metrics", MetricsEndpoint(registry: settings.metrics))]
         self.init(
             routes: try RouteTable(routes), authenticator: OperatorAuthenticator(),

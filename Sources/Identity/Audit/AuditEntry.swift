@@ -119,6 +119,8 @@ public struct AuditEvent: Sendable, Equatable {
         case configurationApplied = "configuration.applied"
         /// A backup took the store's place when the gateway started. Entries before it are the backup's.
         case storeRestored = "store.restored"
+        /// An adapter was installed, upgraded, rolled back, removed or started anew; the subject is its name.
+        case adapterDeployed = "adapter.deployed"
         /// The oldest entries were removed; the detail is the ``AuditHead`` of the last of them.
         case auditCut = "audit.cut"
         /// An event of another module, recorded through ``Identity/record(_:)``.

@@ -16,14 +16,18 @@ struct ConfigurationOptions: ParsableArguments {
 
     /// Throws a message for people, with every error on a line of its own.
     ///
-    /// `known`: the plugins of this process, where some are loaded already.
-    func load(plugins known: HostPlan.LoadedPlugins? = nil) throws -> HostPlan {
+    /// `known`: the plugins of this process, where some are loaded already. `packages`: the adapters that are installed;
+    /// nil: those of the data directory.
+    func load(
+        plugins known: HostPlan.LoadedPlugins? = nil, packages: InstalledReleases? = nil
+    ) throws -> HostPlan {
         do {
             let text = try read(file)
             let root = try YAMLDocument.read(text, file: file)
             return try HostPlan(
                 root, environment: ProcessInfo.processInfo.environment, overrides: overrides,
-                directory: URL(fileURLWithPath: file).deletingLastPathComponent().path, data: data, plugins: known)
+                directory: URL(fileURLWithPath: file).deletingLastPathComponent().path, data: data, plugins: known,
+                packages: packages)
         } catch let errors as ConfigurationErrors {
             throw CommandError(errors.description)
         } catch let error as ConfigurationError {

@@ -48,15 +48,23 @@ struct Serve: AsyncParsableCommand {
         }
         GatewayServer.limitEventLoops(to: Processors.allowed)
         let options = options
-        let reload = ConfigurationReload(plan, logger: logger) { try options.load(plugins: $0) }
-        let host = try await Host(plan, acceptsStore: acceptStore, configuration: reload, logs: logs, logger: logger)
+        let reload = ConfigurationReload(plan, logger: logger) {
+            try options.load(plugins: $0, packages: $1)
+        }
+        let probations = Probations()
+        let packages = PackageDeployment(
+            data: plan.settings.dataDirectory.path, reload: reload, probations: probations, logger: logger)
+        let host = try await Host(
+            plan, acceptsStore: acceptStore, configuration: reload, packages: packages, logs: logs, logger: logger)
         let listener = try Listener(plan.settings)
         let announcement = Announcement(readiness: host.readiness)
         let servers = servers(host, plan.settings, listener, announcement, logs, logger)
         let retirements = Retirements()
         await reload.begin(.init(host: host, servers: servers, retirements: retirements, levels: levels))
         let configuration = services(
-            host, plan.settings, servers, Reloading(configuration: reload, retirements: retirements), announcement,
+            host, plan.settings, servers,
+            Reloading(configuration: reload, retirements: retirements, packages: packages, probations: probations),
+            announcement,
             listener, signals, logger)
         signals.beginServing()
         try await ServiceGroup(configuration: configuration).run()
@@ -111,6 +119,8 @@ struct Serve: AsyncParsableCommand {
     private struct Reloading {
         let configuration: ConfigurationReload
         let retirements: Retirements
+        let packages: PackageDeployment
+        let probations: Probations
     }
 
     private func services(
@@ -131,6 +141,10 @@ struct Serve: AsyncParsableCommand {
             signalled,
             named("deadlines", DeadlineService(gateways: [host.first.gateway, host.first.administration])),
             named("retirements", RetirementService(retirements: reloading.retirements)),
+            named(
+                "probations",
+                ProbationService(
+                    probations: reloading.probations, packages: reloading.packages, current: host.current)),
             named(
                 "store watch", StoreWatchService(watch: host.watch, interval: settings.storeProbe, logger: logger)),
             named("adapters", AdapterService(host: host, announcement: announcement)),

@@ -21,6 +21,9 @@ import X509
 /// answers the requests that it has, and is stopped after the last of them. Why:
 /// docs/decisions/0390-reload-by-a-second-generation-of-gateways.md.
 actor ConfigurationReload: ConfigurationControl {
+    /// Makes a plan of the sources as they are, with the plugins of this process and these packages.
+    typealias Reading = @Sendable (HostPlan.LoadedPlugins, InstalledReleases) throws -> HostPlan
+
     /// What has to run for a change, known once the host is there.
     struct Running {
         let host: Host
@@ -29,7 +32,7 @@ actor ConfigurationReload: ConfigurationControl {
         let levels: LogLevels
     }
 
-    private let read: @Sendable (HostPlan.LoadedPlugins) throws -> HostPlan
+    private let read: Reading
     private let logger: Logger
     /// How long the sources may take to be read. An adapter's file may be a pipe without a writer.
     private static let longestRead = DispatchTimeInterval.seconds(30)
@@ -41,10 +44,9 @@ actor ConfigurationReload: ConfigurationControl {
     /// Finished when the change under way has ended.
     private var waiting: [AsyncStream<Never>.Continuation] = []
 
-    /// `read` makes a plan of the sources as they are then, with the plugins of this process.
     init(
         _ plan: HostPlan, logger: Logger,
-        read: @escaping @Sendable (HostPlan.LoadedPlugins) throws -> HostPlan
+        read: @escaping Reading
     ) {
         self.read = read
         self.plan = plan
@@ -91,11 +93,7 @@ actor ConfigurationReload: ConfigurationControl {
             throw PorticoError(.recordConflict, "Another change of the configuration is under way.")
         }
         isUnderWay = true
-        defer {
-            isUnderWay = false
-            for waiting in waiting { waiting.finish() }
-            waiting = []
-        }
+        defer { end() }
         let next: HostPlan
         do { next = try await load() } catch {
             return report(ConfigurationReport(errors: Self.sentences(error)))
@@ -104,35 +102,109 @@ actor ConfigurationReload: ConfigurationControl {
         var report = try await report(changes, next)
         guard changes.isPossible, report.errors.isEmpty, !changes.changes.isEmpty else { return self.report(report) }
         do {
-            let prepared = try await PreparedReload(changes, from: plan, to: next, running.host, after: generation)
-            do {
-                // What is not in the audit log is not done.
+            // What is not in the audit log is not done.
+            try await exchange(changes, next, running, generation) {
                 try await running.host.identity.record(
                     AuditEvent(
                         .configurationApplied, actor: actor.id, address: address,
                         detail: changes.changes.map(\.key).joined(separator: " ")))
-                try Task.checkCancellation()
-            } catch {
-                await prepared.discard(running.host)
-                throw error
             }
-            let retirement = prepared.use(running, insteadOf: plan)
-            plan = next
-            self.generation = prepared.generation
             report.isApplied = true
-            await running.retirements.handOver(retirement)
         } catch {
             report.errors = Self.sentences(error)
         }
         return self.report(report)
     }
 
+    /// Changes one adapter that was installed, as a whole or not at all. Throws ``PorticoError``.
+    func deploy(_ deployment: Deployment) async throws -> [String] {
+        guard !isUnderWay, let running, let generation else {
+            throw PorticoError(.recordConflict, "Another change of the configuration is under way.")
+        }
+        isUnderWay = true
+        defer { end() }
+        let (name, request) = (deployment.name, deployment.request)
+        do {
+            let next = try await load(deployment.packages(plan.packages))
+            let changes = ReloadPlan(from: plan, to: next, renewing: [name])
+            let others = changes.changes.filter { $0.adapter != name }.map(\.key)
+            guard others.isEmpty else {
+                throw PorticoError(
+                    .recordConflict,
+                    "The configuration's sources change more than this adapter (\(others.joined(separator: ", "))): "
+                        + "use them first, with porticoctl config apply.")
+            }
+            if let obstacle = changes.obstacle ?? changes.changes.compactMap(\.obstacle).first {
+                throw PorticoError(.recordConflict, "The adapter \(name): \(obstacle).")
+            }
+            let change = try await schemaChange(changes, next)
+            if let refusal = change?.refusals.first {
+                throw PorticoError(.recordConflict, "The store cannot be migrated: \(refusal).")
+            }
+            if deployment.hidesNothing, !request.acceptsLoss, let loss = change?.losses, !loss.isEmpty {
+                throw PorticoError(
+                    .preconditionFailed,
+                    "It would hide what is stored (\(loss.map(\.description).joined(separator: "; "))): "
+                        + "--accept-loss does it all the same.")
+            }
+            let sentences = change?.items.map(\.description) ?? []
+            guard !request.isDryRun else { return sentences }
+            try await exchange(changes, next, running, generation) {
+                try await running.host.identity.record(
+                    AuditEvent(
+                        .adapterDeployed, actor: request.actor.id, subject: name.text, address: request.address,
+                        detail: deployment.summary))
+                try await deployment.commit()
+            }
+            logger.notice("adapter deployed", metadata: ["adapter": "\(name)", "change": "\(deployment.summary)"])
+            return sentences
+        } catch {
+            if let error = error as? PorticoError { throw error }
+            throw PorticoError(.recordConflict, Self.sentences(error).joined(separator: " "))
+        }
+    }
+
+    private func end() {
+        isUnderWay = false
+        for waiting in waiting { waiting.finish() }
+        waiting = []
+    }
+
+    /// Whether an adapter of this name is served.
+    func serves(_ name: AdapterName) -> Bool { plan.adapters.contains { $0.declaration.name == name } }
+
+    /// The settings that are used.
+    var packages: PackageSettings { plan.settings.packages }
+
+    /// Makes and starts everything, then puts it in its place. `commit` is the last that may fail.
+    private func exchange(
+        _ changes: ReloadPlan, _ next: HostPlan, _ running: Running, _ generation: HostGeneration,
+        commit: () async throws -> Void
+    ) async throws {
+        let prepared = try await PreparedReload(changes, from: plan, to: next, running.host, after: generation)
+        do {
+            try Task.checkCancellation()
+            try await commit()
+        } catch {
+            await prepared.discard(running.host)
+            throw error
+        }
+        let retirement = prepared.use(running, insteadOf: plan)
+        plan = next
+        self.generation = prepared.generation
+        await running.retirements.handOver(retirement)
+    }
+
+    private func schemaChange(_ changes: ReloadPlan, _ next: HostPlan) async throws -> SchemaChange? {
+        guard let store = running?.host.store, !changes.membership.isEmpty else { return nil }
+        return try await store.schemaChange(
+            to: next.collections(of: changes.membership.fresh), retiring: plan.retired(by: next, changes.membership))
+    }
+
     /// With what becomes of what is stored. What the store would refuse is an error.
     private func report(_ changes: ReloadPlan, _ next: HostPlan) async throws -> ConfigurationReport {
         var report = ConfigurationReport(changes, next)
-        guard let store = running?.host.store, !changes.membership.isEmpty else { return report }
-        let change = try await store.schemaChange(
-            to: next.collections(of: changes.membership.fresh), retiring: plan.retired(by: next, changes.membership))
+        guard let change = try await schemaChange(changes, next) else { return report }
         report.data = change.items.map(\.description)
         report.errors = change.refusals.map { "The store cannot be migrated: \($0)." }
         return report
@@ -157,10 +229,10 @@ actor ConfigurationReload: ConfigurationControl {
 
     /// On a thread of its own, and not waited for where the task is cancelled or ``longestRead`` is over: then the next
     /// one has another thread.
-    private func load() async throws -> HostPlan {
+    private func load(_ packages: InstalledReleases? = nil) async throws -> HostPlan {
         let (stream, result) = AsyncStream<Result<HostPlan, any Error>?>.makeStream()
-        let (read, plugins) = (read, plan.plugins)
-        queue.async { result.yield(Result { try read(plugins) }) }
+        let (read, plugins, packages) = (read, plan.plugins, packages ?? plan.packages)
+        queue.async { result.yield(Result { try read(plugins, packages) }) }
         let timeout = DispatchWorkItem { result.yield(nil) }
         DispatchQueue.global().asyncAfter(deadline: .now() + Self.longestRead, execute: timeout)
         defer { timeout.cancel() }
@@ -239,6 +311,7 @@ private struct PreparedReload {
             let last = changed.filter { AdapterCatalogue.working.contains($0.declaration.name) }
             for planned in changed where !AdapterCatalogue.working.contains(planned.declaration.name) {
                 guard let served = generation.adapter(planned.declaration.name) else { continue }
+                planned.workerLog?.use(Log.sink(host.logger, label: planned.declaration.name.text))
                 replacements.append(
                     try await host.supervisor.prepare(planned.adapter, of: served) {
                         try await attempt.run(served, planned.adapter)

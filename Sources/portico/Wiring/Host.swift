@@ -36,7 +36,8 @@ struct Host {
     private let scratch: ScratchDirectory
 
     init(
-        _ plan: HostPlan, acceptsStore: Bool, configuration: any ConfigurationControl, logs: HostLogs, logger: Logger
+        _ plan: HostPlan, acceptsStore: Bool, configuration: any ConfigurationControl,
+        packages: any AdapterDeployment, logs: HostLogs, logger: Logger
     ) async throws {
         let settings = plan.settings
         try FileManager.default.createDirectory(
@@ -94,7 +95,8 @@ struct Host {
                 return StoreSummary(
                     contents: found.contents, freeBytes: found.freeBytes, logFileBytes: found.logFileBytes)
             }, upstreams: upstreams,
-            configuration: configuration, logs: logs, readiness: readiness, started: SystemClock().now(), log: log,
+            configuration: configuration, packages: packages, logs: logs, readiness: readiness,
+            started: SystemClock().now(), log: log,
             metrics: settings.gateway.metrics, tracer: settings.gateway.tracer, isRestorePending: { restore.isPrepared }
         )
         let first = try assembly.generation(
@@ -186,6 +188,7 @@ struct HostAssembly: Sendable {
     let inspect: StoreInspector
     let upstreams: HostUpstreams
     let configuration: any ConfigurationControl
+    let packages: any AdapterDeployment
     let logs: any LogDirectory
     let readiness: Readiness
     let started: WireDate
@@ -206,7 +209,7 @@ struct HostAssembly: Sendable {
         let administration = try Gateway(
             administrationOf: adapters, store: store, identity: identity, sync: sync, maintenance: maintenance,
             inspect: inspect, upstreams: upstreams, configuration: configuration, logs: logs,
-            settings: gatewaySettings, readiness: readiness,
+            packages: packages, settings: gatewaySettings, readiness: readiness,
             started: started, clock: SystemClock(), log: log, isRestorePending: isRestorePending,
             succeeding: old?.administration)
         return HostGeneration(

@@ -48,16 +48,18 @@ struct HostPlan {
     let settings: HostSettings
     let adapters: [PlannedAdapter]
     let plugins: LoadedPlugins
+    let packages: InstalledReleases
     /// What works and is probably not what was meant.
     private(set) var warnings: [String]
     /// What `portico check` says besides.
     let remarks: [String]
 
-    /// `known`: the plugins of this process, where some are loaded already. Throws ``ConfigurationErrors`` and
+    /// `known`: the plugins of this process, where some are loaded already. `packages`: the adapters that are installed;
+    /// nil: those of the data directory. Throws ``ConfigurationErrors`` and
     /// ``CommandError``.
     init(
         _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String, data: String,
-        plugins known: LoadedPlugins? = nil
+        plugins known: LoadedPlugins? = nil, packages installed: InstalledReleases? = nil
     ) throws {
         let secrets = SecretSource(environment: environment) { try ConfigurationFile.text($0) }
         let pluginPlan = try PluginPlan(root, overrides: overrides, directory: directory, secrets: secrets)
@@ -67,9 +69,15 @@ struct HostPlan {
         let plugins = try known ?? pluginPlan.load(data: data)
         let loaded = plugins.libraries
         self.plugins = plugins
-        let coded =
+        let packages = try installed ?? InstalledReleases(of: data)
+        self.packages = packages
+        let linked =
             (AdapterCatalogue.builtIn + loaded.map(\.module)).map { ConfigurableAdapter($0) }
             + plugins.workers.map { ConfigurableAdapter($0) }
+        var problems = packages.problems
+        let coded =
+            try linked
+            + packages.adapters(besides: Set(linked.map(\.name)), data: data) { problems.append($0) }
         let modules =
             coded
             + (try ConnectionPlan(root, overrides: overrides, directory: directory).adapters(
@@ -83,7 +91,7 @@ struct HostPlan {
             resolved.warnings.map(\.description)
             + loaded.filter { $0.isDebugBuild && !_isDebugAssertConfiguration() }.map {
                 "plugin \($0.path): it was built for debugging and is slow; build it with -c release"
-            } + modules.flatMap { $0.connection?.warnings.map(\.description) ?? [] }
+            } + problems + modules.flatMap { $0.connection?.warnings.map(\.description) ?? [] }
         remarks = modules.flatMap { $0.connection?.remarks.map(\.description) ?? [] }
         try SettingChecks(resolved).check()
         let settings = try HostSettings(resolved, directory: directory, data: data)

@@ -17,7 +17,7 @@ enum HostReference {
                 + other.reloading(except: Set(other.map(\.name)).subtracting(reloadingLog))
                 + identity.reloading(except: Set(identity.map(\.name)).subtracting(["identity.portalLogin"]))
                 + ProviderReference.keys.reloading() + UpstreamReference.keys.reloading() + PushReference.keys
-                + admin.reloading(except: ["admin.host", "admin.port"]) + adapters,
+                + admin.reloading(except: ["admin.host", "admin.port"]) + packages.reloading() + adapters,
             removed: UpstreamReference.removed)
     }
 
@@ -50,6 +50,15 @@ enum HostReference {
         ConfigurationKey(
             "admin.bodyDeadline", .duration, default: "10m",
             "How long the body of an operator's request may take to arrive, at the admin socket too."),
+    ]
+
+    private static let packages = [
+        ConfigurationKey(
+            "packages.trustedKeys", .list(of: .text), default: "[]",
+            "Ed25519 keys, in base64 or PEM, one of which must have signed a package; none: a signature is not needed."),
+        ConfigurationKey(
+            "packages.probation", .duration, default: "60s",
+            "How long after an upgrade a crash of the adapter's program leads back to the version before."),
     ]
 
     private static let http = [

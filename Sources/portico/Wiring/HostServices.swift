@@ -1,3 +1,4 @@
+import AdapterKit
 import AttachmentFiles
 import Foundation
 import Gateway
@@ -37,6 +38,35 @@ struct RetirementService: Service {
                 }
                 group.cancelAll()
             }
+        }
+    }
+}
+
+/// Watches adapters for a while after their upgrade, and rolls back those whose program crashes.
+struct ProbationService: Service {
+    /// How often they are looked at.
+    private static let interval = Duration.milliseconds(500)
+
+    let probations: Probations
+    let packages: PackageDeployment
+    let current: CurrentGeneration
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                for await probation in probations.all { group.addTask { await watch(probation) } }
+                group.cancelAll()
+            }
+        }
+    }
+
+    private func watch(_ probation: Probation) async {
+        while .now < probation.end, (try? await Task.sleep(for: Self.interval)) != nil {
+            let served = current.value.adapters.first { $0.declaration.name == probation.name }
+            guard let report = (served?.adapter as? any ProcessAdapter)?.processReport, report.crashes > 0 else {
+                continue
+            }
+            return await packages.rollBack(probation, because: report.reason ?? "its program has ended by itself")
         }
     }
 }

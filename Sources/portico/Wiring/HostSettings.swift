@@ -35,6 +35,7 @@ struct HostSettings {
     let logsAccess: Bool
     let stopDeadline: Duration
     let adapters: AdapterLimits
+    let packages: PackageSettings
     let gateway: GatewaySettings
     let identity: IdentityConfiguration
     let demoAccounts: [DemoAccount]
@@ -76,6 +77,7 @@ struct HostSettings {
         logsAccess = values.flag("log.access")
         stopDeadline = values.duration("http.deadlines.stop")
         adapters = AdapterLimits(values)
+        packages = try PackageSettings(resolved)
         idle = values.duration("http.deadlines.head")
         request = values.duration("http.deadlines.request")
         mount = try ListenerSettings(values, directory: dataDirectory)

@@ -10,6 +10,8 @@ import Upstream
 struct ReloadPlan: Sendable {
     /// By key. One with an obstacle needs a restart, and then none of them is made.
     let changes: [ConfigurationChange]
+    /// Why an adapter cannot be made anew; nil: each can.
+    let obstacle: String?
     /// Those of which another instance is made, for another value of one of their options.
     let adapters: Set<AdapterName>
     /// Those that come, go, or are declared otherwise.
@@ -20,12 +22,13 @@ struct ReloadPlan: Sendable {
     /// Whether live streams go on: access and limits of sync are the same.
     let keepsSync: Bool
 
-    init(from old: HostPlan, to new: HostPlan) {
+    /// `renewed`: adapters of which another instance is made whether anything has changed or not.
+    init(from old: HostPlan, to new: HostPlan, renewing renewed: Set<AdapterName> = []) {
         let found = old.resolved.changes(to: new.resolved, new.reference) + old.connectionChanges(to: new)
         let membership = AdapterMembership(from: old.adapters, to: new.adapters)
         self.membership = membership
-        adapters = Set(found.compactMap { $0.optionOwner }).intersection(new.adapters.map(\.declaration.name))
-            .subtracting(membership.fresh)
+        adapters = Set(found.compactMap { $0.optionOwner }).union(renewed)
+            .intersection(new.adapters.map(\.declaration.name)).subtracting(membership.fresh)
         let upstreams = Set(found.compactMap { $0.upstream })
         self.upstreams = upstreams
         providers = Set(found.compactMap { $0.provider }).union(
@@ -36,6 +39,7 @@ struct ReloadPlan: Sendable {
                 $0.access == $1.access && $0.declaration == $1.declaration
             }
         let obstacles = Obstacles(old: old, new: new, membership: membership)
+        obstacle = renewed.compactMap { obstacles.ofAdded($0) }.first
         changes = found.map { change in
             var change = change
             if let name = change.adapter, membership.comesOrGoes(name) { change.obstacle = nil }
@@ -44,7 +48,7 @@ struct ReloadPlan: Sendable {
         }
     }
 
-    var isPossible: Bool { changes.allSatisfy { $0.obstacle == nil } }
+    var isPossible: Bool { obstacle == nil && changes.allSatisfy { $0.obstacle == nil } }
 }
 
 /// Which adapters come and go from one configuration to another.
@@ -95,7 +99,7 @@ extension ConfigurationChange {
     private var names: [Substring] { key.split(separator: ".") }
 
     /// The adapter whose keys it changes.
-    fileprivate var adapter: AdapterName? {
+    var adapter: AdapterName? {
         guard names.count > 1, names[0] == "adapters" else { return nil }
         return AdapterName(String(names[1]))
     }
@@ -157,7 +161,11 @@ private struct Obstacles {
     }
 
     private func obstacle(_ name: AdapterName, isOption: Bool) -> String? {
-        guard isOption || membership.comesOrGoes(name) else { return nil }
+        isOption || membership.comesOrGoes(name) ? ofAdded(name) : nil
+    }
+
+    /// Adapters get the operations that another one adds to them when they start.
+    func ofAdded(_ name: AdapterName) -> String? {
         let instances = (old.adapters + new.adapters).filter { $0.declaration.name == name }
         return instances.allSatisfy(\.adapter.serviceOperations.isEmpty)
             ? nil : "other adapters use what this one adds to them: this needs a restart"

@@ -15,7 +15,10 @@ struct Status: AsyncParsableCommand {
 struct Adapters: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows the adapters, and switches them.",
-        subcommands: [List.self, Show.self, EnableAdapter.self, DisableAdapter.self])
+        subcommands: [
+            List.self, Show.self, EnableAdapter.self, DisableAdapter.self, RestartAdapter.self, InstallAdapter.self,
+            UpgradeAdapter.self, RollbackAdapter.self, RemoveAdapter.self, InstalledPackages.self,
+        ])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Lists the adapters.")

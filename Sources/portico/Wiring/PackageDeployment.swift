@@ -1,0 +1,253 @@
+import AdapterKit
+import AdapterPackages
+import Dispatch
+import Gateway
+import Identity
+import Logging
+
+/// A change of one adapter that is installed, or is to be.
+struct Deployment: Sendable {
+    let name: AdapterName
+    /// For the audit log: a verb and a version.
+    let summary: String
+    /// What is installed afterwards.
+    let packages: @Sendable (InstalledReleases) -> InstalledReleases
+    /// It goes back to what was before: the operator has to accept what is hidden by it.
+    var hidesNothing = false
+    let request: DeploymentRequest
+    /// Makes it last beyond a restart. Called when everything is started and nothing is exchanged.
+    let commit: @Sendable () async throws -> Void
+}
+
+/// Installs, upgrades, rolls back and removes adapters while the gateway serves: the folder of ``InstalledAdapters`` and
+/// generations of ``ConfigurationReload``. One change at a time.
+actor PackageDeployment: AdapterDeployment {
+    private let folder: InstalledAdapters
+    private let uploads: PackageUploads
+    private let reload: ConfigurationReload
+    private let probations: Probations
+    private let logger: Logger
+    /// Files are read and written here.
+    private let queue = DispatchQueue(label: "packages")
+    private var isUnderWay = false
+
+    /// Removes what an earlier process did not finish. Blocks its thread.
+    init(data: String, reload: ConfigurationReload, probations: Probations, logger: Logger) {
+        let path = "\(data)/\(InstalledReleases.folderName)"
+        folder = InstalledAdapters(path)
+        do throws(AdapterPackageError) { try folder.removeUnfinished() } catch {
+            logger.warning("unfinished packages stay", metadata: ["detail": "\(error)"])
+        }
+        uploads = PackageUploads(path)
+        self.reload = reload
+        self.probations = probations
+        self.logger = logger
+    }
+
+    func packages() async throws -> [InstalledPackage] {
+        let folder = folder
+        let found = try await onDisk { () throws(AdapterPackageError) in try folder.all() }
+        return found.sorted { $0.key < $1.key }.map { name, result in
+            switch result {
+            case .success(let adapter):
+                InstalledPackage(
+                    name: name.text, version: adapter.current.manifest.version.text, previous: adapter.previous?.text)
+            case .failure(let error): InstalledPackage(name: name.text, problem: error.message)
+            }
+        }
+    }
+
+    func beginUpload() async throws -> String {
+        let uploads = uploads
+        return try await onDisk { () throws(AdapterPackageError) in try uploads.begin() }
+    }
+
+    func append(_ bytes: [UInt8], at offset: Int, to upload: String) async throws -> Int {
+        let uploads = uploads
+        return try await onDisk { () throws(AdapterPackageError) in try uploads.append(bytes, at: offset, to: upload) }
+    }
+
+    func install(_ upload: String, isUpgrade: Bool, _ request: DeploymentRequest) async throws -> DeploymentReport {
+        try await alone {
+            let (folder, uploads, trusted) = (folder, uploads, await reload.packages.trustedKeys)
+            defer { uploads.end(upload) }
+            let (package, known) = try await onDisk { () throws(AdapterPackageError) in
+                let package = try AdapterPackage(uploads.file(of: upload), trusting: trusted)
+                return (package, try folder.installed(package.manifest.name))
+            }
+            let (name, version) = (package.manifest.name, package.manifest.version)
+            try Self.check(package.manifest, known, isUpgrade: isUpgrade)
+            let release = try await onDisk { () throws(AdapterPackageError) in try folder.add(package) }
+            var report = DeploymentReport(
+                name: name.text, version: version.text, previous: known?.current.manifest.version.text,
+                signer: package.signer?.text)
+            do {
+                report.data = try await reload.deploy(
+                    Deployment(
+                        name: name, summary: "\(isUpgrade ? "upgraded to" : "installed") \(version)",
+                        packages: { $0.replacing(name, with: release) }, request: request,
+                        commit: { [self] in
+                            try await onDisk { () throws(AdapterPackageError) in try folder.use(release) }
+                        }))
+            } catch {
+                try? await onDisk { () throws(AdapterPackageError) in try folder.discard(release) }
+                throw error
+            }
+            guard !request.isDryRun else {
+                try await onDisk { () throws(AdapterPackageError) in try folder.discard(release) }
+                return report
+            }
+            report.isApplied = true
+            if known != nil { probations.begin(name, version, for: await reload.packages.probation) }
+            return report
+        }
+    }
+
+    func rollBack(_ text: String, _ request: DeploymentRequest) async throws -> DeploymentReport {
+        try await alone {
+            let folder = folder
+            let (name, known) = try await installed(text)
+            guard let previous = known.previous else {
+                throw PorticoError(.recordConflict, "There is no earlier version of \(name).")
+            }
+            let release = try await onDisk { () throws(AdapterPackageError) in try folder.release(name, previous) }
+            let data = try await reload.deploy(
+                Deployment(
+                    name: name, summary: "rolled back to \(previous)",
+                    packages: { $0.replacing(name, with: release) }, hidesNothing: true, request: request,
+                    commit: { [self] in
+                        _ = try await onDisk { () throws(AdapterPackageError) in try folder.rollBack(name) }
+                    }))
+            return DeploymentReport(
+                name: name.text, version: previous.text, previous: known.current.manifest.version.text, data: data,
+                isApplied: !request.isDryRun)
+        }
+    }
+
+    func remove(_ text: String, _ request: DeploymentRequest) async throws -> DeploymentReport {
+        try await alone {
+            let folder = folder
+            let (name, known) = try await installed(text)
+            let data = try await reload.deploy(
+                Deployment(
+                    name: name, summary: "removed", packages: { $0.replacing(name, with: nil) }, request: request,
+                    commit: { [self] in
+                        try await onDisk { () throws(AdapterPackageError) in try folder.remove(name) }
+                    }))
+            return DeploymentReport(
+                name: name.text, previous: known.current.manifest.version.text, data: data,
+                isApplied: !request.isDryRun)
+        }
+    }
+
+    func restart(_ text: String, _ request: DeploymentRequest) async throws -> DeploymentReport {
+        try await alone {
+            guard let name = AdapterName(text), await reload.serves(name) else {
+                throw PorticoError(.recordNotFound, "There is no adapter of this name.")
+            }
+            let data = try await reload.deploy(
+                Deployment(name: name, summary: "started anew", packages: { $0 }, request: request, commit: {}))
+            return DeploymentReport(name: name.text, data: data, isApplied: !request.isDryRun)
+        }
+    }
+
+    /// The version of a name has crashed while it was watched: the one before takes its place, whatever is hidden by it.
+    func rollBack(_ probation: Probation, because reason: String) async {
+        logger.error(
+            "adapter fails after its upgrade",
+            metadata: [
+                "adapter": "\(probation.name)", "version": "\(probation.version)", "reason": "\(reason)",
+            ])
+        do {
+            guard try await installed(probation.name.text).adapter.current.manifest.version == probation.version else {
+                return
+            }
+            let report = try await rollBack(
+                probation.name.text,
+                DeploymentRequest(isDryRun: false, acceptsLoss: true, actor: .system, address: ""))
+            logger.notice(
+                "adapter rolled back",
+                metadata: [
+                    "adapter": "\(probation.name)", "version": "\(report.version ?? "")",
+                    "data": "\(report.data.joined(separator: "; "))",
+                ])
+        } catch {
+            logger.error(
+                "adapter not rolled back", metadata: ["adapter": "\(probation.name)", "detail": "\(error)"])
+        }
+    }
+
+    private static func check(
+        _ manifest: AdapterManifest, _ known: InstalledAdapter?, isUpgrade: Bool
+    ) throws(PorticoError) {
+        let (name, version) = (manifest.name, manifest.version)
+        if let platform = manifest.platform, platform != AdapterManifest.currentPlatform {
+            throw PorticoError(
+                .requestInvalid, "It is made for \(platform), and this is \(AdapterManifest.currentPlatform).")
+        }
+        guard let known else {
+            guard isUpgrade else { return }
+            throw PorticoError(.recordNotFound, "\(name) is not installed: install it.")
+        }
+        let current = known.current.manifest.version
+        guard isUpgrade else {
+            throw PorticoError(.recordConflict, "\(name) \(current) is installed already: upgrade it.")
+        }
+        guard current.precedes(version) else {
+            throw PorticoError(
+                .recordConflict, "\(version) is not newer than \(current), which is installed. rollback goes back.")
+        }
+    }
+
+    private func installed(_ text: String) async throws -> (name: AdapterName, adapter: InstalledAdapter) {
+        let folder = folder
+        guard let name = AdapterName(text),
+            let known = try await onDisk({ () throws(AdapterPackageError) in try folder.installed(name) })
+        else { throw PorticoError(.recordNotFound, "No adapter of this name was installed.") }
+        return (name, known)
+    }
+
+    private func alone<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+        guard !isUnderWay else { throw PorticoError(.recordConflict, "Another adapter is being changed.") }
+        isUnderWay = true
+        defer { isUnderWay = false }
+        return try await body()
+    }
+
+    /// Throws ``PorticoError`` `request.invalid` with the sentence of what is wrong.
+    private func onDisk<Result: Sendable>(
+        _ body: @escaping @Sendable () throws(AdapterPackageError) -> Result
+    ) async throws -> Result {
+        let queue = queue
+        return try await withCheckedThrowingContinuation { caller in
+            queue.async {
+                do throws(AdapterPackageError) {
+                    caller.resume(returning: try body())
+                } catch {
+                    caller.resume(throwing: PorticoError(.requestInvalid, error.message))
+                }
+            }
+        }
+    }
+}
+
+/// An adapter that was upgraded a moment ago.
+struct Probation: Sendable {
+    let name: AdapterName
+    let version: AdapterVersion
+    let end: ContinuousClock.Instant
+}
+
+/// Hands adapters that were upgraded to the service that watches them.
+final class Probations: Sendable {
+    let all: AsyncStream<Probation>
+    private let continuation: AsyncStream<Probation>.Continuation
+
+    init() {
+        (all, continuation) = AsyncStream.makeStream()
+    }
+
+    func begin(_ name: AdapterName, _ version: AdapterVersion, for time: Duration) {
+        continuation.yield(Probation(name: name, version: version, end: .now + time))
+    }
+}

@@ -1,0 +1,157 @@
+import ArgumentParser
+import Foundation
+import ValueTree
+
+/// What every change of an installed adapter may say.
+struct DeploymentOptions: ParsableArguments {
+    @Flag(help: "Checks everything, and changes nothing.") var dryRun = false
+
+    func body(_ more: WireDictionary = [:]) -> WireValue {
+        var members = more
+        members["dryRun"] = .bool(dryRun)
+        return .dictionary(members)
+    }
+
+    func show(_ report: WireValue, _ options: ConnectionOptions) throws {
+        let printer = Printer(style: options.output)
+        guard options.output != .json else { return try printer.show(report) }
+        for sentence in report["data"]?.arrayValue ?? [] { try printer.done(sentence.stringValue ?? "") }
+        let name = [report["name"], report["version"]].compactMap { $0?.stringValue }.joined(separator: " ")
+        try printer.done(report["applied"]?.boolValue == true ? "\(name): done." : "\(name): nothing was changed.")
+    }
+}
+
+/// A file `NAME-VERSION.adapter`, sent piece by piece.
+struct PackageFile: ParsableArguments {
+    /// Bytes of a piece.
+    private static let piece = 4 << 20
+
+    @Argument(help: "The package: NAME-VERSION.adapter.") var file: String
+
+    func deploy(isUpgrade: Bool, _ deployment: DeploymentOptions, _ options: ConnectionOptions) async throws {
+        guard let handle = FileHandle(forReadingAtPath: file) else {
+            throw CommandError("\(file) cannot be read.", exitStatus: 2)
+        }
+        defer { try? handle.close() }
+        let report = try await options.withConnection { connection in
+            guard let upload = try await connection.post("/admin/v1/packages/uploads", [:])["upload"]?.stringValue
+            else {
+                throw CommandError("The gateway takes no packages.")
+            }
+            let path = "/admin/v1/packages/uploads/\(upload.asPathSegment)"
+            var offset = 0
+            while let bytes = try handle.read(upToCount: Self.piece), !bytes.isEmpty {
+                try await connection.post(
+                    "\(path)?at=\(offset)", file: Array(bytes), type: "application/octet-stream")
+                offset += bytes.count
+            }
+            return try await connection.post(
+                "/admin/v1/packages",
+                deployment.body(["upload": .string(upload), "upgrade": .bool(isUpgrade)]))
+        }
+        try deployment.show(report, options)
+    }
+}
+
+struct InstallAdapter: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "install", abstract: "Installs a package: its adapter is started, checked and served.",
+        discussion: """
+            It stays installed when the gateway starts anew. Its options stand below adapters.NAME of the configuration, as those \
+            of every adapter; put them there before.
+            """)
+
+    @OptionGroup var options: ConnectionOptions
+    @OptionGroup var package: PackageFile
+    @OptionGroup var deployment: DeploymentOptions
+
+    func run() async throws { try await package.deploy(isUpgrade: false, deployment, options) }
+}
+
+struct UpgradeAdapter: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "upgrade",
+        abstract: "Gives the traffic of an installed adapter to a newer version; no request fails by it.",
+        discussion: """
+            The new version starts beside the one that serves. Where it does not start, or the tables cannot follow it, nothing \
+            changes. Where its program crashes within packages.probation, the version before takes its place again.
+            """)
+
+    @OptionGroup var options: ConnectionOptions
+    @OptionGroup var package: PackageFile
+    @OptionGroup var deployment: DeploymentOptions
+
+    func run() async throws { try await package.deploy(isUpgrade: true, deployment, options) }
+}
+
+struct RollbackAdapter: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rollback", abstract: "Gives the traffic of an installed adapter to the version before.",
+        discussion:
+            "Where that would hide what is stored, nothing changes without --accept-loss, and the fields are named.")
+
+    @OptionGroup var options: ConnectionOptions
+    @Argument(help: "The adapter's name.") var name: String
+    @OptionGroup var deployment: DeploymentOptions
+    @Flag(help: "Hides what only the newer version declares; its values stay in the tables.") var acceptLoss = false
+    @OptionGroup var confirmation: Confirmation
+
+    func run() async throws {
+        if !deployment.dryRun { try confirmation.ask("Go back to the version before?") }
+        let report = try await options.withConnection {
+            try await $0.post(
+                "/admin/v1/packages/\(name.asPathSegment)/rollback",
+                deployment.body(["acceptLoss": .bool(acceptLoss)]))
+        }
+        try deployment.show(report, options)
+    }
+}
+
+struct RemoveAdapter: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Removes an installed adapter with its versions; its tables stay.",
+        discussion: "Take its options out of the configuration before: they would be unknown keys.")
+
+    @OptionGroup var options: ConnectionOptions
+    @Argument(help: "The adapter's name.") var name: String
+    @OptionGroup var deployment: DeploymentOptions
+    @OptionGroup var confirmation: Confirmation
+
+    func run() async throws {
+        if !deployment.dryRun { try confirmation.ask("Remove the adapter \(name)?") }
+        let report = try await options.withConnection {
+            try await $0.post("/admin/v1/packages/\(name.asPathSegment)/remove", deployment.body())
+        }
+        try deployment.show(report, options)
+    }
+}
+
+struct RestartAdapter: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restart",
+        abstract: "Starts another instance of an adapter, which takes the traffic; no request fails by it.")
+
+    @OptionGroup var options: ConnectionOptions
+    @Argument(help: "The adapter's name.") var name: String
+    @OptionGroup var deployment: DeploymentOptions
+
+    func run() async throws {
+        let report = try await options.withConnection {
+            try await $0.post("/admin/v1/adapters/\(name.asPathSegment)/restart", deployment.body())
+        }
+        try deployment.show(report, options)
+    }
+}
+
+struct InstalledPackages: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "packages", abstract: "Lists the adapters that were installed as packages.")
+
+    @OptionGroup var options: ConnectionOptions
+
+    func run() async throws {
+        let value = try await options.withConnection { try await $0.get("/admin/v1/packages") }
+        try Printer(style: options.output).show(
+            value, columns: ["name", "version", "previous", "problem"], list: "packages")
+    }
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/python3 -IB
+"""An adapter's program for tests: speaks docs/protocol/adapter.md. What it declares and does stands in behaviour.json beside it."""
+
+import json
+import os
+import pathlib
+import socket
+import struct
+import sys
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER))
+import cbor  # noqa: E402  It lies beside this file.
+
+BEHAVIOUR = json.loads((FOLDER / "behaviour.json").read_text())
+SHAPES = {"text": {"string": [0, 200]}, "number": {"integer": [-1000, 1000]}}
+
+
+def declaration(options):
+    fields = {**BEHAVIOUR["fields"], **({"extra": "text"} if options.get("extra") else {})}
+    return {
+        "name": "tasks", "title": "Tasks", "summary": "Tasks.", "version": BEHAVIOUR["version"], "access": "public",
+        "entities": [{
+            "name": "tasks", "summary": "A task.", "key": {"field": "id"},
+            "fields": [{"name": "id", "shape": {"string": [1, 64]}, "isRequired": True}] + [
+                {"name": name, "shape": SHAPES[kind]} for name, kind in fields.items()]}],
+        "operations": [{
+            "name": "version", "summary": "Says which version answers.", "effect": "reads", "isIdempotent": True,
+            "output": {"object": {"name": "Version", "members": [{"name": "version", "shape": SHAPES["text"]}]}}}],
+    }
+
+
+class Worker:
+    def __init__(self):
+        self.socket = socket.socket(fileno=int(os.environ["PORTICO_WORKER_SOCKET"]))
+        self.calls = 0
+        self.options = {}
+
+    def read(self, count):
+        data = b""
+        while len(data) < count:
+            piece = self.socket.recv(count - len(data))
+            if not piece:
+                sys.exit(0)
+            data += piece
+        return data
+
+    def send(self, message):
+        data = cbor.dumps(message)
+        self.socket.sendall(struct.pack(">I", len(data)) + data)
+
+    def run(self):
+        while True:
+            (length,) = struct.unpack(">I", self.read(4))
+            message = cbor.loads(self.read(length))
+            if "request" not in message:
+                continue
+            result = self.answer(message["method"], message.get("params") or {})
+            self.send({"response": message["request"], **result})
+
+    def answer(self, method, params):
+        if method == "hello":
+            return {"result": {
+                "version": 1, "name": "tasks", "program": BEHAVIOUR["version"],
+                "options": [{"path": "extra", "kind": {"value": "bool"}, "summary": "A further field."}]}}
+        if method == "declare":
+            return {"result": {"declaration": declaration(params["configuration"]["values"])}}
+        if method == "make":
+            return {"result": {"services": []}}
+        if method == "start" and BEHAVIOUR.get("start") == "refuse":
+            return {"error": {"error": {"code": "server.internal", "message": "It does not start.", "logDetail": "no"}}}
+        if method == "call":
+            self.calls += 1
+            if self.calls == BEHAVIOUR.get("crashAt"):
+                os.kill(os.getpid(), 9)
+            return {"result": {"content": {"value": {"version": BEHAVIOUR["version"]}}}}
+        return {"result": None}
+
+
+Worker().run()

@@ -1,0 +1,263 @@
+"""Packages of adapters: installed, upgraded, rolled back and removed while the gateway serves."""
+
+import base64
+import hashlib
+import io
+import json
+import pathlib
+import subprocess
+import tarfile
+import threading
+import time
+import unittest
+
+from harness import run_portico
+from test_adapters_while_serving import DONE, FAILED, ServingTest
+
+QUICK = True
+PARTS = pathlib.Path(__file__).parent
+
+
+def package(folder, version, fields, key=None, damage=None, name="tasks", **behaviour):
+    """A file `tasks-VERSION.adapter`. `key`: the path of a private key that signs it; `damage` changes a file's bytes afterwards."""
+    files = {
+        "bin/tasks-worker": ((PARTS / "packages/tasks_worker.py").read_bytes(), True),
+        "bin/cbor.py": ((PARTS / "cbor.py").read_bytes(), False),
+        "bin/behaviour.json": (json.dumps({"version": version, "fields": fields, **behaviour}).encode(), False),
+    }
+    manifest = json.dumps({
+        "format": 1, "name": name, "version": version, "protocol": 1, "entry": "bin/tasks-worker",
+        "files": {path: {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data), "executable": executable}
+                  for path, (data, executable) in files.items()}}).encode()
+    entries = [("adapter.json", manifest, False)]
+    if key:
+        (folder / "manifest").write_bytes(manifest)
+        signature = subprocess.run(
+            ["openssl", "pkeyutl", "-sign", "-rawin", "-inkey", key, "-in", folder / "manifest"], check=True,
+            capture_output=True).stdout
+        entries.append(("adapter.sig", json.dumps({
+            "algorithm": "ed25519", "key": public_key(key), "signature": base64.b64encode(signature).decode()}).encode(), False))
+    entries += [(path, (damage or bytes)(data) if damage and path == "bin/cbor.py" else data, executable)
+                for path, (data, executable) in files.items()]
+    path = folder / f"{name}-{version}.adapter"
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, data, executable in entries:
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(data), 0o755 if executable else 0o644
+            archive.addfile(member, io.BytesIO(data))
+    return path
+
+
+def make_key(folder, name):
+    path = folder / name
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", path], check=True, capture_output=True)
+    return path
+
+
+def public_key(path):
+    """Its 32 bytes in base64."""
+    der = subprocess.run(
+        ["openssl", "pkey", "-in", path, "-pubout", "-outform", "DER"], check=True, capture_output=True).stdout
+    return base64.b64encode(der[-32:]).decode()
+
+
+class PackageTest(ServingTest):
+    FIELDS = {"title": "text"}
+
+    def adapters(self, verb, *arguments, status=DONE):
+        done = run_portico("adapters", verb, *map(str, arguments), "--data", self.gateway.data, "--output", "json",
+                           program="porticoctl")
+        self.assertEqual(done.returncode, status, (verb, arguments, done, self.gateway.log()))
+        return json.loads(done.stdout or "null") if status == DONE else done.stderr
+
+    def package(self, version, fields=None, **rest):
+        return package(self.folder, version, fields or self.FIELDS, **rest)
+
+    def version(self):
+        answer = self.gateway.request("POST", "/api/v1/tasks/operations/version")
+        return answer.json()["version"] if answer.status == 200 else answer.status
+
+    def installed(self):
+        return self.control("adapters", "packages")["packages"]
+
+    def create(self, **fields):
+        answer = self.gateway.send("POST", "/api/v1/tasks/tasks", fields)
+        self.assertEqual(answer.status, 201, answer)
+
+    def tasks(self):
+        return self.gateway.get("/api/v1/tasks/tasks").json()["items"]
+
+
+class Deployment(PackageTest):
+    def test_a_package_is_installed_upgraded_rolled_back_and_removed(self):
+        self.write()
+        gateway = self.start()
+        self.assertEqual(self.version(), 404)
+        report = self.adapters("install", self.package("1.0.0"), "--dry-run")
+        self.assertEqual((report["applied"], report["data"]), (False, ["tasks/tasks: is added"]))
+        self.assertEqual((self.version(), self.installed()), (404, []))
+        report = self.adapters("install", self.package("1.0.0"))
+        self.assertEqual((report["name"], report["version"], report["applied"]), ("tasks", "1.0.0", True))
+        self.assertEqual(self.version(), "1.0.0")
+        self.create(id="a", title="One")
+        report = self.adapters("upgrade", self.package("1.1.0", {"title": "text", "rank": "number"}))
+        self.assertEqual((report["previous"], report["data"]), ("1.0.0", ["tasks/tasks, field `rank`: is added"]))
+        self.assertEqual(self.version(), "1.1.0")
+        self.create(id="b", title="Two", rank=7)
+        self.assertEqual([task.get("rank") for task in self.tasks()], [None, 7])
+        # It would hide what the newer version has stored.
+        said = self.adapters("rollback", "tasks", "--yes", status=FAILED)
+        self.assertIn("field `rank`: is hidden; 1 record keeps its value", said)
+        self.assertEqual(self.version(), "1.1.0")
+        report = self.adapters("rollback", "tasks", "--yes", "--accept-loss")
+        self.assertEqual((report["version"], report["previous"]), ("1.0.0", "1.1.0"))
+        self.assertEqual((self.version(), self.tasks()), ("1.0.0", [{"id": "a", "title": "One"}, {"id": "b", "title": "Two"}]))
+        # And forward again, with what was stored.
+        self.adapters("rollback", "tasks", "--yes")
+        self.assertEqual((self.version(), self.tasks()[1]["rank"]), ("1.1.0", 7))
+        self.assertEqual(self.installed(), [{"name": "tasks", "version": "1.1.0", "previous": "1.0.0", "problem": None}])
+        gateway.stop()
+        gateway = self.start()
+        self.assertEqual((self.version(), self.tasks()[1]["rank"]), ("1.1.0", 7))
+        self.adapters("restart", "tasks")
+        self.assertEqual(self.version(), "1.1.0")
+        report = self.adapters("remove", "tasks", "--yes")
+        self.assertEqual(report["data"], ["tasks/tasks: is not declared any more; its tables stay, with 2 records"])
+        self.assertEqual((self.version(), self.installed()), (404, []))
+        kinds = [entry["detail"] for entry in self.control("audit", "list")["entries"] if entry["kind"] == "adapter.deployed"]
+        self.assertEqual(kinds, [
+            "removed", "started anew", "rolled back to 1.1.0", "rolled back to 1.0.0", "upgraded to 1.1.0", "installed 1.0.0"])
+
+    def test_what_is_no_sound_package_is_refused_and_the_one_before_serves(self):
+        self.write()
+        self.start()
+        self.adapters("install", self.package("1.0.0"))
+        for sought, verb, file in [
+            ("is damaged", "upgrade", self.package("1.1.0", damage=lambda data: b"#" + data[1:])),
+            ("installed already", "install", self.package("2.0.0")),
+            ("not newer", "upgrade", self.package("1.0.0")),
+            ("There is an adapter users already", "install", self.package("1.0.0", name="users")),
+            ("says that it is tasks", "install", self.package("1.0.0", name="other")),
+            ("It does not start", "upgrade", self.package("1.2.0", start="refuse")),
+            ("the declaration says integer", "upgrade", self.package("1.3.0", {"title": "number"})),
+        ]:
+            with self.subTest(sought):
+                if "declaration" in sought:
+                    self.create(id="a", title="One")
+                said = self.adapters(verb, file, status=FAILED)
+                self.assertIn(sought, said)
+                self.assertEqual(self.version(), "1.0.0")
+                self.assertEqual(self.installed()[0]["version"], "1.0.0")
+        folder = self.folder / "data/adapters"
+        self.assertEqual([path.name for path in folder.iterdir()], ["tasks"])
+        self.assertEqual([path.name for path in (folder / "tasks/versions").iterdir()], ["1.0.0"])
+        self.assertEqual(self.adapters("upgrade", self.folder / "nothing.adapter", status=2).strip()[-1], ".")
+
+    def test_one_that_was_changed_on_the_disk_is_left_out_at_the_next_start_and_the_others_serve(self):
+        self.write()
+        gateway = self.start()
+        self.adapters("install", self.package("1.0.0"))
+        gateway.stop()
+        folder = self.folder / "data/adapters"
+        (folder / "tasks/versions/1.0.0/bin/cbor.py").write_text("import evil")
+        (folder / ".incoming-upload-1").write_text("a part")
+        gateway = self.start()
+        self.assertEqual((self.version(), gateway.get("/v2/list").status), (404, 200))
+        self.assertIn("was changed: install it again", gateway.log())
+        self.assertIn("was changed", self.installed()[0]["problem"])
+        self.assertFalse((folder / ".incoming-upload-1").exists())
+        self.adapters("remove", "tasks", "--yes")
+        self.assertEqual(self.installed(), [])
+        self.adapters("install", self.package("1.0.0"))
+        self.assertEqual(self.version(), "1.0.0")
+
+    def test_only_packages_of_trusted_keys_are_taken_where_there_are_some(self):
+        trusted, other = make_key(self.folder, "trusted"), make_key(self.folder, "other")
+        self.write(packages={"trustedKeys": [public_key(trusted)]})
+        self.start()
+        self.assertIn("not signed", self.adapters("install", self.package("1.0.0"), status=FAILED))
+        self.assertIn("does not trust", self.adapters("install", self.package("1.0.0", key=other), status=FAILED))
+        report = self.adapters("install", self.package("1.0.0", key=trusted))
+        self.assertEqual(report["signer"], public_key(trusted))
+        # The keys reload.
+        self.write(packages={"trustedKeys": [public_key(other)]})
+        self.apply()
+        self.assertIn("does not trust", self.adapters("upgrade", self.package("1.1.0", key=trusted), status=FAILED))
+        self.adapters("upgrade", self.package("1.1.0", key=other))
+        self.assertEqual(self.version(), "1.1.0")
+
+    def test_one_that_crashes_soon_after_its_upgrade_gives_way_to_the_version_before(self):
+        self.write()
+        self.start()
+        self.adapters("install", self.package("1.0.0"))
+        self.adapters("upgrade", self.package("1.1.0", crashAt=2))
+        self.assertEqual(self.version(), "1.1.0")
+        self.version()
+        self.until(lambda: "adapter rolled back" in self.gateway.log())
+        self.until(lambda: self.version() == "1.0.0")
+        self.assertEqual(self.installed()[0]["version"], "1.0.0")
+
+    def test_an_option_that_changes_what_it_declares_takes_effect_by_apply(self):
+        self.write()
+        self.start()
+        self.adapters("install", self.package("1.0.0"))
+        self.create(id="a", title="One")
+        self.write(adapters={"tasks": {"extra": True}})
+        self.assertEqual(self.apply()["data"], ["tasks/tasks, field `extra`: is added"])
+        self.create(id="b", extra="Two")
+        # Its options are unknown keys without it.
+        self.assertIn("adapters.tasks", self.adapters("remove", "tasks", "--yes", status=FAILED))
+        self.write()
+        self.apply()
+        self.adapters("remove", "tasks", "--yes")
+
+
+class UnderLoad(PackageTest):
+    """500 requests a second are asked for; a machine that is slower gets as many as it answers."""
+
+    RATE, CALLERS = 500, 8
+
+    def test_no_request_fails_while_it_is_upgraded_and_rolled_back(self):
+        self.write()
+        self.start()
+        self.adapters("install", self.package("1.0.0"))
+        done, statuses, lock = threading.Event(), [], threading.Lock()
+
+        def call():
+            pause = self.CALLERS / self.RATE
+            while not done.is_set():
+                begin = time.monotonic()
+                for method, path in [("POST", "/api/v1/tasks/operations/version"), ("GET", "/api/v1/tasks/tasks")]:
+                    try:
+                        answer = self.gateway.request(method, path)
+                        found = answer.status if answer.status == 200 else (answer.status, path, answer.text())
+                    except Exception as error:  # noqa: BLE001  Every failure of a caller is one of the test.
+                        found = repr(error)
+                    with lock:
+                        statuses.append(found)
+                time.sleep(max(0, 2 * pause - (time.monotonic() - begin)))
+
+        callers = [threading.Thread(target=call) for _ in range(self.CALLERS)]
+        begin = time.monotonic()
+        for thread in callers:
+            thread.start()
+        try:
+            for step, arguments in [
+                ("upgrade", [self.package("1.1.0", {"title": "text", "rank": "number"})]),
+                ("rollback", ["tasks", "--yes"]), ("rollback", ["tasks", "--yes"]),
+                ("upgrade", [self.package("1.2.0", {"rank": "number"})]), ("restart", ["tasks"]),
+            ]:
+                self.adapters(step, *arguments)
+                before = len(statuses)
+                while len(statuses) < before + 20 * self.CALLERS:
+                    time.sleep(0.01)
+        finally:
+            done.set()
+            for thread in callers:
+                thread.join()
+        self.assertEqual(set(statuses), {200})
+        print(f"{len(statuses)} requests, {len(statuses) / (time.monotonic() - begin):.0f} a second, 5 changes")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,60 @@
+"""Another instance of an adapter, by `porticoctl adapters restart`."""
+
+import json
+import threading
+import time
+import unittest
+
+from test_adapters_while_serving import DONE, FAILED, NAMES, ServingTest
+
+QUICK = True
+
+
+class Restart(ServingTest):
+    def test_another_instance_takes_the_traffic_and_no_request_fails(self):
+        self.write(NAMES)
+        gateway = self.start()
+        self.people()
+        done, statuses = threading.Event(), []
+
+        def call():
+            while not done.is_set():
+                statuses.append(gateway.get("/api/v1/staff/people").status)
+
+        callers = [threading.Thread(target=call) for _ in range(4)]
+        for thread in callers:
+            thread.start()
+        try:
+            for _ in range(4):
+                self.assertIs(self.control("adapters", "restart", "staff", "--dry-run")["applied"], False)
+                report = self.control("adapters", "restart", "staff")
+                self.assertEqual((report["name"], report["applied"], report["data"]), ("staff", True, []))
+                before = len(statuses)
+                while len(statuses) < before + 20:
+                    time.sleep(0.01)
+        finally:
+            done.set()
+            for thread in callers:
+                thread.join()
+        self.assertEqual(set(statuses), {200})
+        entries = self.control("audit", "list")["entries"]
+        found = next(entry for entry in entries if entry["kind"] == "adapter.deployed")
+        self.assertEqual((found["actor"], found["subject"], found["detail"]), ("operator", "staff", "started anew"))
+        print(f"{len(statuses)} requests, 4 restarts")
+
+    def test_what_cannot_be_started_anew_says_why(self):
+        self.write(NAMES)
+        self.start()
+        self.control("adapters", "restart", "nothing", status=FAILED)
+        self.control("adapters", "restart", "chat", status=FAILED)
+        self.control("adapters", "restart", "odata-reference", status=FAILED)
+        # Other changes of the sources are not made by the way.
+        self.write(NAMES, adapters={"users": {"access": "login"}})
+        self.control("adapters", "restart", "staff", status=FAILED)
+        self.assertEqual(self.gateway.get("/v2/list").status, 200)
+        self.apply()
+        self.control("adapters", "restart", "staff")
+
+
+if __name__ == "__main__":
+    unittest.main()
