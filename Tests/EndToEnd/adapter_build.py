@@ -1,11 +1,29 @@
-"""Builds packages of adapters, as their authors do, in one build folder that they share: AdapterKit is compiled once."""
+"""Builds packages of adapters, as their authors do, in one build folder that they share: AdapterKit is compiled once.
 
+What was built is copied out of it before it is used, because the next build may write over libraries that are mapped.
+"""
+
+import atexit
+import contextlib
+import fcntl
+import pathlib
+import shutil
 import subprocess
+import tempfile
 
 from harness import ROOT
 
 SCRATCH = ROOT / ".build" / "adapters"
 LONGEST_SECONDS = 1100
+
+
+@contextlib.contextmanager
+def build_folder():
+    """The folder, while no other test builds in it."""
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    with open(SCRATCH / "tests.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield SCRATCH
 
 
 def swift(command, folder, *arguments):
@@ -17,9 +35,20 @@ def swift(command, folder, *arguments):
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LONGEST_SECONDS)
 
 
+def copy_products(destination, *names):
+    """Those of the programs and libraries that were built, and the AdapterKit that they load."""
+    destination.mkdir(parents=True, exist_ok=True)
+    for name in (*names, "libAdapterKit.so"):
+        shutil.copy2(SCRATCH / "debug" / name, destination / name)
+
+
 def plugin(name, mode):
     """The path of what Plugins/NAME builds for the mode, `inProcess` or `worker`."""
     product, file = {"inProcess": (name, f"lib{name}.so"), "worker": (f"{name.lower()}-worker",) * 2}[mode]
-    built = swift("build", ROOT / "Plugins" / name, "--product", product)
-    assert built.returncode == 0, built.stdout[-4000:]
-    return SCRATCH / "debug" / file
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-plugin-"))
+    atexit.register(shutil.rmtree, folder, True)
+    with build_folder():
+        built = swift("build", ROOT / "Plugins" / name, "--product", product)
+        assert built.returncode == 0, built.stdout[-4000:]
+        copy_products(folder, file)
+    return folder / file

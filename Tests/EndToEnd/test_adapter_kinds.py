@@ -9,6 +9,7 @@ import threading
 import time
 import unittest
 
+from adapter_build import SCRATCH, build_folder
 from generated_adapter import GeneratedAdapter
 from harness import run_portico, run_tool
 
@@ -47,10 +48,13 @@ class AdapterKinds(GeneratedAdapter):
         self.assertEqual([item["name"] for item in answer.json()["items"]], ["Bolt", "Nut"])
 
 
-    def test_a_packed_package_runs_without_the_toolchain(self):
+    def test_a_packed_package_runs_with_its_own_libraries(self):
         folder = self.generate("packed", "operation")
-        done = run_portico(
-            "adapter", "pack", folder, "--version", "1.0.0", "--into", folder, program="porticoctl", timeout=1100)
+        # So that the next run finds what this one has compiled.
+        (folder / ".build").symlink_to(SCRATCH)
+        with build_folder():
+            done = run_portico(
+                "adapter", "pack", folder, "--version", "1.0.0", "--into", folder, program="porticoctl", timeout=1100)
         self.assertEqual(done.returncode, 0, done.stderr[-4000:])
         with tarfile.open(done.stdout.strip()) as archive:
             archive.extractall(folder / "extracted", filter="data")
@@ -66,6 +70,11 @@ class AdapterKinds(GeneratedAdapter):
         # It finds its libraries and says that it is no program for people.
         started = subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
         self.assertEqual((started.returncode, "an adapter of Portico" in started.stdout), (2, True), started.stderr)
+        configuration = (folder / "gateway.yaml").read_text().replace(".build/debug/packed-worker", str(program))
+        (folder / "packed.yaml").write_text(configuration)
+        gateway = self.serve(folder, configuration="packed.yaml")
+        call = gateway.send("POST", "/api/v1/packed/operations/summarize", {"numbers": [2, 4]}, user="alice")
+        self.assertEqual(call.json(), {"count": 2, "sum": 6, "mean": 3})
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

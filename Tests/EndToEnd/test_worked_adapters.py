@@ -1,4 +1,4 @@
-"""Plugins/Inventory and Plugins/Weather in a gateway: resources, operations, devices, a
+"""Plugins/Inventory and Plugins/Weather in a gateway, within its process and as workers: resources, operations, devices, a
 mirror and its live feed."""
 
 import http.server
@@ -161,6 +161,14 @@ class Weather(WorkedAdapter):
         self.expect(self.follow("moon", "bob"), 404, "record.notFound")
         self.expect(self.follow("alps", "bob", "unfollow"), 200)
         self.assertEqual(self.ids("weather/observations", "bob", "station"), [])
+
+
+class InventoryWorker(Inventory):
+    mode = "worker"
+
+
+class WeatherWorker(Weather):
+    mode = "worker"
 
 
 # The base has no adapter to test.

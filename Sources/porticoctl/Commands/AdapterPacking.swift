@@ -154,7 +154,8 @@ struct SwiftPackage {
         // In a folder of its own: with other options everything would be built anew, here and by the next `swift build`.
         let build = [
             "swift", "build", "--package-path", folder.path, "--scratch-path",
-            folder.appendingPathComponent(".build/pack").path, "-c", "release", "--product", program,
+            folder.appendingPathComponent(".build").resolvingSymlinksInPath().appendingPathComponent("pack").path, "-c",
+            "release", "--product", program,
             "-Xswiftc", "-no-toolchain-stdlib-rpath", "-Xlinker", "-rpath", "-Xlinker", Self.libraryPath,
             // Without debug sections, which are most of the file. The names of functions stay for traces.
             "-Xlinker", "--strip-debug",

@@ -1,11 +1,11 @@
-# with the compiler and the SDK of the gateway
-$ swift build -c release --product TasksAdapter
-$ cp .build/release/libTasksAdapter.so /opt/portico/plugins/libTasksAdapter.so.new
-$ mv /opt/portico/plugins/libTasksAdapter.so.new /opt/portico/plugins/libTasksAdapter.so
+$ porticoctl adapter pack --version 1.0.0
+./tasks-1.0.0.adapter
+$ mkdir -p /opt/adapters/tasks-1.0.0
+$ tar -xf tasks-1.0.0.adapter -C /opt/adapters/tasks-1.0.0
 
 # in the configuration of the gateway; then start it anew
 #   plugins:
-#     - { path: libTasksAdapter.so, mode: inProcess }
+#     - { path: /opt/adapters/tasks-1.0.0/bin/tasks-worker, mode: worker }
 #   adapters:
 #     tasks: { access: login }
 $ portico check --config /etc/portico/portico.yaml
