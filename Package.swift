@@ -266,6 +266,9 @@ let package = Package(
             ["MirrorSimulator", .product(name: "SyncSimulator", package: "SyncSimulator")]),
         driver("client-kill-driver", path: "Tests/Drivers/ClientKill", [client]),
         driver("store-kill-driver", path: "Tests/Drivers/StoreKill", ["SQLiteStore", recordStorage, adapterKit]),
+        driver(
+            "worker-speed", path: "Tests/Drivers/WorkerSpeed",
+            ["WorkerHost", adapterKit, .product(name: "AdapterWorker", package: "AdapterWorker")]),
         driver("store-speed", path: "Tests/Drivers/StoreSpeed", ["SQLiteStore", recordStorage, adapterKit]),
         tests(
             "SQLiteStoreTests",

@@ -21,6 +21,8 @@ public struct CBORDecoder {
     private let limits: CBORLimits
     private var position = 0
     private var items = 0
+    /// Of the map before: in rows they come again and again, and then they need no comparison with each other.
+    private var lastKeys: [String] = []
 
     private init(_ bytes: UnsafeBufferPointer<UInt8>, _ limits: CBORLimits) {
         self.bytes = bytes
@@ -146,10 +148,18 @@ public struct CBORDecoder {
 
     private mutating func text(_ head: Head) throws -> String {
         guard head.major == 3 else { throw MessageError("a key that is no text") }
-        let text =
-            head.isIndefinite
-            ? String(validating: try data(head), as: UTF8.self) : String(validating: try chunk(head), as: UTF8.self)
-        guard let text else { throw MessageError("a text that is not valid UTF-8") }
+        if !head.isIndefinite {
+            let bytes = try chunk(head)
+            // ASCII needs no validation.
+            if Self.isASCII(bytes) { return String(decoding: bytes, as: UTF8.self) }
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw MessageError("a text that is not valid UTF-8")
+            }
+            return text
+        }
+        guard let text = String(validating: try data(head), as: UTF8.self) else {
+            throw MessageError("a text that is not valid UTF-8")
+        }
         return text
     }
 
@@ -179,10 +189,24 @@ public struct CBORDecoder {
             entries.reserveCapacity(Int(head.argument))
             for _ in 0..<Int(head.argument) { entries.append(try entry(depth: depth)) }
         }
+        if haveLastKeys(entries) { return WireDictionary(uncheckedUniqueKeys: entries) }
         guard let members = WireDictionary(uniqueKeys: entries) else {
             throw MessageError("a CBOR map has a key twice")
         }
+        lastKeys = entries.map(\.key)
         return members
+    }
+
+    private func haveLastKeys(_ entries: [WireDictionary.Entry]) -> Bool {
+        guard entries.count == lastKeys.count else { return false }
+        for index in entries.indices where !entries[index].key.hasSameBytes(as: lastKeys[index]) { return false }
+        return true
+    }
+
+    private static func isASCII(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        var all: UInt8 = 0
+        for byte in bytes { all |= byte }
+        return all < 0x80
     }
 
     private mutating func entry(depth: Int) throws -> WireDictionary.Entry {
