@@ -1,5 +1,6 @@
 import AdapterKit
 import HostConfiguration
+import Identity
 import Testing
 
 @testable import portico
@@ -34,7 +35,7 @@ import Testing
         let plan = try change("{}", "http: { port: 1, limits: { body: 1KiB } }")
         #expect(!plan.isPossible)
         #expect(plan.changes.filter { $0.obstacle != nil }.map(\.key) == ["http.port"])
-        #expect(try !change("{}", "log: { slow: 2s }").isPossible)
+        #expect(try !change("{}", "limits: { adapterStop: 2s }").isPossible)
         #expect(try change("{}", "log: { level: debug, access: false }").isPossible)
     }
 
@@ -45,8 +46,10 @@ import Testing
         let search = try change(
             before, "adapters: { odata: { services: { r: { \(Self.odata), search: [Products/Name] } } } }")
         #expect(!search.isPossible)
-        let chat = try change("{}", "adapters: { chat: { echo: true } }")
-        #expect(!chat.isPossible)
+        let echo = try change("{}", "adapters: { chat: { echo: true } }")
+        #expect(echo.isPossible && echo.adapters.map(\.text) == ["chat"])
+        let members = try change("{}", "adapters: { chat: { limits: { members: 5 } } }")
+        #expect(!members.isPossible)
     }
 
     @Test func `upstreams come, change and go, but not in whose name they are called`() throws {
@@ -60,18 +63,16 @@ import Testing
         #expect(callers.changes.contains { $0.obstacle?.contains("in whose name") == true })
     }
 
-    @Test(arguments: [
-        "push: { fcm: { project: p-1, upstream: a } }",
-        "identity: { providers: { p: { kind: portal, upstream: a, form: in } } }",
-    ])
-    func `an upstream of push services or sign-in providers stays as it is`(user: String) throws {
-        let plan = try change(
-            "upstreams: { a: { url: https://a.example/ } }\n\(user)",
-            "upstreams: { a: { url: https://a.example/, deadline: 1s } }\n\(user)")
-        #expect(
-            plan.changes.map(\.obstacle) == [
-                "push services or sign-in providers use the upstream: this needs a restart"
-            ])
+    @Test func `an upstream of push services stays as it is, one of a sign-in provider makes that anew`() throws {
+        func plan(_ user: String) throws -> ReloadPlan {
+            try change(
+                "upstreams: { a: { url: https://a.example/ } }\n\(user)",
+                "upstreams: { a: { url: https://a.example/, deadline: 1s } }\n\(user)")
+        }
+        let push = try plan("push: { fcm: { project: p-1, upstream: a } }")
+        #expect(push.changes.map(\.obstacle) == ["push services use the upstream: this needs a restart"])
+        let provider = try plan("identity: { providers: { p: { kind: portal, upstream: a, form: in } } }")
+        #expect(provider.isPossible && provider.providers.map(\.text) == ["p"])
     }
 
     @Test func `TLS neither begins nor ends while the gateway runs`() throws {
