@@ -6,7 +6,7 @@ import Foundation
 struct AdapterCommands: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "adapter", abstract: "Writes, tests and packs adapters.",
-        subcommands: [New.self, Test.self, Pack.self])
+        subcommands: [New.self, Test.self, Dev.self, Pack.self])
 
     /// Writes a package of an adapter.
     struct New: ParsableCommand {
