@@ -9,7 +9,7 @@ import tarfile
 import tempfile
 import unittest
 
-from harness import ROOT, run_portico, run_tool
+from harness import ROOT, Gateway, run_portico, run_tool
 
 QUICK = True
 
@@ -74,6 +74,16 @@ class PackedAdapter(unittest.TestCase):
         run_tool(
             "openssl", "pkeyutl", "-verify", "-rawin", "-pubin", "-inkey", public, "-sigfile", signature,
             "-in", extracted / "adapter.json")
+
+    def test_a_packed_adapter_is_installed_into_a_serving_gateway(self):
+        package = self.pack(PYTHON_TASKS, "--name", "python-tasks", "--entry", "python-tasks", "--version", "1.0.0")
+        gateway = Gateway()
+        self.addCleanup(gateway.remove)
+        overview = "/api/v1/python-tasks/operations/overview"
+        self.assertEqual(gateway.send("POST", overview, {}, user="alice").status, 404)
+        done = run_portico("adapters", "install", package, "--data", gateway.data, program="porticoctl")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(gateway.send("POST", overview, {}, user="alice").json(), {"open": 0, "overdue": 0, "dueSoon": 0})
 
     def test_what_cannot_be_packed_is_refused_with_its_reason(self):
         complete = ("--name", "tasks", "--entry", "python-tasks", "--version", "1.0.0")
