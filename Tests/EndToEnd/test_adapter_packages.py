@@ -171,6 +171,20 @@ class Deployment(PackageTest):
         self.adapters("install", self.package("1.0.0"))
         self.assertEqual(self.version(), "1.0.0")
 
+    def test_one_that_does_not_say_what_it_declares_is_left_out_at_the_next_start_and_the_others_serve(self):
+        self.write()
+        gateway = self.start()
+        self.adapters("install", self.package("1.0.0"))
+        gateway.stop()
+        refuse = self.folder / "data/adapters/tasks/versions/1.0.0/bin/refuse"
+        refuse.touch()
+        gateway = self.start()
+        self.assertEqual((self.version(), gateway.get("/v2/list").status), (404, 200))
+        self.assertIn("the installed adapter tasks is not served", gateway.log())
+        refuse.unlink()
+        self.adapters("upgrade", self.package("1.1.0"))
+        self.assertEqual(self.version(), "1.1.0")
+
     def test_only_packages_of_trusted_keys_are_taken_where_there_are_some(self):
         trusted, other = make_key(self.folder, "trusted"), make_key(self.folder, "other")
         self.write(packages={"trustedKeys": [public_key(trusted)]})

@@ -98,7 +98,16 @@ struct HostPlan {
         try Self.checkLogModules(settings, resolved, of: modules)
         self.settings = settings
         warnings += settings.upstreams.sorted { $0.key < $1.key }.compactMap { $1.addressWarning(resolved) }
-        adapters = try modules.compactMap { try Self.plan($0, resolved, settings.upstreams, directory: directory) }
+        var unserved: [String] = []
+        adapters = try modules.compactMap { module in
+            do {
+                return try Self.plan(module, resolved, settings.upstreams, directory: directory)
+            } catch let error as CommandError where module.isOptional {
+                unserved.append("the installed adapter \(module.name) is not served: \(error)")
+                return nil
+            }
+        }
+        warnings += unserved
     }
 
     /// A level for what is no module would have no effect.
@@ -397,6 +406,8 @@ struct ConfigurableAdapter {
     let connectionText: String?
     /// Of one that runs as a worker.
     let workerLog: WorkerLog?
+    /// Whether the others are served without it where it cannot be made.
+    var isOptional = false
 
     /// The system that a connection file names, and where it does.
     var upstream: (name: UpstreamName, location: ConfigurationLocation)? { connection?.upstream }

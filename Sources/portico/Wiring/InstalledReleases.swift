@@ -55,7 +55,9 @@ struct InstalledReleases: Sendable {
                         + " plugins, or remove it with porticoctl adapters remove \(name).")
             }
             do {
-                return ConfigurableAdapter(try program.plugin(data: data))
+                var adapter = ConfigurableAdapter(try program.plugin(data: data))
+                adapter.isOptional = !program.isRequired
+                return adapter
             } catch  where !program.isRequired {
                 report("the installed adapter \(name) is not served: \(error)")
                 return nil

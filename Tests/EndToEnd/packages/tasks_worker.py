@@ -63,6 +63,8 @@ class Worker:
             return {"result": {
                 "version": 1, "name": "tasks", "program": BEHAVIOUR["version"],
                 "options": [{"path": "extra", "kind": {"value": "bool"}, "summary": "A further field."}]}}
+        if method == "declare" and (FOLDER / "refuse").exists():
+            return {"error": {"error": {"code": "server.internal", "message": "It is out of order.", "logDetail": "no"}}}
         if method == "declare":
             return {"result": {"declaration": declaration(params["configuration"]["values"])}}
         if method == "make":
