@@ -173,7 +173,8 @@ import Testing
         try await serving(host) { connect in
             let stream = try await connect()
             try await stream.send(Self.head("GET /rooms/live", close: false))
-            let greeting = await stream.receive(until: "\n\n")
+            // It tells what happens from here on.
+            let greeting = await stream.receive(until: "event: ready")
             #expect(greeting.hasPrefix("HTTP/1.1 200 ") && greeting.contains("text/event-stream"), "\(greeting)")
             try await put("posts/p1", ["room": "r1", "text": "first post"])
             let post = await stream.receive(until: "first post")
