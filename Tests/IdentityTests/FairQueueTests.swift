@@ -207,7 +207,7 @@ import Testing
         let (stream, release) = AsyncStream.makeStream(of: Never.self)
         let first = Task { try await turns.run(for: share) { for await _ in stream {} } }
         let second = Task { try await turns.run(for: share) { hashed.withLock { $0 += 1 } } }
-        while turns.waitingCount < 1 { await Task.yield() }
+        while !Task.isCancelled, turns.waitingCount < 1 { await Task.yield() }
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
         #expect(turns.waitingCount == 0)

@@ -83,7 +83,7 @@ private final class Gate: Sendable {
                     return "x"
                 }
             }
-            while fixture.count.withLock({ $0 }) == 0 { await Task.yield() }
+            while !Task.isCancelled, fixture.count.withLock({ $0 }) == 0 { await Task.yield() }
             first.cancel()
             await #expect(throws: CancellationError.self) { try await first.value }
             let second = Task { try await fixture.ask { "never" } }
@@ -127,7 +127,7 @@ private final class Gate: Sendable {
             }
             #expect(early == ("x", "portico; fwd=stale; detail=upstream-timeout"))
             gate.open()
-            while try await fixture.ask(answering: { "never" }).text != "y" { await Task.yield() }
+            while !Task.isCancelled, try await fixture.ask(answering: { "never" }).text != "y" { await Task.yield() }
             #expect(fixture.count.withLock { $0 } == 2)
         }
     }
@@ -175,7 +175,7 @@ private final class Gate: Sendable {
                 return "x"
             }
         }
-        while fixture.count.withLock({ $0 }) == 0 { await Task.yield() }
+        while !Task.isCancelled, fixture.count.withLock({ $0 }) == 0 { await Task.yield() }
         running.cancel()
         let result = await waiting.result
         gate.open()

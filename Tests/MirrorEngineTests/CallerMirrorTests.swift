@@ -133,7 +133,7 @@ private final class CallerFixture: Sendable {
             #expect(mirror.callers == 0)
             fixture.holdsBack.withLock { $0 = true }
             async let read = mirror.read(for: bob, signIn: "b2")
-            while fixture.gate.withLock({ $0 == nil }) { await Task.yield() }
+            while !Task.isCancelled, fixture.gate.withLock({ $0 == nil }) { await Task.yield() }
             mirror.forget("b2")
             fixture.holdsBack.withLock { $0 = false }
             fixture.gate.withLock { $0 }?.resume()

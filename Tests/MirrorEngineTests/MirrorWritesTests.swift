@@ -124,7 +124,7 @@ private final class WritesFixture: Sendable {
     }
 
     func until(_ condition: () async throws -> Bool) async throws {
-        while try await !condition() { await Task.yield() }
+        while !Task.isCancelled, try await !condition() { await Task.yield() }
     }
 }
 

@@ -137,7 +137,7 @@ import UpstreamStandIn
         var request = UpstreamRequest(.get, try address(server.address))
         for count in 1...3 {
             let call = Task { [request] in try await upstream.send(request) }
-            while server.requests.count < count { await Task.yield() }
+            while !Task.isCancelled, server.requests.count < count { await Task.yield() }
             call.cancel()
             let left = await #expect(throws: UpstreamFailure.self) { try await call.value }
             #expect(left?.kind == .cancelled)

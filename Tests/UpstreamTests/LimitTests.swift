@@ -92,16 +92,16 @@ import UpstreamStandIn
         let quick = UpstreamRequest(.get, try address(server.address + "/quick"))
         let upstream = HTTPUpstream(settings, log: .discarding)
         let first = Task { try await upstream.send(slow) }
-        while server.requests.isEmpty { await Task.yield() }
+        while !Task.isCancelled, server.requests.isEmpty { await Task.yield() }
         let second = Task { try await upstream.send(quick) }
-        while upstream.status.waiting == 0 { await Task.yield() }
+        while !Task.isCancelled, upstream.status.waiting == 0 { await Task.yield() }
         let refused = await #expect(throws: UpstreamFailure.self) { try await upstream.send(quick) }
         #expect(refused?.kind == .overloaded)
         first.cancel()
         let failure = await #expect(throws: UpstreamFailure.self) { try await first.value }
         #expect(failure?.kind == .cancelled)
         #expect(try await second.value.status == 200)
-        while upstream.status.active > 0 { await Task.yield() }
+        while !Task.isCancelled, upstream.status.active > 0 { await Task.yield() }
         await upstream.stop()
         await server.stop()
     }

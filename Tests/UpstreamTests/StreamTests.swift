@@ -35,7 +35,7 @@ import UpstreamStandIn
             let stream = try await upstream.stream(UpstreamRequest(.get, try address(server.address)))
             _ = try await stream.body.nextPiece()
         }
-        while upstream.status.active > 0 { await Task.yield() }
+        while !Task.isCancelled, upstream.status.active > 0 { await Task.yield() }
         await upstream.stop()
         await server.stop()
     }

@@ -75,7 +75,7 @@ import Testing
             try await worker.answers()
             for _ in 0..<limits.stallCalls {
                 let call = Task { try await worker.call("write", order) }
-                while worker.adapter.callCounts.underWay == 0 { await Task.yield() }
+                while !Task.isCancelled, worker.adapter.callCounts.underWay == 0 { await Task.yield() }
                 call.cancel()
                 await #expect(throws: CancellationError.self) { try await call.value }
             }
@@ -142,7 +142,7 @@ import Testing
             let outcome = await withTaskGroup(of: Bool.self) { group in
                 // The worker answers none of them.
                 for _ in 0..<2 { group.addTask { (try? await worker.call("write", "H")) == nil } }
-                while worker.adapter.callCounts.underWay < 2 { await Task.yield() }
+                while !Task.isCancelled, worker.adapter.callCounts.underWay < 2 { await Task.yield() }
                 let error = await #expect(throws: PorticoError.self) { try await worker.call("write", "a") }
                 await worker.adapter.stop()
                 _ = await group.reduce(0) { count, _ in count + 1 }

@@ -187,7 +187,7 @@ struct PlistFeedTests {
         let feed = controller(hearer)
         server.next = .never
         let waiting = Task { try await feed.refresh() }
-        while server.requests.isEmpty { await Task.yield() }
+        while !Task.isCancelled, server.requests.isEmpty { await Task.yield() }
         feed.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
         #expect(hearer.heard.isEmpty && feed.lastUpdate == .distantPast)
