@@ -17,6 +17,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -234,6 +235,35 @@ class GatewayTest(unittest.TestCase):
         if code:
             self.assertEqual(answer.json()["error"]["code"], code, answer)
         return answer
+
+
+class Callers:
+    """Threads that call for as long as the block lasts.
+
+    Each runs `call(done, outcomes)`, which adds to `outcomes` until `done` is set.
+    """
+
+    def __init__(self, count, call):
+        self.done, self.outcomes = threading.Event(), []
+        self.threads = [threading.Thread(target=call, args=(self.done, self.outcomes)) for _ in range(count)]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self.done.set()
+        for thread in self.threads:
+            thread.join()
+
+    def wait_for(self, count):
+        """Until there are so many further outcomes. An AssertionError where they do not come."""
+        wanted, end = len(self.outcomes) + count, time.monotonic() + START_SECONDS
+        while len(self.outcomes) < wanted:
+            if time.monotonic() > end:
+                raise AssertionError(f"{len(self.outcomes)} outcomes of {wanted}")
+            time.sleep(0.01)
 
 
 def run_portico(*arguments, program="portico", stdin=None, environment=None, timeout=120):

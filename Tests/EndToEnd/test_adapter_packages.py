@@ -7,11 +7,10 @@ import json
 import pathlib
 import subprocess
 import tarfile
-import threading
 import time
 import unittest
 
-from harness import run_portico
+from harness import Callers, run_portico
 from test_adapters_while_serving import DONE, FAILED, ServingTest
 
 QUICK = True
@@ -235,9 +234,8 @@ class UnderLoad(PackageTest):
         self.write()
         self.start()
         self.adapters("install", self.package("1.0.0"))
-        done, statuses, lock = threading.Event(), [], threading.Lock()
 
-        def call():
+        def call(done, statuses):
             pause = self.CALLERS / self.RATE
             while not done.is_set():
                 begin = time.monotonic()
@@ -247,30 +245,20 @@ class UnderLoad(PackageTest):
                         found = answer.status if answer.status == 200 else (answer.status, path, answer.text())
                     except Exception as error:  # noqa: BLE001  Every failure of a caller is one of the test.
                         found = repr(error)
-                    with lock:
-                        statuses.append(found)
+                    statuses.append(found)
                 time.sleep(max(0, 2 * pause - (time.monotonic() - begin)))
 
-        callers = [threading.Thread(target=call) for _ in range(self.CALLERS)]
         begin = time.monotonic()
-        for thread in callers:
-            thread.start()
-        try:
+        with Callers(self.CALLERS, call) as callers:
             for step, arguments in [
                 ("upgrade", [self.package("1.1.0", {"title": "text", "rank": "number"})]),
                 ("rollback", ["tasks", "--yes"]), ("rollback", ["tasks", "--yes"]),
                 ("upgrade", [self.package("1.2.0", {"rank": "number"})]), ("restart", ["tasks"]),
             ]:
                 self.adapters(step, *arguments)
-                before = len(statuses)
-                while len(statuses) < before + 20 * self.CALLERS:
-                    time.sleep(0.01)
-        finally:
-            done.set()
-            for thread in callers:
-                thread.join()
-        self.assertEqual(set(statuses), {200})
-        print(f"{len(statuses)} requests, {len(statuses) / (time.monotonic() - begin):.0f} a second, 5 changes")
+                callers.wait_for(20 * self.CALLERS)
+        self.assertEqual(set(callers.outcomes), {200})
+        print(f"{len(callers.outcomes)} requests, {len(callers.outcomes) / (time.monotonic() - begin):.0f} a second, 5 changes")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
 """Another instance of an adapter, by `porticoctl adapters restart`."""
 
 import json
-import threading
-import time
 import unittest
 
+from harness import Callers
 from test_adapters_while_serving import DONE, FAILED, NAMES, ServingTest
 
 QUICK = True
@@ -15,32 +14,22 @@ class Restart(ServingTest):
         self.write(NAMES)
         gateway = self.start()
         self.people()
-        done, statuses = threading.Event(), []
 
-        def call():
+        def call(done, statuses):
             while not done.is_set():
                 statuses.append(gateway.get("/api/v1/staff/people").status)
 
-        callers = [threading.Thread(target=call) for _ in range(4)]
-        for thread in callers:
-            thread.start()
-        try:
+        with Callers(4, call) as callers:
             for _ in range(4):
                 self.assertIs(self.control("adapters", "restart", "staff", "--dry-run")["applied"], False)
                 report = self.control("adapters", "restart", "staff")
                 self.assertEqual((report["name"], report["applied"], report["data"]), ("staff", True, []))
-                before = len(statuses)
-                while len(statuses) < before + 20:
-                    time.sleep(0.01)
-        finally:
-            done.set()
-            for thread in callers:
-                thread.join()
-        self.assertEqual(set(statuses), {200})
+                callers.wait_for(20)
+        self.assertEqual(set(callers.outcomes), {200})
         entries = self.control("audit", "list")["entries"]
         found = next(entry for entry in entries if entry["kind"] == "adapter.deployed")
         self.assertEqual((found["actor"], found["subject"], found["detail"]), ("operator", "staff", "started anew"))
-        print(f"{len(statuses)} requests, 4 restarts")
+        print(f"{len(callers.outcomes)} requests, 4 restarts")
 
     def test_one_that_works_beside_its_calls_is_started_anew_too(self):
         self.write(NAMES)

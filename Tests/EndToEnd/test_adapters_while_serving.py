@@ -8,12 +8,11 @@ import shutil
 import signal
 import socket
 import tempfile
-import threading
 import time
 import unittest
 
 from connected_systems import ConnectedSystems
-from harness import ROOT, START_SECONDS, Gateway, run_portico
+from harness import Callers, ROOT, START_SECONDS, Gateway, run_portico
 
 QUICK = True
 DONE, FAILED = 0, 1
@@ -230,26 +229,16 @@ class UnderLoad(ServingTest):
         self.write(NAMES)
         self.start()
         self.people()
-        done, statuses = threading.Event(), []
         paths = ["/v2/list", "/api/v1/staff/people", "/health/ready", "/openapi.json", "/api/v1/staff/people?filter=id%20eq%201"]
-        callers = [threading.Thread(target=self.caller, args=(done, statuses, paths)) for _ in range(self.CALLERS)]
-        for thread in callers:
-            thread.start()
-        try:
+        with Callers(self.CALLERS, lambda done, statuses: self.caller(done, statuses, paths)) as callers:
             for number in range(1, self.ROUNDS + 1):
                 # `users` comes and goes; its path is asked for by nobody then.
                 self.write({**NAMES, **({"rank": "integer"} if number % 2 else {"phone": "string"})}, adapters={
                     "users": {"access": "public"}, "employees": {"enabled": number % 2 == 0}})
                 self.apply()
-                before = len(statuses)
-                while len(statuses) < before + 10 * self.CALLERS:
-                    time.sleep(0.01)
-        finally:
-            done.set()
-            for thread in callers:
-                thread.join()
-        self.assertEqual(set(statuses), {200})
-        print(f"{len(statuses)} requests, {self.ROUNDS} declarations")
+                callers.wait_for(10 * self.CALLERS)
+        self.assertEqual(set(callers.outcomes), {200})
+        print(f"{len(callers.outcomes)} requests, {self.ROUNDS} declarations")
 
 
 if __name__ == "__main__":

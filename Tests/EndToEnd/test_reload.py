@@ -9,11 +9,10 @@ import signal
 import socket
 import subprocess
 import tempfile
-import threading
 import time
 import unittest
 
-from harness import BUILD, JSON, ROOT, START_SECONDS, Gateway, run_portico
+from harness import Callers, BUILD, JSON, ROOT, START_SECONDS, Gateway, run_portico
 from hostile_upstream import HostileUpstream
 from http2_frames import with_empty_trust_store
 from provider_stand_in import PASSWORD, Portal
@@ -381,29 +380,17 @@ class UnderLoad(ReloadTest):
 
     def test_no_request_fails_while_configurations_change_and_the_gateway_restarts(self):
         gateway = self.start(configuration())
-        done, statuses = threading.Event(), []
         paths = ["/v2/list", "/odata/v4/reference/Products", "/health/ready", "/openapi.json"]
-        callers = [threading.Thread(target=self.caller, args=(done, statuses, paths)) for _ in range(self.CALLERS)]
-        for thread in callers:
-            thread.start()
-        try:
+        with Callers(self.CALLERS, lambda done, statuses: self.caller(done, statuses, paths)) as callers:
             for number in range(1, self.ROUNDS + 1):
                 self.apply(configuration(page=2 + number % 2, http={"limits": {"depth": 64 + number}}))
-                before = len(statuses)
-                while len(statuses) < before + 10 * self.CALLERS:
-                    time.sleep(0.01)
+                callers.wait_for(10 * self.CALLERS)
             os.kill(gateway.process.pid, signal.SIGUSR2)
             self.assertEqual(gateway._wait_for_port(), gateway.port)
             self.apply(configuration(page=5))
-            before = len(statuses)
-            while len(statuses) < before + 10 * self.CALLERS:
-                time.sleep(0.01)
-        finally:
-            done.set()
-            for thread in callers:
-                thread.join()
-        self.assertEqual(set(statuses), {200})
-        print(f"{len(statuses)} requests, {self.ROUNDS + 1} configurations, 1 restart")
+            callers.wait_for(10 * self.CALLERS)
+        self.assertEqual(set(callers.outcomes), {200})
+        print(f"{len(callers.outcomes)} requests, {self.ROUNDS + 1} configurations, 1 restart")
 
 
 if __name__ == "__main__":
