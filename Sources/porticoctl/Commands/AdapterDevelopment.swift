@@ -8,7 +8,8 @@ extension AdapterCommands {
         static let configuration = CommandConfiguration(
             abstract: "Runs a package's tests, then tries its gateway.yaml.",
             discussion: """
-                The tests of a package that `adapter new` wrote check conformance, and a mirror's with answers that lie. \
+                The tests of a package that `adapter new` wrote check conformance, with a store that fails at each access in \
+                turn, and a mirror's with answers that lie. \
                 `portico check` loads the adapter as a gateway does, and reads its declaration.
                 """)
 

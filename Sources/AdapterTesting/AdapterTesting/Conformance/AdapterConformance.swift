@@ -57,6 +57,11 @@ public struct AdapterConformance {
             let host = try await TestHost(module, configuration, withSamples: true, upstream: upstream)
             if upstream != nil { try await host.refreshMirrors() }
             problems += try await CallProblems(self, declaration, host).all()
+            if problems.isEmpty {
+                problems += try await RecordFaultProblems(declaration, examples) { faults in
+                    try await host.again(module, configuration, faults: faults)
+                }.all()
+            }
             problems += try await ConflictProblems(declaration: declaration, host: host).all()
             problems += try await RuleProblems(declaration: declaration, host: host).all()
             problems += await FrontPageProblems.all(of: host)

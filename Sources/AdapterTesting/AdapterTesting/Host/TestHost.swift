@@ -12,6 +12,7 @@ public struct TestHost: Sendable {
     private let access: Access
     private let accounts: MemoryAccounts
     private let upstream: (any Upstream)?
+    private let faults: RecordFaults?
 
     /// Declares, makes and starts the adapter. `access` is what the configuration's `access` says; nil: nothing.
     /// `accounts` are the names of those that the host knows; `upstream` is what `adapters.{name}.upstream` leads to, such
@@ -30,18 +31,22 @@ public struct TestHost: Sendable {
             adapter, declaration, access ?? declaration.access, records, MemoryAccounts(accounts), upstream, clock, log)
     }
 
-    /// The same adapter made anew on a copy of this host's records: much faster than loading its samples again.
-    func again(_ module: any AdapterModule.Type, _ configuration: AdapterConfiguration) async throws -> TestHost {
+    /// The same adapter made anew on a copy of this host's records: much faster than loading its samples again. Its accesses
+    /// to the records meet these faults.
+    func again(
+        _ module: any AdapterModule.Type, _ configuration: AdapterConfiguration, faults: RecordFaults? = nil
+    ) async throws -> TestHost {
         try await TestHost(
             module.make(configuration), declaration, access, records.copy(), accounts, upstream, clock,
-            .discarding)
+            .discarding, faults)
     }
 
     private init(
         _ adapter: any Adapter, _ declaration: AdapterDeclaration, _ access: Access, _ records: MemoryRecords,
         _ accounts: MemoryAccounts, _ upstream: (any Upstream)?,
-        _ clock: SettableClock, _ log: Log
+        _ clock: SettableClock, _ log: Log, _ faults: RecordFaults? = nil
     ) async throws {
+        self.faults = faults
         self.adapter = adapter
         self.declaration = declaration
         self.access = access
@@ -51,7 +56,12 @@ public struct TestHost: Sendable {
         self.clock = clock
         try await adapter.start(
             AdapterContext(
-                records: records.unrestricted, accounts: accounts, log: log, clock: clock, upstream: upstream))
+                records: Self.meeting(faults, records.unrestricted), accounts: accounts, log: log, clock: clock,
+                upstream: upstream))
+    }
+
+    private static func meeting(_ faults: RecordFaults?, _ records: any RecordStore) -> any RecordStore {
+        faults?.records(records) ?? records
     }
 
     /// Calls an operation with an input that a wire format could have been read into.
@@ -120,8 +130,8 @@ public struct TestHost: Sendable {
     private func call(_ operation: Operation, _ input: WireDictionary, _ caller: Principal) -> Call {
         Call(
             operation: operation.name, input: input, caller: caller, requestID: "test",
-            deadline: .now + (operation.deadline ?? .seconds(30)), records: records.seen(by: caller),
-            log: .discarding)
+            deadline: .now + (operation.deadline ?? .seconds(30)),
+            records: Self.meeting(faults, records.seen(by: caller)), log: .discarding)
     }
 }
 
