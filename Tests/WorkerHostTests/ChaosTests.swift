@@ -13,7 +13,7 @@ import Testing
     @Test func afterEachFaultUnderLoadTheWorkerAnswersAgainAndEveryCallHasAnOutcome() async throws {
         let count = ProcessInfo.processInfo.environment["PORTICO_WORKER_FAULTS"].flatMap { Int($0) } ?? 60
         var limits = SupervisionLimits()
-        (limits.heartbeatInterval, limits.heartbeatTolerance) = (.milliseconds(100), .seconds(1))
+        (limits.heartbeatInterval, limits.heartbeatTolerance) = (.milliseconds(100), .seconds(3))
         // Every fault is a first one: what is measured is the restart, not the back-off.
         limits.stableUptime = .zero
         let outcomes = Outcomes()
@@ -36,8 +36,9 @@ import Testing
                     waits[fault, default: []].append((ContinuousClock.now - start) / .milliseconds(1))
                 }
             }
-            #expect(worker.adapter.report.crashes == count)
-            #expect(worker.adapter.report.restarts == count)
+            // A machine that stands still for longer than the tolerance ends a worker more.
+            #expect(worker.adapter.report.crashes >= count)
+            #expect(worker.adapter.report.restarts >= count)
             #expect(worker.adapter.callCounts.underWay == 0)
         }
         #expect(outcomes.others.isEmpty, "\(outcomes.others)")

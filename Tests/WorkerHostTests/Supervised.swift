@@ -10,7 +10,7 @@ final class Supervised: Sendable {
     private let folder: String
 
     init(
-        _ limits: SupervisionLimits, _ connector: ByteConnector, callLimits: CallLimits = CallLimits(),
+        _ limits: SupervisionLimits, _ connector: ByteConnector, callLimits: CallLimits = .unhurried,
         executable: String? = nil
     ) {
         var program = Worker.program("serve", [], limits: WorkerLimits(memory: 64 << 20))
@@ -33,7 +33,7 @@ final class Supervised: Sendable {
 
     static func run(
         _ limits: SupervisionLimits = SupervisionLimits(), _ connector: ByteConnector = ByteConnector(),
-        callLimits: CallLimits = CallLimits(), _ body: (Supervised) async throws -> Void
+        callLimits: CallLimits = .unhurried, _ body: (Supervised) async throws -> Void
     ) async throws {
         let worker = Supervised(limits, connector, callLimits: callLimits)
         try await worker.start()
@@ -63,4 +63,9 @@ final class Supervised: Sendable {
         guard case .value(.string(let text)) = result.content else { return "" }
         return text
     }
+}
+
+extension CallLimits {
+    /// For machines that are busy with other tests.
+    static var unhurried: CallLimits { CallLimits(wait: .seconds(60)) }
 }

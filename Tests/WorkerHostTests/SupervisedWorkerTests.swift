@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test func moreCallsThanTheLimitAreRefusedAndThoseUnderWayAreNot() async throws {
-        var callLimits = CallLimits()
+        var callLimits = CallLimits.unhurried
         callLimits.underWay = 2
         try await Supervised.run(callLimits: callLimits) { worker in
             let outcome = await withTaskGroup(of: Bool.self) { group in
