@@ -136,6 +136,12 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
         module(
+            "WorkerTesting", path: "Tests/WorkerTesting",
+            [
+                "WorkerHost", adapterKit, adapterProtocol,
+                .product(name: "AdapterWorker", package: "AdapterWorker"),
+            ]),
+        module(
             "UpstreamStandIn", path: "Tests/UpstreamStandIn",
             [
                 adapterKit, "IPAddresses", "Upstream",
@@ -358,7 +364,7 @@ let package = Package(
         tests(
             "WorkerProtocolTests",
             [
-                "WorkerHost", "SQLiteStore", recordStorage, adapterKit, adapterProtocol,
+                "WorkerHost", "WorkerTesting", "SQLiteStore", recordStorage, adapterKit, adapterProtocol,
                 .product(name: "AdapterWorker", package: "AdapterWorker"),
                 .product(name: "AdapterTesting", package: "AdapterTesting"),
             ]),
@@ -397,7 +403,7 @@ let package = Package(
         tests(
             "AdapterTests",
             [
-                "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", adapterKit, wireFormats,
+                "PlistFeeds", "EmployeeSearch", "XMLUsers", "Chat", "WorkerTesting", adapterKit, wireFormats,
                 .product(name: "AdapterTesting", package: "AdapterTesting"),
             ]),
         tests(

@@ -3,10 +3,11 @@ import AdapterTesting
 import Synchronization
 import Testing
 import WorkerHost
+import WorkerTesting
 
 /// Each feature through both modes: what an adapter does in the process of the host, it does as a worker.
 @Suite struct `An adapter in the process and as a worker` {
-    static let modes: [any AdapterModule.Type] = [SampleModule.self, InWorker<SampleModule>.self]
+    static let modes = Mode.allCases.map { $0.module(SampleModule.self) }
 
     private func host(_ mode: Int, upstream: (any Upstream)? = nil, log: Log = .discarding) async throws -> TestHost {
         try await TestHost(

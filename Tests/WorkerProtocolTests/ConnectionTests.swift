@@ -5,6 +5,7 @@ import Glibc
 import Synchronization
 import Testing
 import WorkerHost
+import WorkerTesting
 
 /// A worker that says whatever a test wants.
 final class RawPeer: Sendable {

@@ -2,6 +2,7 @@ import AdapterKit
 import AdapterTesting
 import Chat
 import Testing
+import WorkerTesting
 
 @Suite struct `Chat` {
     private let names = ["alice", "Bob", "carol", "someone"]
@@ -34,13 +35,13 @@ import Testing
         return (page["messages"]?.arrayValue ?? []).compactMap { $0["text"]?.stringValue }
     }
 
-    @Test func `the adapter conforms`() async {
+    @Test(arguments: Mode.allCases) func `the adapter conforms`(mode: Mode) async {
         let room = AdapterConformance.Example("createchatroom", ["name": "Room", "id": "r", "isPublic": true])
         let message = AdapterConformance.Example("postmessage", ["room": "r", "text": "words", "id": "m"])
         let inRoom: WireDictionary = ["room": "r"]
         let member: WireDictionary = ["room": "r", "member": "Bob"]
         let conformance = AdapterConformance(
-            ChatModule.self,
+            mode.module(ChatModule.self),
             examples: [
                 .init("twaddle", ["function": "getusers"]), .init("getusers"), room,
                 .init("getchatrooms", after: [room]), .init("getpublicrooms", after: [room]),

@@ -2,6 +2,7 @@ import AdapterKit
 import AdapterTesting
 import EmployeeSearch
 import Testing
+import WorkerTesting
 
 @Suite struct `The employee search` {
     private func host() async throws -> TestHost {
@@ -36,10 +37,10 @@ import Testing
         names(try await host.value("employeeSearch", input))
     }
 
-    @Test func `the adapter conforms`() async {
+    @Test(arguments: Mode.allCases) func `the adapter conforms`(mode: Mode) async {
         let row: WireValue = ["firstName": "Ada", "lastName": "Quist", "division": "Design"]
         let conformance = AdapterConformance(
-            EmployeeSearchModule.self,
+            mode.module(EmployeeSearchModule.self),
             examples: [
                 .init("employeeSearch", ["fullName": "John Doe", "order": "ASC", "rowsPerPage": 10, "pageIndex": 0]),
                 .init("import", ["rows": [row]]),

@@ -2,6 +2,7 @@ import AdapterKit
 import AdapterTesting
 import PlistFeeds
 import Testing
+import WorkerTesting
 
 @Suite struct `Feeds` {
     private let open: AdapterConfiguration = AdapterConfiguration(["sonnets": ["access": "public-read"]])
@@ -10,9 +11,9 @@ import Testing
         try await TestHost(PlistFeedsModule.self, open, withSamples: samples)
     }
 
-    @Test func `the adapter conforms`() async {
+    @Test(arguments: Mode.allCases) func `the adapter conforms`(mode: Mode) async {
         let conformance = AdapterConformance(
-            PlistFeedsModule.self, configuration: open,
+            mode.module(PlistFeedsModule.self), configuration: open,
             examples: [
                 .init("feed", ["name": "sonnets"], as: .anonymous), .init("list"),
                 .init("publish", ["name": "news", "content": ["items": []]]), .init("versions", ["name": "sonnets"]),

@@ -1,6 +1,7 @@
 import AdapterKit
 import AdapterTesting
 import Testing
+import WorkerTesting
 import XMLUsers
 
 @Suite struct `Users` {
@@ -12,9 +13,9 @@ import XMLUsers
         try await host().value(operation)["entry"]?.arrayValue ?? []
     }
 
-    @Test func `the adapter conforms`() async {
+    @Test(arguments: Mode.allCases) func `the adapter conforms`(mode: Mode) async {
         let conformance = AdapterConformance(
-            XMLUsersModule.self,
+            mode.module(XMLUsersModule.self),
             examples: [
                 .init("list"), .init("list-v1"), .init("user", ["userId": 101]), .init("schema"),
                 .init("import", ["rows": [["UserId": 7, "UserName": "Seven", "ShoeSize": "7M"]]]),

@@ -5,18 +5,28 @@ import Glibc
 import Synchronization
 import WorkerHost
 
-/// A module that runs in a worker of this process: the same code behind a socket pair.
-enum InWorker<Module: AdapterModule>: AdapterModule {
-    static var name: AdapterName { Module.name }
-    static var options: [ConfigurationOption] { Module.options }
+/// Where a tested adapter runs.
+public enum Mode: CaseIterable, Sendable {
+    case inProcess, worker
 
-    static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
+    /// The module as it runs there.
+    public func module<Module: AdapterModule>(_ module: Module.Type) -> any AdapterModule.Type {
+        self == .worker ? InWorker<Module>.self : module
+    }
+}
+
+/// A module that runs in a worker of this process: the same code behind a socket pair.
+public enum InWorker<Module: AdapterModule>: AdapterModule {
+    public static var name: AdapterName { Module.name }
+    public static var options: [ConfigurationOption] { Module.options }
+
+    public static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
         var encoder = CBOREncoder()
         try encoder.append(try Module.declare(configuration).message)
         return try AdapterDeclaration(message: try CBORDecoder.value(of: encoder.bytes))
     }
 
-    static func make(_ configuration: AdapterConfiguration) throws -> any Adapter {
+    public static func make(_ configuration: AdapterConfiguration) throws -> any Adapter {
         SocketPairAdapter(Module.self, configuration, try Module.make(configuration).sampleRecords())
     }
 }
@@ -72,11 +82,11 @@ final class SocketPairAdapter: Adapter {
 }
 
 /// A worker of this process and the host's session with it.
-struct WorkerPair {
-    let session: WorkerConnection
+public struct WorkerPair: Sendable {
+    public let session: WorkerConnection
     let runtime: WorkerRuntime
 
-    init(
+    public init(
         _ module: any AdapterModule.Type, _ configuration: AdapterConfiguration?,
         limits: SessionLimits = .unhurried, log: @escaping Log.Sink = { _ in }
     ) async throws {
@@ -91,14 +101,15 @@ struct WorkerPair {
 
 extension SessionLimits {
     /// For machines that are busy with other tests.
-    static var unhurried: SessionLimits {
+    public static var unhurried: SessionLimits {
         var limits = SessionLimits()
         limits.snapshotTime = .seconds(600)
         return limits
     }
 }
 
-func socketPair() -> (host: Int32, worker: Int32) {
+/// Two sockets of one connection; whoever gets one closes it.
+public func socketPair() -> (host: Int32, worker: Int32) {
     var ends: [Int32] = [0, 0]
     // Cannot fail before the process has no descriptors left.
     precondition(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
