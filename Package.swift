@@ -365,7 +365,6 @@ let package = Package(
             "WorkerProtocolTests",
             [
                 "WorkerHost", "WorkerTesting", "SQLiteStore", recordStorage, adapterKit, adapterProtocol,
-                .product(name: "AdapterWorker", package: "AdapterWorker"),
                 .product(name: "AdapterTesting", package: "AdapterTesting"),
             ]),
         tests("ClientGenerationTests", ["ClientGeneration", adapterKit, odata("ODataModel")]),

@@ -1,5 +1,6 @@
 """The notes adapter as a program of its own: the same answers as the library, whatever becomes of the program."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -68,9 +69,9 @@ class NotesAsAWorker(WorkerGateway, test_notes.NotesResource):
         note = self.create(title="survivor").json()["id"]
         [before] = self.workers()
         os.kill(before, signal.SIGKILL)
-        # What the dying program was sent may have been done, so a write is answered 503 and not sent again.
-        while (answer := self.gateway.send("POST", SHARE, {"id": note, "with": ["bob"]}, user="alice")).status == 503:
-            self.assertEqual(answer.json()["error"]["code"], "adapter.unavailable")
+        # What the dying program was sent may have been done, so a write is answered 504 and not sent again.
+        while (answer := self.gateway.send("POST", SHARE, {"id": note, "with": ["bob"]}, user="alice")).status == 504:
+            self.assertEqual(answer.json()["error"]["code"], "upstream.outcomeUnknown")
         self.assertEqual(self.expect(answer, 200).json()["sharedWith"], ["bob"])
         [after] = self.workers()
         self.assertNotEqual(before, after)
@@ -123,6 +124,17 @@ class Programs(unittest.TestCase):
         ran = self.check("plain", "#!/bin/sh\n", executable=False)
         self.assertEqual(ran.returncode, 1)
         self.assertIn("it is no program that may be executed", ran.stderr)
+
+    def test_a_declaration_that_no_store_takes_is_refused(self):
+        parts = pathlib.Path(__file__).parent
+        shutil.copy(parts / "packages/tasks_worker.py", self.folder / "tasks").chmod(0o755)
+        shutil.copy(parts / "cbor.py", self.folder)
+        for fields, code in [({"title": "text"}, 0), ({"title": "text", "Title": "text"}, 1)]:
+            behaviour = {"version": "1.0.0", "fields": fields}
+            (self.folder / "behaviour.json").write_text(json.dumps(behaviour))
+            ran = self.check("tasks")
+            self.assertEqual(ran.returncode, code, ran)
+        self.assertIn("The declaration of tasks is wrong: two fields have one name, case aside", ran.stderr)
 
     def test_a_worker_is_checked_with_its_options(self):
         config = self.folder / "portico.yaml"

@@ -55,4 +55,11 @@ import Testing
         _ = take(&lines, "a\nb\nc\n")
         #expect(lines.last == ["b", "c"])
     }
+
+    @Test func theFramesAfterAFatalErrorDoNotPushItsMessageOut() {
+        var lines = OutputLines(limits: .init(kept: 3))
+        let written = ["Fatal error: no", "Current stack trace:", "0 (a) b + 1", "1 (c) d", "2 (e) f", "after"]
+        #expect(take(&lines, written.map { $0 + "\n" }.joined()) == written.map { .line($0) })
+        #expect(lines.last == ["Fatal error: no", "after"])
+    }
 }

@@ -20,10 +20,11 @@ import Testing
     @Test func aWriteThatTheWorkersEndInterruptsIsNotSentAgain() async throws {
         try await Supervised.run { worker in
             let error = await #expect(throws: PorticoError.self) { try await worker.call("write", "X") }
-            #expect(error?.code == .adapterUnavailable)
-            #expect(error?.retryAfter == 1)
+            #expect(error?.code == .upstreamOutcomeUnknown)
+            #expect(error?.retryAfter == nil)
             _ = try await worker.call("read", "a")
             #expect(worker.connector.sessions == 2)
+            #expect(worker.adapter.crashes.map(\.callsUnderWay) == [1])
         }
     }
 

@@ -3,7 +3,8 @@ import AdapterProtocol
 import Dispatch
 
 #if canImport(Glibc)
-    import Glibc
+    // For `stdout`, a variable of C's that nothing sets.
+    @preconcurrency import Glibc
 #else
     import Darwin
 #endif
@@ -32,6 +33,8 @@ public enum AdapterWorkerProgram {
                 "This program is an adapter of Portico, which the gateway starts (`plugins: [{path, mode: worker}]`).")
             exit(2)
         }
+        // Standard output is a pipe to the gateway's log: what is printed must be in it when the program crashes.
+        setlinebuf(stdout)
         let ended = DispatchSemaphore(value: 0)
         let worker = WorkerRuntime(module, version: version, socket: socket) { ended.signal() }
         worker.start()

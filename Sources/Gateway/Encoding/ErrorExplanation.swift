@@ -257,8 +257,8 @@ extension ErrorCode {
             )
         case .upstreamOutcomeUnknown:
             (
-                "A system behind the gateway may have made the change, or not. The change is a record of `portico/writes`.",
-                "Look at the record before trying again.",
+                "A system behind the gateway, or an adapter's program, may have made the change, or not. A change that a system was sent is a record of `portico/writes`.",
+                "Look whether it was made before trying again.",
                 "`porticoctl writes list`: look in the other system, then `writes retry ID` or `writes drop ID`."
             )
         }

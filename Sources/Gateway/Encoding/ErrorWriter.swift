@@ -137,7 +137,7 @@ extension ErrorCode {
         case .adapterUnavailable: "the adapter does not run"
         case .upstreamFailed: "another system failed"
         case .upstreamTimeout: "another system took too long"
-        case .upstreamOutcomeUnknown: "it is unknown what another system did"
+        case .upstreamOutcomeUnknown: "it is unknown what another system or an adapter did"
         }
     }
 }

@@ -366,6 +366,7 @@ public final class Gateway: Sendable {
                 "request failed",
                 [
                     "requestId": .text(request.id), "code": .text(error.code.rawValue),
+                    "endpoint": .text(endpoint?.properties.name ?? ""),
                     "detail": .text(error.logDetail ?? error.message),
                 ])
         }

@@ -24,6 +24,7 @@ struct OutputLines: Sendable {
 
     private(set) var last: [String] = []
     private let limits: Limits
+    private var isStackTrace = false
     private var partial: [UInt8] = []
     private var isTooLong = false
     private var second: ContinuousClock.Instant?
@@ -91,9 +92,18 @@ struct OutputLines: Sendable {
         lines += 1
         guard !partial.isEmpty else { return [] }
         let line = Self.text(partial) + (isTooLong ? "…" : "")
+        keep(line)
+        return [.line(line)]
+    }
+
+    /// The frames that Swift prints after the message of a fatal error would push that message out; without symbols they say
+    /// nothing.
+    private mutating func keep(_ line: String) {
+        if line.hasPrefix("Current stack trace:") { isStackTrace = true }
+        if isStackTrace, !line.hasPrefix("Current stack trace:"), line.first?.isNumber != true { isStackTrace = false }
+        guard !isStackTrace else { return }
         last.append(line)
         if last.count > limits.kept { last.removeFirst() }
-        return [.line(line)]
     }
 
     /// Repaired where it is no UTF-8; control characters are replaced.

@@ -78,4 +78,12 @@ public struct WorkerEnded: Error, Sendable, Equatable {
     public var asError: PorticoError {
         PorticoError(.adapterUnavailable, "The adapter is not available.", retryAfter: 1, logDetail: "worker: \(end)")
     }
+
+    /// As callers learn of it whose call, made twice, could have two effects.
+    var asErrorOfAChange: PorticoError {
+        guard wasSent else { return asError }
+        return PorticoError(
+            .upstreamOutcomeUnknown, "The adapter's program ended during the call: it is unknown whether it was made.",
+            logDetail: "worker: \(end)")
+    }
 }

@@ -3,12 +3,14 @@ import AdapterKit
 /// An adapter whose calls are answered by a program, which is launched, watched and launched again.
 ///
 /// While the program restarts, calls wait for it, as ``CallLimits`` says. A call that the program's end interrupted is sent
-/// once more where it only reads; all others throw `adapter.unavailable`. Safe to use from any task.
+/// once more where it only reads; others throw `adapter.unavailable`, or `upstream.outcomeUnknown` where a repetition by the
+/// caller could do it twice. Safe to use from any task.
 public final class SupervisedWorker: Adapter {
     private let calls: WorkerCalls
     private let supervisor: WorkerSupervisor
     private let reports: CrashReports
     private let repeatable: Set<OperationName>
+    private let idempotent: Set<OperationName>
     private let samples: [SampleRecords]
     /// As the declaration names them; the operations of the session that there is do the work.
     public let serviceOperations: [any ServiceOperations]
@@ -33,6 +35,7 @@ public final class SupervisedWorker: Adapter {
         supervisor = WorkerSupervisor(
             program, connector: connector, calls: calls, limits: limits, crashes: reports, clock: clock, log: log)
         repeatable = Set(declaration.operations.filter { $0.effect == .reads && $0.isIdempotent }.map(\.name))
+        idempotent = Set(declaration.operations.filter(\.isIdempotent).map(\.name))
         self.serviceOperations = serviceOperations.enumerated().map {
             WorkerServiceOperations(position: $0.offset, names: $0.element, calls: calls)
         }
@@ -55,15 +58,17 @@ public final class SupervisedWorker: Adapter {
     public func stop() async { await supervisor.stop() }
 
     public func handle(_ call: Call) async throws -> OperationResult {
-        try await perform(isRepeatable: repeatable.contains(call.operation), deadline: call.deadline) {
-            try await $0.handle(call)
-        }
+        try await perform(
+            isRepeatable: repeatable.contains(call.operation), isIdempotent: idempotent.contains(call.operation),
+            deadline: call.deadline
+        ) { try await $0.handle(call) }
     }
 
     public func handle(_ request: MountRequest) async throws -> MountResponse {
-        try await perform(isRepeatable: request.method == "GET", deadline: request.deadline) {
-            try await $0.handle(request)
-        }
+        try await perform(
+            isRepeatable: request.method == "GET", isIdempotent: Self.idempotentMethods.contains(request.method),
+            deadline: request.deadline
+        ) { try await $0.handle(request) }
     }
 
     public func errorResponse(for error: PorticoError, status: Int, to request: MountFailure) -> MountResponse? {
@@ -96,15 +101,18 @@ public final class SupervisedWorker: Adapter {
         try await perform(isRepeatable: true) { try await $0.frontPageEntries() }
     }
 
+    /// RFC 9110, section 9.2.2.
+    private static let idempotentMethods: Set<String> = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"]
+
     public func sampleRecords() -> [SampleRecords] { samples }
 
     private func perform<Result: Sendable>(
-        isRepeatable: Bool, deadline: ContinuousClock.Instant? = nil,
+        isRepeatable: Bool, isIdempotent: Bool = true, deadline: ContinuousClock.Instant? = nil,
         _ body: (any WorkerSession) async throws -> Result
     ) async throws -> Result {
         do { return try await calls.perform(isRepeatable: isRepeatable, deadline: deadline, body) } catch let ended
             as WorkerEnded
-        { throw ended.asError }
+        { throw isIdempotent ? ended.asError : ended.asErrorOfAChange }
     }
 }
 
@@ -123,6 +131,6 @@ private struct WorkerServiceOperations: ServiceOperations {
                 }
                 return try await all[position].perform(call)
             }
-        } catch let ended as WorkerEnded { throw ended.asError }
+        } catch let ended as WorkerEnded { throw ended.asErrorOfAChange }
     }
 }

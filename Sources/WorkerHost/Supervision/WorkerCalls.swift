@@ -9,6 +9,8 @@ final class WorkerCalls: Sendable {
     private struct State {
         var admission: Admission
         var latest: (any WorkerSession)?
+        /// Calls that ended with the session of this attempt.
+        var interrupted = (attempt: 0, calls: 0)
         /// Calls that expired since one was answered.
         var stall: StallDetector.Stall?
         var drained: [CheckedContinuation<Void, Never>] = []
@@ -48,6 +50,7 @@ final class WorkerCalls: Sendable {
                 return result
             } catch let ended as WorkerEnded {
                 leave(.ended)
+                if ended.wasSent { interrupt(attempt) }
                 hold(attempt)
                 triesLeft -= 1
                 guard triesLeft > 0, !ended.wasSent || mayRepeat, !Task.isCancelled else { throw ended }
@@ -56,6 +59,18 @@ final class WorkerCalls: Sendable {
                 leave(Task.isCancelled ? .expired : .answered)
                 throw error
             }
+        }
+    }
+
+    /// How many calls ended with the session of this attempt so far.
+    func interrupted(in attempt: Int) -> Int {
+        state.withLock { $0.interrupted.attempt == attempt ? $0.interrupted.calls : 0 }
+    }
+
+    private func interrupt(_ attempt: Int) {
+        state.withLock { state in
+            if state.interrupted.attempt != attempt { state.interrupted = (attempt, 0) }
+            state.interrupted.calls += 1
         }
     }
 

@@ -270,7 +270,9 @@ private struct SupervisorLoop {
         let uptime = launched.map { (ContinuousClock.now - $0.instant) / .seconds(1) } ?? 0
         let report = CrashReport(
             time: parts.clock.now().secondsSinceReferenceDate, reason: reason, exit: exit?.description, uptime: uptime,
-            callsUnderWay: callsAtEnd ?? 0, attempt: attempt, output: process?.lastLines ?? [])
+            // A call may learn of the end before this does, or after it.
+            callsUnderWay: max(callsAtEnd ?? 0, parts.calls.interrupted(in: attempt)), attempt: attempt,
+            output: process?.lastLines ?? [])
         do { try parts.crashes.add(report) } catch {
             parts.log.warning("crash report cannot be written", ["detail": .text("\(error)")])
         }

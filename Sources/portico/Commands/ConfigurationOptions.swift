@@ -2,6 +2,7 @@ import AdapterKit
 import ArgumentParser
 import Foundation
 import HostConfiguration
+import SQLiteStore
 
 /// The flags that every command with a configuration takes.
 struct ConfigurationOptions: ParsableArguments {
@@ -59,7 +60,26 @@ struct Check: AsyncParsableCommand {
         let plan = try await options.plan()
         for warning in plan.warnings { FileHandle.standardError.write(Data("warning: \(warning)\n".utf8)) }
         for remark in plan.remarks { FileHandle.standardError.write(Data("note: \(remark)\n".utf8)) }
+        try await Self.install(plan)
         let adapters = plan.adapters.map(\.declaration.name.text).joined(separator: ", ")
         print("\(options.file) is valid. Adapters: \(adapters.isEmpty ? "none" : adapters)")
+    }
+    /// What adapters declare, as a start does it, into an empty store that is thrown away: only a store knows what it takes.
+    private static func install(_ plan: HostPlan) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "portico-check-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try SQLiteStore(
+            SQLiteStoreSettings(path: folder.appending(path: "store.sqlite").path, clock: SystemClock()))
+        do {
+            for adapter in plan.adapters {
+                for feed in adapter.declaration.liveFeeds { try feed.check(in: adapter.declaration) }
+            }
+            try await store.install(plan.collections)
+        } catch let error as PorticoError {
+            await store.close()
+            throw CommandError(error.message)
+        }
+        await store.close()
     }
 }
