@@ -430,15 +430,13 @@ extension ResourcePathReader {
             return OperationCall(overloads: overloads, binding: binding, arguments: [:], importedSet: set)
         }
         var given: [String: Expression] = [:]
-        var isExplicit = false
         if case .arguments(let arguments)? = rest.first?.form {
             rest.removeFirst()
-            isExplicit = true
             guard case .named(let parts) = arguments else { throw noOverload(overloads, segment) }
             for part in parts { given[part.name] = part.value }
         }
         // Options named like a parameter of any overload are meant as parameters, so that they select an overload.
-        let implicit = isExplicit && !given.isEmpty ? [] : try implicitNames(overloads, segment)
+        let implicit = given.isEmpty ? try implicitNames(overloads, segment) : []
         for overload in overloads where fits(overload, implicit.union(given.keys)) {
             if let values = values(of: overload, given) {
                 return OperationCall(overloads: [overload], binding: binding, arguments: values, importedSet: set)
@@ -489,7 +487,8 @@ extension ResourcePathReader {
     }
 
     private func argument(_ expression: Expression, _ type: TypeReference) -> WireValue? {
-        if type.isCollection, case .array(let items) = resolved(expression).form {
+        if type.isCollection {
+            guard case .array(let items) = resolved(expression).form else { return nil }
             var values: [WireValue] = []
             for item in items {
                 guard let value = argument(item, type.item) else { return nil }

@@ -204,7 +204,7 @@ extension ExpressionReader {
     ) throws(QueryProblem) -> RowExpression {
         let parts: [(name: String, value: Expression)] =
             switch key {
-            case .single(let value): entity.table.keyNames.map { ($0, value) }
+            case .single(let value): entity.table.keyNames.count == 1 ? [(entity.table.keyNames[0], value)] : []
             case .named(let arguments): arguments.map { ($0.name, $0.value) }
             case .names: []
             }
