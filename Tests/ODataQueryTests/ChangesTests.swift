@@ -81,6 +81,40 @@ import Testing
         #expect(count == 3)
     }
 
+    @Test(arguments: ["$orderby=School/Name", "$count=true&$orderby=Friends/$count"])
+    func `the order, the count and the page do not matter to what is followed`(_ options: String) async throws {
+        let tracked = try await School().tracked("Students?$filter=Active&\(options)")
+        #expect(tracked.map(\.entities.count) == 1)
+    }
+
+    @Test func `rows whose expansions alone changed are whole where that is asked for, up to a limit`() async throws {
+        let school = try await School()
+        let request = "Schools?$expand=Students"
+        let plan = try school.plan(request)
+        for (limit, isRefused) in [(3, false), (2, true)] {
+            var limits = QueryLimits.standard
+            limits.writtenRows = limit
+            let tracked = try #require(try school.tracked(request, limits: limits))
+            let mark = try await school.records.withReadSnapshot { try tracked.mark(at: $0) }
+            _ = try await school.records.apply([
+                RecordChange(school.tables["Students"]!.entity, .update("1", ["Height": .double(Double(limit))]))
+            ])
+            do {
+                let page = try await school.records.withReadSnapshot {
+                    try tracked.changes(since: mark, limit: 9, isWhole: true, at: $0)
+                }
+                guard case .whole(let row)? = page.changes.first else {
+                    Issue.record("The row is not whole.")
+                    return
+                }
+                #expect(!isRefused && page.changes.count == 1)
+                #expect(row.value("ID", plan.shape) == 1 && row.entities == 3)
+            } catch let error as PorticoError {
+                #expect(isRefused && error.code == .requestLimitExceeded)
+            }
+        }
+    }
+
     @Test(arguments: [
         "Students?$top=3", "Students?$skip=1", "Students?$apply=groupby((Active))",
         "Students?$filter=School/Name eq 'North'", "Students?$filter=Friends/any()", "Students?$filter=Seen lt now()",

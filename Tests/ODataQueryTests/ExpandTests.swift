@@ -3,7 +3,7 @@ import ODataEngine
 import ODataLanguage
 import Testing
 
-@Suite struct ExpandTests {
+@Suite(.sharedSchool) struct ExpandTests {
     private func ids(_ page: ResultPage, _ property: String) throws -> [[WireValue]] {
         try page.rows.map { row in
             let found = try #require(row.expanded(property, page.shape))
@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test func `one, many and linked entities come with their rows`() async throws {
-        let school = try await School()
+        let school = try await School.current
         let page = try await school.page("Students?$expand=School,Friends($orderby=ID desc)")
         #expect(try ids(page, "School") == [[1], [1], [2], []])
         #expect(try ids(page, "Friends") == [[3, 2], [1], [], []])
@@ -20,15 +20,42 @@ import Testing
     }
 
     @Test func `top and skip are each row's own, count is without them`() async throws {
-        let school = try await School()
+        let school = try await School.current
         let page = try await school.page(
             "Schools?$expand=Students($top=1;$skip=1;$count=true;$orderby=Name desc;$select=Name)")
         #expect(try ids(page, "Students") == [[1], [], []])
         #expect(page.rows.map { $0.expanded("Students", page.shape)?.rows.count } == [2, 1, 0])
     }
 
+    @Test func `skip alone leaves out each row's first`() async throws {
+        let school = try await School.current
+        #expect(try ids(try await school.page("Schools?$expand=Students($skip=1)"), "Students") == [[2], [], []])
+        #expect(try ids(try await school.page("Students?$expand=Friends($skip=1)"), "Friends") == [[3], [], [], []])
+    }
+
+    @Test func `rows that have the same owner's value have what belongs to it once each`() async throws {
+        let school = try await School.current
+        let page = try await school.page("Students?$expand=Mates($orderby=ID)")
+        #expect(try ids(page, "Mates") == [[1, 2], [1, 2], [3], []])
+        let counted = try await school.page("Students?$expand=Mates($apply=aggregate($count as N,ID with max as ID))")
+        #expect(try ids(counted, "Mates") == [[2], [2], [3], []])
+    }
+
+    @Test(arguments: [
+        "Schools?$filter=ID eq 2&$expand=Students", "Schools?$filter=ID eq 2&$expand=Students($apply=groupby((ID)))",
+        "Schools?$filter=ID eq 2&$expand=Students($apply=topcount(1,ID))",
+        "Schools?$filter=ID eq 2&$expand=Students($apply=concat(filter(ID eq 3),filter(ID lt 3)))",
+        "Schools?$apply=filter(ID eq 2)/addnested(Students,groupby((ID)) as X)",
+        "Students?$filter=ID eq 2&$expand=Friends($apply=groupby((ID)))",
+    ])
+    func `what belongs to rows of other pages is not read`(request: String) async throws {
+        let school = try await School.current
+        let parts = try await school.parts(try school.plan(request, limit: 1))
+        #expect(parts.flatMap { $0 }.map { $0.expanded.map(\.rows.count) } == [[1]])
+    }
+
     @Test func `nested options, filters among them`() async throws {
-        let school = try await School()
+        let school = try await School.current
         let page = try await school.page("Schools?$expand=Students($filter=Active;$expand=Friends($expand=School))")
         let students = try #require(page.rows[0].expanded("Students", page.shape))
         #expect(students.rows.rows.map { $0.value("ID", students.shape) } == [1])
@@ -39,7 +66,7 @@ import Testing
     }
 
     @Test func `levels go up as far as they are asked for`() async throws {
-        let school = try await School()
+        let school = try await School.current
         for (levels, depth) in [("1", 1), ("2", 2), ("max", 2)] {
             let page = try await school.page("Schools?$filter=ID eq 3&$expand=Above($levels=\(levels))")
             var (row, shape, found) = (page.rows[0], page.shape, 0)
@@ -53,10 +80,10 @@ import Testing
     }
 
     @Test func `everything, two levels deep, and not without end`() async throws {
-        let school = try await School()
+        let school = try await School.current
         let page = try await school.page("Schools?$expand=*($levels=2)")
         let students = try #require(page.rows[0].expanded("Students", page.shape))
-        #expect(students.shape.expansions.map(\.property) == ["School", "Friends"])
+        #expect(students.shape.expansions.map(\.property) == ["School", "Friends", "Mates"])
         #expect(throws: QueryProblem.self) { try school.plan("Schools?$expand=*($levels=max)") }
     }
 
@@ -76,7 +103,7 @@ import Testing
     func `what is applied to what is expanded is applied for each row by itself`(
         options: String, expected: [[[String: WireValue]]]
     ) async throws {
-        let page = try await School().page("Schools?$expand=Students($apply=\(options))")
+        let page = try await School.current.page("Schools?$expand=Students($apply=\(options))")
         let found = try page.rows.map { row in
             let found = try #require(row.expanded("Students", page.shape))
             return found.rows.rows.map { row in
@@ -94,7 +121,7 @@ import Testing
     }
 
     @Test func `it is applied to linked entities and below other levels, and expanded further`() async throws {
-        let school = try await School()
+        let school = try await School.current
         let page = try await school.page(
             "Students?$expand=Friends($apply=filter(ID gt 1);$expand=School($expand=Students($apply=aggregate(ID with max as Last))))"
         )
@@ -119,20 +146,20 @@ import Testing
         "Students?$apply=aggregate($count as N)&$search=x",
     ])
     func `no option is passed over`(request: String) async throws {
-        let school = try await School()
+        let school = try await School.current
         #expect(throws: QueryProblem.self) { try school.plan(request) }
     }
 
     @Test func `what follows an expansion's own transformations is not tracked, and a search behind them searches`()
         async throws
     {
-        let school = try await School()
+        let school = try await School.current
         #expect(try school.tracked("Schools?$expand=Students($apply=aggregate($count as N))") == nil)
         #expect(try await school.column("ID", "Students?$apply=filter(ID lt 3)&$search=Bob") == [2])
     }
 
     @Test func `references and counts are less than entities`() async throws {
-        let school = try await School()
+        let school = try await School.current
         let page = try await school.page("Schools?$expand=Students/$count")
         #expect(page.rows.map { $0.expanded("Students", page.shape)?.rows.count } == [2, 1, 0])
         #expect(try ids(try await school.page("Schools?$expand=Students/$ref"), "Students") == [[1, 2], [3], []])
@@ -140,7 +167,7 @@ import Testing
 
     @Test func `more than may be brought at a time is brought apart, and to one row alone it is refused`() async throws
     {
-        let school = try await School()
+        let school = try await School.current
         for (limit, given) in [(100, [4]), (2, [1, 1, 2])] {
             let plan = try school.plan("Students?$expand=Friends&$orderby=ID", limit: limit)
             #expect(try await school.parts(plan).map(\.count) == given)

@@ -2,7 +2,7 @@ import AdapterKit
 import ODataEngine
 import Testing
 
-@Suite struct FilterTests {
+@Suite(.sharedSchool) struct FilterTests {
     @Test(
         arguments: [
             ("Name eq 'Ann'", [1]), ("Name ne 'Ann'", [2, 3, 4]), ("Name eq null", [3]), ("Name ne null", [1, 2, 4]),
@@ -39,9 +39,12 @@ import Testing
             ("GPA eq 31e-1", [1, 2]), ("ID lt 99999999999999999999", [1, 2, 3, 4]), ("ID ne 2.5", [1, 2, 3, 4]),
             ("@a eq ID&@a=2", [2]), ("ID in ()", []), ("not (Name in ())", [1, 2, 3, 4]), ("null in ( )", []),
             ("Name eq @b", [3]),
+            ("Spot eq geography'SRID=4326;Point(1 2)'", [1]), ("Spot eq geography'SRID=12345;Point(1 2)'", [2]),
+            ("$root/Schools(1)/Name eq 'North'", [1, 2, 3, 4]), ("Name eq $root/Students(ID=2)/Name", [2]),
+            ("$root/Schools(9)/Name eq null", [1, 2, 3, 4]), ("Mates/any(m:m/ID eq 1)", [1, 2]),
         ] as [(String, [Int64])])
     func `finds what the specification says`(filter: String, expected: [Int64]) async throws {
-        let school = try await School()
+        let school = try await School.current
         #expect(try await school.students(filter) == expected.map { .int64($0) })
     }
 
@@ -49,9 +52,12 @@ import Testing
         "Nothing eq 1", "Name eq 1", "Name", "ID add 'x' eq 1", "Home eq 1", "School/Students eq null", "ID div 0 eq 1",
         "Name has 'x'", "State eq 'Unknown'", "length(ID) eq 1", "Marks/any(m:m/x eq 1)", "School/Nothing eq 1",
         "S.Nothing/ID eq 1", "Friends/Name eq 'x'", "year(Name) eq 1", "Name gt ID", "Home gt null or Home gt Home",
+        "$root/Schools(No=1)/Name eq 'North'", "$root/Schools(ID=1,Name='x')/Name eq 'x'",
+        "$root/Schools('x')/Name eq 'x'",
+        "$root/Nothing/$count eq 1", "$root/Schools/Name eq 'x'",
     ])
     func `what means nothing is refused before anything is read`(filter: String) async throws {
-        let school = try await School()
+        let school = try await School.current
         #expect(throws: QueryProblem.self) { try school.plan("Students?$filter=\(filter)") }
     }
 }

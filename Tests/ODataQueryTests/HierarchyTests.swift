@@ -3,26 +3,33 @@ import ODataEngine
 import RecordStorage
 import Testing
 
+extension Trait where Self == SharedSchool {
+    fileprivate static var largerSchool: Self {
+        SharedSchool {
+            let school = try await School()
+            let more: [(Int64, String, Int64?)] = [
+                (4, "West", 1), (5, "Far West", 4), (6, "Lone", nil), (7, "Lost", 99),
+            ]
+            _ = try await school.records.apply(
+                more.map { id, name, parent in
+                    RecordChange(
+                        school.tables["Schools"]!.entity,
+                        .create(
+                            nil,
+                            ["ID": .int64(id), "Name": .string(name), "Parent": parent.map { .int64($0) } ?? .null]))
+                })
+            return school
+        }
+    }
+}
+
 // Schools: 2 and 4 are below 1, 3 below 2, 5 below 4; 6 and 7 are roots too, what is above 7 is not there. Students 1 and 2
 // are at school 1, student 3 is at school 2. Friends, each other's parents: 1→2, 1→3, 2→1.
-@Suite struct HierarchyTests {
+@Suite(.largerSchool) struct HierarchyTests {
     private static let tree = "$root/Schools,Tree,ID"
 
-    private func school() async throws -> School {
-        let school = try await School()
-        let more: [(Int64, String, Int64?)] = [(4, "West", 1), (5, "Far West", 4), (6, "Lone", nil), (7, "Lost", 99)]
-        _ = try await school.records.apply(
-            more.map { id, name, parent in
-                RecordChange(
-                    school.tables["Schools"]!.entity,
-                    .create(
-                        nil, ["ID": .int64(id), "Name": .string(name), "Parent": parent.map { .int64($0) } ?? .null]))
-            })
-        return school
-    }
-
     private func ids(_ request: String, pageSize: Int = 100) async throws -> [WireValue] {
-        let school = try await school()
+        let school = try await School.current
         var (found, token): ([WireValue], String) = ([], "")
         repeat {
             let page = try await school.page(request + token, pageSize: pageSize)
@@ -33,7 +40,7 @@ import Testing
     }
 
     private func rows(_ request: String) async throws -> [[WireValue]] {
-        let page = try await school().page(request)
+        let page = try await School.current.page(request)
         let visible = page.shape.columns.indices.filter { page.shape.columns[$0].isVisible }
         return page.rows.map { row in visible.map { row.values[$0] } }
     }
@@ -185,7 +192,7 @@ import Testing
     }
 
     @Test func `each owner has a hierarchy of its own rows`() async throws {
-        let page = try await school().page(
+        let page = try await School.current.page(
             "Schools?$apply=addnested(Students,descendants($root/Students,Circle,ID,filter(ID le 2))/aggregate($count as N) as X)&$orderby=ID&$top=2"
         )
         let counts = try page.rows.map { row in
@@ -197,7 +204,7 @@ import Testing
     }
 
     @Test func `what is no hierarchy is refused`() async throws {
-        let school = try await school()
+        let school = try await School.current
         for request in [
             "Schools?$apply=descendants($root/Schools,None,ID,filter(ID eq 1))",
             "Schools?$apply=descendants($root/Students,Tree,ID,filter(ID eq 1))",

@@ -4,10 +4,10 @@ import ODataLanguage
 import Testing
 
 // Schools 1 and 2 have the students 1, 2 and 3; friends are 1→2, 1→3, 2→1.
-@Suite struct NestTests {
+@Suite(.sharedSchool) struct NestTests {
     /// By the rows in their order: the nested rows' visible values.
     private func nested(_ name: String, _ request: String, pageSize: Int = 100) async throws -> [[[WireValue]]] {
-        let page = try await School().page(request, pageSize: pageSize)
+        let page = try await School.current.page(request, pageSize: pageSize)
         return try page.rows.map { row in
             let (found, shape) = try #require(row.expanded(name, page.shape))
             let visible = shape.columns.indices.filter { shape.columns[$0].isVisible }
@@ -72,7 +72,8 @@ import Testing
                 "X", "Schools?$apply=concat(aggregate($count as N),nest(top(1)/groupby((ID)) as X))&$orderby=N")
                 == [[[1]], []])
         await #expect(throws: QueryProblem.self) {
-            try await School().plan("Schools?$apply=concat(\(one),filter(ID gt 1)/addnested(Students,top(1) as X))")
+            try await School.current.plan(
+                "Schools?$apply=concat(\(one),filter(ID gt 1)/addnested(Students,top(1) as X))")
         }
     }
 
@@ -87,7 +88,7 @@ import Testing
         #expect(
             try await nested("X", "Schools?$apply=join(Students as S)/top(2)/\(count)&$orderby=ID") == [[[2]], [[2]]])
         await #expect(throws: QueryProblem.self) {
-            try await School().plan("Schools?$apply=groupby((Name))/\(count)")
+            try await School.current.plan("Schools?$apply=groupby((Name))/\(count)")
         }
     }
 
@@ -95,12 +96,12 @@ import Testing
         #expect(
             try await nested("X", "Students?$apply=filter(ID gt 1)/nest(aggregate(ID with sum as S) as X)") == [[[9]]])
         #expect(try await nested("X", "Students?$apply=filter(ID gt 9)/nest(identity as X)") == [[]])
-        let page = try await School().page("Students?$apply=nest(identity as X)&$count=true")
+        let page = try await School.current.page("Students?$apply=nest(identity as X)&$count=true")
         #expect(page.count == 1 && page.next == nil)
     }
 
     @Test func `what is nested is limited`() async throws {
-        let school = try await School()
+        let school = try await School.current
         let plan = try school.plan("Schools?$apply=addnested(Students,identity as X)", limit: 2)
         // Rows that together bring more are asked for apart; one that alone does is refused.
         #expect(try await school.parts(plan).count > 1)
@@ -129,13 +130,13 @@ import Testing
             ("Schools?$apply=join(Students as S,compute(ID mul 2 as D))/aggregate(S/D with sum as T)", [[12]]),
         ] as [(String, [[WireValue]])])
     func `sequences within joins`(request: String, expected: [[WireValue]]) async throws {
-        let page = try await School().page(request)
+        let page = try await School.current.page(request)
         let visible = page.shape.columns.indices.filter { page.shape.columns[$0].isVisible }
         #expect(page.rows.map { row in visible.map { row.values[$0] } } == expected)
     }
 
     @Test func `problems say where they are`() async throws {
-        let school = try await School()
+        let school = try await School.current
         for (steps, part) in [
             ("addnested(Students,identity as Name)", "Name"), ("addnested(Nothing,identity as X)", "Nothing"),
             ("nest(identity as X,identity as X)", "X"), ("addnested(Above,top(1) as X)", "Above"),

@@ -40,8 +40,10 @@ struct School {
             <Property Name="Seen" Type="Edm.DateTimeOffset"/><Property Name="Slept" Type="Edm.Duration"/>
             <Property Name="State" Type="S.Flags"/><Property Name="Home" Type="S.Address"/>
             <Property Name="Marks" Type="Collection(Edm.Int32)"/><Property Name="Active" Type="Edm.Boolean"/>
+            <Property Name="Spot" Type="Edm.GeographyPoint"/>
             <NavigationProperty Name="School" Type="S.School" Partner="Students"><ReferentialConstraint Property="SchoolID" ReferencedProperty="ID"/></NavigationProperty>
             <NavigationProperty Name="Friends" Type="Collection(S.Student)"/>
+            <NavigationProperty Name="Mates" Type="Collection(S.Student)"><ReferentialConstraint Property="SchoolID" ReferencedProperty="SchoolID"/></NavigationProperty>
             <Annotation Term="Aggregation.LeveledHierarchy" Qualifier="Places"><Collection>
               <PropertyPath>Active</PropertyPath><PropertyPath>SchoolID</PropertyPath></Collection></Annotation>
             <Annotation Term="Aggregation.RecursiveHierarchy" Qualifier="Circle"><Record>
@@ -103,9 +105,9 @@ struct School {
     }
 
     /// Nil where changes of the result cannot be followed.
-    func tracked(_ request: String) throws -> TrackedQuery? {
+    func tracked(_ request: String, limits: QueryLimits = .standard) throws -> TrackedQuery? {
         let query = try query(request)
-        return try TrackedQuery(query, plan: query.plan(in: tables), in: tables)
+        return try TrackedQuery(query, plan: query.plan(in: tables), in: tables, limits: limits)
     }
 
     private func query(_ request: String, pageSize: Int = 100) throws -> EntityQuery {
@@ -144,11 +146,16 @@ struct School {
             "ID": 1, "Name": "Ann", "SchoolID": 1, "GPA": decimal("3.10"), "Height": 1.5, "Born": "2000-02-29",
             "Seen": .date(WireDate(rfc3339: "2024-01-15T10:30:00.5Z")!), "Slept": 3600, "State": 3,
             "Home": ["City": "Oxford", "Zip": 7], "Marks": [1, 2, 2], "Active": true, "type__": "S.Student",
+            "Spot": ["type": "Point", "coordinates": [1.0, 2.0]],
         ],
         [
             "ID": 2, "Name": "Bob", "SchoolID": 1, "GPA": decimal("3.1"), "Height": 1.75, "Born": "1999-12-31",
             "Seen": .null, "Slept": .null, "State": 0, "Home": ["City": .null, "Zip": 1], "Marks": [], "Active": false,
             "type__": "S.Student",
+            "Spot": [
+                "type": "Point", "coordinates": [1.0, 2.0],
+                "crs": ["type": "name", "properties": ["name": "EPSG:12345"]],
+            ],
         ],
         [
             "ID": 3, "Name": .null, "SchoolID": 2, "GPA": .null, "Height": .null, "Born": .null, "State": 2,

@@ -72,6 +72,7 @@ import Testing
         ("filter", "$filter=Editor eq 1", 8),
         ("commonExpr", "Pages add 1", nil), ("commonExpr", "concat(Name,'x')", nil),
         ("commonExpr", "Pages add Editor", 10),
+        ("commonExpr", "Editor", 0),
         ("expand", "$expand=Author,Editor", 15), ("queryOptions", "$top=1&$orderby=Pages", nil),
         ("resourcePath", "Readers(1)", 0),
         ("memberExpr", "Author/Name", nil), ("memberExpr", "Author/Pages", 7),

@@ -69,5 +69,7 @@ struct ServiceTablesTests {
         #expect(books.field("Pages")?.defaultValue == 1)
         #expect(books.field("Maps")?.isNullable == true)
         #expect(books.indexes.map(\.fields) == [["ShelfRow", "ShelfPlace"]])
+        #expect(books.field("Cover_content")?.shape == .data(maximumBytes: 16 * 1_024 * 1_024))
+        #expect(books.field("Cover_mediaType")?.isNullable == true)
     }
 }

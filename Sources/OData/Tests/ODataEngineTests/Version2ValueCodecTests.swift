@@ -118,6 +118,14 @@ struct Version2FormTests {
         #expect(form.value(json: "/Date(-1-0060)/", type) == form.value(text: "1969-12-31T23:59:59.999Z", type))
     }
 
+    @Test func `milliseconds have a range`() {
+        let type = Self.of(.dateTimeOffset)
+        for sign in ["", "-"] {
+            #expect(form.value(json: .string("/Date(\(sign)399999999999999)/"), type) != nil)
+            #expect(form.value(json: .string("/Date(\(sign)400000000000000)/"), type) == nil)
+        }
+    }
+
     @Test func `numbers and instants may come as SAP's clients send them`() {
         #expect(form.value(json: "5", Self.of(.int32)) == 5)
         #expect(form.value(json: .double(2), Self.of(.int64)) == 2)
