@@ -250,6 +250,19 @@ import Testing
                 "Students?$apply=groupby((SchoolID),aggregate(ID with sum as S)/concat(identity,identity))/aggregate($count as N)",
                 [[6]]
             ),
+            // A group of which nothing is left has aggregates too.
+            (
+                "Students?$apply=groupby((SchoolID),filter(ID gt 2)/aggregate($count as N,ID with max as Last))&$orderby=SchoolID",
+                [[.null, 1, 4], [1, 0, .null], [2, 1, 3]]
+            ),
+            (
+                "Students?$apply=groupby((SchoolID),search(bob)/aggregate($count as N))&$orderby=SchoolID",
+                [[.null, 0], [1, 1], [2, 0]]
+            ),
+            (
+                "Students?$apply=groupby((SchoolID),compute(ID mul 2 as D)/aggregate(D with sum as S))&$orderby=SchoolID",
+                [[.null, 8], [1, 6], [2, 6]]
+            ),
         ] as [(String, [[WireValue]])])
     func `any sequence is carried out for each group`(request: String, expected: [[WireValue]]) async throws {
         #expect(try await rows(request) == expected)

@@ -164,22 +164,22 @@ extension ApplyPlanner {
         return (1...paths.count).reversed().map { Array(paths.prefix($0)) }
     }
 
-    /// `then` is applied to each group: most often what narrows it, an aggregate that makes one row of it, and what may
-    /// follow one row, which needs no more than a grouping.
+    /// `then` is applied to each group: most often an aggregate that makes one row of it, and what may follow one row, which
+    /// needs no more than a grouping.
     private func grouped(
         _ rows: AppliedRows, by properties: [MemberPath], _ then: [Transformation]
     ) throws(QueryProblem) -> AppliedRows {
         guard !then.isEmpty else { return try Grouping(applier: self, rows: rows).grouped(properties, []) }
         guard let entity = then.firstIndex(where: \.isAggregate), case .aggregate(let aggregates) = then[entity],
-            then[..<entity].allSatisfy(\.looksAtRows), then[(entity + 1)...].allSatisfy(\.mayFollowOneRow)
+            then[..<entity].allSatisfy(\.keepsRows), then[(entity + 1)...].allSatisfy(\.mayFollowOneRow)
         else { return try GroupsAsOwners(applier: self, properties: properties).grouped(rows, then) }
         let reads = reader.numbering.theseReads
-        let narrowed = try apply(Array(then[..<entity]), to: rows)
+        let prepared = try apply(Array(then[..<entity]), to: rows)
         // `$these` are the rows of a group.
         guard reader.numbering.theseReads == reads else {
             return try GroupsAsOwners(applier: self, properties: properties).grouped(rows, then)
         }
-        var result = try Grouping(applier: self, rows: narrowed).grouped(properties, aggregates)
+        var result = try Grouping(applier: self, rows: prepared).grouped(properties, aggregates)
         for step in then[(entity + 1)...] { result = try afterAggregate(step, result) }
         return result
     }
@@ -200,10 +200,11 @@ extension Transformation {
         if case .aggregate = self { true } else { false }
     }
 
-    /// Whether it does the same to a row in whichever group that is.
-    fileprivate var looksAtRows: Bool {
+    /// Whether it keeps every row, and does the same to it in whichever group that is. What leaves rows out may leave
+    /// nothing of a group, of which an aggregate is a row all the same.
+    fileprivate var keepsRows: Bool {
         switch self {
-        case .filter, .search, .compute, .identity: true
+        case .compute, .identity: true
         default: false
         }
     }

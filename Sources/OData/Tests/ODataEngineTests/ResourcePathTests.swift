@@ -19,6 +19,8 @@ import Testing
           <EntityType Name="Comic" BaseType="Shop.Book"><Property Name="Panels" Type="Edm.Int32"/></EntityType>
           <EntityType Name="Author"><Key><PropertyRef Name="Name"/></Key><Property Name="Name" Type="Edm.String" Nullable="false"/>
             <NavigationProperty Name="Books" Type="Collection(Shop.Book)"/></EntityType>
+          <EntityType Name="Cell"><Key><PropertyRef Name="X"/><PropertyRef Name="Y"/></Key>
+            <Property Name="X" Type="Edm.Int32" Nullable="false"/><Property Name="Y" Type="Edm.Int32" Nullable="false"/></EntityType>
           <EntityType Name="Picture" HasStream="true"><Key><PropertyRef Name="Row"/><PropertyRef Name="Place"/></Key>
             <Property Name="Row" Type="Edm.Int32" Nullable="false"/><Property Name="Place" Type="Edm.String" Nullable="false"/></EntityType>
           <Function Name="Latest"><Parameter Name="Count" Type="Edm.Int32" Nullable="false"/><ReturnType Type="Collection(Shop.Book)"/></Function>
@@ -38,7 +40,7 @@ import Testing
             <EntitySet Name="Books" EntityType="Shop.Book"><NavigationPropertyBinding Path="Author" Target="Authors"/>
               <NavigationPropertyBinding Path="Similar" Target="Books"/></EntitySet>
             <EntitySet Name="Authors" EntityType="Shop.Author"><NavigationPropertyBinding Path="Books" Target="Books"/></EntitySet>
-            <EntitySet Name="Pictures" EntityType="Shop.Picture"/>
+            <EntitySet Name="Pictures" EntityType="Shop.Picture"/><EntitySet Name="Cells" EntityType="Shop.Cell"/>
             <Singleton Name="Owner" Type="Shop.Author"><NavigationPropertyBinding Path="Books" Target="Books"/></Singleton>
             <FunctionImport Name="Latest" Function="Shop.Latest" EntitySet="Books"/><FunctionImport Name="Among" Function="Shop.Among"/>
             <FunctionImport Name="Price" Function="Shop.Price"/><FunctionImport Name="Today" Function="Shop.Today"/>
@@ -115,6 +117,7 @@ import Testing
             ("Books", "Books"), ("Books(7)", "Books[7]"), ("Books(ID=7)", "Books[7]"), ("Books/7", "Books[7]"),
             ("Books(@id)?@id=7", "Books[7]"), ("Authors('Ann')", "Authors[Ann]"), ("Authors/Ann", "Authors[Ann]"),
             ("Pictures(Row=3,Place='a,b')", "Pictures[3,a%2Cb]"), ("Pictures(Place='b',Row=3)", "Pictures[3,b]"),
+            ("Cells(Y=4,X=3)", "Cells[3,4]"),
             ("Owner", "Owner[Owner]"), ("Owner/Books(7)", "(Owner[Owner]→Books)[7]"),
             ("Books/$count", "count of Books"), ("Books/$ref", "references of Books"),
             ("Books(7)/$ref", "references of Books[7]"), ("Books(7)/Author", "Books[7]→Author"),
@@ -170,7 +173,7 @@ import Testing
 
     @Test(arguments: [
         "Books('x')", "Books(No=7)", "Books(ID=7,ID=7)", "Books(ID=7,Title='x')", "Books(@id)", "Books(@id)?@id='x'",
-        "Books(@id)?@id=@other&@other=7", "Books(null)", "Books(7)/$value", "Pictures(3)",
+        "Books(@id)?@id=@other&@other=7", "Books(null)", "Books(7)/$value", "Pictures(3)", "Cells(3)",
         "Pictures(Row=3)", "Pictures(Row=3,Row=3)", "Latest", "Latest()", "Latest(Count='x')", "Latest(3)",
         "Latest(Count=3,Other=1)", "Latest?Other=1&Count=3", "Latest?Count=x", "Latest(Title='x')",
         "Among(IDs=@ids)?@ids=[1,'x']", "Among(IDs=1)", "Among(IDs=@ids)?@ids=1", "Price(In='EUR')",
@@ -184,5 +187,20 @@ import Testing
     @Test func `with arguments in the path, the query has none`() throws {
         #expect(Self.text(try address("Latest(Count=3)?Title='x'")) == "Latest(Count=int64(3)) in Books")
         #expect(Self.text(try address("Latest(Count=3)?Other=1")) == "Latest(Count=int64(3)) in Books")
+    }
+
+    @Test func `a key behind $root has each of its parts once`() throws {
+        let tables = try ServiceTables(service: "shop", model: EntityDataModel(csdl: Array(Self.csdl.utf8)))
+        func isPlanned(_ key: String) throws -> Bool {
+            let target = try RequestTarget("Books?$filter=$root/Cells\(key)/X%20eq%20ID")
+            let query = EntityQuery(
+                "Books", options: target.options, pageSize: 1, now: WireDate(secondsSince1970: 0))
+            do { _ = try query.plan(in: tables) } catch { return false }
+            return true
+        }
+        #expect(try isPlanned("(X=3,Y=4)") && isPlanned("(Y=4,X=3)"))
+        for key in ["(3)", "(X=3)", "(X=3,X=4)", "(X=3,Y=4,Z=5)", "(X=3,Z=4)"] {
+            #expect(try !isPlanned(key), "\(key)")
+        }
     }
 }

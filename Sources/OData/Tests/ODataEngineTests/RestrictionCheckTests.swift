@@ -44,6 +44,7 @@ import Testing
                 <Record><PropertyValue Property="Property" PropertyPath="Customer"/><PropertyValue Property="AllowedExpressions" String="SingleValue"/></Record>
                 <Record><PropertyValue Property="Property" PropertyPath="Kind"/><PropertyValue Property="AllowedExpressions" String="MultiValue"/></Record>
                 <Record><PropertyValue Property="Property" PropertyPath="Day"/><PropertyValue Property="AllowedExpressions" String="SingleRange"/></Record>
+                <Record><PropertyValue Property="Property" PropertyPath="Note"/><PropertyValue Property="AllowedExpressions" String="SearchExpression"/></Record>
               </Collection></PropertyValue></Record></Annotation>
             </EntitySet>
           </EntityContainer></Schema></edmx:DataServices></edmx:Edmx>
@@ -139,6 +140,7 @@ import Testing
         "Customer eq 'A'", "'A' eq Customer", "Customer eq 'A' and ID gt 1", "Customer eq @c&@c='A'",
         "Kind eq 'a'", "Kind eq 'a' or Kind eq 'b' or 'c' eq Kind", "Kind in ('a','b')", "Kind in ('a') or Kind eq 'b'",
         "Day eq 3", "3 eq Day", "Day gt 1", "Day ge 1 and Day lt 5", "1 lt Day and Day le 5", "5 gt Day and 1 le Day",
+        "contains(Note,'x') and Note ne 'y'",
         "Customer eq 'A' and Kind in ('a','b') and Day lt 9 and ID gt 1",
     ])
     func `one value, several or one range are taken where the model allows them`(filter: String) throws {
