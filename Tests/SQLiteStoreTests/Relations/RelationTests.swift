@@ -37,6 +37,23 @@ import Testing
         #expect(try await library.value(rest) == .decimal("-1.5"))
     }
 
+    @Test func `a value is found among numbers of other kinds`() async throws {
+        let numbers: [WireDictionary] = [
+            ["id": 1, "title": "a", "stock": 3, "price": .decimal("2.0"), "weight": 2],
+            ["id": 2, "title": "b", "stock": 2, "price": .decimal("3.00"), "weight": 1.5],
+            ["id": 3, "title": "c", "stock": 7, "price": .decimal("1.5"), "weight": 8],
+        ]
+        let library = try await Library(books: numbers)
+        for (own, others, expected) in [
+            ("stock", "price", [1, 2]), ("price", "stock", [1, 2]), ("weight", "stock", [1]), ("stock", "weight", [2]),
+            ("price", "weight", [1, 3]), ("weight", "price", [1, 2]), ("stock", "stock", [1, 2, 3]),
+        ] as [(FieldName, FieldName, [Int64])] {
+            let among = Relation(.records("books", as: 2), columns: [.field(2, others)])
+            let found = try await library.books(where: .among(.field(1, own), among))
+            #expect(found == expected, "\(own) among \(others)")
+        }
+    }
+
     @Test func `numbers without measure cost neither memory nor the process`() async throws {
         let library = try await Library(books: [])
         var large = RowExpression.value(.decimal("1e999999"))
