@@ -1,6 +1,6 @@
 """Mutation testing: does the smallest test that could find a fault find it?
 
-    python3 -B Tests/Mutants MODULE … [--count 50] [--seed 1] [--tree DIR] [--mutant N …] [--survivors] [--list]
+    python3 -B Tests/Mutants MODULE … [--count 50] [--seed 1] [--tree DIR] [--mutant N …] [--survivors] [--quick] [--list]
 
 Copies the package to DIR (.build/mutants/tree), writes about fifty mutants into the sources of each module there, chosen
 at run time by the environment variable MUTANT, and builds the tests once. Then runs the tests that modules.json names for a
@@ -89,8 +89,9 @@ def build(tree, modules):
     """Builds the tests with the mutants of all modules. Leaves out what does not compile."""
     while True:
         copy_package(tree, modules)
-        done = run("swift", "build", "-j", "2", "--product", "PorticoPackageTests", cwd=tree)
-        if done.returncode == 0:
+        builds = {module.build for module in modules}
+        done = next((one for one in (run(*command, cwd=tree) for command in builds) if one.returncode != 0), None)
+        if done is None:
             return
         mutants = [mutant for module in modules for mutant in module.mutants]
         wrong = set()
@@ -109,15 +110,20 @@ def build(tree, modules):
 
 
 class Module:
-    def __init__(self, name, tree):
+    def __init__(self, name, tree, isQuick):
         table = json.loads((HERE / "modules.json").read_text())["modules"]
         if name not in table:
             sys.exit(f"no module {name}; there are {', '.join(table)}")
         self.name, self.tree = name, tree
         self.folder = table[name]["sources"]
         self.filter = "^(" + "|".join(table[name]["tests"]) + r")\."
-        self.slow = table[name].get("slow", [])
+        self.slow, self.isQuick = table[name].get("slow", []), isQuick
         self.without = {ROOT / self.folder / name for name in table[name].get("without", [])}
+        self.build = ("swift", "build", "-j", "2", "--product", "PorticoPackageTests")
+        self.program = tree / ".build/debug/PorticoPackageTests.xctest"
+        if package := table[name].get("package"):
+            self.build = ("swift", "build", "-j", "2", "--package-path", package, "-c", "release", "--build-tests")
+            self.program = tree / package / f".build/release/{Path(package).name}PackageTests.xctest"
 
     def sources(self):
         for path in sorted((ROOT / self.folder).rglob("*.swift")):
@@ -140,7 +146,7 @@ class Module:
             return self.run(number, limit, "--filter", self.filter)
         slow = "|".join(self.slow)
         result, first, seconds = self.run(number, limit, "--filter", self.filter, "--skip", slow)
-        if result == "passed":
+        if result == "passed" and not self.isQuick:
             result, first, more = self.run(number, limit - seconds, "--filter", f"{self.filter}.*({slow})")
             seconds += more
         return result, first, seconds
@@ -149,8 +155,7 @@ class Module:
         environment = dict(
             os.environ, MUTANT=f"{self.name}:{number}", SWIFT_BACKTRACE="enable=no", TEST_SECONDS="1",
             SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH="8")
-        command = [
-            str(self.tree / ".build/debug/PorticoPackageTests.xctest"), "--testing-library", "swift-testing", *selection]
+        command = [str(self.program), "--testing-library", "swift-testing", *selection]
         start = time.monotonic()
         process = subprocess.Popen(
             command, cwd=self.tree, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -201,10 +206,11 @@ def main():
     parser.add_argument("--tree", type=Path, default=ROOT / ".build/mutants/tree")
     parser.add_argument("--mutant", type=int, nargs="*", help="these alone, by number")
     parser.add_argument("--survivors", action="store_true", help="those alone that the last run left")
+    parser.add_argument("--quick", action="store_true", help="leave slow tests out: what survives may be caught by those")
     parser.add_argument("--list", action="store_true", help="show the chosen mutants, build nothing")
     options = parser.parse_args()
     tree = options.tree.resolve()
-    modules = [Module(name, tree) for name in options.modules]
+    modules = [Module(name, tree, options.quick) for name in options.modules]
     for module in modules:
         module.choose(options.count, options.seed)
         if options.list:

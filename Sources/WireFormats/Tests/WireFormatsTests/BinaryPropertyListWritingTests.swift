@@ -32,6 +32,18 @@ import WireFormats
         #expect(try format.write(value) == BinaryFixture(objects: objects, top: 5).bytes)
     }
 
+    @Test(arguments: [1, 20, 30, 1000]) func `a scalar that comes again is the same object, however many there are`(
+        count: Int
+    )
+        throws
+    {
+        let scalars = (0..<count).map { WireValue.string("item \($0)") }
+        let bytes = try format.write(.array(scalars + scalars.reversed()))
+        #expect(try format.read(bytes) == .array(scalars + scalars.reversed()))
+        let written = bytes.suffix(24).prefix(8).reduce(0) { $0 << 8 | Int($1) }
+        #expect(written == count + 1)
+    }
+
     @Test(arguments: [200, 300, 70_000]) func `references and offsets grow with the document`(count: Int) throws {
         let value = WireValue.array((0..<count).map { .string("item \($0) é") })
         let bytes = try format.write(value)

@@ -76,6 +76,7 @@ private func failure(_ document: String, _ from: FormatName, _ to: FormatName?, 
         "<r xmlns='d'><a><b xmlns=''><c>1</c><c>2</c><c>3</c><c>4</c><c>5</c></b></a></r><!-- the end -->",
         "<?xml version='1.0'?><r><l>1</l><l>2</l><l>3</l><l>4</l><m>a text &amp; more of it, rather long</m></r> ",
         "<r><t><![CDATA[<long text that must be held as a whole>]]></t><u>   another long one behind spaces </u></r>",
+        "<r a='1>2' b=\"3>'\"><x c='>' d='\">'>1</x><y>some text that is longer than a piece</y></r>",
     ])
     func `foreign XML becomes the same in pieces as on the whole`(document: String) throws {
         let bytes = Array(document.utf8)
@@ -83,6 +84,20 @@ private func failure(_ document: String, _ from: FormatName, _ to: FormatName?, 
             try convert(bytes, .xml, .json, inPieces: true), try convert(bytes, .xml, .json, inPieces: false)
         )
         #expect(String(decoding: pieces, as: UTF8.self) == String(decoding: whole, as: UTF8.self))
+    }
+
+    @Test(arguments: ["a='1'", "a='1>2'", "a=\"it's >\"", "a='\">'"])
+    func `a long element is written while it is read, whatever its attributes hold`(attribute: String) throws {
+        var rest = Array("<r \(attribute)>\(String(repeating: "<x>some text</x>", count: 20_000))</r>".utf8)[...]
+        var isWrittenEarly = false
+        let conversion = Conversion(
+            from: try format(.xml), to: try format(.json), heldBytes: 40, pieceBytes: 4_096)
+        _ = try conversion.run(
+            input: {
+                defer { rest = rest.dropFirst(10_000) }
+                return Array(rest.prefix(10_000))
+            }, output: { _ in if !rest.isEmpty { isWrittenEarly = true } })
+        #expect(isWrittenEarly)
     }
 
     @Test
@@ -177,6 +192,7 @@ private func failure(_ document: String, _ from: FormatName, _ to: FormatName?, 
         "<plist><dict><key>a</key><string>some text</string><key>b</key></dict></plist>",
         "<plist><dict><key>a</key><string>some text</string></dict><!-- a -- b --></plist>",
         "<plist><array><string>some text</string><![CDATA[ ]]></array></plist>",
+        "<plist><array><string>some text</string><!DOCTYPE plist></array></plist>",
         "<plist><array><string>some text</strinG><true/></array></plist>",
         "<plist><array><string>some text</string><foo/></array></plist>",
         "<plist><array><string>some text, more text, &nope;</string></array></plist>",
@@ -195,6 +211,7 @@ private func failure(_ document: String, _ from: FormatName, _ to: FormatName?, 
         "<r><a>some text</a><b>more text</b></s>", "<r><a>some text</a><p:b>more text</p:b></r>",
         "<r><a>some text</a><b>more text</b>", "<r><a>some text</a><b>more text</b><!-- a -- b --></r>",
         "<r><a>some text</a><b>more text</b><?xml version='1.0'?></r>",
+        "<r><a>some text</a><b>more text</b><!DOCTYPE r></r>", "<r><a>some text</a><b>more text</b></r><!DOCTYPE r>",
         "<r a='1' a='2'><b>more text, some text</b></r>",
         "<r><a>some text</a><b>more text</b></r>text", "<r><a>some text</a><b c='1' c='1'>more text</b></r>",
         "<r><a>some text</a><b>more text</b><c>&#0;</c></r>", "<r><a>some text, more text <b></a></b></r>",

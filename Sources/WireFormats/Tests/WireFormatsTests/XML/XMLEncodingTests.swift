@@ -55,7 +55,16 @@ private func read(_ document: [UInt8], charset: String? = nil) throws -> WireVal
         #expect(error.kind == .malformed && error.position != nil)
     }
 
-    @Test(arguments: ["EUC-JP", "UTF-7", "windows-1252"])
+    @Test(arguments: ["", "8bit", "-x", "@x", "[x", "`x", "{x", "é", "u:8", "utf 8", "utf-8<"])
+    func `an encoding's name begins with a letter and goes on with letters, digits and a few signs`(name: String) throws
+    {
+        let error = try #require(throws: WireFormatError.self) {
+            try read(Array("<?xml version='1.0' encoding='\(name)'?><a/>".utf8))
+        }
+        #expect(error.kind == .malformed)
+    }
+
+    @Test(arguments: ["EUC-JP", "UTF-7", "windows-1252", "a", "A", "z", "Z", "x-9._"])
     func `an unknown encoding is refused as such`(name: String) throws {
         let error = try #require(throws: WireFormatError.self) {
             try read(Array("<?xml version='1.0' encoding='\(name)'?><a/>".utf8))

@@ -84,6 +84,21 @@ private func kind(_ body: String, head: String = "") -> WireFormatError.Kind? {
         #expect(kind(body) == .malformed)
     }
 
+    @Test(arguments: [
+        "<integer17</integer>", "<integer 7</integer>", "<integer>7</integer", "<integer>7</integerx>",
+        "<integer>7</intege>", "<stringx</string>", "<string>x</string", "<string>x</strin>", "<true/", "<truex/>",
+        "<tru/>",
+        "<real1.5</real>", "<real>1.5</rea>", "<dataAQID</data>", "<date2001-01-01T01:00:00Z</date>",
+        "<date>2001-01-01T01:00:00Z</dat>", "<date>2001-01-01T01:00:0:Z</date>", "<arrayx</array>", "<dict</dict>",
+    ])
+    func `a tag that is not one is refused, however the document begins`(element: String) throws {
+        let written = try XMLPropertyListFormat().write([])
+        let root = try #require(written.firstRange(of: Array("<plist".utf8))?.lowerBound)
+        for head in ["", String(decoding: written[..<root], as: UTF8.self)] {
+            #expect(kind("\n<array>\n\t\(element)\n</array>\n", head: head) == .malformed)
+        }
+    }
+
     @Test func `duplicate keys follow the policy`() throws {
         let document = Array("<plist><dict><key>a</key><true/><key>a</key><false/></dict></plist>".utf8)
         #expect(throws: WireFormatError.self) { try XMLPropertyListFormat().read(document) }
@@ -97,6 +112,29 @@ private func kind(_ body: String, head: String = "") -> WireFormatError.Kind? {
         #expect(try read("<dict><key>CF$UID</key><string>7</string></dict>") == ["CF$UID": "7"])
         #expect(throws: WireFormatError.self) { try XMLPropertyListFormat().write(["CF$UID": 7]) }
         _ = try XMLPropertyListFormat().write(["CF$UID": 7, "b": 1])
+    }
+
+    static let plain: [WireValue] = [
+        ["text", "", "a&b", "ä"], [0, -7, 123_456_789_012_345_678], [true, false, 2.5], [[:], []],
+        [.date(WireDate(secondsSinceReferenceDate: 3600)), .data([1, 2, 3, 4])],
+        [["a": 1, "b": "x"], ["a": 2, "b": "y"], ["a": 3]],
+    ]
+
+    /// A document that stands as writers write it is read into a tree in a way of its own.
+    @Test(arguments: plain) func `with any byte changed or left out a tree is what a tape says`(value: WireValue) throws
+    {
+        let format = XMLPropertyListFormat()
+        let document = try format.write(value)
+        let start = try #require(document.firstRange(of: Array("<plist".utf8))?.lowerBound)
+        for index in document.indices[start...] {
+            for byte in [nil] + "<>/&1-a \t".utf8.map(Optional.some) {
+                var changed = document
+                changed.replaceSubrange(index...index, with: byte.map { [$0] } ?? [])
+                let tree = try? format.read(changed)
+                let tape = try? format.readTape(changed, limits: ReadingLimits()).value()
+                #expect(tree == tape, "\(index): \(String(decoding: changed, as: UTF8.self))")
+            }
+        }
     }
 
     @Test func `the layout is Apple's`() throws {
