@@ -4,7 +4,10 @@ import base64
 import hashlib
 import io
 import json
+import os
 import pathlib
+import re
+import shutil
 import subprocess
 import tarfile
 import time
@@ -62,6 +65,7 @@ def public_key(path):
 
 class PackageTest(ServingTest):
     FIELDS = {"title": "text"}
+    OTHERS = {"users": {"access": "public"}}
 
     def adapters(self, verb, *arguments, status=DONE):
         done = run_portico("adapters", verb, *map(str, arguments), "--data", self.gateway.data, "--output", "json",
@@ -85,6 +89,87 @@ class PackageTest(ServingTest):
 
     def tasks(self):
         return self.gateway.get("/api/v1/tasks/tasks").json()["items"]
+
+
+class Settings(PackageTest):
+    """What the configuration says of an adapter's program."""
+
+    def workers(self):
+        """The process ids of this gateway's workers, by the names of their adapters."""
+        found = {}
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                parent = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                if parent == self.gateway.process.pid and b"tasks-worker" in (folder / "cmdline").read_bytes():
+                    found[pathlib.Path(os.readlink(folder / "cwd")).parent.name] = int(folder.name)
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        return found
+
+    def settings(self, **worker):
+        self.write(adapters={**self.OTHERS, "tasks": {"worker": worker}})
+
+    def test_limits_are_the_kernels_and_another_value_restarts_the_one_adapter(self):
+        self.write()
+        gateway = self.start()
+        self.adapters("install", self.package("1.0.0"))
+        before = self.workers()["tasks"]
+        folder = os.readlink(f"/proc/{before}/cwd")
+        self.settings(limits={"descriptors": 64, "memory": "256MiB", "processorTime": "90s"}, supervision={"heartbeat": "50ms"})
+        report = self.apply()
+        self.assertEqual({change["key"].split(".worker.")[0] for change in report["changes"]}, {"adapters.tasks"})
+        self.assertEqual(self.version(), "1.0.0")
+        after = self.workers()["tasks"]
+        self.assertNotEqual(before, after)
+        limits = pathlib.Path(f"/proc/{after}/limits").read_text()
+        for name, value in [("Max open files", 64), ("Max data size", 256 << 20), ("Max cpu time", 90)]:
+            self.assertRegex(limits, rf"{name} +{value} ")
+        # Each instance has a folder of its own, and the one before has gone.
+        self.assertNotEqual(os.readlink(f"/proc/{after}/cwd"), folder)
+        self.until(lambda: not os.path.exists(folder))
+        gateway.stop()
+        self.assertEqual(list((self.folder / "data/workers/tasks").iterdir()), [])
+        # What a killed gateway leaves is removed by the next one.
+        left = self.folder / "data/workers/tasks/left"
+        left.mkdir()
+        (left / "file").write_text("x")
+        self.start()
+        self.assertFalse(left.exists())
+        self.assertEqual(self.version(), "1.0.0")
+
+    def test_values_that_cannot_work_are_refused_with_their_place(self):
+        self.write()
+        gateway = self.start()
+        self.adapters("install", self.package("1.0.0"))
+        gateway.stop()
+        data = self.folder / "data"
+        link = self.folder / "link"
+        link.symlink_to(data)
+        for worker, sought in [
+            ({"limits": {"memory": "1MiB"}}, "This is at least 16MiB."),
+            ({"limits": {"descriptors": 3}}, "a whole number from 16 to"),
+            ({"supervision": {"firstBackoff": "30d"}}, "This is at most 1d."),
+            ({"sandbox": "perhaps"}, "one of require, warn, off"),
+            ({"readable": ["relative"]}, "an absolute path"),
+            ({"readable": ["/"]}, "the gateway's own files are there"),
+            ({"readable": [str(data / "workers")]}, "the gateway's own files are there"),
+            ({"readable": [str(link)]}, "the gateway's own files are there"),
+            ({"readable": [f"{data}/../data"]}, "the gateway's own files are there"),
+            ({"readable": ["/proc/self"]}, "the kernel's files are there"),
+            ({"readable": ["/usr/share"] * 17}, "at most 16 paths"),
+            ({"heartbeats": "1s"}, "There is no key adapters.tasks.worker.heartbeats"),
+        ]:
+            with self.subTest(worker=worker):
+                self.settings(**worker)
+                checked = run_portico("check", "--config", self.config, "--data", data)
+                self.assertEqual(checked.returncode, 1, checked)
+                self.assertIn(sought, checked.stderr)
+        self.write(adapters={"users": {"worker": {"sandbox": "off"}}})
+        self.assertIn("no key adapters.users.worker", run_portico("check", "--config", self.config, "--data", data).stderr)
+        self.settings(sandbox="off", readable=["/usr/share"])
+        checked = run_portico("check", "--config", self.config, "--data", data)
+        self.assertEqual(checked.returncode, 0, checked)
+        self.assertIn("adapter tasks is not restricted", checked.stderr)
 
 
 class Deployment(PackageTest):
@@ -152,37 +237,91 @@ class Deployment(PackageTest):
         self.assertEqual([path.name for path in (folder / "tasks/versions").iterdir()], ["1.0.0"])
         self.assertEqual(self.adapters("upgrade", self.folder / "nothing.adapter", status=2).strip()[-1], ".")
 
-    def test_one_that_was_changed_on_the_disk_is_left_out_at_the_next_start_and_the_others_serve(self):
+    def test_one_that_was_changed_on_the_disk_has_failed_at_the_next_start_and_the_others_serve(self):
         self.write()
         gateway = self.start()
         self.adapters("install", self.package("1.0.0"))
         gateway.stop()
+        self.write(adapters={**self.OTHERS, "tasks": {"extra": False}})
         folder = self.folder / "data/adapters"
         (folder / "tasks/versions/1.0.0/bin/cbor.py").write_text("import evil")
         (folder / ".incoming-upload-1").write_text("a part")
         gateway = self.start()
-        self.assertEqual((self.version(), gateway.get("/v2/list").status), (404, 200))
+        self.assertEqual((self.version(), gateway.get("/v2/list").status), (503, 200))
         self.assertIn("was changed: install it again", gateway.log())
+        self.assertIn("The key adapters.tasks.extra is not read", gateway.log())
         self.assertIn("was changed", self.installed()[0]["problem"])
         self.assertFalse((folder / ".incoming-upload-1").exists())
+        # Without it there are no such keys.
+        self.write()
         self.adapters("remove", "tasks", "--yes")
-        self.assertEqual(self.installed(), [])
+        self.assertEqual((self.installed(), self.version()), ([], 404))
         self.adapters("install", self.package("1.0.0"))
         self.assertEqual(self.version(), "1.0.0")
 
-    def test_one_that_does_not_say_what_it_declares_is_left_out_at_the_next_start_and_the_others_serve(self):
+    def test_one_that_does_not_answer_at_a_start_has_failed_and_its_keys_are_read_when_it_answers(self):
+        # One that says its options and nothing more is asked whether there are others.
+        for fault, reason, others in [
+            ("silent", "it ended (exit status 3)", {"unheard": {"of": 1}}), ("refuse", "It is out of order.", {})]:
+            with self.subTest(fault):
+                shutil.rmtree(self.folder / "data")
+                (self.folder / "data").mkdir()
+                self.write()
+                gateway = self.start()
+                self.adapters("install", self.package("1.0.0"))
+                gateway.stop()
+                file = self.folder / "data/adapters/tasks/versions/1.0.0/bin" / fault
+                file.touch()
+                self.write(adapters={**self.OTHERS, "tasks": {"extra": True, "access": "login", **others}})
+                checked = run_portico("check", "--config", self.config, "--data", self.folder / "data")
+                self.assertEqual(checked.returncode, 0, checked)
+                gateway = self.start()
+                # The paths that it declared last, with the access of this configuration.
+                self.assertEqual((self.version(), gateway.get("/v2/list").status), (401, 200))
+                self.assertEqual(gateway.request("GET", "/api/v1/tasks/tasks", user="alice").status, 503)
+                for text in ["the adapter tasks is not served", reason] + [
+                        f"The key adapters.tasks.{key} is not read" for key in ("extra", *others)]:
+                    self.assertIn(text, gateway.log())
+                shown = self.control("adapters", "show", "tasks")
+                self.assertEqual(shown["state"], "failed", shown)
+                self.assertRegex(self.adapters("restart", "tasks", status=FAILED), f"{re.escape(reason)}|is being asked")
+                # It answers, but a key makes no sense: as at a start with it, that is an error.
+                self.write(adapters={**self.OTHERS, "tasks": {"unheard": 1}})
+                file.unlink()
+                self.until(lambda: "There is no key adapters.tasks.unheard" in self.adapters("restart", "tasks", status=FAILED))
+                self.write(adapters={**self.OTHERS, "tasks": {"extra": True}})
+                self.until(lambda: self.version() == "1.0.0")
+                self.create(id="a", title="One", extra="read")
+                gateway.stop()
+
+    def test_an_absent_program_gives_way_to_the_next_version(self):
         self.write()
         gateway = self.start()
         self.adapters("install", self.package("1.0.0"))
         gateway.stop()
-        refuse = self.folder / "data/adapters/tasks/versions/1.0.0/bin/refuse"
-        refuse.touch()
+        (self.folder / "data/adapters/tasks/versions/1.0.0/bin/refuse").touch()
         gateway = self.start()
-        self.assertEqual((self.version(), gateway.get("/v2/list").status), (404, 200))
-        self.assertIn("the installed adapter tasks is not served", gateway.log())
-        refuse.unlink()
+        self.assertEqual(self.version(), 503)
         self.adapters("upgrade", self.package("1.1.0"))
         self.assertEqual(self.version(), "1.1.0")
+
+    def test_a_plugin_that_has_served_and_does_not_answer_any_more_has_failed_until_it_answers(self):
+        program = self.folder / "program"
+        with tarfile.open(self.package("1.0.0")) as archive:
+            archive.extractall(program, filter="data")
+        (program / "bin/silent").touch()
+        self.write(plugins=[{"path": "./program/bin/tasks-worker", "mode": "worker"}])
+        # Nothing is known of one that never answered.
+        self.assertIn("exit status 3", run_portico("check", "--config", self.config, "--data", self.folder / "data").stderr)
+        (program / "bin/silent").unlink()
+        gateway = self.start()
+        self.assertEqual(self.version(), "1.0.0")
+        gateway.stop()
+        (program / "bin/tasks-worker").rename(program / "bin/elsewhere")
+        gateway = self.start()
+        self.assertEqual((self.version(), gateway.get("/v2/list").status), (503, 200))
+        (program / "bin/elsewhere").rename(program / "bin/tasks-worker")
+        self.until(lambda: self.version() == "1.0.0")
 
     def test_only_packages_of_trusted_keys_are_taken_where_there_are_some(self):
         trusted, other = make_key(self.folder, "trusted"), make_key(self.folder, "other")

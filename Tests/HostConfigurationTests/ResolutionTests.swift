@@ -43,6 +43,39 @@ private func resolve(
         #expect(errors?.description.contains("adapters.notes.mode") == false)
     }
 
+    @Test func `keys below a path whose owner does not say what it takes are left unread, wherever they stand`() throws
+    {
+        let reference = ConfigurationReference(
+            [ConfigurationKey("adapters.tasks.enabled", .flag, default: "true", "Whether it is served.")],
+            unread: [["adapters", "tasks"]: "its program does not answer"])
+        func resolved(_ yaml: String, _ environment: [String: String] = [:], _ overrides: [String] = []) throws
+            -> Result<ResolvedConfiguration, ConfigurationErrors>
+        {
+            ResolvedConfiguration.resolve(
+                try YAMLDocument.read(yaml, file: "t.yaml"), reference: reference, environment: environment,
+                overrides: overrides, secrets: SecretSource(environment: [:]) { _ in "" })
+        }
+        let found = try resolved(
+            "adapters: {tasks: {enabled: false, size: 3, deep: {a: {env: NOWHERE}}}}",
+            ["PORTICO_ADAPTERS_TASKS_COLOUR": "red"], ["adapters.tasks.more.still=1"]
+        ).get()
+        #expect(found["adapters.tasks.enabled"]?.flag == false)
+        #expect(found.settings(below: "adapters.tasks").count == 1)
+        for key in ["size", "deep", "colour", "more.still"] {
+            #expect(
+                found.warnings.contains {
+                    $0.message == "The key adapters.tasks.\(key) is not read: its program does not answer."
+                }, "\(key)")
+        }
+        #expect(found.warnings.count == 4)
+        for (yaml, environment) in [
+            ("adapters: {notes: {size: 3}}", [:]), ("adapters: 3", [:]),
+            ("", ["PORTICO_ADAPTERS_NOTES_SIZE": "3"]), ("", ["PORTICO_ADAPTERS_TASKS_": "3"]),
+        ] as [(String, [String: String])] {
+            #expect(throws: ConfigurationErrors.self) { try resolved(yaml, environment).get() }
+        }
+    }
+
     @Test func `the environment lies over the file, and the command line over both`() throws {
         let yaml = "http: {port: 1, corsMaxAge: 1s}\nadapters: {users: {access: login}}"
         let resolved = try resolve(

@@ -10,7 +10,8 @@ enum Overrides {
         for (name, text) in environment.sorted(by: { $0.key < $1.key })
         where name.hasPrefix("PORTICO_") && !services.contains(name) {
             let location = ConfigurationLocation.environment(name)
-            guard let path = path(of: String(name.dropFirst("PORTICO_".count)), reference) else {
+            let key = String(name.dropFirst("PORTICO_".count))
+            guard let path = path(of: key, reference) ?? unread(key, reference) else {
                 throw ConfigurationError("No configuration key has this name.", at: location)
             }
             found.append((path, FlowText.node(text, at: location)))
@@ -72,6 +73,15 @@ enum Overrides {
             if let path = match(variable[...], key.path[...]) { return path }
         }
         return nil
+    }
+
+    /// The path below which such a key is left unread, with the rest of the variable's name as a name.
+    private static func unread(_ variable: String, _ reference: ConfigurationReference) -> [String]? {
+        reference.unread.keys.lazy.compactMap { path in
+            let prefix = path.map { snakeCase($0) + "_" }.joined()
+            let rest = variable.dropFirst(prefix.count)
+            return variable.hasPrefix(prefix) && !rest.isEmpty ? path + [rest.lowercased()] : nil
+        }.first
     }
 
     private static func match(_ variable: Substring, _ pattern: ArraySlice<String>) -> [String]? {

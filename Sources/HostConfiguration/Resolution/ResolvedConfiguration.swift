@@ -33,7 +33,8 @@ public struct ResolvedConfiguration: Sendable {
         }
         return .success(
             ResolvedConfiguration(
-                settings: resolver.settings, emptyMappings: resolver.emptyMappings, warnings: warnings))
+                settings: resolver.settings, emptyMappings: resolver.emptyMappings,
+                warnings: warnings + resolver.unread))
     }
 
     init(settings: [String: Setting], emptyMappings: Set<[String]> = [], warnings: [ConfigurationError]) {
@@ -88,6 +89,8 @@ struct Resolver {
     var settings: [String: ResolvedConfiguration.Setting] = [:]
     var emptyMappings: Set<[String]> = []
     var errors: [ConfigurationError] = []
+    /// Keys that are left unread, as warnings.
+    var unread: [ConfigurationError] = []
 
     mutating func addDefaults() {
         for key in reference.keys {
@@ -110,8 +113,17 @@ struct Resolver {
         } else if reference.hasKeys(below: path) {
             addMembers(of: node, at: path)
         } else {
-            errors.append(ConfigurationError(unknown: path, in: reference, at: node.location))
+            addUnknown(path, at: node.location)
         }
+    }
+
+    private mutating func addUnknown(_ path: [String], at location: ConfigurationLocation) {
+        guard let reason = reference.reasonUnread(path) else {
+            errors.append(ConfigurationError(unknown: path, in: reference, at: location))
+            return
+        }
+        unread.append(
+            ConfigurationError("The key \(path.joined(separator: ".")) is not read: \(reason).", at: location))
     }
 
     mutating func add(_ layer: () throws(ConfigurationError) -> [(path: [String], node: ConfigurationNode)]) {
@@ -130,7 +142,7 @@ struct Resolver {
             for entry in entries {
                 let below = path + [entry.key]
                 guard reference.key(for: below) != nil || reference.hasKeys(below: below) else {
-                    errors.append(ConfigurationError(unknown: below, in: reference, at: entry.keyLocation))
+                    addUnknown(below, at: entry.keyLocation)
                     continue
                 }
                 add(entry.value, at: below)

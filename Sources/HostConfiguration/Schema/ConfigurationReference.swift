@@ -3,10 +3,18 @@ public struct ConfigurationReference: Sendable {
     public let keys: [ConfigurationKey]
     /// Keys of earlier versions. A configuration that has one is refused, with what takes its place.
     public let removed: [RemovedKey]
+    /// Paths below which further keys may stand that nothing here knows, and why they are not read: the end of a sentence.
+    public let unread: [[String]: String]
 
-    public init(_ keys: [ConfigurationKey], removed: [RemovedKey] = []) {
+    public init(_ keys: [ConfigurationKey], removed: [RemovedKey] = [], unread: [[String]: String] = [:]) {
         self.keys = keys
         self.removed = removed
+        self.unread = unread
+    }
+
+    /// Why a key is left unread that is not among ``keys``; nil: it is an error.
+    func reasonUnread(_ names: [String]) -> String? {
+        unread.first { names.count > $0.key.count && names.starts(with: $0.key) }?.value
     }
 
     /// What takes the place of a removed key.

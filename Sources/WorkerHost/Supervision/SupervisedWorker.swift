@@ -1,4 +1,5 @@
 import AdapterKit
+import FoundationEssentials
 
 /// An adapter whose calls are answered by a program, which is launched, watched and launched again.
 ///
@@ -12,6 +13,9 @@ public final class SupervisedWorker: Adapter {
     private let repeatable: Set<OperationName>
     private let idempotent: Set<OperationName>
     private let samples: [SampleRecords]
+    private let lastDeclaration: (value: LastDeclaration, file: String)?
+    private let folder: String
+    private let log: Log
     /// As the declaration names them; the operations of the session that there is do the work.
     public let serviceOperations: [any ServiceOperations]
 
@@ -21,16 +25,23 @@ public final class SupervisedWorker: Adapter {
     ///   - serviceOperations: the names of each of the adapter's ``ServiceOperations``, in their order.
     ///   - samples: records to show the adapter with, as it declares them.
     ///   - crashFile: where the last crash reports are kept, not in the program's own folder; nil: in memory.
+    ///   - kept: where the declaration is kept once the program has started (``LastDeclaration``), not in the program's own
+    ///     folder, and what it is found by; nil: nowhere.
     ///   - log: gets what the program writes, and what happens to it.
     public init(
         _ program: WorkerProgram, connector: any WorkerConnecting, declaration: AdapterDeclaration,
         serviceOperations: [Set<String>] = [], samples: [SampleRecords] = [],
         limits: SupervisionLimits = SupervisionLimits(),
-        callLimits: CallLimits = CallLimits(), crashFile: String?, clock: any WallClock, log: Log
+        callLimits: CallLimits = CallLimits(), crashFile: String?, kept: (file: String, program: String)? = nil,
+        clock: any WallClock, log: Log
     ) {
         let calls = WorkerCalls(limits: callLimits)
         self.calls = calls
         self.samples = samples
+        lastDeclaration = kept.map {
+            (LastDeclaration(program: $0.program, declaration: declaration), $0.file)
+        }
+        (folder, self.log) = (program.folder, log)
         reports = CrashReports(path: crashFile)
         supervisor = WorkerSupervisor(
             program, connector: connector, calls: calls, limits: limits, crashes: reports, clock: clock, log: log)
@@ -53,9 +64,19 @@ public final class SupervisedWorker: Adapter {
     /// Launches the program anew, once the calls under way have ended.
     public func restart() { supervisor.restart() }
 
-    public func start(_ context: AdapterContext) async throws { try await supervisor.start(context) }
+    public func start(_ context: AdapterContext) async throws {
+        try await supervisor.start(context)
+        guard let lastDeclaration else { return }
+        do { try lastDeclaration.value.write(to: lastDeclaration.file) } catch {
+            log.warning("declaration cannot be kept", ["detail": .text("\(error)")])
+        }
+    }
 
-    public func stop() async { await supervisor.stop() }
+    /// The program's folder is removed, too: it belongs to this instance.
+    public func stop() async {
+        await supervisor.stop()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
 
     public func handle(_ call: Call) async throws -> OperationResult {
         try await perform(

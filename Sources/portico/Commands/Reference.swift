@@ -24,7 +24,7 @@ struct Reference: ParsableCommand {
 
     static var keys: String {
         let reference = HostReference.reference(for: AdapterCatalogue.builtIn.map { ConfigurableAdapter($0) })
-        let rows = (reference.keys + [HostReference.connected]).map { key in
+        let rows = (reference.keys + [HostReference.connected] + WorkerSettings.keys(of: "*")).map { key in
             let value = key.defaultText.map { "`\($0)`" } ?? ""
             let effect = key.reloads ? "reloads" : "restart"
             return "| `\(key.name)` | \(key.kind.words) | \(value) | \(effect) | \(key.summary) |"

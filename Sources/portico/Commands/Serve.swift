@@ -51,7 +51,8 @@ struct Serve: AsyncParsableCommand {
         let reload = ConfigurationReload(plan, logger: logger) {
             try options.load(plugins: $0, packages: $1)
         }
-        let probations = Probations()
+        let (probations, absent) = (Probations(), ReturnedPrograms())
+        for planned in plan.adapters { planned.absent?.report(to: absent) }
         let packages = PackageDeployment(
             data: plan.settings.dataDirectory.path, reload: reload, probations: probations, logger: logger)
         let host = try await Host(
@@ -63,7 +64,9 @@ struct Serve: AsyncParsableCommand {
         await reload.begin(.init(host: host, servers: servers, retirements: retirements, levels: levels))
         let configuration = services(
             host, plan.settings, servers,
-            Reloading(configuration: reload, retirements: retirements, packages: packages, probations: probations),
+            Reloading(
+                configuration: reload, retirements: retirements, packages: packages, probations: probations,
+                absent: absent),
             announcement,
             listener, signals, logger)
         signals.beginServing()
@@ -121,6 +124,7 @@ struct Serve: AsyncParsableCommand {
         let retirements: Retirements
         let packages: PackageDeployment
         let probations: Probations
+        let absent: ReturnedPrograms
     }
 
     private func services(
@@ -145,6 +149,7 @@ struct Serve: AsyncParsableCommand {
                 "probations",
                 ProbationService(
                     probations: reloading.probations, packages: reloading.packages, current: host.current)),
+            named("absent programs", AbsentProgramService(programs: reloading.absent, packages: reloading.packages)),
             named(
                 "store watch", StoreWatchService(watch: host.watch, interval: settings.storeProbe, logger: logger)),
             named("adapters", AdapterService(host: host, announcement: announcement)),

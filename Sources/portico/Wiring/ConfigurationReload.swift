@@ -173,6 +173,11 @@ actor ConfigurationReload: ConfigurationControl {
     /// Whether an adapter of this name is served.
     func serves(_ name: AdapterName) -> Bool { plan.adapters.contains { $0.declaration.name == name } }
 
+    /// The program of an adapter of this name that is absent; nil: there is no such adapter.
+    func absentProgram(_ name: AdapterName) -> AdapterProgram? {
+        plan.adapters.first { $0.declaration.name == name }?.absent
+    }
+
     /// The settings that are used.
     var packages: PackageSettings { plan.settings.packages }
 

@@ -31,14 +31,16 @@ struct HostPlan {
         let connectionText: String?
         /// Of one that runs as a worker.
         let workerLog: WorkerLog?
+        /// Of one whose program does not answer: the adapter stands for it.
+        let absent: AdapterProgram?
     }
 
-    /// Plugins as configured, the libraries that were loaded, and what the programs have said of themselves. A process loads
-    /// a library once.
+    /// Plugins as configured, the libraries that were loaded, and the programs, which have been asked what they are. A process
+    /// loads a library once.
     struct LoadedPlugins {
         let files: [PluginPlan.File]
         let libraries: [Plugin]
-        let workers: [WorkerPlugin]
+        let workers: [AdapterProgram]
 
         var paths: [String] { files.map(\.path) }
     }
@@ -62,22 +64,39 @@ struct HostPlan {
         plugins known: LoadedPlugins? = nil, packages installed: InstalledReleases? = nil
     ) throws {
         let secrets = SecretSource(environment: environment) { try ConfigurationFile.text($0) }
+        let isStart = known == nil
         let pluginPlan = try PluginPlan(root, overrides: overrides, directory: directory, secrets: secrets)
         if let known, known.files != pluginPlan.files {
             throw CommandError("plugins: other plugins than those that were loaded need a restart.")
         }
         let plugins = try known ?? pluginPlan.load(data: data)
-        let loaded = plugins.libraries
-        self.plugins = plugins
         let packages = try installed ?? InstalledReleases(of: data)
-        self.packages = packages
+        while true {
+            do {
+                try self.init(
+                    root, environment: environment, overrides: overrides, directory: directory, data: data,
+                    secrets: secrets, plugins: plugins, packages: packages, isStart: isStart)
+                return
+            } catch is ProgramLeft {
+                // One more is absent: its keys are not read.
+            }
+        }
+    }
+
+    /// A program does not say what it declares. It is absent now, and the plan is made anew.
+    private struct ProgramLeft: Error {}
+
+    /// `isStart`: whether programs may be left out, as at a start. In a gateway that serves, an adapter that ran goes on.
+    private init(
+        _ root: ConfigurationNode, environment: [String: String], overrides: [String], directory: String, data: String,
+        secrets: SecretSource, plugins: LoadedPlugins, packages: InstalledReleases, isStart: Bool
+    ) throws {
+        let loaded = plugins.libraries
+        (self.plugins, self.packages) = (plugins, packages)
         let linked =
-            (AdapterCatalogue.builtIn + loaded.map(\.module)).map { ConfigurableAdapter($0) }
-            + plugins.workers.map { ConfigurableAdapter($0) }
-        var problems = packages.problems
-        let coded =
-            try linked
-            + packages.adapters(besides: Set(linked.map(\.name)), data: data) { problems.append($0) }
+            try (AdapterCatalogue.builtIn + loaded.map(\.module)).map { ConfigurableAdapter($0) }
+            + plugins.workers.map { try $0.adapter() }
+        let coded = try linked + packages.adapters(besides: Set(linked.map(\.name)))
         let modules =
             coded
             + (try ConnectionPlan(root, overrides: overrides, directory: directory).adapters(
@@ -91,23 +110,29 @@ struct HostPlan {
             resolved.warnings.map(\.description)
             + loaded.filter { $0.isDebugBuild && !_isDebugAssertConfiguration() }.map {
                 "plugin \($0.path): it was built for debugging and is slow; build it with -c release"
-            } + problems + modules.flatMap { $0.connection?.warnings.map(\.description) ?? [] }
+            }
+            + coded.compactMap { adapter in
+                adapter.absence.map { "the adapter \(adapter.name) is not served: \($0)" }
+            } + modules.flatMap { $0.connection?.warnings.map(\.description) ?? [] }
         remarks = modules.flatMap { $0.connection?.remarks.map(\.description) ?? [] }
         try SettingChecks(resolved).check()
         let settings = try HostSettings(resolved, directory: directory, data: data)
         try Self.checkLogModules(settings, resolved, of: modules)
         self.settings = settings
         warnings += settings.upstreams.sorted { $0.key < $1.key }.compactMap { $1.addressWarning(resolved) }
-        var unserved: [String] = []
         adapters = try modules.compactMap { module in
             do {
-                return try Self.plan(module, resolved, settings.upstreams, directory: directory)
-            } catch let error as CommandError where module.isOptional {
-                unserved.append("the installed adapter \(module.name) is not served: \(error)")
-                return nil
+                return try Self.plan(module, resolved, settings.upstreams, directory: directory, data: data)
+            } catch let error as CommandError {
+                guard isStart, let program = module.program, module.absence == nil, program.leave(because: "\(error)")
+                else { throw error }
+                throw ProgramLeft()
             }
         }
-        warnings += unserved
+        warnings += adapters.filter { $0.absent == nil }.compactMap { planned in
+            guard resolved["adapters.\(planned.declaration.name).worker.sandbox"]?.text == "off" else { return nil }
+            return "the program of the adapter \(planned.declaration.name) is not restricted: worker.sandbox is off"
+        }
     }
 
     /// A level for what is no module would have no effect.
@@ -125,7 +150,7 @@ struct HostPlan {
 
     private static func plan(
         _ module: ConfigurableAdapter, _ resolved: ResolvedConfiguration,
-        _ upstreams: [UpstreamName: UpstreamPlan], directory: String
+        _ upstreams: [UpstreamName: UpstreamPlan], directory: String, data: String
     ) throws -> PlannedAdapter? {
         let path = "adapters.\(module.name)"
         guard resolved["\(path).enabled"]?.flag ?? true else { return nil }
@@ -141,17 +166,21 @@ struct HostPlan {
             }
             named["upstream"] = upstream.name
         }
+        let worker =
+            module.program == nil
+            ? WorkerSettings() : try WorkerSettings(of: module.name, resolved, data: data, directory: directory)
         do {
-            let declaration = try module.declare(configuration)
+            let declaration = try module.declare(configuration, worker)
             if let problem = declaration.mirrorProblems.first {
                 throw CommandError("The adapter \(module.name) cannot be served: \(problem).")
             }
             return PlannedAdapter(
-                adapter: try module.make(configuration),
+                adapter: try module.make(configuration, worker),
                 declaration: try declaration.keepingRowsOfCallers(
                     of: ofCallers),
                 access: resolved["\(path).access"]?.access, upstreams: Set(named.values), upstream: named["upstream"],
-                connectionText: module.connectionText, workerLog: module.workerLog)
+                connectionText: module.connectionText, workerLog: module.workerLog,
+                absent: module.absence == nil ? nil : module.program)
         } catch let problem as ConfigurationProblem {
             let name = "\(path).\(problem.path)"
             throw ConfigurationErrors([
@@ -200,7 +229,8 @@ struct HostPlan {
     ) -> WireDictionary {
         var options = WireDictionary()
         let path = "adapters.\(module.name)"
-        for (names, value) in resolved.settings(below: path) where names != ["enabled"] {
+        for (names, value) in resolved.settings(below: path)
+        where names != ["enabled"] && !(module.program != nil && WorkerSettings.paths.contains(names)) {
             options.set(value.wireValue, at: names[...])
         }
         // Something that has nothing but its name has all defaults.
@@ -283,11 +313,12 @@ struct PluginPlan {
             let libraries = try PluginHost().load(
                 files.filter { $0.mode == .inProcess }.map(\.path), besides: builtIn)
             var taken = builtIn.union(libraries.map { $0.module.name })
-            var workers: [WorkerPlugin] = []
+            var workers: [AdapterProgram] = []
             for file in files where file.mode == .worker {
-                let worker = try WorkerPlugin(file.path, data: data)
-                guard taken.insert(worker.name).inserted else {
-                    throw PluginError(file.path, .adapterNameTaken(worker.name.text))
+                let worker = AdapterProgram(file.path, data: data)
+                let name = try worker.adapter().name
+                guard taken.insert(name).inserted else {
+                    throw PluginError(file.path, .adapterNameTaken(name.text))
                 }
                 workers.append(worker)
             }
@@ -398,16 +429,19 @@ extension ConfigurationOption {
 struct ConfigurableAdapter {
     let name: AdapterName
     let options: [ConfigurationOption]
-    let declare: (AdapterConfiguration) throws -> AdapterDeclaration
-    let make: (AdapterConfiguration) throws -> any Adapter
+    /// The settings are those of its program, where it is one.
+    let declare: (AdapterConfiguration, WorkerSettings) throws -> AdapterDeclaration
+    let make: (AdapterConfiguration, WorkerSettings) throws -> any Adapter
     /// What a connection file says; nil: it is code.
     let connection: Connection?
     /// The file itself.
     let connectionText: String?
     /// Of one that runs as a worker.
     let workerLog: WorkerLog?
-    /// Whether the others are served without it where it cannot be made.
-    var isOptional = false
+    /// Of one that is a program.
+    let program: AdapterProgram?
+    /// Why its program does not answer; nil: it does, or there is none.
+    let absence: String?
 
     /// The system that a connection file names, and where it does.
     var upstream: (name: UpstreamName, location: ConfigurationLocation)? { connection?.upstream }
@@ -415,31 +449,42 @@ struct ConfigurableAdapter {
     init(_ module: any AdapterModule.Type) {
         name = module.name
         options = module.options
-        declare = { try module.declare($0) }
-        make = { try module.make($0) }
-        (connection, connectionText, workerLog) = (nil, nil, nil)
+        declare = { configuration, _ in try module.declare(configuration) }
+        make = { configuration, _ in try module.make(configuration) }
+        (connection, connectionText, workerLog, program, absence) = (nil, nil, nil, nil, nil)
     }
 
-    init(_ worker: WorkerPlugin) {
+    /// One whose program does not answer: what it declared last, and what stands for it. Its options are not known.
+    init(absent declaration: AdapterDeclaration, _ adapter: any Adapter, program: AdapterProgram) {
+        name = declaration.name
+        options = []
+        declare = { _, _ in declaration }
+        make = { _, _ in adapter }
+        (connection, connectionText, workerLog) = (nil, nil, nil)
+        (self.program, absence) = (program, program.absence)
+    }
+
+    init(_ worker: WorkerPlugin, program: AdapterProgram) {
         let (described, log) = (DescribedWorker(worker), WorkerLog())
         name = worker.name
         options = worker.options
-        declare = { try described.description(with: $0).declaration }
-        make = { worker.adapter(try described.description(with: $0), $0, log: log) }
-        (connection, connectionText) = (nil, nil)
+        declare = { try described.description(with: $0, $1).declaration }
+        make = { worker.adapter(try described.description(with: $0, $1), $0, $1, log: log) }
+        (connection, connectionText, absence) = (nil, nil, nil)
+        self.program = program
         workerLog = log
     }
 
     fileprivate init(_ name: AdapterName, _ connection: Connection, text: String, path: String) {
         self.name = name
         options = [Self.connect]
-        declare = { _ in connection.declaration(named: name) }
-        make = { _ in
+        declare = { _, _ in connection.declaration(named: name) }
+        make = { _, _ in
             ConnectedAdapter(connection, directory: URL(fileURLWithPath: path).deletingLastPathComponent().path)
         }
         self.connection = connection
         connectionText = text
-        workerLog = nil
+        (workerLog, program, absence) = (nil, nil, nil)
     }
 
     /// Where a connection file says what an option would.

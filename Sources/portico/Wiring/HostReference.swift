@@ -18,7 +18,11 @@ enum HostReference {
                 + identity.reloading(except: Set(identity.map(\.name)).subtracting(["identity.portalLogin"]))
                 + ProviderReference.keys.reloading() + UpstreamReference.keys.reloading() + PushReference.keys
                 + admin.reloading(except: ["admin.host", "admin.port"]) + packages.reloading() + adapters,
-            removed: UpstreamReference.removed)
+            removed: UpstreamReference.removed,
+            unread: Dictionary(
+                modules.filter { $0.absence != nil }.map {
+                    (["adapters", $0.name.text], "the adapter's program does not answer, which would take it or not")
+                }, uniquingKeysWith: { $1 }))
     }
 
     private static let reloadingLog: Set<String> = ["log.level", "log.levels.*", "log.access", "log.slow"]
@@ -341,7 +345,7 @@ enum HostReference {
     private static func adapterKeys(_ module: ConfigurableAdapter) -> [ConfigurationKey] {
         let name = module.name
         return [ConfigurationKey("adapters.\(name).enabled", .flag, default: "true", "Whether it is served.").reloading]
-            + [access(name)]
+            + [access(name)] + (module.program == nil ? [] : WorkerSettings.keys(of: name.text))
             + module.options.map {
                 let key = ConfigurationKey(
                     "adapters.\(name).\($0.path)", $0.kind, default: $0.defaultText, $0.summary)

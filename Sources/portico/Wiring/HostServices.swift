@@ -71,6 +71,21 @@ struct ProbationService: Service {
     }
 }
 
+/// Asks programs again that do not answer, as often as their adapters are attempted.
+struct AbsentProgramService: Service {
+    let programs: ReturnedPrograms
+    let packages: PackageDeployment
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                for await name in programs.attempts { group.addTask { await packages.attemptReturn(of: name) } }
+                group.cancelAll()
+            }
+        }
+    }
+}
+
 /// The sync services that live streams are opened with; another configuration may bring others.
 final class CurrentSync: Sendable {
     private let sync: Mutex<SyncServices>

@@ -140,14 +140,42 @@ actor PackageDeployment: AdapterDeployment {
         }
     }
 
+    /// An absent program is asked again before.
     func restart(_ text: String, _ request: DeploymentRequest) async throws -> DeploymentReport {
-        try await alone {
-            guard let name = AdapterName(text), await reload.serves(name) else {
-                throw PorticoError(.recordNotFound, "There is no adapter of this name.")
+        guard let name = AdapterName(text), await reload.serves(name) else {
+            throw PorticoError(.recordNotFound, "There is no adapter of this name.")
+        }
+        let absent = await reload.absentProgram(name)
+        do {
+            try await absent?.askAgain()
+        } catch {
+            throw PorticoError(.recordConflict, "The adapter \(name) cannot be started: \(error)")
+        }
+        guard absent?.absence == nil else {
+            throw PorticoError(.recordConflict, "The program of \(name) is being asked what it is.")
+        }
+        do {
+            return try await alone {
+                let data = try await reload.deploy(
+                    Deployment(name: name, summary: "started anew", packages: { $0 }, request: request, commit: {}))
+                return DeploymentReport(name: name.text, data: data, isApplied: !request.isDryRun)
             }
-            let data = try await reload.deploy(
-                Deployment(name: name, summary: "started anew", packages: { $0 }, request: request, commit: {}))
-            return DeploymentReport(name: name.text, data: data, isApplied: !request.isDryRun)
+        } catch {
+            // What stands for it in the gateway that serves is still there.
+            _ = absent?.leave(because: (error as? PorticoError)?.message ?? "\(error)")
+            throw error
+        }
+    }
+
+    /// An attempt to start an adapter whose program is absent.
+    func attemptReturn(of name: AdapterName) async {
+        guard await reload.absentProgram(name) != nil else { return }
+        let request = DeploymentRequest(isDryRun: false, acceptsLoss: false, actor: .system, address: "")
+        do {
+            _ = try await restart(name.text, request)
+            logger.notice("adapter's program answers again", metadata: ["adapter": "\(name)"])
+        } catch {
+            // The next attempt to start the adapter fails with it, and is logged.
         }
     }
 

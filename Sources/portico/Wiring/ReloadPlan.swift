@@ -59,14 +59,14 @@ struct AdapterMembership: Sendable {
     let redeclared: Set<AdapterName>
 
     init(from old: [HostPlan.PlannedAdapter], to new: [HostPlan.PlannedAdapter]) {
-        func byName(_ adapters: [HostPlan.PlannedAdapter]) -> [AdapterName: AdapterDeclaration] {
-            Dictionary(adapters.map { ($0.declaration.name, $0.declaration) }, uniquingKeysWith: { $1 })
+        func byName(_ adapters: [HostPlan.PlannedAdapter]) -> [AdapterName: HostPlan.PlannedAdapter] {
+            Dictionary(adapters.map { ($0.declaration.name, $0) }, uniquingKeysWith: { $1 })
         }
         let (before, after) = (byName(old), byName(new))
         added = Set(after.keys).subtracting(before.keys)
         removed = Set(before.keys).subtracting(after.keys)
         redeclared = Set(
-            after.filter { name, declaration in before[name].map { !$0.hasSameParts(as: declaration) } ?? false }.keys)
+            after.filter { name, planned in before[name].map { !$0.isSucceeded(by: planned) } ?? false }.keys)
     }
 
     /// Those that are made anew.
@@ -78,6 +78,14 @@ struct AdapterMembership: Sendable {
     var isEmpty: Bool { added.isEmpty && ended.isEmpty }
 
     func comesOrGoes(_ name: AdapterName) -> Bool { added.contains(name) || removed.contains(name) }
+}
+
+extension HostPlan.PlannedAdapter {
+    /// Whether another instance can take its place. A program that answers again is started as one that is new: nothing
+    /// waits for the next attempt of what stood for it.
+    fileprivate func isSucceeded(by next: HostPlan.PlannedAdapter) -> Bool {
+        declaration.hasSameParts(as: next.declaration) && (absent == nil || next.absent != nil)
+    }
 }
 
 extension HostPlan {

@@ -21,21 +21,35 @@ struct WorkerPlugin: Sendable {
     let name: AdapterName
     let options: [ConfigurationOption]
     private let path: String
-    private let folder: String
+    /// The path before links were resolved.
+    private let source: String
+    private let folders: WorkerFolders
 
     /// Starts the program, asks for its name, and ends it. Blocks its thread. `data`: the data directory, below which the
     /// program's own folder is.
     init(_ path: String, data: String) throws {
-        self.path = try PluginHost().checkProgram(path)
-        let (name, options) = try Self.asking(self.path) { ($0.greeting.name, $0.options) }
-        (self.name, self.options) = (name, options)
-        let below = URL(fileURLWithPath: data, isDirectory: true).appending(path: "workers")
-        folder = below.appending(path: name.text).path
+        self = try Self.blocking { try await Self.asking(path, data: data) }
+    }
+
+    /// As ``init(_:data:)``, for a task.
+    static func asking(_ source: String, data: String) async throws -> WorkerPlugin {
+        let path = try PluginHost().checkProgram(source)
+        let (name, options) = try await asking(path, WorkerSettings()) { ($0.greeting.name, $0.options) }
+        return WorkerPlugin(name: name, options: options, path: path, source: source, folders: WorkerFolders(data))
+    }
+
+    private init(
+        name: AdapterName, options: [ConfigurationOption], path: String, source: String, folders: WorkerFolders
+    ) {
+        (self.name, self.options, self.path, self.source, self.folders) = (name, options, path, source, folders)
     }
 
     /// Starts the program once more for what it offers with this configuration. Blocks its thread.
-    func describe(_ configuration: AdapterConfiguration) throws -> WorkerDescription {
-        let description = try Self.asking(path) { try await $0.describe(configuration) }
+    func describe(_ configuration: AdapterConfiguration, _ settings: WorkerSettings) throws -> WorkerDescription {
+        let path = path
+        let description = try Self.blocking {
+            try await Self.asking(path, settings) { try await $0.describe(configuration) }
+        }
         guard description.declaration.name == name else {
             throw CommandError(
                 "plugin \(path): it declares the adapter \(description.declaration.name), and is named \(name).")
@@ -45,46 +59,48 @@ struct WorkerPlugin: Sendable {
 
     /// The adapter, which is started with the others.
     func adapter(
-        _ description: WorkerDescription, _ configuration: AdapterConfiguration, log: WorkerLog
+        _ description: WorkerDescription, _ configuration: AdapterConfiguration, _ settings: WorkerSettings,
+        log: WorkerLog
     ) -> any Adapter {
-        SupervisedWorker(
-            WorkerProgram(executable: path, folder: folder),
+        let folder = folders.instance(of: name)
+        return SupervisedWorker(
+            settings.program(path, folder: folder),
             connector: WorkerConnector(configuration: configuration, scratch: folder) { log.write($0) },
             declaration: description.declaration, serviceOperations: description.services,
-            samples: description.samples, crashFile: "\(folder).crashes.json", clock: SystemClock(),
-            log: Log { log.write($0) })
+            samples: description.samples, limits: settings.supervision, callLimits: settings.calls,
+            crashFile: folders.crashes(of: name), kept: (folders.declaration(of: name), source),
+            clock: SystemClock(), log: Log { log.write($0) })
     }
 
     /// Runs the program for as long as `body` asks it, in a folder that is removed.
     private static func asking<Answer: Sendable>(
-        _ path: String, _ body: @escaping @Sendable (WorkerConnection) async throws -> Answer
-    ) throws -> Answer {
+        _ path: String, _ settings: WorkerSettings,
+        _ body: @escaping @Sendable (WorkerConnection) async throws -> Answer
+    ) async throws -> Answer {
         let folder = FileManager.default.temporaryDirectory.appending(path: "portico-plugin-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         do {
-            return try blocking {
-                let process = try await WorkerProcesses.shared.start(
-                    WorkerProgram(executable: path, folder: folder), log: .discarding)
-                do {
-                    let session = try await WorkerConnector(configuration: nil) { _ in }.open(
-                        process.socket, deadline: .now + patience)
-                    let answer = try await body(session)
-                    session.close()
+            let process = try await WorkerProcesses.shared.start(
+                settings.program(path, folder: folder), log: .discarding)
+            do {
+                let session = try await WorkerConnector(configuration: nil) { _ in }.open(
+                    process.socket, deadline: .now + patience)
+                let answer = try await body(session)
+                session.close()
+                process.kill()
+                return answer
+            } catch let ended as WorkerEnded {
+                // It may be about to end by itself, with a status that says why.
+                let killing = Task {
+                    if ended.end == .disconnected { try? await Task.sleep(for: .seconds(2)) }
                     process.kill()
-                    return answer
-                } catch let ended as WorkerEnded {
-                    // It may be about to end by itself, with a status that says why.
-                    let killing = Task {
-                        if ended.end == .disconnected { try? await Task.sleep(for: .seconds(2)) }
-                        process.kill()
-                    }
-                    _ = await process.exited()
-                    killing.cancel()
-                    throw CommandError("plugin \(path): \(reason(ended.end, process))")
-                } catch {
-                    process.kill()
-                    throw error
                 }
+                _ = await process.exited()
+                killing.cancel()
+                throw CommandError("plugin \(path): \(reason(ended.end, process))")
+            } catch {
+                process.kill()
+                throw error
             }
         } catch let error as PorticoError {
             throw CommandError("plugin \(path): \(error.message) \(error.logDetail ?? "")")
@@ -134,15 +150,59 @@ struct WorkerPlugin: Sendable {
 /// What a worker has answered to one configuration. A plan asks twice for it: for the declaration, and for the adapter.
 final class DescribedWorker: Sendable {
     private let worker: WorkerPlugin
-    private let known = Mutex<(AdapterConfiguration, WorkerDescription)?>(nil)
+    private let known = Mutex<(AdapterConfiguration, WorkerSettings, WorkerDescription)?>(nil)
 
     init(_ worker: WorkerPlugin) { self.worker = worker }
 
-    func description(with configuration: AdapterConfiguration) throws -> WorkerDescription {
-        if let known = known.withLock({ $0 }), known.0 == configuration { return known.1 }
-        let description = try worker.describe(configuration)
-        known.withLock { $0 = (configuration, description) }
+    func description(
+        with configuration: AdapterConfiguration, _ settings: WorkerSettings
+    ) throws -> WorkerDescription {
+        if let known = known.withLock({ $0 }), (known.0, known.1) == (configuration, settings) { return known.2 }
+        let description = try worker.describe(configuration, settings)
+        known.withLock { $0 = (configuration, settings, description) }
         return description
+    }
+}
+
+/// Where workers' files are, below the data directory.
+///
+/// ```
+/// workers/NAME/INSTANCE/        the folder of one instance, which it alone may write; removed when it is stopped
+/// workers/NAME.crashes.json     its last crashes
+/// workers/NAME.declaration      what it declared when it was last started
+/// ```
+struct WorkerFolders: Sendable {
+    private static let declarationSuffix = ".declaration"
+    private let folder: URL
+
+    init(_ data: String) { folder = URL(fileURLWithPath: data, isDirectory: true).appending(path: "workers") }
+
+    /// Another one with each call: while one instance takes another one's place, both have files.
+    func instance(of name: AdapterName) -> String {
+        folder.appending(path: name.text).appending(path: UUID().uuidString).path
+    }
+
+    func crashes(of name: AdapterName) -> String { folder.appending(path: "\(name).crashes.json").path }
+
+    func declaration(of name: AdapterName) -> String {
+        folder.appending(path: name.text + Self.declarationSuffix).path
+    }
+
+    /// Those of all adapters.
+    var declarations: [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
+            .filter { $0.hasSuffix(Self.declarationSuffix) }.map { folder.appending(path: $0).path }
+    }
+
+    /// Removes what instances of an earlier process have left. To be called before any is started, by the one process that
+    /// uses the data directory. Throws where a folder stays.
+    func removeLeftovers() throws {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
+            let path = folder.appending(path: name).path
+            // Of a symbolic link this is the link's type.
+            let type = try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+            if type == .typeDirectory { try FileManager.default.removeItem(atPath: path) }
+        }
     }
 }
 

@@ -1,0 +1,152 @@
+import AdapterKit
+import Synchronization
+import WorkerHost
+
+/// A program that is to be an adapter. It is asked once what it is; one that does not answer is *absent*, and the others are
+/// served without it until it answers. Why: docs/decisions/0408-serve-the-others-while-an-adapters-program-is-absent.md.
+final class AdapterProgram: Sendable {
+    private enum State {
+        case unasked
+        case known(WorkerPlugin)
+        /// And why.
+        case absent(String)
+    }
+
+    /// Of one that was installed; nil: it says it itself.
+    private let name: AdapterName?
+    private let path: String
+    private let data: String
+    /// Whether nothing works without it: it is being installed.
+    private let isRequired: Bool
+    private let state: Mutex<State>
+    private let isBeingAsked = Mutex(false)
+    private let returns = Mutex<ReturnedPrograms?>(nil)
+
+    /// A program that was installed as this adapter, or is being installed; nil: one that a configuration names.
+    init(_ path: String, installedAs name: AdapterName? = nil, data: String, isRequired: Bool = false) {
+        (self.path, self.name, self.data, self.isRequired) = (path, name, data, isRequired)
+        state = Mutex(.unasked)
+    }
+
+    /// An adapter that was installed and cannot be used as it is.
+    init(unusable name: AdapterName, data: String, because reason: String) {
+        (path, self.name, self.data, isRequired) = ("", name, data, false)
+        state = Mutex(.absent(reason))
+    }
+
+    /// As a configuration can name it. Asks it the first time, and blocks its thread. Throws where it does not answer and
+    /// nothing is known of it, or it is needed.
+    func adapter() throws -> ConfigurableAdapter {
+        switch state.withLock({ $0 }) {
+        case .known(let plugin): return ConfigurableAdapter(plugin, program: self)
+        case .absent: return try absentAdapter()
+        case .unasked: break
+        }
+        do {
+            let plugin = try checked(WorkerPlugin(path, data: data))
+            state.withLock { $0 = .known(plugin) }
+            return ConfigurableAdapter(plugin, program: self)
+        } catch {
+            guard leave(because: "\(error)") else { throw error }
+            return try absentAdapter()
+        }
+    }
+
+    /// It is absent from now on. False where it cannot be: nothing is known of it, or it is needed.
+    func leave(because reason: String) -> Bool {
+        guard !isRequired, name != nil || last != nil else { return false }
+        state.withLock { $0 = .absent(reason) }
+        return true
+    }
+
+    /// Why it is absent; nil: it is not.
+    var absence: String? {
+        if case .absent(let reason) = state.withLock({ $0 }) { reason } else { nil }
+    }
+
+    /// Asks an absent program again. Throws where it does not answer; it is absent still. Nothing for one that is not absent, or
+    /// is being asked.
+    func askAgain() async throws {
+        guard let reason = absence,
+            isBeingAsked.withLock({ isAsked in
+                defer { isAsked = true }
+                return !isAsked
+            })
+        else { return }
+        defer { isBeingAsked.withLock { $0 = false } }
+        do {
+            guard !path.isEmpty else { throw CommandError(reason) }
+            let plugin = try checked(await WorkerPlugin.asking(path, data: data))
+            state.withLock { $0 = .known(plugin) }
+        } catch {
+            state.withLock { $0 = .absent("\(error)") }
+            throw error
+        }
+    }
+
+    /// Attempts to start the adapter go there while it is absent.
+    func report(to returns: ReturnedPrograms) { self.returns.withLock { $0 = returns } }
+
+    fileprivate func attempt(_ name: AdapterName) { returns.withLock { $0 }?.attempt(name) }
+
+    private func checked(_ plugin: WorkerPlugin) throws -> WorkerPlugin {
+        guard let name, plugin.name != name else { return plugin }
+        throw CommandError("The program of \(name) says that it is \(plugin.name).")
+    }
+
+    private func absentAdapter() throws -> ConfigurableAdapter {
+        guard let name = name ?? last?.declaration.name else {
+            throw CommandError(absence ?? "The program \(path) does not answer.")
+        }
+        let last = last?.declaration.name == name ? last?.declaration : nil
+        let declaration =
+            last
+            ?? AdapterDeclaration(
+                name: name, title: name.text, summary: "Its program does not answer.", version: "unknown")
+        return ConfigurableAdapter(absent: declaration, AbsentAdapter(name, self), program: self)
+    }
+
+    /// What it declared when it was last started from this data directory.
+    private var last: LastDeclaration? {
+        if let name { return LastDeclaration(path: WorkerFolders(data).declaration(of: name)) }
+        return WorkerFolders(data).declarations.lazy.compactMap { LastDeclaration(path: $0) }.first {
+            $0.program == path
+        }
+    }
+}
+
+/// Stands for an adapter whose program is absent: failed, with the reason. Each attempt to start it has the program asked
+/// again.
+private final class AbsentAdapter: Adapter {
+    private let name: AdapterName
+    private let program: AdapterProgram
+    private let wasAttempted = Atomic<Bool>(false)
+
+    init(_ name: AdapterName, _ program: AdapterProgram) {
+        (self.name, self.program) = (name, program)
+    }
+
+    func start(_ context: AdapterContext) async throws {
+        // It was asked a moment ago, before the first attempt.
+        if wasAttempted.exchange(true, ordering: .relaxed) { program.attempt(name) }
+        throw PorticoError(
+            .adapterUnavailable, "The adapter's program does not answer.", logDetail: program.absence)
+    }
+
+    func handle(_ call: Call) async throws -> OperationResult {
+        throw PorticoError(.adapterUnavailable, "This service is not available at the moment.", retryAfter: 5)
+    }
+}
+
+/// Adapters whose programs are absent, at each attempt to start them.
+final class ReturnedPrograms: Sendable {
+    let attempts: AsyncStream<AdapterName>
+    private let continuation: AsyncStream<AdapterName>.Continuation
+
+    init() {
+        // One that is attempted again while it waits to be asked needs no second place.
+        (attempts, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
+    }
+
+    func attempt(_ name: AdapterName) { continuation.yield(name) }
+}
