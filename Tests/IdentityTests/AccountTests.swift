@@ -16,6 +16,11 @@ import Testing
         #expect(AccountName(text) == nil)
     }
 
+    @Test func `two names that differ in the case of letters alone are one`() throws {
+        let name = String("AZaz09._-@+")
+        #expect(try #require(AccountName(name)).folded == "azaz09._-@+")
+    }
+
     @Test func `a name is taken in every case`() async throws {
         let fixture = try await IdentityFixture()
         let code = await code {

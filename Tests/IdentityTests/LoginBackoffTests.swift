@@ -86,6 +86,15 @@ import Testing
         #expect(attempt(&backoff, from: here, .accepted, at: 1741) == 0)
     }
 
+    @Test func `an account is known where it signed in lately, at four addresses`() {
+        var backoff = LoginBackoff(.init())
+        let own = (0..<5).map { ClientAddress("192.0.2.\($0)") }
+        for address in own + [own[1]] { _ = attempt(&backoff, from: address, .accepted, at: 0) }
+        for number in 0..<30 { _ = attempt(&backoff, from: ClientAddress("10.0.0.\(number)"), at: Double(number * 60)) }
+        #expect(attempt(&backoff, from: own[0], at: 1741) > 0)
+        for address in own.dropFirst() { #expect(attempt(&backoff, from: address, .unknown, at: 1741) == 0) }
+    }
+
     @Test func `once failures cost something, guesses do not run side by side`() throws {
         var backoff = LoginBackoff(.init())
         for _ in 0..<6 { _ = attempt(&backoff, from: here, at: 0) }

@@ -37,6 +37,18 @@ import Testing
         #expect(PasswordHash(text) == nil)
     }
 
+    @Test(arguments: [
+        (15, 8, 3, true), (10, 1, 1, true), (9, 8, 1, false), (20, 2, 1, true), (20, 3, 1, false), (16, 32, 1, true),
+        (17, 32, 1, false), (16, 33, 1, false), (15, 0, 1, false), (15, 8, 0, false), (15, 8, 16, true),
+        (15, 8, 17, false), (21, 1, 1, false), (.max, .max, .max, false), (-1, -1, -1, false),
+    ])
+    func `a hash costs no more than 256 MiB, and no less than what was ever enough`(
+        rounds: Int, size: Int, parallel: Int, isAllowed: Bool
+    ) {
+        let parameters = ScryptParameters(logRounds: rounds, blockSize: size, parallelism: parallel)
+        #expect((parameters != nil) == isAllowed)
+    }
+
     @Test func `the default is what OWASP counts as sufficient, in 32 MiB`() {
         #expect(ScryptParameters.recommended == ScryptParameters(logRounds: 15, blockSize: 8, parallelism: 3))
         #expect(IdentityConfiguration().passwords.scrypt == .recommended)

@@ -33,6 +33,25 @@ import Testing
         #expect(try await fixture.restarted().authentication(sessionCookie: signIn.cookie) != nil)
     }
 
+    @Test func `the last use of a session is written down though others ended meanwhile`() async throws {
+        let fixture = try await IdentityFixture { $0.sessions.idle = .seconds(600) }
+        let (going, staying, alone) = (
+            try await fixture.signIn(), try await fixture.signIn(), try await fixture.signIn()
+        )
+        func use(_ signIn: SignIn) async throws {
+            #expect(try await fixture.identity.authentication(sessionCookie: signIn.cookie) != nil)
+        }
+        fixture.clock.advance(500)
+        for signIn in [going, staying, alone] { try await use(signIn) }
+        try await fixture.identity.signOut(going.authentication)
+        try await fixture.identity.maintain()
+        fixture.clock.advance(500)
+        #expect(try await fixture.restarted().authentication(sessionCookie: staying.cookie) != nil)
+        try await use(alone)
+        try await fixture.identity.signOut(alone.authentication)
+        try await fixture.identity.maintain()
+    }
+
     @Test func `a sign-out ends the cookie, the access token and the refresh token at once`() async throws {
         let fixture = try await IdentityFixture()
         let signIn = try await fixture.signIn()

@@ -43,6 +43,41 @@ import Testing
         #expect(isKnown(&credentials, "a"))
     }
 
+    @Test func `what was read before everything was forgotten is not remembered after it`() throws {
+        var credentials = VerifiedCredentials(capacity: 10, idle: .seconds(100))
+        let early = try ticket(&credentials, "a")
+        let other = try ticket(&credentials, "b")
+        credentials.admit(key("b"), authentication(bob), until: later, ticket: other, now: now)
+        credentials.forgetAll()
+        #expect(!isKnown(&credentials, "b"))
+        credentials.admit(key("a"), authentication(alice), until: later, ticket: early, now: now)
+        #expect(!isKnown(&credentials, "a"))
+        let late = try ticket(&credentials, "a")
+        credentials.admit(key("a"), authentication(alice), until: later, ticket: late, now: now)
+        #expect(isKnown(&credentials, "a"))
+    }
+
+    @Test func `a credential that is verified is a miss, and one that memory knows is a hit, waited for or not`()
+        async throws
+    {
+        let fixture = try await IdentityFixture()
+        let identity = fixture.identity
+        let token = try await fixture.signIn().tokens.accessToken
+        let before = identity.credentialFigures
+        func figures() -> [Int] {
+            let now = identity.credentialFigures
+            return [Int(now.hits - before.hits), Int(now.misses - before.misses), now.entries - before.entries]
+        }
+        #expect(identity.knownAuthentication(identity.key(bearer: token)) == nil)
+        #expect(figures() == [0, 0, 0])
+        #expect(try await identity.authentication(bearer: token) != nil)
+        #expect(figures() == [0, 1, 1])
+        #expect(try await identity.authentication(bearer: token) != nil)
+        #expect(figures() == [1, 1, 1])
+        #expect(identity.knownAuthentication(identity.key(bearer: token)) != nil)
+        #expect(figures() == [2, 1, 1])
+    }
+
     @Test func `a revocation takes the account's credentials and leaves the others`() throws {
         var credentials = VerifiedCredentials(capacity: 10, idle: .seconds(100))
         for (name, account) in [("a", alice), ("b", alice), ("c", bob)] {
@@ -62,6 +97,20 @@ import Testing
         }
         let known = (0..<1000).filter { isKnown(&credentials, "\($0)") }.count
         #expect((80...100).contains(known))
+    }
+
+    @Test func `where some have ended, they alone make room`() throws {
+        var credentials = VerifiedCredentials(capacity: 100, idle: .seconds(100))
+        let soon = WireDate(secondsSince1970: 10)
+        for number in 0..<100 {
+            let ticket = try ticket(&credentials, "\(number)")
+            credentials.admit(
+                key("\(number)"), authentication(alice), until: number < 20 ? soon : later, ticket: ticket, now: now)
+        }
+        let ticket = try ticket(&credentials, "new")
+        credentials.admit(key("new"), authentication(bob), until: later, ticket: ticket, now: soon)
+        let known = (20..<100).filter { isKnown(&credentials, "\($0)") }.count
+        #expect(known == 80 && isKnown(&credentials, "new"))
     }
 
     @Test func `credentials of two kinds with one text are two`() {

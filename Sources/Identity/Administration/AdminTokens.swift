@@ -19,7 +19,7 @@ public enum AdminRole: String, Sendable, CaseIterable, Comparable {
 public struct AdminTokenName: ValidatedName {
     public let text: String
     public init(unchecked text: String) { self.text = text }
-    public static func isValid(_ text: String) -> Bool { AdapterName.isValid(text) && text.utf8.count <= 64 }
+    public static func isValid(_ text: String) -> Bool { AdapterName.isValid(text) }
 }
 
 /// A credential for the admin listener. It is good for nothing else.

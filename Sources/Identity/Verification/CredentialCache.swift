@@ -146,7 +146,7 @@ package struct VerifiedCredentials: Sendable {
         }
     }
 
-    mutating func forgetAll() {
+    package mutating func forgetAll() {
         generation += 1
         entries = [:]
         keysOfAccount = [:]

@@ -14,6 +14,23 @@ import UpstreamStandIn
             let seen = try #require(portal.server.requests.last)
             #expect(seen["Cookie"] == "MYSAPSSO2=ticket1")
             #expect(seen["User-Agent"]?.contains("MSIE") == true)
+            #expect(portal.server.requests.allSatisfy { $0["X-CSRF-Token"] == nil })
+        }
+    }
+
+    @Test func `a cookie that a call's answer sets comes along with the account's next call, and with nobody else's`()
+        async throws
+    {
+        try await withPortal { portal, fixture in
+            let person = try await fixture.signIn("jdoe", PortalStand.password).authentication.principal
+            let visit = try #require(UpstreamAddress(portal.server.address + "/sap/visit"))
+            _ = try await calls(fixture).send(UpstreamRequest(.get, visit), as: person)
+            _ = try await calls(fixture).send(try reading(portal), as: person)
+            #expect(portal.server.requests.last?["Cookie"] == "VISIT=1; MYSAPSSO2=ticket1")
+            let other = try await fixture.signIn("JDoe", PortalStand.password).authentication.principal
+            #expect(other.id == person.id)
+            _ = try await calls(fixture).send(try reading(portal), as: other)
+            #expect(portal.server.requests.last?["Cookie"] == "MYSAPSSO2=ticket2")
         }
     }
 
@@ -39,6 +56,19 @@ import UpstreamStandIn
         }
     }
 
+    @Test func `where a fresh token is refused too, the refusal is the caller's answer`() async throws {
+        try await withPortal { portal, fixture in
+            let person = try await fixture.signIn("jdoe", PortalStand.password).authentication.principal
+            portal.state.withLock { $0.refusesTokens = true }
+            for number in 1...2 {
+                #expect(try await calls(fixture).send(try writing(portal), as: person).status == 403)
+                #expect(portal.server.requests.filter { $0["X-CSRF-Token"] == "Fetch" }.count == number)
+            }
+            portal.state.withLock { $0.refusesTokens = false }
+            #expect(try await calls(fixture).send(try writing(portal), as: person).status == 201)
+        }
+    }
+
     @Test func `a sign-in that ended there is renewed once, for reads and writes`() async throws {
         try await withPortal { portal, fixture in
             let person = try await fixture.signIn("jdoe", PortalStand.password).authentication.principal
@@ -51,6 +81,19 @@ import UpstreamStandIn
             }
             #expect(portal.state.withLock { $0.signIns } == 5)
             #expect(portal.state.withLock { $0.writes } == 3)
+        }
+    }
+
+    @Test func `where a renewed sign-in is ended too, the call ends after that one`() async throws {
+        try await withPortal { portal, fixture in
+            let person = try await fixture.signIn("jdoe", PortalStand.password).authentication.principal
+            portal.state.withLock { $0.knowsNobody = true }
+            for (number, request) in [try reading(portal), try writing(portal)].enumerated() {
+                #expect(await code { _ = try await calls(fixture).send(request, as: person) } == .loginRequired)
+                #expect(portal.state.withLock { $0.signIns } == number + 2)
+            }
+            portal.state.withLock { $0.knowsNobody = false }
+            #expect(try await calls(fixture).send(try reading(portal), as: person).status == 200)
         }
     }
 

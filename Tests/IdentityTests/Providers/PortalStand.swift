@@ -15,6 +15,10 @@ final class PortalStand: Sendable {
         var signIns = 0
         var writes = 0
         var isBroken = false
+        /// Whether the system behind it takes every sign-in for ended.
+        var knowsNobody = false
+        /// Whether it takes no token, its own neither.
+        var refusesTokens = false
         var password = PortalStand.password.reveal()
     }
 
@@ -61,6 +65,7 @@ final class PortalStand: Sendable {
         case ("POST", "/irj/servlet/login"): return signIn(request)
         case ("GET", "/irj/welcome"): return .plain(302, [("Location", "/irj/home")])
         case ("GET", "/irj/home"): return .plain(200, [], "welcome")
+        case ("GET", "/sap/visit"): return .plain(200, [("Set-Cookie", "VISIT=1; Path=/sap")])
         case (_, "/sap/data"): return data(request)
         default: return .plain(404)
         }
@@ -87,12 +92,14 @@ final class PortalStand: Sendable {
     private func data(_ request: StandIn.Request) -> StandIn.Answer {
         let cookies = (request["Cookie"] ?? "").split(separator: "; ")
         let ticket = cookies.first { $0.hasPrefix("MYSAPSSO2=") }.map { String($0.dropFirst(10)) }
-        guard let ticket, state.withLock({ $0.live.contains(ticket) }) else {
+        guard let ticket, state.withLock({ !$0.knowsNobody && $0.live.contains(ticket) }) else {
             return request.method == "GET" ? .plain(302, [("Location", "/irj/portal?back=data")]) : .plain(401)
         }
         if request["X-CSRF-Token"]?.lowercased() == "fetch" { return .plain(200, [("x-csrf-token", "t-\(ticket)")]) }
         if request.method == "GET" { return .plain(200, [], "data for \(ticket)") }
-        guard request["X-CSRF-Token"] == "t-\(ticket)" else { return .plain(403, [("X-CSRF-Token", "Required")]) }
+        guard !state.withLock({ $0.refusesTokens }), request["X-CSRF-Token"] == "t-\(ticket)" else {
+            return .plain(403, [("X-CSRF-Token", "Required")])
+        }
         state.withLock { $0.writes += 1 }
         return .plain(201)
     }

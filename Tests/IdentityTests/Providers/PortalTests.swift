@@ -67,6 +67,44 @@ import UpstreamStandIn
         }
     }
 
+    @Test(arguments: [
+        ("", true), ("<h1>Your name: jdoe</h1>", true), ("<a name='top'>name j_password</a>", true),
+        ("<input name='j_passwords'>", true), ("<input name=user><p>j_password</p>", true),
+        ("<input name='j_password'>", false), ("<p>name</p><INPUT NAME = \"J_PASSWORD\" >", false),
+        ("<input name=j_password>", false), ("<input name=j_password type=password>", false),
+        ("<input\nname\t=\n'j_password'/>", false), ("<input name='j_password", false),
+    ])
+    func `a page that has the field for the password is the form again, and no other is`(page: String, isIn: Bool)
+        async throws
+    {
+        let portal = try await StandIn { _ in .plain(200, [("Set-Cookie", "MYSAPSSO2=ticket; Path=/")], page) }
+        let upstream = HTTPUpstream(UpstreamSettings.loopback([portal.address], name: "portal"), log: .discarding)
+        let form = try #require(UpstreamAddress(portal.address + "/login"))
+        let fixture = try await IdentityFixture(providers: [.portal(PortalSettings(name: "corp", form: form), upstream)]
+        )
+        let refusal = await code { _ = try await fixture.signIn("jdoe", PortalStand.password) }
+        #expect(refusal == (isIn ? nil : .credentialsInvalid))
+        await upstream.stop()
+        await portal.stop()
+    }
+
+    /// Before the form it says nothing about the password; after it, guesses must not be free.
+    @Test(arguments: [false, true]) func `redirects without end are followed ten times`(isBeforeForm: Bool) async throws
+    {
+        let portal = try await StandIn { _ in
+            .plain(302, [("Location", "/again"), ("Set-Cookie", "MYSAPSSO2=ticket; Path=/")])
+        }
+        let upstream = HTTPUpstream(UpstreamSettings.loopback([portal.address], name: "portal"), log: .discarding)
+        var settings = PortalSettings(name: "corp", form: try #require(UpstreamAddress(portal.address + "/login")))
+        settings.page = isBeforeForm ? UpstreamAddress(portal.address + "/page") : nil
+        let fixture = try await IdentityFixture(providers: [.portal(settings, upstream)])
+        let refusal = await code { _ = try await fixture.signIn("jdoe", PortalStand.password) }
+        #expect(refusal == (isBeforeForm ? .upstreamFailed : .credentialsInvalid))
+        #expect(portal.requests.count == 11)
+        await upstream.stop()
+        await portal.stop()
+    }
+
     @Test func `a portal that is out of order is no refusal, and local accounts go on`() async throws {
         try await withPortal { portal, fixture in
             portal.state.withLock { $0.isBroken = true }

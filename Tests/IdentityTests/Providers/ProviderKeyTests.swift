@@ -60,6 +60,9 @@ import UpstreamStandIn
             fixture.clock.advance(3601)
             let later = try stand.accessToken { $0["exp"] = ProviderStand.now + 1_000_000 }
             #expect(try await accepts(fixture, later))
+            // To the second: a day after the keys were fetched.
+            fixture.clock.advance(86_400 - 3601)
+            #expect(try await accepts(fixture, later))
             fixture.clock.advance(86_400)
             #expect(await code { _ = try await accepts(fixture, later) } == .upstreamFailed)
         }

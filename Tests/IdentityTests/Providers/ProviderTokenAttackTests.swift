@@ -26,6 +26,41 @@ import UpstreamStandIn
         }
     }
 
+    @Test(arguments: [
+        ("a b", true), (" ", true), ("~", true), (String(repeating: "x", count: 255), true), ("a\u{7f}", false),
+        ("a\u{1f}", false), ("a\n", false), ("é", false),
+    ])
+    func `a subject is printable ASCII`(subject: String, isAccepted: Bool) async throws {
+        try await withProvider { stand, fixture in
+            let token = try stand.accessToken { $0["sub"] = subject }
+            #expect(try await accepts(fixture, token) == isAccepted)
+        }
+    }
+
+    @Test func `what does not name a provider is not shown to it`() async throws {
+        try await withProvider { stand, fixture in
+            let ours = try await fixture.signIn("alice").tokens.accessToken
+            let text = try stand.accessToken().reveal()
+            let parts = text.split(separator: ".")
+            for other in ["x", "a.b.c", "\(parts[0]).\(parts[1])", "\(parts[1]).\(parts[0]).\(parts[2])"] {
+                #expect(try await !accepts(fixture, Secret(other)), "\(other)")
+            }
+            #expect(try await accepts(fixture, ours))
+            #expect(stand.server.requests.isEmpty && !fixture.log.text.contains("provider token refused"))
+        }
+    }
+
+    @Test func `a provider whose audience is not set takes no access token, and ours are taken`() async throws {
+        let adjust: (inout OpenIDConnectSettings) -> Void = { $0.audience = nil }
+        try await withProvider(adjust) { stand, fixture in
+            let ours = try await fixture.signIn("alice").tokens.accessToken
+            #expect(try await accepts(fixture, ours))
+            let token = try stand.accessToken()
+            #expect(try await !accepts(fixture, token))
+            #expect(stand.server.requests.isEmpty)
+        }
+    }
+
     @Test func `headers that a provider would not write are refused`() async throws {
         try await withProvider { stand, fixture in
             let headers: [[String: Any]] = [
