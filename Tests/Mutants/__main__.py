@@ -101,7 +101,8 @@ def build(tree, modules):
                 hit = [m for m in near if m.line <= int(line) <= m.last_line]
                 wrong |= set(hit or [min(near, key=lambda m: abs(m.line - int(line)))])
         if not wrong:
-            sys.exit(done.stdout[-4000:])
+            # A build goes on after an error, so its end may say nothing of it.
+            sys.exit("\n".join(line for line in done.stdout.splitlines() if "error:" in line) or done.stdout[-4000:])
         print(f"{len(wrong)} of {len(mutants)} mutants do not compile", flush=True)
         REFUSED.parent.mkdir(parents=True, exist_ok=True)
         REFUSED.write_text(json.dumps(sorted(refused() | {key(mutant) for mutant in wrong})))
