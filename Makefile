@@ -17,7 +17,7 @@ export PLUGINS := Notes
 # A regular expression for the names of the tests that `make test` runs: unit tests as Target.Suite/test, end-to-end tests
 # as module.Class.test. One that begins with test_ takes end-to-end tests alone.
 export FILTER ?=
-.PHONY: help run test test-all build build-host check check-deploy bench instructions kills kills-writes power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install clean
+.PHONY: help run test test-all build build-host check check-deploy bench instructions kills kills-writes chaos-workers worker-speed power-loss sync-model mutants coverage store-speed fuzz fuzz-requests simulate simulate-mirrors soak scan docs install clean
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 22
@@ -89,6 +89,13 @@ kills: need-build ## the store, killed a hundred times while it writes: nothing 
 
 kills-writes: need-build need-test ## KILLS (1000) of the gateway with pending writes of mirrors: none lost, none made twice
 	@PORTICO_KILLS=$(or $(KILLS),1000) .ci/test-end-to-end test_mirror_writes
+
+chaos-workers: need-build need-test build-host ## FAULTS (1000) of a hostile adapter's program in a gateway under load: what the others notice, and when it answers again; half an hour
+	@python3 -B Benchmarks/Workers/chaos.py --faults $(or $(FAULTS),1000)
+
+worker-speed: need-build ## what a call costs in the process and as a program of its own, in microseconds of processor time; half a minute
+	@swift build -c release --product worker-speed -j $(JOBS)
+	@.build/release/worker-speed
 
 power-loss: need-build ## the store against power loss, full and failing disks, on images rebuilt from recorded writes
 	@swift build -c release --product store-kill-driver -j $(JOBS)

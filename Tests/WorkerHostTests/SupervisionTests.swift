@@ -145,6 +145,19 @@ import Testing
         #expect(machine.handle(.exited(1, "signal 9"), at: at(10)).first == .report(1, "It broke the protocol."))
     }
 
+    @Test(arguments: ["It broke the protocol.", nil]) func aFaultOfAWorkerThatWasStableIsTheFirstOfARow(
+        _ fault: String?
+    ) {
+        var machine = running()
+        for attempt in 1...20 {
+            let now = at(Double(attempt * 10))
+            _ = machine.handle(.disconnected(attempt, fault), at: now)
+            let actions = machine.handle(.exited(attempt, "signal 9"), at: now)
+            #expect(actions.last == .launch(attempt + 1))
+            _ = machine.handle(.ready(attempt + 1), at: now)
+        }
+    }
+
     @Test func whatHappensToAnEarlierProcessIsIgnored() {
         var machine = running()
         _ = machine.handle(.exited(1, "signal 4"), at: at(10))

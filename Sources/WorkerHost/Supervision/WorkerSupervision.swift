@@ -161,9 +161,9 @@ struct WorkerSupervision: Sendable, Equatable {
     private mutating func disconnected(_ fault: String?, _ now: Instant) -> [Action] {
         switch phase {
         case .starting where fault != nil: return kill(then: .crash(fault))
-        case .running where fault != nil: return [.hold] + kill(then: .crash(fault))
         case .running(let since, _):
             noteUptime(since, now)
+            guard fault == nil else { return [.hold] + kill(then: .crash(fault)) }
             // Its end is on the way, where it has ended; the reason is better than that the socket is closed.
             phase = .ending(killAt: now.advanced(by: limits.disconnectTolerance), .crash(nil))
             return [.hold]

@@ -54,8 +54,30 @@ struct WorkerPlugin: Sendable {
             throw CommandError(
                 "plugin \(path): it declares the adapter \(description.declaration.name), and is named \(name).")
         }
+        if let excess = Self.excess(description.declaration) {
+            throw CommandError("plugin \(path): it declares \(excess).")
+        }
         return description
     }
+
+    /// What is too much for tables, routes and descriptions, which are all in memory; nil: nothing.
+    private static func excess(_ declaration: AdapterDeclaration) -> String? {
+        let fields = declaration.entities.map(\.fields.count).max() ?? 0
+        let counts = [
+            ("entities", declaration.entities.count, mostEntities), ("fields of an entity", fields, mostFields),
+            ("operations", declaration.operations.count, mostOperations),
+            ("mounts", declaration.mounts.count, mostMounts),
+            ("live feeds", declaration.liveFeeds.count, mostEntities),
+            ("SOAP services", declaration.soapServices.count, mostMounts),
+        ]
+        return counts.first { $0.1 > $0.2 }.map { "\($0.1) \($0.0); at most \($0.2) are taken" }
+    }
+
+    private static let mostEntities = 500
+    /// SQLite has 2,000 columns in a table (sqlite.org/limits.html).
+    private static let mostFields = 1_000
+    private static let mostOperations = 5_000
+    private static let mostMounts = 500
 
     /// The adapter, which is started with the others.
     func adapter(
@@ -65,7 +87,7 @@ struct WorkerPlugin: Sendable {
         let folder = folders.instance(of: name)
         return SupervisedWorker(
             settings.program(path, folder: folder),
-            connector: WorkerConnector(configuration: configuration, scratch: folder) { log.write($0) },
+            connector: WorkerConnector(configuration: configuration, scratch: folder) { log.writeEvent($0) },
             declaration: description.declaration, serviceOperations: description.services,
             samples: description.samples, limits: settings.supervision, callLimits: settings.calls,
             crashFile: folders.crashes(of: name), kept: (folders.declaration(of: name), source),
@@ -209,8 +231,14 @@ struct WorkerFolders: Sendable {
 /// The log of a worker's adapter. The host's log is there later than the adapter.
 final class WorkerLog: Sendable {
     private let sink = Mutex<Log.Sink?>(nil)
+    private let events = Mutex(LogEventLimit())
 
     func use(_ sink: @escaping Log.Sink) { self.sink.withLock { $0 = sink } }
 
     func write(_ message: LogMessage) { sink.withLock { $0 }?(message) }
+
+    /// What the program logs itself, as far as ``LogEventLimit`` lets it through.
+    func writeEvent(_ message: LogMessage) {
+        for message in events.withLock({ $0.take(message, at: .now) }) { write(message) }
+    }
 }
