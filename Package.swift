@@ -157,7 +157,7 @@ let package = Package(
         module("PluginHost", [adapterKit]),
         .target(
             name: "CWorkerProcess", path: "Sources/CWorkerProcess", cSettings: [.treatAllWarnings(as: .error)]),
-        module("WorkerHost", [adapterKit, adapterProtocol, wireFormats, "CWorkerProcess"]),
+        module("WorkerHost", [adapterKit, adapterProtocol, recordStorage, wireFormats, "CWorkerProcess"]),
         .executableTarget(
             name: "portico-worker-launcher", path: "Sources/portico-worker-launcher",
             cSettings: [.treatAllWarnings(as: .error)]),

@@ -72,6 +72,7 @@ public final class WorkerRuntime: MessageHandler {
         case RequestMethod.frontPage: return try await adapter.frontPageEntries().message
         case RequestMethod.performService: return try await performService(request.number, parameters, connection)
         case RequestMethod.prepareRule: return try await prepare(request.number, parameters, connection)
+        case RequestMethod.shapeError: return try await shapeError(parameters, connection)
         case RequestMethod.verifyRule: return try await verify(request.number, parameters, connection)
         default:
             throw PorticoError(
@@ -117,7 +118,7 @@ public final class WorkerRuntime: MessageHandler {
         return DeclareResponse(
             declaration: declaration, hasRules: declaration.rules != nil,
             services: adapter.serviceOperations.map { $0.names.sorted() }, samples: try adapter.sampleRecords(),
-            shapedErrors: shaped.map(\.name)
+            shapedErrors: shaped.map(\.name), answersErrors: true
         ).message
     }
 
@@ -174,15 +175,16 @@ public final class WorkerRuntime: MessageHandler {
             requestID: try parameters("requestID"), deadline: .now + (try parameters("left")),
             records: HostRecords(connection, caller: number), ages: HostAges(connection: connection, scope: number),
             log: hostLog(connection, scope: number))
-        let response = try await adapter.handle(request)
-        let content: MessageBody =
-            switch response.body {
-            case .bytes(let bytes): try .sending(bytes, over: connection)
-            case .stream(let stream): MessageBody(.stream(try connection.send(stream)))
-            }
-        return [
-            "status": response.status.message, "headers": response.headers.message, "body": content.message,
-        ]
+        return try await adapter.handle(request).message(over: connection)
+    }
+
+    private func shapeError(_ parameters: MessageMap, _ connection: MessageConnection) async throws -> WireValue {
+        guard case .error(let error) = try parameters("error", as: CrossingError.self) else {
+            throw MessageError("an error for a caller is expected", at: "error")
+        }
+        let response = try adapter.errorResponse(
+            for: error, status: try parameters("status"), to: try parameters("failure"))
+        return try await response?.message(over: connection) ?? .null
     }
 
     private func performService(
@@ -235,6 +237,17 @@ public final class WorkerRuntime: MessageHandler {
         return try await onOwnThread {
             try body(rules, RecordRuleContext(snapshot: snapshot, caller: caller, now: now))
         }
+    }
+}
+
+extension MountResponse {
+    fileprivate func message(over connection: MessageConnection) async throws -> WireValue {
+        let content: MessageBody =
+            switch body {
+            case .bytes(let bytes): try .sending(bytes, over: connection)
+            case .stream(let stream): MessageBody(.stream(try connection.send(stream)))
+            }
+        return ["status": status.message, "headers": headers.message, "body": content.message]
     }
 }
 

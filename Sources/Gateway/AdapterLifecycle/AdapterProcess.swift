@@ -8,6 +8,14 @@ public protocol ProcessAdapter: Adapter {
     var crashReports: [WireValue] { get }
 }
 
+/// An adapter of another process that has error responses in shapes of its own, for which the gateway has to wait.
+public protocol RemoteErrorShapes: Adapter {
+    /// Whether it has them below this mount.
+    func shapesErrors(of mount: OperationName) -> Bool
+    /// As ``Adapter/errorResponse(for:status:to:)``; nil also where the process does not answer soon.
+    func shapedError(_ error: PorticoError, status: Int, to failure: MountFailure) async -> MountResponse?
+}
+
 /// An adapter's process as operators see it.
 public struct AdapterProcessReport: Sendable, Equatable {
     /// A word such as `running`, `waiting` or `failed`.

@@ -29,8 +29,9 @@ public final class ServedAdapter: Sendable {
         declaration: AdapterDeclaration, adapter: any Adapter, access: Access?, limits: AdapterLimits = AdapterLimits(),
         mirroring: MirrorSetup? = nil, log: Log
     ) {
-        self.declaration = declaration
         let instance = AdapterInstance(adapter)
+        let declaration = declaration.askingRules { instance.current }
+        self.declaration = declaration
         self.instance = instance
         self.access = access ?? declaration.access
         self.log = log
@@ -47,9 +48,10 @@ public final class ServedAdapter: Sendable {
     /// The same adapter, which goes on as it is, described and protected otherwise. What of the declaration has a life of
     /// its own, ``AdapterDeclaration/hasSameParts(as:)``, must be the same.
     public init(_ old: ServedAdapter, declaration: AdapterDeclaration, access: Access?) {
-        self.declaration = declaration
+        let instance = old.instance
+        self.declaration = declaration.askingRules { instance.current }
         self.access = access ?? declaration.access
-        (instance, log, mirrors, callsThrough) = (old.instance, old.log, old.mirrors, old.callsThrough)
+        (self.instance, log, mirrors, callsThrough) = (old.instance, old.log, old.mirrors, old.callsThrough)
         callerMirrors = old.callerMirrors
         (writes, status, thread) = (old.writes, old.status, old.thread)
     }

@@ -29,6 +29,11 @@ protocol Endpoint: Sendable {
     /// A failure in the shape of the endpoint's contract; nil: in the gateway's.
     func errorResponse(_ error: PorticoError, for request: GatewayRequest) -> GatewayResponse?
 
+    /// As ``errorResponse(_:for:)``, where that has to be waited for; nil: it has not.
+    func awaitedErrorResponse(
+        _ error: PorticoError, for request: GatewayRequest
+    ) -> (@Sendable () async -> GatewayResponse?)?
+
     /// Whether ``lookUpResponse(to:)`` ever finds one.
     var mayRespondImmediately: Bool { get }
 
@@ -51,6 +56,10 @@ extension Endpoint {
     func effect(of request: GatewayRequest) -> Effect { properties.effect }
 
     func errorResponse(_ error: PorticoError, for request: GatewayRequest) -> GatewayResponse? { nil }
+
+    func awaitedErrorResponse(
+        _ error: PorticoError, for request: GatewayRequest
+    ) -> (@Sendable () async -> GatewayResponse?)? { nil }
 
     var mayRespondImmediately: Bool { false }
 

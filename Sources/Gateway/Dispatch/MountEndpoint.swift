@@ -61,12 +61,37 @@ struct MountEndpoint: Endpoint {
     }
 
     func errorResponse(_ error: PorticoError, for request: GatewayRequest) -> GatewayResponse? {
-        let failure = MountFailure(
+        let answer = served.adapter.errorResponse(
+            for: error, status: error.code.status.code, to: failure(of: request))
+        return answer.flatMap { self.response($0, with: error, to: request) }
+    }
+
+    /// A worker is not asked about what is refused in order to have less work.
+    func awaitedErrorResponse(
+        _ error: PorticoError, for request: GatewayRequest
+    ) -> (@Sendable () async -> GatewayResponse?)? {
+        guard let adapter = served.adapter as? any RemoteErrorShapes, adapter.shapesErrors(of: mount.name),
+            error.code != .rateLimited, error.code != .overloaded
+        else { return nil }
+        return {
+            let answer = await adapter.shapedError(
+                error, status: error.code.status.code, to: failure(of: request))
+            guard var shaped = answer.flatMap({ response($0, with: error, to: request) }) else { return nil }
+            if request.method == .head { shaped.omitBody() }
+            return shaped
+        }
+    }
+
+    private func failure(of request: GatewayRequest) -> MountFailure {
+        MountFailure(
             mount: mount.name, method: request.method.rawValue, target: request.target.text,
             headers: MountHeaders(request.headers), requestID: request.id)
-        guard let answer = served.adapter.errorResponse(for: error, status: error.code.status.code, to: failure),
-            var response = try? response(answer, to: request)
-        else { return nil }
+    }
+
+    private func response(
+        _ answer: MountResponse, with error: PorticoError, to request: GatewayRequest
+    ) -> GatewayResponse? {
+        guard var response = try? response(answer, to: request) else { return nil }
         if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
         response.headers[.cacheControl] = "no-store"
         return response

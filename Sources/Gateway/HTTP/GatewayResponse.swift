@@ -14,12 +14,30 @@ struct GatewayResponse: Sendable {
     var closesConnection = false
     /// For the access log: the error that this answer reports.
     var refusal: AccessRecord.Refusal?
+    /// The same error in the shape of the path's contract, where that has to be waited for; nil in it: there is none.
+    var awaitedShape: (@Sendable () async -> GatewayResponse?)?
 
     init(_ status: HTTPResponse.Status, headers: HTTPFields = [:], body: [UInt8] = []) {
         self.status = status
         self.headers = headers
         buffer = body.isEmpty ? ByteBuffer() : ByteBuffer(bytes: body)
     }
+
+    /// The error in the shape that was waited for, with the fields that say something else than what the body is.
+    func taking(_ shape: GatewayResponse) -> GatewayResponse {
+        var response = self
+        response.status = shape.status
+        (response.buffer, response.stream) = (shape.buffer, shape.stream)
+        response.headers = shape.headers
+        for name in Set(headers.map(\.name)).subtracting(Self.representationFields) {
+            response.headers[fields: name] = headers[fields: name]
+        }
+        return response
+    }
+
+    private static let representationFields: Set<HTTPField.Name> = [
+        .contentType, .contentEncoding, .contentLength, .contentLanguage,
+    ]
 
     /// A copy of the body's bytes.
     var body: [UInt8] {

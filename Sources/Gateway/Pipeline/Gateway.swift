@@ -167,14 +167,22 @@ public final class Gateway: Sendable {
         }
     }
 
-    /// What ``admit(_:)`` has not answered.
+    /// What ``admit(_:)`` has not answered, or not in its shape.
     func complete(_ step: AdmissionStep) async -> GatewayAnswer {
+        var answer = await answer(to: step)
+        guard case .whole(var response) = answer.content, let shape = response.awaitedShape else { return answer }
+        response.awaitedShape = nil
+        answer.content = .whole(await shape().map { response.taking($0) } ?? response)
+        return answer
+    }
+
+    private func answer(to step: AdmissionStep) async -> GatewayAnswer {
         switch step {
         case .answered(let answer): return answer
         case .needsEndpoint(let admitted): return await run(admitted)
         case .needsCaller(let admission):
             do {
-                return await complete(admit(admission, from: try await caller(of: admission.request)))
+                return await answer(to: admit(admission, from: try await caller(of: admission.request)))
             } catch {
                 let anonymous = AuthenticatedRequest(
                     request: admission.request, caller: .anonymous, parameters: admission.parameters)
@@ -350,6 +358,7 @@ public final class Gateway: Sendable {
         var response =
             endpoint?.errorResponse(error, for: request)
             ?? errors.write(error, for: request, presentation: presentation)
+        response.awaitedShape = endpoint?.awaitedErrorResponse(error, for: request)
         response.refusal = AccessRecord.Refusal(error)
         if error.code.status == .unauthorized { authenticator.challenge(&response) }
         if error.code == .unsupportedMediaType, response.headers[.accept] == nil {
@@ -506,10 +515,13 @@ struct GatewayAnswer: Sendable {
         case cached(ImmediateResponse)
     }
 
-    let content: Content
+    var content: Content
     var trace: RequestTrace
 
     var isCached: Bool { if case .cached = content { true } else { false } }
+
+    /// Whether its error is to have another shape (``Gateway/complete(_:)``).
+    var awaitsShape: Bool { if case .whole(let response) = content { response.awaitedShape != nil } else { false } }
 
     /// With every field, a cached one too.
     var response: GatewayResponse {

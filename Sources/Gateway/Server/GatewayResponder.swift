@@ -77,7 +77,7 @@ final class GatewayResponder: RequestResponder {
         _ step: AdmissionStep, _ request: GatewayRequest, _ inbound: InboundRequest, _ serving: ServingGateway,
         on sink: ResponseSink
     ) -> (any CancellableWork)? {
-        if case .answered(let answer) = step {
+        if case .answered(let answer) = step, !answer.awaitsShape {
             permits.leave()
             send(answer, to: inbound, request.id, request, serving, on: sink)
             return nil

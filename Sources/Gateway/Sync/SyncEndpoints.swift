@@ -107,8 +107,12 @@ struct PushEndpoint: Endpoint {
         var position = services.store.position
         while let part = run.next {
             do {
-                let (progress, reached) = try await services.store.transact(weight: max(1, part.mutations.count)) {
-                    (try pushes.perform(part, in: $0), $0.position)
+                let (progress, reached) = try await RuleAnswers.settling { answers in
+                    var part = part
+                    part.answers = answers
+                    return try await services.store.transact(weight: max(1, part.mutations.count)) { [part] in
+                        (try pushes.perform(part, in: $0), $0.position)
+                    }
                 }
                 position = max(position, reached)
                 run.made(progress)

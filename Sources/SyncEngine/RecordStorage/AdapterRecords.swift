@@ -76,10 +76,13 @@ public struct AdapterRecords: RecordStore {
             return try await write(steps, of: principal, by: through)
         }
         let (declaration, epoch, origin) = (declaration, store.epoch, origin)
-        return try await store.transact(weight: steps.count) {
-            try AuthorizedWrite(
-                declaration: declaration, principal: principal, epoch: epoch, origin: origin, transaction: $0
-            ).apply(steps)
+        return try await RuleAnswers.settling(steps.count) { answers in
+            try await store.transact(weight: steps.count) {
+                try AuthorizedWrite(
+                    declaration: declaration, principal: principal, epoch: epoch, origin: origin, transaction: $0,
+                    answers: answers
+                ).apply(steps)
+            }
         }
     }
 
@@ -91,10 +94,13 @@ public struct AdapterRecords: RecordStore {
             throw PorticoError(.requestInvalid, "Changes of \(declaration.title) are made one at a time.")
         }
         let (declaration, epoch, origin) = (declaration, store.epoch, origin)
-        return try await through.write(step.collection) {
-            try AuthorizedWrite(
-                declaration: declaration, principal: principal, epoch: epoch, origin: origin, transaction: $0
-            ).propose(step)
+        return try await RuleAnswers.settling { answers in
+            try await through.write(step.collection) {
+                try AuthorizedWrite(
+                    declaration: declaration, principal: principal, epoch: epoch, origin: origin, transaction: $0,
+                    answers: answers
+                ).propose(step)
+            }
         }
     }
 

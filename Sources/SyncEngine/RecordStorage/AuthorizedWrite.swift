@@ -10,27 +10,47 @@ package struct AuthorizedWrite {
     let epoch: Epoch
     let origin: WriteOrigin
     let transaction: any StoreTransaction
+    let answers: RuleAnswers?
 
+    /// `answers`: needed for rules in another process, which refuse every change without it.
     package init(
         declaration: AdapterDeclaration, principal: Principal, epoch: Epoch, origin: WriteOrigin = WriteOrigin(),
-        transaction: any StoreTransaction
+        transaction: any StoreTransaction, answers: RuleAnswers? = nil
     ) {
         self.declaration = declaration
         self.principal = principal
         self.epoch = epoch
         self.origin = origin
         self.transaction = transaction
+        self.answers = answers
     }
 
     /// All of the steps or none; the transaction goes on either way. One record for each step, and the position of the
     /// last of them.
+    ///
+    /// Throws ``UnansweredRules`` where rules in another process have to be asked first.
     package func apply(_ steps: [WriteTransaction.Step]) throws -> WriteReceipt {
         guard let rules = declaration.rules else { return try write(steps) }
         return try transaction.undoing {
-            var run = RecordRulesExecution(write: self, rules: rules)
-            for step in steps { try run.apply(step) }
-            return try run.finish()
+            guard let remote = rules as? any RemoteRecordRules,
+                let known = answers?.answers(of: declaration.name, remote)
+            else { return try make(steps, under: .local(rules)) }
+            known.begin(at: transaction.position)
+            do {
+                let receipt = try make(steps, under: .remote(known))
+                if known.isComplete { return receipt }
+            } catch  where !known.isComplete {
+                // It comes of going on without an answer, and says nothing.
+            }
+            throw UnansweredRules()
         }
+    }
+
+    private func make(_ steps: [WriteTransaction.Step], under rules: RecordRulesExecution.Rules) throws -> WriteReceipt
+    {
+        var run = RecordRulesExecution(write: self, rules: rules)
+        for step in steps { try run.apply(step) }
+        return try run.finish()
     }
 
     /// Checks a change as ``apply(_:)`` does, changes no record, and keeps it as a pending write that a caller waits for.
@@ -97,20 +117,33 @@ package struct AuthorizedWrite {
 
 /// One transaction's changes under an adapter's rules.
 private struct RecordRulesExecution {
+    enum Rules {
+        case local(any RecordRules)
+        /// Without an answer the change goes on as it is, so that one transaction finds as many questions as it can.
+        case remote(any RemoteRuleAnswers)
+    }
+
     let write: AuthorizedWrite
-    let rules: any RecordRules
+    let rules: Rules
     private var records: [Record?] = []
     private var position = Revision(0)
     /// What was put, in order, each once.
     private var touched: [(entity: EntityName, id: RecordID)] = []
     private var known: [EntityName: Set<RecordID>] = [:]
 
-    init(write: AuthorizedWrite, rules: any RecordRules) {
+    init(write: AuthorizedWrite, rules: Rules) {
         self.write = write
         self.rules = rules
     }
 
     mutating func apply(_ step: WriteTransaction.Step) throws {
+        guard case .remote(let answers) = rules else { return try make(step) }
+        do { try make(step) } catch  where !answers.isComplete {
+            // It comes of going on without an answer. The steps behind it have questions too.
+        }
+    }
+
+    private mutating func make(_ step: WriteTransaction.Step) throws {
         let current = try self.current(step)
         guard try isWithinReach(step, current) else {
             // The store says what is wrong with it.
@@ -118,12 +151,12 @@ private struct RecordRulesExecution {
             throw PorticoError(.accessDenied, "You may not change this record.")
         }
         guard let entity = write.declaration.entity(step.change.entity) else { return }
-        let prepared = try rules.prepare(step.change.withoutRuled(entity), of: current, in: write.writing)
+        let prepared = try prepare(step.change.withoutRuled(entity), of: current)
         for change in prepared.first {
-            note(change.entity, try write.write([WriteTransaction.Step(adapter: step.adapter, change: change)]))
+            note(change, try write.write([WriteTransaction.Step(adapter: step.adapter, change: change)]))
         }
         let receipt = try write.write([step.making(prepared.change)])
-        note(step.change.entity, receipt)
+        note(prepared.change, receipt)
         records += receipt.records
         position = receipt.position
     }
@@ -132,9 +165,19 @@ private struct RecordRulesExecution {
         for (entity, id) in touched {
             let collection = CollectionID(write.declaration.name, entity)
             guard let record = try write.transaction.record(id, in: collection, visible: nil) else { continue }
-            try rules.verify(record, of: entity, in: write.writing)
+            switch rules {
+            case .local(let rules): try rules.verify(record, of: entity, in: write.writing)
+            case .remote(let answers): try answers.verify(record, of: entity, in: write.writing)
+            }
         }
         return WriteReceipt(position: position, records: records)
+    }
+
+    private func prepare(_ change: RecordChange, of record: Record?) throws -> PreparedChange {
+        switch rules {
+        case .local(let rules): try rules.prepare(change, of: record, in: write.writing)
+        case .remote(let answers): try answers.prepare(change, of: record, in: write.writing) ?? PreparedChange(change)
+        }
     }
 
     /// The record that the step changes, the caller that may see it.
@@ -161,9 +204,10 @@ private struct RecordRulesExecution {
         }
     }
 
-    private mutating func note(_ entity: EntityName, _ receipt: WriteReceipt) {
-        for case let record? in receipt.records where known[entity, default: []].insert(record.id).inserted {
-            touched.append((entity, record.id))
+    private mutating func note(_ change: RecordChange, _ receipt: WriteReceipt) {
+        for case let record? in receipt.records where known[change.entity, default: []].insert(record.id).inserted {
+            touched.append((change.entity, record.id))
+            if change.recordID == nil, case .remote(let answers) = rules { answers.created(record.id) }
         }
     }
 }

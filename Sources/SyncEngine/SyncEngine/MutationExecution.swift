@@ -13,7 +13,15 @@ struct MutationExecution {
     var principal: Principal { plan.caller.principal }
 
     /// The outcome of the first time, whenever it is asked for again.
+    ///
+    /// Throws ``UndecidedConflict`` and, with nothing of the mutation left, where rules in another process have to be asked.
     func outcome() throws -> MutationOutcome {
+        guard catalogue[mutation.collection]?.declaration.rules is any RemoteRecordRules else { return try settled() }
+        // Copies of what loses may have been kept before the rules were asked.
+        return try transaction.undoing { try settled() }
+    }
+
+    private func settled() throws -> MutationOutcome {
         if let known = try transaction.outcome(of: mutation.sequence, from: plan.client) { return try again(known) }
         let last = try transaction.client(plan.client)?.lastSequence
         guard last.map({ mutation.sequence > $0 }) ?? true else { return try tooLate() }
@@ -162,7 +170,7 @@ extension MutationExecution {
         let bound = AuthorizedWrite(
             declaration: target.collection.declaration, principal: principal, epoch: epoch,
             origin: WriteOrigin(WriteOrigin.Mutation(client: plan.client, sequence: mutation.sequence)),
-            transaction: transaction)
+            transaction: transaction, answers: plan.answers)
         let receipt = try bound.apply([step])
         let seen = verdict == .merged ? try visible(target) : nil
         return MutationOutcome(

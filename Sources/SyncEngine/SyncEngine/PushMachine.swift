@@ -54,6 +54,10 @@ public struct PushMachine: Sendable {
                 return PushProgress(outcomes: outcomes, pendingConflict: undecided.pendingConflict)
             } catch let error as PorticoError where error.code.passes {
                 throw InterruptedPush(made: outcomes.count, cause: error)
+            } catch {
+                // What is made stays, so that the rules are asked about each mutation in a transaction that begins with it.
+                guard RuleAnswers.areMissing(error), !outcomes.isEmpty else { throw error }
+                return PushProgress(outcomes: outcomes, pendingConflict: nil)
             }
         }
         return PushProgress(outcomes: outcomes, pendingConflict: nil)
@@ -68,6 +72,8 @@ public struct PushPlan: Sendable {
     public internal(set) var mutations: [Mutation]
     /// Attachments that the mutations name and the caller may not name (``AttachmentRights``).
     public var deniedAttachments: Set<AttachmentDigest> = []
+    /// What rules in other processes have answered; nil: they are not asked.
+    public var answers: RuleAnswers?
     /// Whether the base revisions are of the store's present history.
     let knowsHistory: Bool
     /// What adapters decided, by sequence numbers.

@@ -114,7 +114,7 @@ final class OpenSnapshot: Sendable {
         var task: Task<Void, Never>?
     }
 
-    /// Of rows in one batch, counted with ``size(of:)``.
+    /// Of rows in one batch, counted with ``WireValue/approximateSize``.
     private static let batchBytes = 64 << 10
     private static let batchRows = 512
     /// Reads that are made while rows are received, within each other.
@@ -266,22 +266,17 @@ final class OpenSnapshot: Sendable {
     private func value(
         _ read: Read, _ snapshot: any RecordSnapshot, _ output: any ChunkOutput
     ) throws -> WireValue {
-        let map = read.map
         switch read.operation {
-        case "record": return try snapshot.record(try map("id"), in: try map("entity")).message
-        case "query": return try snapshot.query(try map("query"), in: try map("entity")).message
-        case "count": return try snapshot.count(try map.optional("filter"), in: try map("entity")).message
-        case "cursor": return try snapshot.changeCursor(of: try map("entities")).message
-        case "changes":
-            return try snapshot.changes(
-                of: try map("entities"), since: try map("since"), limit: try map("limit")
-            ).message
         case "commit":
             // A piece has left, so the store learns that it cannot begin again.
             try output.send([0])
             return .null
         case "begin": return ["position": snapshot.position.message]
-        default: throw MessageError("there is no such read here", at: "read")
+        default:
+            guard let value = try snapshot.answer(read.operation, read.map) else {
+                throw MessageError("there is no such read here", at: "read")
+            }
+            return value
         }
     }
 
@@ -298,7 +293,7 @@ final class OpenSnapshot: Sendable {
             try snapshot.rows(try read.map("relation")) { row in
                 var values: [WireValue] = []
                 for column in 0..<row.count { values.append(try row[column]) }
-                bytes += values.reduce(0) { $0 + Self.size(of: $1) }
+                bytes += values.reduce(0) { $0 + $1.approximateSize }
                 batch.append(.array(values))
                 guard batch.count == Self.batchRows || bytes >= Self.batchBytes else { return }
                 reply?.resume(returning: ["rows": .array(batch), "isLast": false])
@@ -323,14 +318,19 @@ final class OpenSnapshot: Sendable {
             try fail(reply, error)
         }
     }
+}
 
-    private static func size(of value: WireValue) -> Int {
-        switch value {
-        case .string(let text): 16 + text.utf8.count
-        case .data(let bytes): 16 + bytes.count
-        case .array(let items): items.reduce(16) { $0 + size(of: $1) }
-        case .dictionary(let members): members.reduce(16) { $0 + 16 + size(of: $1.value) }
-        default: 16
+extension RecordSnapshot {
+    /// A read of a worker that has one result; nil: it is none.
+    func answer(_ read: String, _ map: MessageMap) throws -> WireValue? {
+        switch read {
+        case "record": try record(try map("id"), in: try map("entity")).message
+        case "query": try query(try map("query"), in: try map("entity")).message
+        case "count": try count(try map.optional("filter"), in: try map("entity")).message
+        case "cursor": try changeCursor(of: try map("entities")).message
+        case "changes":
+            try changes(of: try map("entities"), since: try map("since"), limit: try map("limit")).message
+        default: nil
         }
     }
 }

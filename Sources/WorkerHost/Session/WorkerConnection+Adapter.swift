@@ -57,6 +57,23 @@ extension WorkerConnection {
         }
     }
 
+    public func shapedError(
+        _ error: PorticoError, status: Int, to failure: MountFailure
+    ) async throws -> MountResponse? {
+        let connection = try messages
+        let (value, scope) = try await askKeepingScope(
+            RequestMethod.shapeError,
+            [
+                "error": CrossingError.error(error).message, "status": status.message, "failure": failure.message,
+            ], CallScope())
+        defer { leave(scope) }
+        guard let head = try read(MountHead?.self, value, of: RequestMethod.shapeError) else { return nil }
+        let body = try await head.body.collected(over: connection, limit: Self.maximumErrorBody)
+        return MountResponse(head.status, headers: head.headers, body: .bytes(body))
+    }
+
+    private static var maximumErrorBody: Int { 1 << 20 }
+
     public func resolve(_ conflict: RecordConflict) async throws -> ConflictResolution {
         let scope = CallScope(caller: conflict.caller)
         let message = try await ask(RequestMethod.resolve, ["conflict": conflict.message], scope)
@@ -82,6 +99,17 @@ extension WorkerConnection {
         parameters["context"] = contextMessage
         let message = try await ask(RequestMethod.writeMirror, parameters)
         return try read(MirrorWriteResult.self, message, of: RequestMethod.writeMirror)
+    }
+
+    public func answer(_ question: RuleQuestion) async throws -> WireValue {
+        var parameters = question.parameters
+        parameters["context"] = contextMessage
+        var scope = CallScope()
+        scope.ruleReads = question.reads
+        question.reads.restart()
+        let message = try await ask(question.method, parameters, scope)
+        guard question.method == RequestMethod.prepareRule else { return .null }
+        return try read(PreparedChange.self, message, of: question.method).message
     }
 
     public func frontPageEntries() async throws -> [FrontPageEntry] {

@@ -1,5 +1,6 @@
 import AdapterKit
 import AdapterProtocol
+import RecordStorage
 import Synchronization
 
 /// The host's side of the protocol: one worker as an adapter.
@@ -101,18 +102,17 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         let message = try await ask(RequestMethod.declare, ["configuration": configuration.message])
         let response = try read(DeclareResponse.self, message, of: RequestMethod.declare)
         let name = response.declaration.name
-        if response.hasRules {
+        if let mount = response.shapedErrors.first, !response.answersErrors {
             throw WorkerRefusal(
-                "The adapter \(name) has rules for its records (RecordRules), which run within the store's transactions: it can be loaded as a library only."
+                "The adapter \(name) shapes the errors of its mount \(mount) (errorResponse), and its program was built before workers could: build it again, or load it as a library."
             )
         }
-        if let mount = response.shapedErrors.first {
-            throw WorkerRefusal(
-                "The adapter \(name) shapes the errors of its mount \(mount) (errorResponse), for which the gateway cannot wait: it can be loaded as a library only."
-            )
-        }
+        let declaration =
+            response.hasRules
+            ? response.declaration.holding(to: WorkerRecordRules(of: response.declaration)) : response.declaration
         return WorkerDescription(
-            declaration: response.declaration, services: response.services.map(Set.init), samples: response.samples)
+            declaration: declaration, services: response.services.map(Set.init), samples: response.samples,
+            shapedErrors: Set(response.shapedErrors))
     }
 
     func make(_ configuration: AdapterConfiguration, scratch: String?) async throws {
@@ -205,8 +205,13 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         }
         let answers = WorkerRequests(
             scope: scope, context: context, connection: connection, snapshots: snapshots, limits: limits)
-        return try await scope.run { try await answers.respond(to: request) }
+        return try await Self.$asking.withValue(self) {
+            try await scope.run { try await answers.respond(to: request) }
+        }
     }
+
+    /// The worker that waits for what the task does.
+    @TaskLocal static var asking: WorkerConnection?
 
     func started(_ context: AdapterContext) { state.withLock { $0.context = context } }
 
@@ -229,6 +234,8 @@ struct CallScope: Sendable {
     var records: (any RecordStore)?
     var ages: (any RecordAges)?
     var service: (any ServiceRecords)?
+    /// Of a question to the adapter's record rules.
+    var ruleReads: RuleReads?
     let identity: CallerIdentity
     let context: CallContext?
     let isOperatorTry: Bool

@@ -24,6 +24,8 @@ public struct WorkerDescription: Sendable {
     public let services: [Set<String>]
     /// Records to show it with.
     public let samples: [SampleRecords]
+    /// The mounts whose errors it answers in a shape of its own.
+    public let shapedErrors: Set<OperationName>
 }
 
 /// An adapter that cannot run as a worker, and why. For operators.

@@ -11,6 +11,7 @@ struct WorkerRequests: Sendable {
 
     func respond(to request: Message.Request) async throws -> WireValue {
         let map = try MessageMap(.dictionary(request.parameters))
+        if let reads = scope.ruleReads { return try await read(request.method, map, for: reads) }
         switch request.method {
         case RequestMethod.record:
             return try await records(map).record(try map("id"), in: try map("entity")).message
@@ -47,6 +48,18 @@ struct WorkerRequests: Sendable {
                 .adapterUnavailable, "The gateway does not know this.",
                 logDetail: "method \(request.method.prefix(100))")
         }
+    }
+
+    /// Rules read the transaction alone: the answer is checked by what they read, and may be asked for again.
+    private func read(_ method: String, _ map: MessageMap, for reads: RuleReads) async throws -> WireValue {
+        guard method == RequestMethod.readSnapshot, try map("snapshot") == RuleReads.snapshot else {
+            throw PorticoError(
+                .accessDenied, "Rules read the snapshot of their question, and do nothing else.",
+                logDetail: "method \(method.prefix(100))")
+        }
+        // The number says nothing about what is read.
+        let parameters = map.members.entries.filter { $0.key != "snapshot" }
+        return try await reads.read(WireDictionary(uncheckedUniqueKeys: parameters), from: context.records)
     }
 
     /// The adapter's own, or those of the caller in the course of whose call it is asked.

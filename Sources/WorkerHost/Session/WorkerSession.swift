@@ -4,7 +4,7 @@ import AdapterKit
 ///
 /// All of ``Adapter``'s calls go to this process. Once the connection has ended they throw ``WorkerEnded``. Safe to use
 /// from any task.
-public protocol WorkerSession: Adapter {
+public protocol WorkerSession: RuleAnswering {
     /// What the worker said of itself when it was greeted.
     var greeting: WorkerGreeting { get }
 
@@ -14,8 +14,23 @@ public protocol WorkerSession: Adapter {
     /// Returns when the connection has ended, and says why.
     func ended() async -> WorkerEnd
 
+    /// As ``Adapter/errorResponse(for:status:to:)``, which cannot wait.
+    func shapedError(_ error: PorticoError, status: Int, to failure: MountFailure) async throws -> MountResponse?
+
     /// Ends the connection and every call under way. May be called twice, and from any thread.
     func close()
+}
+
+extension WorkerSession {
+    /// For sessions whose adapters shape no errors.
+    public func shapedError(
+        _ error: PorticoError, status: Int, to failure: MountFailure
+    ) async throws -> MountResponse? { nil }
+
+    /// For sessions whose adapters have no rules.
+    public func answer(_ question: RuleQuestion) async throws -> WireValue {
+        throw PorticoError(.adapterUnavailable, "This adapter has no rules.")
+    }
 }
 
 /// Takes over one end of a socket pair and shakes hands.

@@ -6,7 +6,8 @@ import FoundationEssentials
 /// While the program restarts, calls wait for it, as ``CallLimits`` says. A call that the program's end interrupted is sent
 /// once more where it only reads; others throw `adapter.unavailable`, or `upstream.outcomeUnknown` where a repetition by the
 /// caller could do it twice. Safe to use from any task.
-public final class SupervisedWorker: Adapter {
+public final class SupervisedWorker: RuleAnswering {
+    private let name: AdapterName
     private let calls: WorkerCalls
     private let supervisor: WorkerSupervisor
     private let reports: CrashReports
@@ -16,6 +17,7 @@ public final class SupervisedWorker: Adapter {
     private let lastDeclaration: (value: LastDeclaration, file: String)?
     private let folder: String
     private let log: Log
+    private let shapedErrors: Set<OperationName>
     /// As the declaration names them; the operations of the session that there is do the work.
     public let serviceOperations: [any ServiceOperations]
 
@@ -24,6 +26,7 @@ public final class SupervisedWorker: Adapter {
     ///   - declaration: what the adapter declares: operations that read and are idempotent are sent once more.
     ///   - serviceOperations: the names of each of the adapter's ``ServiceOperations``, in their order.
     ///   - samples: records to show the adapter with, as it declares them.
+    ///   - shapedErrors: the mounts whose errors it answers in a shape of its own.
     ///   - crashFile: where the last crash reports are kept, not in the program's own folder; nil: in memory.
     ///   - kept: where the declaration is kept once the program has started (``LastDeclaration``), not in the program's own
     ///     folder, and what it is found by; nil: nowhere.
@@ -31,17 +34,19 @@ public final class SupervisedWorker: Adapter {
     public init(
         _ program: WorkerProgram, connector: any WorkerConnecting, declaration: AdapterDeclaration,
         serviceOperations: [Set<String>] = [], samples: [SampleRecords] = [],
-        limits: SupervisionLimits = SupervisionLimits(),
+        shapedErrors: Set<OperationName> = [], limits: SupervisionLimits = SupervisionLimits(),
         callLimits: CallLimits = CallLimits(), crashFile: String?, kept: (file: String, program: String)? = nil,
         clock: any WallClock, log: Log
     ) {
         let calls = WorkerCalls(limits: callLimits)
+        name = declaration.name
         self.calls = calls
         self.samples = samples
         lastDeclaration = kept.map {
             (LastDeclaration(program: $0.program, declaration: declaration), $0.file)
         }
         (folder, self.log) = (program.folder, log)
+        self.shapedErrors = shapedErrors
         reports = CrashReports(path: crashFile)
         supervisor = WorkerSupervisor(
             program, connector: connector, calls: calls, limits: limits, crashes: reports, clock: clock, log: log)
@@ -92,9 +97,25 @@ public final class SupervisedWorker: Adapter {
         ) { try await $0.handle(request) }
     }
 
-    public func errorResponse(for error: PorticoError, status: Int, to request: MountFailure) -> MountResponse? {
-        calls.latest?.errorResponse(for: error, status: status, to: request)
+    /// Whether the program answers the errors of this mount in a shape of its own.
+    public func shapesErrors(of mount: OperationName) -> Bool { shapedErrors.contains(mount) }
+
+    /// As ``errorResponse(for:status:to:)``, from the program; nil where it is not there, or does not answer in time.
+    public func shapedError(_ error: PorticoError, status: Int, to failure: MountFailure) async -> MountResponse? {
+        guard let session = calls.latest else { return nil }
+        return await withTaskGroup(of: MountResponse?.self) { group in
+            group.addTask { try? await session.shapedError(error, status: status, to: failure) }
+            group.addTask {
+                try? await Task.sleep(for: Self.errorPatience)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
     }
+
+    /// A caller waits who has failed already.
+    private static let errorPatience = Duration.seconds(1)
 
     public func resolve(_ conflict: RecordConflict) async throws -> ConflictResolution {
         try await perform(isRepeatable: true) { try await $0.resolve(conflict) }
@@ -126,6 +147,17 @@ public final class SupervisedWorker: Adapter {
     private static let idempotentMethods: Set<String> = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"]
 
     public func sampleRecords() -> [SampleRecords] { samples }
+
+    /// A change that a call of the worker makes is judged by the same process, also while that gets no other calls because
+    /// it is about to be replaced.
+    public func answer(_ question: RuleQuestion) async throws -> WireValue {
+        if let session = WorkerConnection.asking, session.greeting.name == name {
+            do { return try await session.answer(question) } catch let ended as WorkerEnded { throw ended.asError }
+        }
+        return try await perform(isRepeatable: true, deadline: CallContext.current?.deadline) {
+            try await $0.answer(question)
+        }
+    }
 
     private func perform<Result: Sendable>(
         isRepeatable: Bool, isIdempotent: Bool = true, deadline: ContinuousClock.Instant? = nil,

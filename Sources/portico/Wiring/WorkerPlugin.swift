@@ -89,7 +89,8 @@ struct WorkerPlugin: Sendable {
             settings.program(path, folder: folder),
             connector: WorkerConnector(configuration: configuration, scratch: folder) { log.writeEvent($0) },
             declaration: description.declaration, serviceOperations: description.services,
-            samples: description.samples, limits: settings.supervision, callLimits: settings.calls,
+            samples: description.samples, shapedErrors: description.shapedErrors, limits: settings.supervision,
+            callLimits: settings.calls,
             crashFile: folders.crashes(of: name), kept: (folders.declaration(of: name), source),
             clock: SystemClock(), log: Log { log.write($0) })
     }

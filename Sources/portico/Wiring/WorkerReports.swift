@@ -2,6 +2,8 @@ import AdapterKit
 import Gateway
 import WorkerHost
 
+extension SupervisedWorker: RemoteErrorShapes {}
+
 /// What the admin interface and the metrics show of a worker.
 extension SupervisedWorker: ProcessAdapter {
     public var processReport: AdapterProcessReport {

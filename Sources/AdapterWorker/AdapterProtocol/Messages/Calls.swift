@@ -48,23 +48,27 @@ public struct DeclareResponse: MessageValue {
     public let samples: [SampleRecords]
     /// The mounts whose error responses it shapes.
     public let shapedErrors: [OperationName]
+    /// Whether it answers `shapeError`, which the first workers do not.
+    public let answersErrors: Bool
 
     /// Creates a response with these values.
     public init(
         declaration: AdapterDeclaration, hasRules: Bool, services: [[String]], samples: [SampleRecords],
-        shapedErrors: [OperationName]
+        shapedErrors: [OperationName], answersErrors: Bool
     ) {
         self.declaration = declaration
         self.hasRules = hasRules
         self.services = services
         self.samples = samples
         self.shapedErrors = shapedErrors
+        self.answersErrors = answersErrors
     }
 
     public var message: WireValue {
         .map(
             ("declaration", declaration.message), ("hasRules", hasRules.message), ("services", services.message),
-            ("samples", samples.message), ("shapedErrors", shapedErrors.message))
+            ("samples", samples.message), ("shapedErrors", shapedErrors.message),
+            ("answersErrors", answersErrors.message))
     }
 
     public init(message: WireValue) throws {
@@ -72,7 +76,8 @@ public struct DeclareResponse: MessageValue {
         self.init(
             declaration: try map("declaration"), hasRules: try map("hasRules", default: false),
             services: try map("services", default: []), samples: try map("samples", default: []),
-            shapedErrors: try map("shapedErrors", default: []))
+            shapedErrors: try map("shapedErrors", default: []),
+            answersErrors: try map("answersErrors", default: false))
     }
 }
 

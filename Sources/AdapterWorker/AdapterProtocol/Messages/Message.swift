@@ -125,6 +125,7 @@ public enum RequestMethod {
     public static let performService = "performService"
     public static let prepareRule = "prepareRule"
     public static let verifyRule = "verifyRule"
+    public static let shapeError = "shapeError"
 
     // The worker asks the host.
     public static let record = "record"

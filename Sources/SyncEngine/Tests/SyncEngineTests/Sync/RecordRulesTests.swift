@@ -22,15 +22,17 @@ import Testing
             sequence: sequence, operation: operation, collection: collection, id: id, baseRev: base, fields: fields)
     }
 
-    @Test func `hold for a caller's changes and not for the adapter's own`() async throws {
-        let world = try await RuledWorld()
+    @Test(arguments: [false, true])
+    func `hold for a caller's changes and not for the adapter's own`(isRemote: Bool) async throws {
+        let world = try await RuledWorld(isRemote: isRemote)
         let room = RecordChange("rooms", .create("r", ["house": "none", "colour": "beige", "changes": 9]))
         #expect(await refusal { _ = try await world.seen(by: world.ann).apply([room]) } == .requestInvalid)
         #expect(try await world.own.apply([room]).records.first??["changes"] == 9)
     }
 
-    @Test func `are asked at the end of what all changes come to, and undo all`() async throws {
-        let world = try await RuledWorld()
+    @Test(arguments: [false, true])
+    func `are asked at the end of what all changes come to, and undo all`(isRemote: Bool) async throws {
+        let world = try await RuledWorld(isRemote: isRemote)
         let room = RecordChange("rooms", .create("r", ["house": "h"]))
         let house = RecordChange("houses", .create("h", [:]))
         let other = RecordChange("rooms", .create("s", ["house": "none"]))
@@ -42,8 +44,9 @@ import Testing
         #expect(receipt.records.first??["changes"] == 1)
     }
 
-    @Test func `hold for a device's changes, one by one, within one transaction`() async throws {
-        let world = try await RuledWorld()
+    @Test(arguments: [false, true])
+    func `hold for a device's changes, one by one, within one transaction`(isRemote: Bool) async throws {
+        let world = try await RuledWorld(isRemote: isRemote)
         let outcomes = try await world.push([
             mutation(1, .create, "houses", "h"), mutation(2, .create, "rooms", "r", ["house": "h", "changes": 7]),
             mutation(3, .create, "rooms", "beige", ["house": "h", "colour": "beige"]),
@@ -58,8 +61,9 @@ import Testing
         #expect(outcomes[4].rev == rooms.first?.revision.number)
     }
 
-    @Test func `take what hangs on a record with it, in the log too`() async throws {
-        let world = try await RuledWorld()
+    @Test(arguments: [false, true])
+    func `take what hangs on a record with it, in the log too`(isRemote: Bool) async throws {
+        let world = try await RuledWorld(isRemote: isRemote)
         let mine = world.seen(by: world.ann)
         _ = try await mine.apply([
             RecordChange("houses", .create("h", [:])), RecordChange("rooms", .create("r", ["house": "h"])),
@@ -72,8 +76,9 @@ import Testing
         #expect(outcomes[0].rev == log.last?.position.number)
     }
 
-    @Test func `refusals name no record that the caller may not see`() async throws {
-        let world = try await RuledWorld()
+    @Test(arguments: [false, true])
+    func `refusals name no record that the caller may not see`(isRemote: Bool) async throws {
+        let world = try await RuledWorld(isRemote: isRemote)
         let mine = world.seen(by: world.ann)
         _ = try await mine.apply([
             RecordChange("houses", .create("h", [:])),

@@ -1,0 +1,171 @@
+"""Record rules that read other records, and error responses in a shape of an adapter's own: the same in the process and as a worker."""
+
+import concurrent.futures
+import functools
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from harness import BUILD, ROOT, Gateway, GatewayTest
+from sync_device import Device
+
+QUICK = True
+CONFIGURATION = """
+store: {{path: portico.sqlite}}
+identity:
+  basic: {{enabled: true}}
+  demoAccounts:
+    - {{name: alice, password: portico-demo, roles: [member]}}
+    - {{name: bob, password: portico-demo, roles: [member]}}
+plugins: [{{path: {path}, mode: {mode}}}]
+adapters: {{feeds: {{enabled: false}}, odata: {{enabled: false}}, odata-reference: {{enabled: false}}}}
+"""
+LISTS, TASKS = "/api/v1/quota/lists", "/api/v1/quota/tasks"
+
+
+@functools.cache
+def plugin(mode):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-quota-"))
+    unittest.addModuleCleanup(shutil.rmtree, folder, True)
+    # Not `.swift` in the tree: it belongs to no target.
+    shutil.copy(ROOT / "Tests/EndToEnd/plugins/Quota.swift.txt", folder / "Quota.swift")
+    sources, kind, product = ["Quota.swift"], ["-emit-library"], "libQuota.so"
+    if mode == "worker":
+        (folder / "Program.swift").write_text(
+            "import AdapterWorker\n@main struct Program { static func main() { AdapterWorkerProgram.run(QuotaModule.self) } }\n")
+        objects = [path for module in ("AdapterWorker", "AdapterProtocol") for path in (BUILD / f"{module}.build").rglob("*.o")]
+        sources, kind, product = [*sources, "Program.swift", *objects], ["-Xlinker", "-rpath", "-Xlinker", "$ORIGIN"], "quota-worker"
+        shutil.copy(BUILD / "libAdapterKit.so", folder)
+    else:
+        with (folder / "Quota.swift").open("a") as file:
+            file.write(
+                "import CAdapterKitStamp\n"
+                "@c(adapterkit_stamp) public func stamp() -> UnsafePointer<AdapterKitStamp> { adapterKitStamp() }\n"
+                "@c(adapterkit_module) public func module() -> UnsafeMutableRawPointer { adapterModuleBox(QuotaModule.self) }\n")
+    done = subprocess.run(
+        ["swiftc", *kind, "-parse-as-library", "-module-name", "Quota", "-swift-version", "6",
+         "-I", BUILD / "Modules", "-I", ROOT / "Sources/AdapterKit/CAdapterKitStamp", "-L", BUILD, "-lAdapterKit",
+         "-o", product, *sources],
+        cwd=folder, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder / product
+
+
+class InProcess(GatewayTest):
+    mode = "inProcess"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="portico-quota-data-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
+        config = cls.folder / "portico.yaml"
+        config.write_text(CONFIGURATION.format(path=plugin(cls.mode), mode=cls.mode))
+        (cls.folder / "data").mkdir()
+        cls.gateway = Gateway(config=config, data=cls.folder / "data")
+
+    def setUp(self):
+        for user in ("alice", "bob"):
+            for item in self.gateway.get(LISTS, user=user).json()["items"]:
+                self.expect(self.gateway.request("DELETE", f"{LISTS}/{item['id']}", user=user), 204)
+            self.expect(self.gateway.send("POST", LISTS, {"id": f"of-{user}"}, user=user), 201)
+
+    def create(self, title, user="alice", **fields):
+        return self.gateway.send("POST", TASKS, {"id": title.replace(" ", "-"), "list": f"of-{user}", "title": title, **fields}, user=user)
+
+    def tasks(self, user="alice"):
+        return {item["id"]: item for item in self.gateway.get(TASKS, user=user).json()["items"]}
+
+    def test_a_change_is_completed_and_refused_by_what_other_records_say(self):
+        self.assertEqual(self.expect(self.create("one two three"), 201).json()["words"], 3)
+        lost = self.expect(self.create("lost", list="of-bob"), 400, "request.invalid").json()["error"]
+        self.assertEqual((lost["target"], lost["message"]), ("list", "There is no such list of yours."))
+        for title in ("b", "c"):
+            self.expect(self.create(title), 201)
+        self.expect(self.create("d"), 409, "record.conflict")
+        self.expect(self.gateway.send("PATCH", f"{TASKS}/b", {"isOpen": False}, user="alice"), 200)
+        self.expect(self.create("d"), 201)
+        self.expect(self.create("of bob", user="bob"), 201)
+        self.expect(self.gateway.request("DELETE", f"{LISTS}/of-alice", user="alice"), 204)
+        self.assertEqual((self.tasks(), set(self.tasks("bob"))), ({}, {"of-bob"}))
+
+    def test_writers_at_the_same_time_never_break_a_rule(self):
+        def write(number):
+            while (answer := self.create(f"w{number}", user=("alice", "bob")[number % 2])).status == 503:
+                pass
+            return answer.status
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            statuses = list(pool.map(write, range(40)))
+        self.assertEqual((statuses.count(201), statuses.count(409)), (6, 34), statuses)
+        for user in ("alice", "bob"):
+            self.assertEqual(sum(task["isOpen"] for task in self.tasks(user).values()), 3)
+
+    def test_a_batch_is_judged_call_by_call(self):
+        calls = [{"id": str(number), "method": "POST", "path": TASKS,
+                  "body": {"id": f"b{number}", "list": "of-alice", "title": "a b"}} for number in range(5)]
+        answers = self.expect(self.gateway.send("POST", "/batch", {"calls": calls}, user="alice"), 200).json()["answers"]
+        statuses = sorted(answer["status"] for answer in answers)
+        self.assertEqual(statuses, [201, 201, 201, 409, 409])
+
+    def test_a_device_learns_which_of_its_changes_stand(self):
+        device = Device(self.gateway, "alice")
+        outcomes = device.push(*[
+            device.mutation("create", f"d{number}", {"list": "of-alice", "title": "one two"}, collection="tasks")
+            for number in range(5)])["outcomes"]
+        self.assertEqual([outcome["outcome"] for outcome in outcomes], ["applied"] * 3 + ["rejected"] * 2)
+        self.assertEqual({task["words"] for task in self.tasks().values()}, {2})
+
+    def test_failures_below_a_mount_have_the_shape_of_its_contract(self):
+        for method, caller, status, code in [
+            ("GET", {"user": "alice"}, 410, "record.notFound: There is no /quota/thing. (path)"),
+            ("GET", {"headers": {"Authorization": "Bearer wrong"}}, 401, "auth."),
+            ("POST", {"user": "alice"}, 405, "route.methodNotAllowed: This path does not take POST. ()"),
+        ]:
+            with self.subTest(method=method, status=status):
+                answer = self.gateway.request(method, "/quota/thing", **caller)
+                text = answer.body.decode()
+                self.assertEqual((answer.status, answer.headers["content-type"]), (status, "text/plain"), answer)
+                self.assertTrue(text.startswith(code) and text.endswith(f" {method} /quota/thing\n"), text)
+                self.assertTrue(answer.headers["x-request-id"] and answer.headers["x-quota"])
+                self.assertEqual(("www-authenticate" in answer.headers, "allow" in answer.headers), (status == 401, status == 405))
+
+
+class AsAWorker(InProcess):
+    mode = "worker"
+
+    def worker(self):
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                parent = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                if parent == self.gateway.process.pid and b"quota-worker" in (folder / "cmdline").read_bytes():
+                    return int(folder.name)
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+        return None
+
+    def test_without_the_worker_writes_are_refused_and_reads_go_on(self):
+        self.expect(self.create("before"), 201)
+        worker = self.worker()
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                held = pool.submit(self.create, "held")
+                # Nobody waits for the rules of another.
+                self.expect(self.gateway.get(TASKS, user="alice"), 200)
+                self.expect(self.gateway.send("POST", "/auth/login", {"username": "bob", "password": "portico-demo"}), 200)
+                os.kill(worker, signal.SIGKILL)
+                self.assertIn(held.result().status, (201, 503))
+        finally:
+            if self.worker() == worker:
+                os.kill(worker, signal.SIGCONT)
+        while (answer := self.create("after")).status == 503:
+            self.assertEqual(answer.json()["error"]["code"], "adapter.unavailable")
+        self.expect(answer, 201)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,85 @@
+import AdapterKit
+
+/// Lists and the tasks in them: a task needs a list, goes with it, and nobody has more than three open ones.
+enum RuledModule: AdapterModule {
+    static let name: AdapterName = "ruled"
+
+    static let options: [ConfigurationOption] = []
+
+    static func declare(_ configuration: AdapterConfiguration) throws -> AdapterDeclaration {
+        AdapterDeclaration(
+            name: name, title: "Ruled", summary: "Has rules.", version: "1.0.0", access: .public,
+            entities: [
+                Entity(
+                    "lists", summary: "A list.", key: EntityKey("id"),
+                    fields: [Field("id", .string), Field("tasks", .integer, defaultValue: 0, source: .rules)]),
+                Entity(
+                    "tasks", summary: "A task.", key: EntityKey("id", chosenBy: .server),
+                    fields: [
+                        Field("id", .string), Field("list", .string, isRequired: true),
+                        Field("title", .string, isRequired: true), Field("isOpen", .bool, defaultValue: true),
+                        Field("owner", .string, source: .creator), Field("closed", .date, source: .rules),
+                        Field("modified", .date, source: .modifiedAt),
+                        Field("place", .integer, source: .createdPosition),
+                    ]),
+            ],
+            operations: [
+                Operation(
+                    "add", summary: "Adds a task.", effect: .writes,
+                    input: ObjectShape("Task", members: [Member("title", .string)]), output: .any)
+            ], mounts: [HTTPMount("lines", summary: "Errors in lines.", path: "/ruled", methods: ["GET"])],
+            rules: TaskRules())
+    }
+
+    static func make(_ configuration: AdapterConfiguration) throws -> any Adapter { RuledAdapter() }
+}
+
+private struct RuledAdapter: Adapter {
+    func errorResponse(for error: PorticoError, status: Int, to request: MountFailure) -> MountResponse? {
+        guard error.code != .accessDenied else { return nil }
+        let line =
+            "\(error.code.rawValue) \(error.message) \(error.target ?? "") \(error.retryAfter ?? 0) \(status) \(request)\n"
+        return MountResponse(
+            status + 6, headers: ["Content-Type": "text/plain", "X-Line": "1"], body: .bytes(Array(line.utf8)))
+    }
+
+    func handle(_ call: Call) async throws -> OperationResult {
+        let receipt = try await call.records.apply([
+            RecordChange("tasks", .create(nil, ["list": "home", "title": call.input["title"] ?? .null]))
+        ])
+        return .value(receipt.records.first??["title"] ?? .null)
+    }
+}
+
+struct TaskRules: RecordRules {
+    static let maximumOpen = 3
+
+    func prepare(_ change: RecordChange, of record: Record?, in writing: RecordRuleContext) throws -> PreparedChange {
+        switch (change.entity.text, change.action) {
+        case ("lists", .delete(let id)):
+            let tasks = try writing.snapshot.query(Query(.compare("list", .equal, .string(id.text))), in: "tasks")
+            return PreparedChange(change, after: tasks.records.map { RecordChange("tasks", .delete($0.id)) })
+        case ("tasks", .create), ("tasks", .update):
+            if change.fields["title"] == "another" { return PreparedChange(RecordChange("lists", .delete("home"))) }
+            var fields = change.fields
+            if let title = fields["title"]?.stringValue { fields["title"] = .string(title.lowercased()) }
+            if fields["isOpen"] == false { fields["closed"] = .date(writing.now) }
+            return PreparedChange(change.setting(fields))
+        default: return PreparedChange(change)
+        }
+    }
+
+    func verify(_ record: Record, of entity: EntityName, in writing: RecordRuleContext) throws {
+        guard entity == "tasks" else { return }
+        guard let list = record["list"].stringValue.flatMap({ RecordID($0) }),
+            try writing.snapshot.record(list, in: "lists") != nil
+        else { throw PorticoError(.requestInvalid, "There is no such list.", target: "list") }
+        guard try writing.snapshot.record(record.id, in: "tasks") == record else {
+            throw PorticoError(.serverInternal, "The snapshot has not what was written.")
+        }
+        let open = Filter.all([.compare("owner", .equal, record["owner"]), .compare("isOpen", .equal, true)])
+        guard try writing.snapshot.count(open, in: "tasks") <= Self.maximumOpen else {
+            throw PorticoError(.recordConflict, "At most \(Self.maximumOpen) tasks are open.", target: "isOpen")
+        }
+    }
+}
