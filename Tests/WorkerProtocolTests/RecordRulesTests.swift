@@ -130,6 +130,21 @@ private func refusal(_ body: () async throws -> Void) async -> PorticoError? {
     }
 
     @Test(arguments: [false, true])
+    func `complete many changes of one transaction, which build on each other`(isWorker: Bool) async throws {
+        try await RuledStore.with(isWorker: isWorker) { ruled in
+            func note(_ number: Int, _ text: String) -> RecordChange {
+                RecordChange("notes", .create(RecordID(unchecked: "n\(number)"), ["text": .string(text)]))
+            }
+            let ann = ruled.seen(by: "ann")
+            let apart = try await ann.apply((100..<140).map { note($0, "four") })
+            #expect(apart.records.allSatisfy { $0?["length"] == 4 })
+            let chain = try await ann.apply((0..<15).map { note($0, $0 == 0 ? "first" : "n\($0 - 1)") })
+            let lengths = chain.records.map { $0?["length"] ?? .null }
+            #expect(lengths == (0..<15).map { .int64(5 + (1..<15).prefix($0).reduce(0) { $0 + ($1 > 10 ? 3 : 2) }) })
+        }
+    }
+
+    @Test(arguments: [false, true])
     func `hold whoever writes at the same time`(isWorker: Bool) async throws {
         try await RuledStore.with(isWorker: isWorker) { ruled in
             let outcomes = await withTaskGroup(of: ErrorCode?.self) { group in
@@ -240,6 +255,19 @@ private func refusal(_ body: () async throws -> Void) async -> PorticoError? {
             release.yield()
             let title = try await held.records.first??["title"]
             #expect(title == "held")
+        }
+    }
+
+    @Test func `read no more than so much for one change`() async throws {
+        try await RuledStore.with(isWorker: true) { ruled in
+            let large = String(repeating: "x", count: 1 << 20)
+            _ = try await ruled.own.apply([
+                RecordChange("notes", .create("large", ["text": .string(large), "length": 0]))
+            ])
+            let error = await refusal {
+                _ = try await ruled.seen(by: "ann").apply([RecordChange("notes", .create("much", ["text": "small"]))])
+            }
+            #expect(error?.code == .requestLimitExceeded)
         }
     }
 

@@ -22,6 +22,12 @@ enum RuledModule: AdapterModule {
                         Field("modified", .date, source: .modifiedAt),
                         Field("place", .integer, source: .createdPosition),
                     ]),
+                Entity(
+                    "notes", summary: "A text.", key: EntityKey("id"),
+                    fields: [
+                        Field("id", .string), Field("text", .string, isRequired: true),
+                        Field("length", .integer, isRequired: true, source: .rules),
+                    ]),
             ],
             operations: [
                 Operation(
@@ -64,6 +70,13 @@ struct TaskRules: RecordRules {
             var fields = change.fields
             if let title = fields["title"]?.stringValue { fields["title"] = .string(title.lowercased()) }
             if fields["isOpen"] == false { fields["closed"] = .date(writing.now) }
+            return PreparedChange(change.setting(fields))
+        case ("notes", .create(let id, var fields)):
+            // The length of the text, and of the note that it names.
+            let text = fields["text"]?.stringValue ?? ""
+            let named = try RecordID(text).flatMap { try writing.snapshot.record($0, in: "notes") }
+            if id == "much" { for _ in 0..<8 { _ = try writing.snapshot.query(Query(), in: "notes") } }
+            fields["length"] = .int64(Int64(text.count) + (named?["length"].int64Value ?? 0))
             return PreparedChange(change.setting(fields))
         default: return PreparedChange(change)
         }
