@@ -137,6 +137,23 @@ class Settings(PackageTest):
         self.assertFalse(left.exists())
         self.assertEqual(self.version(), "1.0.0")
 
+    def test_an_apply_takes_away_no_adapter_whose_program_does_not_answer_it(self):
+        self.write()
+        gateway = self.start()
+        self.adapters("install", self.package("1.0.0"))
+        gateway.stop()
+        # One that was there at the start may be left out then, and only then.
+        self.start()
+        refuse = self.folder / "data/adapters/tasks/versions/1.0.0/bin/refuse"
+        refuse.touch()
+        self.write(adapters={**self.OTHERS, "tasks": {"extra": True}})
+        report = self.control("config", "apply", status=FAILED)
+        self.assertIn("It is out of order.", str(report))
+        self.assertEqual(self.version(), "1.0.0")
+        refuse.unlink()
+        self.apply()
+        self.create(id="a", title="One", extra="read")
+
     def test_values_that_cannot_work_are_refused_with_their_place(self):
         self.write()
         gateway = self.start()
