@@ -2,6 +2,7 @@ import AdapterKit
 import AdapterProtocol
 import Testing
 import WorkerHost
+import WorkerTesting
 
 /// The shapes that an adapter gives to the errors below its mounts.
 @Suite struct `Error shapes of a worker` {

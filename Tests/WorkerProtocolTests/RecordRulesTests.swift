@@ -7,6 +7,7 @@ import SQLiteStore
 import Synchronization
 import Testing
 import WorkerHost
+import WorkerTesting
 
 /// A store with the lists and tasks of ``RuledModule``, whose rules are in this process or a worker's.
 struct RuledStore: Sendable {
