@@ -54,6 +54,15 @@ import Testing
         }
     }
 
+    @Test func `an integer and a double are compared exactly`() async throws {
+        // One beyond 2^53, which no double is.
+        let library = try await Library(
+            books: [["id": 1, "stock": 9_007_199_254_740_993, "weight": .double(9_007_199_254_740_992)]],
+            isCompared: false)
+        #expect(try await library.books(where: .same(stock, .field(1, "weight"))) == [])
+        #expect(try await library.books(where: .compare(.greater, stock, .field(1, "weight"))) == [1])
+    }
+
     @Test func `numbers without measure cost neither memory nor the process`() async throws {
         let library = try await Library(books: [])
         var large = RowExpression.value(.decimal("1e999999"))
