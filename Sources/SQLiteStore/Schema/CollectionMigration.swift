@@ -125,15 +125,26 @@ struct FieldMigration {
             "UPDATE \(layout.table) SET (\(column.names.joined(separator: ", "))) = (\(places)) WHERE \(empty)", stored)
     }
 
-    /// Values that were hidden are seen again. Records that came meanwhile have none; where each needs one, they get the
-    /// default.
+    /// Values that were hidden are seen again. Records that came meanwhile have none; unless the field may be null, they
+    /// get the default.
     private func show(_ column: Column, _ touches: inout RevisionUpdate) throws {
         try touches.touch(layout, where: "\(column.name) IS NOT NULL")
-        if column.field.isRequired, !column.field.isNullable, let value = column.field.defaultValue, !value.isNull {
+        try dropItemsOfDeleted(column)
+        if !column.field.isNullable, let value = column.field.defaultValue, !value.isNull {
             try fill(column, with: column.field.shape.canonical(value), &touches)
         }
         try SchemaRegistry(database: database).set(column, of: layout.number)
         try CarriedValueMigration(layout: layout, database: database).forget()
+    }
+
+    /// Records that were deleted while a list was hidden have left its items, and others may have their row numbers.
+    private func dropItemsOfDeleted(_ column: Column) throws {
+        guard case .list = column.kind else { return }
+        try database.run(
+            """
+            DELETE FROM \(layout.names.list(column.field.name).quotedIdentifier) WHERE row NOT IN (
+                SELECT \(layout.rowColumn) FROM \(layout.table) WHERE \(column.name) IS NOT NULL)
+            """)
     }
 
     private func checkIsEmpty(_ column: Column, was kind: String) throws {

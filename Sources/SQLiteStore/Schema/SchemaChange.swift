@@ -16,8 +16,8 @@ public struct SchemaChange: Sendable, Equatable {
         case fieldAdded(defaulted: Int)
         /// The field is declared no longer. Its column is kept, and nothing reads or writes it; so many records have a value.
         case fieldHidden(records: Int)
-        /// The field was hidden; so many records have a value.
-        case fieldShown(records: Int)
+        /// The field was hidden; so many records have a value, and so many others get its default.
+        case fieldShown(records: Int, defaulted: Int)
         /// The field is stored in another way. Refused where records have a value.
         case kindChanged(from: String, to: String, records: Int)
         /// The field is required, and so many records have no value. Refused.
@@ -85,8 +85,11 @@ public struct SchemaChange: Sendable, Equatable {
                 found.append(item(name, .kindChanged(from: known.kind, to: kind, records: known.records)))
                 valued = hasDefault ? installed.records : 0
             case let known?:
-                if known.isHidden { found.append(item(name, .fieldShown(records: known.records))) }
-                valued = known.isHidden && hasDefault ? installed.records : known.records
+                let isFilled = known.isHidden && hasDefault && !field.isNullable
+                valued = isFilled ? installed.records : known.records
+                if known.isHidden {
+                    found.append(item(name, .fieldShown(records: known.records, defaulted: valued - known.records)))
+                }
             }
             if field.isRequired, !field.isNullable, valued < installed.records {
                 found.append(item(name, .lacking(records: installed.records - valued)))
@@ -124,12 +127,12 @@ extension SchemaChange.Effect {
         case .collectionAdded: "is added"
         case .collectionKept(let records): "is not declared any more; its tables stay, with \(Self.records(records))"
         case .fieldAdded(let defaulted):
-            defaulted == 0
-                ? "is added" : "is added; \(Self.records(defaulted)) \(defaulted == 1 ? "gets" : "get") its default"
+            defaulted == 0 ? "is added" : "is added; \(Self.getDefault(defaulted))"
         case .fieldHidden(let records):
             "is hidden; \(Self.records(records)) \(records == 1 ? "keeps its value" : "keep their values")"
-        case .fieldShown(let records):
+        case .fieldShown(let records, let defaulted):
             "is shown again; \(Self.records(records)) \(records == 1 ? "has" : "have") a value"
+                + (defaulted == 0 ? "" : ", \(Self.getDefault(defaulted))")
         case .kindChanged(let old, let new, 0): "becomes \(new) instead of \(old); no record has a value"
         case .kindChanged(let old, let new, let records):
             "\(Self.records(records)) \(records == 1 ? "holds" : "hold") values of the kind \(old), the declaration says \(new)"
@@ -138,6 +141,10 @@ extension SchemaChange.Effect {
         case .keyChanged: "the key cannot become another one"
         case .nameTaken(let other): "its name differs from \(other)'s in case only"
         }
+    }
+
+    private static func getDefault(_ count: Int) -> String {
+        "\(records(count)) \(count == 1 ? "gets" : "get") its default"
     }
 
     private static func records(_ count: Int) -> String { count == 1 ? "1 record" : "\(count) records" }

@@ -35,19 +35,23 @@ public struct MemoryTables: Sendable {
         for declaration in declarations {
             let rules = try EntityRules(declaration.entity)
             let known = installed.collections[declaration.id]
+            let fields = known?.allFields ?? []
             installed.collections[declaration.id, default: MemoryCollection(rules: rules)].rules = rules
+            installed.collections[declaration.id]?.allFields = fields.union(declaration.entity.fields.map(\.name))
             installed.scopeFields[declaration.id] = declarations.scopeFields(of: declaration.id)
             guard let known, known.entity.fields != declaration.entity.fields else { continue }
             for record in known.records.values.sorted(by: { $0.id.text < $1.id.text }) {
-                try installed.bring(record, to: declaration, at: time)
+                try installed.bring(record, to: declaration, from: fields, at: time)
             }
         }
         self = installed
     }
 
-    /// As tables are migrated: a new field has its default, and one that is declared again the value that it had.
+    /// As tables are migrated: a new field has its default, and one that is declared again the value that it had. A record
+    /// that had none, or came meanwhile, gets the default, unless the field may be null. `before`: the fields that were
+    /// ever declared.
     private mutating func bring(
-        _ record: Record, to declaration: CollectionDeclaration, at time: WireDate
+        _ record: Record, to declaration: CollectionDeclaration, from before: Set<FieldName>, at time: WireDate
     ) throws(PorticoError) {
         let (id, entity) = (declaration.id, declaration.entity)
         var known = collections[id]?.hidden[record.id] ?? [:]
@@ -57,7 +61,9 @@ public struct MemoryTables: Sendable {
         var fields = WireDictionary()
         for field in entity.fields {
             let value = known[field.name.text] ?? .null
-            let isMissing = known[field.name.text] == nil || value.isNull && field.isRequired && !field.isNullable
+            let isShown = record.fields[field.name.text] == nil
+            let needsValue = !field.isNullable && (field.isRequired || isShown)
+            let isMissing = !before.contains(field.name) || value.isNull && needsValue
             let filled = isMissing ? field.defaultValue.map { field.shape.canonical($0) } ?? .null : value
             if !filled.isNull { try field.shape.check(filled, at: field.name.text) }
             fields[field.name.text] = filled
@@ -118,6 +124,8 @@ struct MemoryCollection: Sendable {
     var records: [RecordID: Record] = [:]
     /// Values of fields that are declared no longer.
     var hidden: [RecordID: WireDictionary] = [:]
+    /// The fields that are declared, and those that were.
+    var allFields: Set<FieldName> = []
     /// The largest integer key that was ever there.
     var largestKey: Int64 = 0
 

@@ -114,6 +114,15 @@ extension StoreConformance {
 }
 
 extension StoreConformance {
+    /// The records of an entity with these fields and a key, declared anew.
+    private static func changing(_ fields: [Field], _ store: any Store) async throws -> AdapterRecords {
+        let key = Field("id", .string(maximumLength: 64), isRequired: true)
+        let entity = Entity("changing", summary: "", key: EntityKey("id"), fields: [key] + fields)
+        try await store.install([CollectionDeclaration(adapter: "samples", entity: entity)])
+        let declaration = AdapterDeclaration(name: "samples", title: "", summary: "", version: "1", entities: [entity])
+        return AdapterRecords(store: store, declaration: declaration)
+    }
+
     static let installCases = [
         ConformanceCase("installing the same declarations again changes nothing") { store in
             let record = try await store.own.create(everything, in: "items")
@@ -122,14 +131,7 @@ extension StoreConformance {
             try expectEqual(store.position, record.revision, "the position")
         },
         ConformanceCase("another declaration hides fields, fills in defaults and shows fields again") { store in
-            func records(_ fields: [Field]) async throws -> AdapterRecords {
-                let key = Field("id", .string(maximumLength: 64), isRequired: true)
-                let entity = Entity("changing", summary: "", key: EntityKey("id"), fields: [key] + fields)
-                try await store.install([CollectionDeclaration(adapter: "samples", entity: entity)])
-                let declaration = AdapterDeclaration(
-                    name: "samples", title: "", summary: "", version: "1", entities: [entity])
-                return AdapterRecords(store: store, declaration: declaration)
-            }
+            func records(_ fields: [Field]) async throws -> AdapterRecords { try await changing(fields, store) }
             let (a, b) = (Field("a", .string), Field("b", .integer, isRequired: true, defaultValue: 7))
             let first = try await records([a]).create(["id": "x", "a": "one"], in: "changing")
             let second = try await records([b]).record("x", in: "changing")
@@ -141,6 +143,42 @@ extension StoreConformance {
                 try await both.record("x", in: "changing")?.fields, ["id": "x", "a": "one", "b": 7], "both again")
             try expectEqual(
                 try await both.record("y", in: "changing")?.fields, ["id": "y", "a": "two", "b": 7], "the later one")
+        },
+        ConformanceCase("records that came while a field was hidden get its default, unless it may be null") { store in
+            let fields = [
+                Field("optional", .string, defaultValue: "normal"),
+                Field("required", .integer, isRequired: true, defaultValue: 7),
+                Field("list", .list(of: .string), defaultValue: ["t"]),
+                Field("nullable", .string, isNullable: true, defaultValue: "some"),
+                Field("plain", .string),
+            ]
+            let first = try await changing(fields, store)
+            try await first.create(["id": "old", "optional": "high", "list": ["u"], "nullable": .null], in: "changing")
+            let without = try await changing([], store)
+            try await without.create(["id": "made"], in: "changing")
+            try await without.delete("old", in: "changing")
+            let last = try await without.create(["id": "old"], in: "changing").revision
+            let again = try await changing(fields, store)
+            let filled: WireDictionary = [
+                "optional": "normal", "required": 7, "list": ["t"], "nullable": .null, "plain": .null,
+            ]
+            for id in ["made", "old"] as [RecordID] {
+                var expected = filled
+                expected["id"] = .string(id.text)
+                let record = try await again.record(id, in: "changing")
+                let values = record?.fields.map { "\($0.key): \($0.value)" }.sorted()
+                try expectEqual(
+                    values, expected.map { "\($0.key): \($0.value)" }.sorted(), "the record \(id)")
+                try expectEqual(record.map { $0.revision > last }, true, "the default is a change")
+            }
+            try expectEqual(
+                try await again.count(.compare("optional", .equal, "normal"), in: "changing"), 2,
+                "those with the default")
+            try expectEqual(try await again.count(.listContains("list", "t"), in: "changing"), 2, "those with the list")
+            try expectEqual(try await again.count(.listContains("list", "u"), in: "changing"), 0, "what is gone")
+            try expectEqual(
+                try await store.changes(after: last, limit: 100).suffix(2).map(\.id.text).sorted(),
+                ["made", "old"], "what replicas learn of")
         },
         ConformanceCase("a declaration that contradicts itself is refused, and nothing of it is made") { store in
             let entity = Entity(
