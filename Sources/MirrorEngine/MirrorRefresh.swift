@@ -66,11 +66,32 @@ package struct MirrorRefresh: Sendable {
 
     /// Throws ``MirrorRefusal``, ``UpstreamFailure`` and ``PorticoError``.
     package func run(since known: MirrorState) async throws -> Result {
-        guard source.reading == .increments, let cursor = known.cursor else { return try await run(since: nil, known) }
+        do {
+            return try await attempt(since: known)
+        } catch is SupersededSnapshot {
+            do { return try await attempt(since: known) } catch let superseded as SupersededSnapshot {
+                throw superseded.error
+            }
+        }
+    }
+
+    private func attempt(since known: MirrorState) async throws -> Result {
+        guard source.reading == .increments, let cursor = known.cursor else { return try await runWhole(known) }
         do {
             return try await run(since: cursor, known)
         } catch let error as PorticoError where error.code == .fetchAgain {
+            return try await runWhole(known)
+        } catch is UnreadableRows {
+            // Whether the system's rows cannot be read, or only those that have changed, is seen in all of them.
+            return try await runWhole(known)
+        }
+    }
+
+    private func runWhole(_ known: MirrorState) async throws -> Result {
+        do {
             return try await run(since: nil, known)
+        } catch let unreadable as UnreadableRows {
+            throw MirrorRefusal(.unexpected, unreadable.detail)
         }
     }
 
@@ -112,6 +133,9 @@ package struct MirrorRefresh: Sendable {
             guard next != request.page else { throw MirrorRefusal(.unexpected, "a page leads to itself") }
             request = MirrorRequest(source.entity, page: next, since: cursor, deadline: Self.pageDeadline)
         }
+        if removed.isEmpty, use.rows > 0, rows.refused == use.rows {
+            throw UnreadableRows(count: use.rows, drifts: rows.drifts)
+        }
         var state = known
         state.asOf = began.adding(-(age / .seconds(1)))
         state.cursor = lastCursor
@@ -146,8 +170,33 @@ package struct MirrorRefresh: Sendable {
                 HeldRefresh(reason, detail: detail, time: clock.now()),
                 Held(replacement: replacement, options: options, summary: summary))
         }
-        summary.take(try await replacement.apply(options).difference)
+        do {
+            summary.take(try await replacement.apply(options).difference)
+        } catch let error as PorticoError where error.code == .recordConflict {
+            throw SupersededSnapshot(error: error)
+        }
         return .done(summary, state)
+    }
+}
+
+/// The collection was declared otherwise while the snapshot was gathered.
+private struct SupersededSnapshot: Error {
+    let error: PorticoError
+}
+
+/// Rows came, and none could be taken: that is no state of the other system.
+private struct UnreadableRows: Error {
+    /// Fields that are named.
+    private static let mostFields = 5
+
+    let count: Int
+    let drifts: Set<FieldDrift>
+
+    /// For operators.
+    var detail: String {
+        let named = drifts.filter { $0.kind != .appeared }.sorted().prefix(Self.mostFields).map(\.description)
+        let rows = count == 1 ? "the only row cannot be read" : "none of \(count) rows can be read"
+        return named.isEmpty ? rows : "\(rows): \(named.joined(separator: ", "))"
     }
 }
 

@@ -245,6 +245,72 @@ final class MirrorFixture: Sendable {
         }
     }
 
+    @Test func `a refresh of which no row can be read is held back with its reason, and the rows grow older`()
+        async throws
+    {
+        let fixture = try await MirrorFixture()
+        fixture.tell(["a", "b"])
+        try await fixture.withMirror { mirror in
+            let before = try await mirror.read().asOf
+            let unreadable: [(rows: [WireDictionary], detail: String)] = [
+                (
+                    (0..<7).map { ["id": .string("p\($0)"), "name": 7] },
+                    "none of 7 rows can be read: changedType name, vanished age"
+                ),
+                ([["name": "x"]], "the only row cannot be read: vanished age, vanished id"),
+                ([["id": "a", "age": 1]], "the only row cannot be read: vanished name"),
+            ]
+            for (rows, detail) in unreadable {
+                fixture.tell(["a"])
+                fixture.answer.withLock { $0.rows = rows }
+                fixture.clock.advance(1_000)
+                guard case .held(let held) = await mirror.refreshNow(by: .operator) else { throw Unexpected() }
+                #expect(held.reason == .answer(.unexpected))
+                #expect(held.detail == detail)
+                #expect(mirror.status.word == "held")
+                let age = try await mirror.read()
+                #expect(age.asOf == before)
+                #expect(age.cacheStatus == "portico; fwd=stale; detail=refresh-held")
+                let ids = try await fixture.ids()
+                #expect(ids == ["a", "b"])
+            }
+            #expect(mirror.status.machine.failures == unreadable.count)
+            // One row that can be read makes it a refresh.
+            fixture.answer.withLock { $0.rows = [["id": "a", "name": 7], ["id": "c", "name": "Cal", "age": 3]] }
+            guard case .done(let summary) = await mirror.refreshNow(by: .operator) else { throw Unexpected() }
+            #expect(summary.refused == 1)
+            let ids = try await fixture.ids()
+            #expect(ids == ["a", "c"])
+        }
+    }
+
+    @Test func `increments of which no row can be read have every row fetched`() async throws {
+        let fixture = try await MirrorFixture()
+        let requests = Mutex<[String?]>([])
+        let bad = Mutex(false)
+        let refresh = MirrorRefresh(
+            collection: fixture.collection, source: MirrorSource("people", of: "hr", reading: .increments),
+            beginReplacement: { try await fixture.store.beginReplacement(of: $0) },
+            read: { request in
+                requests.withLock { $0.append(request.since) }
+                let row: WireDictionary = ["id": "a", "name": 7]
+                guard request.since == nil else { return MirrorPage([row], cursor: "later") }
+                return MirrorPage(bad.withLock { $0 } ? [row] : [row, ["id": "b", "name": "Bob"]], cursor: "2")
+            }, clock: fixture.clock)
+        var known = MirrorState()
+        known.cursor = "1"
+        guard case .done(let summary, let state) = try await refresh.run(since: known) else { throw Unexpected() }
+        #expect(summary.refused == 1)
+        #expect(state.cursor == "2")
+        bad.withLock { $0 = true }
+        await #expect(throws: MirrorRefusal(.unexpected, "the only row cannot be read: changedType name")) {
+            _ = try await refresh.run(since: known)
+        }
+        #expect(requests.withLock { $0 } == ["1", nil, "1", nil])
+        let ids = try await fixture.ids()
+        #expect(ids == ["b"])
+    }
+
     @Test func `a drift is reported once, again after it has ended, and fails nothing`() async throws {
         let fixture = try await MirrorFixture()
         fixture.tell(["a", "b"])
