@@ -35,6 +35,8 @@ public final class Mirror: Sendable {
         var releases: [CheckedContinuation<Result<RefreshSummary, PorticoError>, Never>] = []
         var lastReader: UInt64 = 0
         var isStopped = false
+        /// What answers in its place.
+        var successor: Mirror?
     }
 
     /// `stored`: what the store has of it (``StoreSnapshot/mirrorState(of:)``). `writes`: what callers change of it, which a
@@ -79,8 +81,17 @@ public final class Mirror: Sendable {
         pause.interrupt()
     }
 
+    /// Another mirror of the same entity takes its place: what is asked of this one from now on is asked of that one, and
+    /// so are reads that wait. ``run()`` of this one is to end before that of the other begins.
+    public func handOver(to successor: Mirror) {
+        state.withLock { $0.successor = successor }
+    }
+
+    private var successor: Mirror? { state.withLock { $0.successor } }
+
     /// The age of the rows where they are fresh; nil where a read has to ask (``read()``).
     public func freshAge() -> MirrorAge? {
+        if let successor { return successor.freshAge() }
         let now = clock.now()
         return state.withLock { state in
             guard let asOf = state.machine.asOf, state.machine.isFresh(at: now) else { return nil }
@@ -89,7 +100,7 @@ public final class Mirror: Sendable {
     }
 
     /// Whether there are rows of it: it was fetched once.
-    public var hasRows: Bool { state.withLock { $0.machine.asOf != nil } }
+    public var hasRows: Bool { successor?.hasRows ?? state.withLock { $0.machine.asOf != nil } }
 
     /// Says how old the rows are that may be served now. Where they are not fresh it waits for a refresh, at most
     /// ``MirrorSettings/waitFor`` and until the task is cancelled, and ends shortly before the deadline of the request that is
@@ -97,9 +108,11 @@ public final class Mirror: Sendable {
     ///
     /// Throws `adapter.unavailable`, naming the upstream, where the rows are too old or were never fetched.
     public func read() async throws(PorticoError) -> MirrorAge {
+        if let successor { return try await successor.read() }
         if let age = freshAge() { return age }
         let before = state.withLock { $0.machine.asked }
         await waitForRefresh()
+        if let successor { return try await successor.read() }
         let now = clock.now()
         let (served, asked, cause) = state.withLock {
             ($0.machine.served(at: now), $0.machine.asked, $0.machine.cause)
@@ -114,6 +127,7 @@ public final class Mirror: Sendable {
     /// Asks for a refresh, and waits for nothing. True where one begins by it.
     @discardableResult
     public func ask(by trigger: RefreshTrigger) -> Bool {
+        if let successor { return successor.ask(by: trigger) }
         let now = clock.now()
         guard state.withLock({ $0.machine.ask(by: trigger, at: now) }) else { return false }
         pause.interrupt()
@@ -122,6 +136,7 @@ public final class Mirror: Sendable {
 
     /// Refreshes and says how that ended.
     public func refreshNow(by trigger: RefreshTrigger) async -> RefreshOutcome {
+        if let successor { return await successor.refreshNow(by: trigger) }
         let now = clock.now()
         return await withCheckedContinuation { caller in
             let isStopped = state.withLock { state in
@@ -136,6 +151,7 @@ public final class Mirror: Sendable {
 
     /// Makes the refresh that is held back take effect. Throws `record.notFound` where none is that could.
     public func release() async throws(PorticoError) -> RefreshSummary {
+        if let successor { return try await successor.release() }
         let result = await withCheckedContinuation { caller in
             let isStopped = state.withLock { state in
                 guard !state.isStopped else { return true }
@@ -149,7 +165,7 @@ public final class Mirror: Sendable {
 
     /// What is known of it.
     public var status: MirrorStatus {
-        state.withLock { MirrorStatus(machine: $0.machine, stored: $0.stored) }
+        successor?.status ?? state.withLock { MirrorStatus(machine: $0.machine, stored: $0.stored) }
     }
 
     private func unavailable(_ cause: String?) -> PorticoError {

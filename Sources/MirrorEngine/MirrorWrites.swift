@@ -142,6 +142,10 @@ extension MirrorWrites {
         {}
     }
 
+    /// Refreshes of another mirror of the same entity leave as it is what this one still has made: to be called before they
+    /// begin.
+    public func handOver(to successor: MirrorWrites) { protection.protect(refreshesOf: successor.protection) }
+
     /// Takes what was written since the last time. What a caller waits for is added by its caller.
     private func load() async throws {
         while true {

@@ -87,27 +87,39 @@ package final class RefreshProtection: Sendable {
     private static let mostSettled = 100_000
 
     private let mirror: CollectionID
-    private let settled = Mutex<Set<RecordID>>([])
+    private struct State {
+        var settled: Set<RecordID> = []
+        var successor: RefreshProtection?
+    }
+
+    private let state = Mutex(State())
 
     package init(of mirror: CollectionID) {
         self.mirror = mirror
     }
 
+    /// Refreshes of another mirror of the same entity leave what is noted here as it is too.
+    func protect(refreshesOf successor: RefreshProtection) {
+        state.withLock { $0.successor = successor }
+    }
+
     /// A refresh of the mirror begins: what it reads may be older than writes that are made from now on.
-    package func refreshBegins() { settled.withLock { $0 = [] } }
+    package func refreshBegins() { state.withLock { $0.settled = [] } }
 
     /// A write of the record is made. To be noted before that is durable.
     package func note(_ record: RecordID) {
-        settled.withLock { settled in
-            if settled.count < Self.mostSettled { settled.insert(record) }
+        let successor = state.withLock { state in
+            if state.settled.count < Self.mostSettled { state.settled.insert(record) }
+            return state.successor
         }
+        successor?.note(record)
     }
 
     /// Asked in the transaction in which the refresh takes effect.
     package func protected(in snapshot: any StoreSnapshot) throws -> Set<RecordID> {
         // In this order: a write is among those that are made before it is pending no longer.
         let pending = try snapshot.recordsWithPendingWrites(of: mirror)
-        let settled = settled.withLock { $0 }
+        let settled = state.withLock { $0.settled }
         guard settled.count < Self.mostSettled else {
             throw PorticoError(.overloaded, "Too many records were changed since the refresh began.")
         }

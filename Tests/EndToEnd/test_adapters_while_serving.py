@@ -1,5 +1,6 @@
 """Adapters come, are declared otherwise and go while the gateway serves."""
 
+import concurrent.futures
 import http.client
 import json
 import os
@@ -178,10 +179,41 @@ class Mirrors(ServingTest):
     STRIPE = (ROOT / "Config/connections/stripe-customers.yaml").read_text()
 
     def configure(self, text):
+        """`text`: of the connection file; nothing: there is none."""
         (self.folder / "stripe.yaml").write_text(text)
-        self.write(adapters={"stripe": {"connect": "stripe.yaml"}}, upstreams={"stripe": {
+        self.write(adapters={"stripe": {"connect": "stripe.yaml"}} if text else None, upstreams={"stripe": {
             "url": f"{self.system.address}/", "networks": ["127.0.0.1/32"], "deadline": "5s",
             "limits": {"tries": 1, "failures": 1000}}})
+
+    def test_mirrors_answer_at_once_while_their_adapter_comes_and_changes_and_another_request_takes_long(self):
+        self.system = ConnectedSystems(count=30)
+        self.addCleanup(self.system.stop)
+        self.configure("")
+        gateway = self.start()
+        stale = self.STRIPE.replace("    fields:\n", "    freshFor: 1ms\n    fields:\n")
+        found = []
+        for fields in ["", "      currency: string\n", ""]:
+            # Its body does not come: the exchange waits for it, as for every request that was begun before.
+            slow = gateway.connect()
+            slow.sendall(
+                b"POST /auth/login HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+                b"Expect: 100-continue\r\n\r\n")
+            self.assertIn(b" 100 ", slow.recv(100))
+            self.configure(stale.replace("    fields:\n", "    fields:\n" + fields))
+            with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                applied = pool.submit(self.apply)
+                described = lambda: json.dumps(gateway.get("/openapi.json").json())
+                self.until(lambda: "/stripe/customers" in (text := described()) and ("currency" in text) == bool(fields))
+                for _ in range(5):
+                    answer = gateway.get("/api/v1/stripe/customers", user="alice")
+                    self.assertEqual(answer.status, 200, answer)
+                    self.assertEqual(len(answer.json()["items"]), 30)
+                    found.append(answer.headers["cache-status"])
+                slow.close()
+                applied.result()
+        self.assertLessEqual(
+            set(found), {"portico; fwd=miss; stored", "portico; fwd=stale; stored", "portico; hit"}, found)
+        self.assertNotIn("mirror cannot be refreshed", gateway.log())
 
     def test_what_is_still_to_be_sent_is_sent_by_the_one_that_takes_its_place(self):
         self.system = ConnectedSystems(count=30)

@@ -59,14 +59,34 @@ import Testing
         #expect(calls.value == ["other begins", "other ends"])
     }
 
-    @Test func `one that returns by itself needs no end`() async {
+    @Test func `another one may begin before the one before ends`() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await tasks.run() }
+            tasks.begin("a") { await calls.run("one") }
+            await calls.wait(for: "one begins")
+            tasks.begin("a") { await calls.run("other") }
+            await calls.wait(for: "other begins")
+            await tasks.end("a")
+            #expect(calls.value == ["one begins", "other begins", "one ends"])
+            await tasks.end("a")
+            #expect(calls.value == ["one begins", "other begins", "one ends", "other ends"])
+            await tasks.end("a")
+            group.cancelAll()
+        }
+    }
+
+    @Test func `one that returns by itself needs no end, and its end ends no other`() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await tasks.run() }
             tasks.begin("a") { calls.add("done") }
             await calls.wait(for: "done")
+            tasks.begin("a") { await calls.run("other") }
+            await calls.wait(for: "other begins")
+            await tasks.end("a")
+            #expect(calls.value == ["done", "other begins"])
             await tasks.end("a")
             group.cancelAll()
         }
-        #expect(calls.value == ["done"])
+        #expect(calls.value == ["done", "other begins", "other ends"])
     }
 }

@@ -53,6 +53,65 @@ import Testing
         }
     }
 
+    /// Exchanges the gateways as a change of the configuration does, which waits for requests of the one before.
+    private actor Exchange: ConfigurationControl {
+        private var begin: (@Sendable () -> RequestsUnderWay)?
+        private(set) var haveEnded = false
+        private let (changes, change) = AsyncStream.makeStream(of: Void.self)
+
+        func use(_ begin: @escaping @Sendable () -> RequestsUnderWay) { self.begin = begin }
+
+        func settings() -> [ConfiguredSetting] { [] }
+
+        func check() -> ConfigurationReport { ConfigurationReport() }
+
+        func apply(by actor: Principal, from address: String) async throws -> ConfigurationReport {
+            change.yield()
+            guard let requests = begin?() else { return ConfigurationReport() }
+            let deadline = ContinuousClock.now + .seconds(200)
+            await requests.ended(by: deadline)
+            haveEnded = .now < deadline
+            return ConfigurationReport(isApplied: true)
+        }
+
+        func wait() async { for await _ in changes { break } }
+    }
+
+    @Test func `a request that exchanges the gateways is not waited for by itself, and others are`() async throws {
+        let exchange = Exchange()
+        let host = try await NotesGateway(configuration: exchange)
+        let path = FileManager.default.temporaryDirectory.appending(path: "gw-\(UUID().uuidString.prefix(8))").path
+        let settings = ServerSettings(address: .unixSocket(path: path))
+        let (listening, begun) = AsyncStream.makeStream(of: Void.self)
+        let server = GatewayServer(gateway: host.administration, settings: settings) { _ in begun.yield() }
+        await exchange.use { server.replace(host.administration, settings) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await server.run() }
+            defer { group.cancelAll() }
+            for await _ in listening { break }
+            // Its body comes while the other one waits.
+            let slow = try await SocketClient(path: path)
+            try await slow.send(
+                Self.head(
+                    "POST /admin/v1/audit/entries",
+                    ["Content-Type: application/json", "Transfer-Encoding: chunked", "Expect: 100-continue"],
+                    user: false))
+            #expect(await slow.receive(until: "\r\n\r\n").hasPrefix("HTTP/1.1 100 "))
+            let applying = try await SocketClient(path: path)
+            try await applying.send(
+                Self.head(
+                    "POST /admin/v1/configuration/apply", ["Content-Type: application/json", "Content-Length: 2"],
+                    user: false) + "{}")
+            await exchange.wait()
+            #expect(await !exchange.haveEnded)
+            try await slow.send("2\r\n{}\r\n0\r\n\r\n")
+            #expect(await slow.receiveAll().hasPrefix("HTTP/1.1 200 "))
+            let applied = await applying.receiveAll()
+            #expect(applied.hasPrefix("HTTP/1.1 200 ") && applied.contains("\"applied\":true"), "\(applied)")
+            #expect(await exchange.haveEnded)
+        }
+    }
+
     private struct Finished: Error {
         let records: [AccessRecord]
     }

@@ -27,7 +27,9 @@ final class NotesGateway: Sendable {
     private let supervisor: AdapterSupervisor
 
     init(
-        adapter: any Adapter = NotesAdapter(), _ change: (inout GatewaySettings) -> Void = { _ in }
+        adapter: any Adapter = NotesAdapter(),
+        configuration control: any ConfigurationControl = NoConfigurationControl(),
+        _ change: (inout GatewaySettings) -> Void = { _ in }
     ) async throws {
         folder = try TemporaryFolder()
         var settings = GatewaySettings()
@@ -77,7 +79,8 @@ final class NotesGateway: Sendable {
                 return StoreSummary(
                     contents: found.contents, freeBytes: found.freeBytes, logFileBytes: found.logFileBytes)
             },
-            settings: settings, readiness: readiness, clock: clock, log: .discarding, isRestorePending: { false })
+            configuration: control, settings: settings, readiness: readiness, clock: clock, log: .discarding,
+            isRestorePending: { false })
         let lookup = identity.accounts
         supervisor = AdapterSupervisor([served], limits: AdapterLimits(), clock: clock) { served in
             try await served.start(

@@ -99,23 +99,48 @@ extension MirrorSetup {
 }
 
 extension ServedAdapter {
-    /// Refreshes the adapter's mirrors, sends what callers change of them, and makes the calls of other systems that
-    /// answer its operations, until the task is cancelled. To be called once, when the adapter has been started.
+    /// Refreshes the adapter's mirrors until the task is cancelled. To be called once, when the adapter has been started.
     public func keepMirrors() async {
         await withTaskGroup(of: Void.self) { group in
             for mirror in mirrors { group.addTask { await mirror.run() } }
-            for callerMirror in callerMirrors { group.addTask { await callerMirror.mirror.run() } }
+        }
+    }
+
+    /// Makes the calls of other systems that answer the adapter's operations, until the task is cancelled. To be called
+    /// once, when the adapter has been started.
+    public func keepCalls() async {
+        await withTaskGroup(of: Void.self) { group in
             for callThrough in callsThrough { group.addTask { await callThrough.calls.run() } }
-            for owners in callerMirrors.map(\.owners) + callsThrough.compactMap(\.owners) {
-                group.addTask { await owners.run() }
+            for owners in callsThrough.compactMap(\.owners) { group.addTask { await owners.run() } }
+        }
+    }
+
+    /// Sends what callers change of the mirrors, and fetches and removes rows that belong to single callers, until the task
+    /// is cancelled. To be called once, when the adapter has been started.
+    public func keepRowsOfCallers() async {
+        await withTaskGroup(of: Void.self) { group in
+            for callerMirror in callerMirrors {
+                group.addTask { await callerMirror.mirror.run() }
+                group.addTask { await callerMirror.owners.run() }
             }
             for write in writes { group.addTask { await write.run() } }
         }
     }
 
-    /// Whether there is anything for ``keepMirrors()`` to do.
+    /// Whether there is anything for ``keepMirrors()``, ``keepCalls()`` or ``keepRowsOfCallers()`` to do.
     public var hasMirrors: Bool {
         !(mirrors.isEmpty && callerMirrors.isEmpty && callsThrough.isEmpty && writes.isEmpty)
+    }
+
+    /// Requests that this adapter answers from now on read the mirrors of the one that takes its place. To be called before
+    /// ``keepMirrors()`` of this one ends; that of the other begins afterwards.
+    public func handOverMirrors(to successor: ServedAdapter) {
+        for mirror in mirrors {
+            successor.mirrors.first { $0.id == mirror.id }.map { mirror.handOver(to: $0) }
+        }
+        for write in writes {
+            successor.writes.first { $0.id == write.id }.map { write.handOver(to: $0) }
+        }
     }
 
     /// Sends nothing more of what callers change, and returns when what is being sent has ended, or after `limit`.

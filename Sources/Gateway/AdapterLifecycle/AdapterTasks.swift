@@ -26,9 +26,14 @@ public final class AdapterTasks: Sendable {
     }
 
     private struct State {
-        /// Those that wait for ``AdapterTasks/run()`` or run.
-        var items: [AdapterName: Item] = [:]
+        /// Those that wait for ``AdapterTasks/run()``, run, or have returned by themselves, until they are ended.
+        var items: [AdapterName: [Item]] = [:]
         var running: Set<ObjectIdentifier> = []
+
+        mutating func remove(_ item: Item) {
+            items[item.name]?.removeAll { $0 === item }
+            if items[item.name]?.isEmpty ?? false { items[item.name] = nil }
+        }
     }
 
     private let state = Mutex(State())
@@ -37,17 +42,19 @@ public final class AdapterTasks: Sendable {
     /// There is none.
     public init() {}
 
-    /// Begins the task of an adapter that has none, once ``run()`` is called.
+    /// Begins a task of an adapter, once ``run()`` is called. One that it has already goes on.
     public func begin(_ name: AdapterName, _ body: @escaping @Sendable () async -> Void) {
         let item = Item(name, body)
-        state.withLock { $0.items[name] = item }
+        state.withLock { $0.items[name, default: []].append(item) }
         begun.continuation.yield(item)
     }
 
-    /// Cancels the adapter's task and returns when it has ended; at once where there is none.
+    /// Cancels the task of the adapter that began first, and returns when it has ended; at once where it has returned by
+    /// itself, or there is none.
     public func end(_ name: AdapterName) async {
         let (item, isRunning) = state.withLock { state in
-            let item = state.items.removeValue(forKey: name)
+            let item = state.items[name]?.first
+            if let item { state.remove(item) }
             return (item, item.map { state.running.contains(ObjectIdentifier($0)) } ?? false)
         }
         guard let item else { return }
@@ -61,7 +68,7 @@ public final class AdapterTasks: Sendable {
         await withDiscardingTaskGroup { group in
             for await item in begun.stream {
                 let isWanted = state.withLock { state in
-                    guard state.items[item.name] === item else { return false }
+                    guard state.items[item.name]?.contains(where: { $0 === item }) ?? false else { return false }
                     state.running.insert(ObjectIdentifier(item))
                     return true
                 }
@@ -76,8 +83,7 @@ public final class AdapterTasks: Sendable {
 
     private func ended(_ item: Item) {
         state.withLock { state in
-            state.running.remove(ObjectIdentifier(item))
-            if state.items[item.name] === item { state.items[item.name] = nil }
+            _ = state.running.remove(ObjectIdentifier(item))
         }
         item.end.continuation.finish()
     }

@@ -99,14 +99,14 @@ struct AdministrationEndpoint: Endpoint {
 
     /// Members of bodies and names of queries that are not declared are refused: what an operator asks for and is not
     /// done, such as a dry run, must not be taken for done. `perform` gets the checked input and answers a value, or nil
-    /// for none. `query`: what the address may say.
+    /// for none. `query`: what the address may say. `isAwaited`: false where `perform` may exchange the gateways.
     init(
         _ name: String, _ action: AdministrationAction, _ summary: String, input: ObjectShape? = nil,
-        query: Set<String> = [], services: GatewayServices,
+        query: Set<String> = [], services: GatewayServices, isAwaited: Bool = true,
         perform: @escaping @Sendable (AuthenticatedRequest, WireDictionary) async throws -> WireValue?
     ) {
         properties = EndpointProperties(
-            name: "admin.\(name)", access: .login, effect: action.effect, adminRole: action.role)
+            name: "admin.\(name)", access: .login, effect: action.effect, adminRole: action.role, isAwaited: isAwaited)
         description = EndpointDescription(summary: summary, tag: "Administration", body: input)
         self.input = input ?? ObjectShape("Nothing", members: [])
         self.query = query

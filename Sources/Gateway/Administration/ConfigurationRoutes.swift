@@ -109,7 +109,7 @@ struct ConfigurationRoutes: Sendable {
                 .post, "/admin/v1/configuration/apply",
                 AdministrationEndpoint(
                     "configuration.apply", .change, "Uses what the configuration's sources say now.",
-                    services: services
+                    services: services, isAwaited: false
                 ) { request, _ in
                     let report = try await configuration.apply(
                         by: request.caller.principal, from: request.request.peer)

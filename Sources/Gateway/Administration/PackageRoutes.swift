@@ -140,7 +140,7 @@ struct PackageRoutes: Sendable {
                 .post, "/admin/v1/packages",
                 AdministrationEndpoint(
                     "packages.install", .grant, "Installs an uploaded package, or upgrades to it.",
-                    input: Self.installation, services: services
+                    input: Self.installation, services: services, isAwaited: false
                 ) { request, input in
                     Self.value(
                         try await deployment.install(
@@ -165,7 +165,9 @@ struct PackageRoutes: Sendable {
     ) -> Route {
         Route(
             .post, PathTemplate(stringLiteral: "/admin/v1/\(path)"),
-            AdministrationEndpoint(name, action, summary, input: Self.change, services: services) { request, input in
+            AdministrationEndpoint(
+                name, action, summary, input: Self.change, services: services, isAwaited: false
+            ) { request, input in
                 Self.value(try await body(request["name"], Self.request(request, input)))
             })
     }

@@ -92,11 +92,14 @@ final class EndpointProperties: Sendable {
     let instruments = AtomicLazyReference<RequestInstruments>()
     /// What an operator needs to be; nil at the public listener, where there are none.
     let adminRole: AdminRole?
+    /// Whether another generation of gateways waits for requests that are under way (``RequestsUnderWay``). One that makes
+    /// the other generation itself waits for that, and must not be waited for by it.
+    let isAwaited: Bool
 
     init(
         name: String, access: Access, effect: Effect, adapter: AdapterName? = nil, status: AdapterStatus? = nil,
         presentation: Presentation = Presentation(), bodyLimit: Int? = nil, requiresToken: Bool = false,
-        mirrors: ReadMirrors = ReadMirrors(), adminRole: AdminRole? = nil
+        mirrors: ReadMirrors = ReadMirrors(), adminRole: AdminRole? = nil, isAwaited: Bool = true
     ) {
         self.name = name
         self.access = access
@@ -108,6 +111,7 @@ final class EndpointProperties: Sendable {
         self.requiresToken = requiresToken
         self.mirrors = mirrors
         self.adminRole = adminRole
+        self.isAwaited = isAwaited
     }
 }
 

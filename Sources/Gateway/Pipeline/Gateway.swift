@@ -465,6 +465,15 @@ enum AdmissionStep: Sendable {
     case needsCaller(PendingAdmission)
     case needsEndpoint(AdmittedRequest)
 
+    /// Of the endpoint that answers; nil: it is answered.
+    var properties: EndpointProperties? {
+        switch self {
+        case .answered: nil
+        case .needsCaller(let admission): admission.endpoint.properties
+        case .needsEndpoint(let admitted): admitted.endpoint.properties
+        }
+    }
+
     /// Of what is under way.
     var trace: RequestTrace {
         switch self {

@@ -82,12 +82,15 @@ final class GatewayResponder: RequestResponder {
             send(answer, to: inbound, request.id, request, serving, on: sink)
             return nil
         }
+        let isAwaited = step.properties?.isAwaited ?? true
+        if !isAwaited { serving.end() }
         let gateway = serving.gateway
         let late = PorticoError(.deadlineExceeded, "The request took too long.")
         return gateway.services.deadlines.start(until: request.deadline, late: late) {
             await gateway.complete(step)
         } whenDone: { [self] result in
             permits.leave()
+            if !isAwaited { serving.begin() }
             switch result {
             case .success(let answer): send(answer, to: inbound, request.id, request, serving, on: sink)
             case .failure(let error):
@@ -304,7 +307,8 @@ public struct RequestsUnderWay: Sendable {
         self.serving = serving
     }
 
-    /// Returns when the last of them has ended, or at `deadline`. Streams without an end do not count.
+    /// Returns when the last of them has ended, or at `deadline`. Streams without an end do not count, nor do requests that
+    /// may be waiting for this (``EndpointProperties/isAwaited``).
     public func ended(by deadline: ContinuousClock.Instant) async {
         while !serving.isIdle, .now < deadline, (try? await Task.sleep(for: Self.interval)) != nil {}
     }

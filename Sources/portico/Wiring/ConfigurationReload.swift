@@ -483,23 +483,44 @@ struct AdapterHandover: Sendable {
         for name in begun.map(\.declaration.name) where feeds.adapters.contains(name) {
             host.feedTasks.begin(name) { await feeds.run(of: name) }
         }
+        await beginMirrors()
         let deadline = ContinuousClock.now + Self.overlap
         for requests in requests { await requests.ended(by: deadline) }
-        await withTaskGroup(of: Void.self) { group in
-            for served in ended {
-                group.addTask {
-                    await served.finishWrites(within: Self.sending)
-                    await host.mirrorTasks.end(served.declaration.name)
-                }
-            }
-        }
+        await endMirrors()
         do {
             try await host.store.install(collections)
         } catch {
             host.logger.error("fields that are declared no longer stay", metadata: ["detail": "\(error)"])
         }
-        for served in begun where served.hasMirrors {
-            host.mirrorTasks.begin(served.declaration.name) { await served.keepMirrors() }
+        for served in begun where served.hasMirrors { host.mirrorTasks.beginRowsOfCallers(served) }
+    }
+
+    private func successor(of served: ServedAdapter) -> ServedAdapter? {
+        begun.first { $0.declaration.name == served.declaration.name }
+    }
+
+    /// Requests of both sides are answered from the mirrors that begin: two cannot refresh the same records.
+    private func beginMirrors() async {
+        for served in ended where served.hasMirrors {
+            guard let successor = successor(of: served) else { continue }
+            served.handOverMirrors(to: successor)
+            await host.mirrorTasks.refreshes.end(served.declaration.name)
+        }
+        for served in begun where served.hasMirrors { host.mirrorTasks.beginAnswering(served) }
+    }
+
+    /// What requests of the adapters that end have needed.
+    private func endMirrors() async {
+        await withTaskGroup(of: Void.self) { group in
+            for served in ended where served.hasMirrors {
+                let (name, isReplaced) = (served.declaration.name, successor(of: served) != nil)
+                group.addTask {
+                    await served.finishWrites(within: Self.sending)
+                    await host.mirrorTasks.rowsOfCallers.end(name)
+                    await host.mirrorTasks.calls.end(name)
+                    if !isReplaced { await host.mirrorTasks.refreshes.end(name) }
+                }
+            }
         }
     }
 }

@@ -28,8 +28,8 @@ struct Host {
     let assembly: HostAssembly
     let current: CurrentGeneration
     let store: SQLiteStore
-    /// What refreshes and sends for the adapters' mirrors.
-    let mirrorTasks = AdapterTasks()
+    /// What the adapters' mirrors need to run.
+    let mirrorTasks = MirrorTasks()
     /// What tells the adapters' feeds to those who listen.
     let feedTasks = AdapterTasks()
     let logger: Logger
@@ -120,7 +120,7 @@ struct Host {
             try await starts.value.run($0)
         }
         for served in adapters where served.hasMirrors {
-            mirrorTasks.begin(served.declaration.name) { await served.keepMirrors() }
+            mirrorTasks.begin(served)
         }
         for name in feeds.adapters { feedTasks.begin(name) { await feeds.run(of: name) } }
         // Before the deadlines of their starts begin: there may be many.
@@ -146,6 +146,34 @@ struct Host {
         await traces?.flush()
         await upstreams.stop()
         await store.close()
+    }
+}
+
+/// What the adapters' mirrors need to run, in parts that are handed over one by one.
+struct MirrorTasks: Sendable {
+    let refreshes = AdapterTasks()
+    let calls = AdapterTasks()
+    let rowsOfCallers = AdapterTasks()
+
+    func begin(_ served: ServedAdapter) {
+        beginAnswering(served)
+        beginRowsOfCallers(served)
+    }
+
+    /// What may run beside that of an adapter which ends.
+    func beginAnswering(_ served: ServedAdapter) {
+        refreshes.begin(served.declaration.name) { await served.keepMirrors() }
+        calls.begin(served.declaration.name) { await served.keepCalls() }
+    }
+
+    func beginRowsOfCallers(_ served: ServedAdapter) {
+        rowsOfCallers.begin(served.declaration.name) { await served.keepRowsOfCallers() }
+    }
+
+    func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            for tasks in [refreshes, calls, rowsOfCallers] { group.addTask { await tasks.run() } }
+        }
     }
 }
 
