@@ -1,6 +1,7 @@
 import AdapterKit
 import Foundation
 import GRDB
+import Glibc
 import RecordStorage
 import SQLiteStore
 import Testing
@@ -30,6 +31,19 @@ import Testing
         let store = try directory.store()
         #expect(throws: PorticoError.self) { try directory.store() }
         await store.close()
+    }
+
+    /// As a process has it that is being started, until it is replaced by its program.
+    @Test func `a closed store can be opened though a copy of the lock's descriptor is left`() async throws {
+        let store = try directory.store()
+        let lock = directory.url.resolvingSymlinksInPath().appending(path: "store.sqlite.lock").path
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
+        let held = try #require(
+            open.first { (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == lock })
+        let copy = dup(held)
+        defer { _ = Glibc.close(copy) }
+        await store.close()
+        await (try directory.store()).close()
     }
 
     @Test func `the writer waits for the disk at every commit`() throws {

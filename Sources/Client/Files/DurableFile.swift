@@ -37,7 +37,12 @@ final class FolderLock: Sendable {
 
     func release() {
         descriptor.withLock { held in
-            if let held { close(held) }
+            if let held {
+                // A process that is being started has every descriptor until it is replaced: closing this one alone would not
+                // end the lock.
+                flock(held, LOCK_UN)
+                close(held)
+            }
             held = nil
         }
     }

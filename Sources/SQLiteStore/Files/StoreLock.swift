@@ -31,7 +31,12 @@ final class StoreLock: Sendable {
 
     func release() {
         descriptor.withLock { descriptor in
-            if let open = descriptor { close(open) }
+            if let open = descriptor {
+                // A process that is being started has every descriptor until it is replaced: closing this one alone would not
+                // end the lock.
+                flock(open, LOCK_UN)
+                close(open)
+            }
             descriptor = nil
         }
     }
