@@ -1,5 +1,6 @@
 """Another instance of an adapter, by `porticoctl adapters restart`."""
 
+import concurrent.futures
 import json
 import unittest
 
@@ -30,6 +31,13 @@ class Restart(ServingTest):
         found = next(entry for entry in entries if entry["kind"] == "adapter.deployed")
         self.assertEqual((found["actor"], found["subject"], found["detail"]), ("operator", "staff", "started anew"))
         print(f"{len(callers.outcomes)} requests, 4 restarts")
+
+    def test_changes_that_are_asked_for_at_once_are_made_one_after_the_other(self):
+        self.write(NAMES)
+        self.start()
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            reports = pool.map(lambda _: self.control("adapters", "restart", "staff"), range(4))
+            self.assertEqual([report["applied"] for report in reports], [True] * 4)
 
     def test_one_that_works_beside_its_calls_is_started_anew_too(self):
         self.write(NAMES)

@@ -205,7 +205,7 @@ private struct PackagePieceEndpoint: Endpoint {
     var properties: EndpointProperties {
         EndpointProperties(
             name: "admin.packages.upload.piece", access: .login, effect: .writes, bodyLimit: limit,
-            adminRole: AdministrationAction.grant.role)
+            adminRole: AdministrationAction.grant.role, isAudited: false)
     }
 
     let description = EndpointDescription(summary: "Adds a piece to an upload.", tag: "Administration")

@@ -95,11 +95,15 @@ final class EndpointProperties: Sendable {
     /// Whether another generation of gateways waits for requests that are under way (``RequestsUnderWay``). One that makes
     /// the other generation itself waits for that, and must not be waited for by it.
     let isAwaited: Bool
+    /// Whether what it did stands in the audit log. A part of what another endpoint began and ends does not; what is
+    /// refused always does.
+    let isAudited: Bool
 
     init(
         name: String, access: Access, effect: Effect, adapter: AdapterName? = nil, status: AdapterStatus? = nil,
         presentation: Presentation = Presentation(), bodyLimit: Int? = nil, requiresToken: Bool = false,
-        mirrors: ReadMirrors = ReadMirrors(), adminRole: AdminRole? = nil, isAwaited: Bool = true
+        mirrors: ReadMirrors = ReadMirrors(), adminRole: AdminRole? = nil, isAwaited: Bool = true,
+        isAudited: Bool = true
     ) {
         self.name = name
         self.access = access
@@ -112,6 +116,7 @@ final class EndpointProperties: Sendable {
         self.mirrors = mirrors
         self.adminRole = adminRole
         self.isAwaited = isAwaited
+        self.isAudited = isAudited
     }
 }
 

@@ -254,7 +254,9 @@ public final class Gateway: Sendable {
     /// Who changed what from where, at the listeners of operators. What was done is done, so a failure is logged.
     private func audit(_ admitted: AdmittedRequest, _ error: PorticoError?) async {
         let request = admitted.request
-        guard let record = services.audit, admitted.endpoint.effect(of: request.request) == .writes else { return }
+        guard let record = services.audit, admitted.endpoint.effect(of: request.request) == .writes,
+            error != nil || admitted.endpoint.properties.isAudited
+        else { return }
         // What does not exist may be anything that was typed.
         let names = error == nil ? request.parameters.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" } : []
         let event = AuditEvent(

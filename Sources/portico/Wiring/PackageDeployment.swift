@@ -30,6 +30,7 @@ actor PackageDeployment: AdapterDeployment {
     /// Files are read and written here.
     private let queue = DispatchQueue(label: "packages")
     private var isUnderWay = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// Removes what an earlier process did not finish. Blocks its thread.
     init(data: String, reload: ConfigurationReload, probations: Probations, logger: Logger) {
@@ -235,10 +236,25 @@ actor PackageDeployment: AdapterDeployment {
         return (name, known)
     }
 
+    /// Changes that wait for the one under way; more are refused.
+    private static let mostWaiting = 8
+
+    /// In the order in which they come: an attempt of the gateway's own refuses no operator, and no operator the roll-back of
+    /// a version that crashes.
     private func alone<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
-        guard !isUnderWay else { throw PorticoError(.recordConflict, "Another adapter is being changed.") }
+        if isUnderWay {
+            guard waiting.count < Self.mostWaiting else {
+                throw PorticoError(.recordConflict, "Too many changes of adapters are waiting.")
+            }
+            // The change that ends hands its turn over.
+            await withCheckedContinuation { waiting.append($0) }
+        }
         isUnderWay = true
-        defer { isUnderWay = false }
+        defer {
+            isUnderWay = !waiting.isEmpty
+            if !waiting.isEmpty { waiting.removeFirst().resume() }
+        }
+        try Task.checkCancellation()
         return try await body()
     }
 
