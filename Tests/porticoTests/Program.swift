@@ -19,6 +19,8 @@ final class Program: Sendable {
         // The build puts it beside the tests.
         process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent().appending(path: "portico")
         process.arguments = arguments
+        // Configuration keys may be variables: those of the tests are none of the program's.
+        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("PORTICO_") }
         process.currentDirectoryURL = folder
         process.standardInput = try FileHandle(forReadingFrom: folder.appending(path: "in"))
         process.standardOutput = try FileHandle(forWritingTo: folder.appending(path: "out"))
