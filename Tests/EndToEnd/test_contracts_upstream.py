@@ -19,7 +19,7 @@ ASKING = "freshFor: 1ms, waitFor: 10s"
 # Thousands of rows are fetched once: in a debug build that takes seconds.
 ONCE = "freshFor: 1h, waitFor: 60s"
 CONFIGURATION = """
-http: {{ host: 127.0.0.1, limits: {{ body: 64KiB }} }}
+http: {{ host: 127.0.0.1, limits: {{ body: {body} }} }}
 store: {{ sampleData: {samples} }}
 identity:
   basic: {{ enabled: true }}
@@ -60,8 +60,9 @@ CONTRACTS = {
         test_employees.EmployeeSearchContract, {"employees": f"upstream: back, {SOAP}, {ONCE}"}, []),
     "EmployeesOfSOAPCalled": (
         test_employees.EmployeeSearchContract, {"employees": f"upstream: back, {SOAP}, mode: call, {ASKING}"}, []),
-    "SOAP": (test_soap.Served, {"employees": f"upstream: back, {SOAP}, {ONCE}"}, []),
-    "SOAPCalled": (test_soap.Served, {"employees": f"upstream: back, {SOAP}, mode: call, {ASKING}"}, []),
+    # With the limit that the check has where it is served.
+    "SOAP": (test_soap.Served, {"body": "64KiB", "employees": f"upstream: back, {SOAP}, {ONCE}"}, []),
+    "SOAPCalled": (test_soap.Served, {"body": "64KiB", "employees": f"upstream: back, {SOAP}, mode: call, {ASKING}"}, []),
 }
 
 
@@ -79,7 +80,7 @@ class Front:
     @classmethod
     def start(cls, folder, url="http://127.0.0.1:1/", rehearsal="", samples="false", parts=None):
         """A gateway whose files are in `folder`, ended with the class."""
-        parts = {"users": "enabled: true", "employees": "enabled: true", "feed": "", "chat": "", **(parts or {})}
+        parts = {"body": "1MiB", "users": "enabled: true", "employees": "enabled: true", "feed": "", "chat": "", **(parts or {})}
         config = folder / "portico.yaml"
         config.write_text(CONFIGURATION.format(url=url, rehearsal=rehearsal, samples=samples, **parts))
         gateway = Gateway(config=str(config), environment={"BACK_PASSWORD": "portico-demo"})
