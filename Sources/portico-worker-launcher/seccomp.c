@@ -182,6 +182,11 @@ static void build(struct filter *filter) {
     add(filter, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, MAP_SHARED | MAP_ANONYMOUS));
     answer_if_equal(filter, MAP_SHARED | MAP_ANONYMOUS, ERRNO(EPERM));
     end_call(filter, begin, SECCOMP_RET_ALLOW);
+    // It ends with the gateway, whatever it does.
+    begin = begin_call(filter, SYS_prctl);
+    load(filter, ARGUMENT(0));
+    answer_if_equal(filter, PR_SET_PDEATHSIG, ERRNO(EPERM));
+    end_call(filter, begin, SECCOMP_RET_ALLOW);
     restrict_command(filter, SYS_fcntl, refused_fcntl, COUNT(refused_fcntl));
     restrict_command(filter, SYS_ioctl, refused_ioctl, COUNT(refused_ioctl));
     answer(filter, SECCOMP_RET_ALLOW);

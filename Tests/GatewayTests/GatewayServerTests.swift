@@ -251,6 +251,24 @@ import Testing
         }
     }
 
+    @Test func `what a mount says of its answer's length does not split the answer`() async throws {
+        let host = try await NotesGateway()
+        try await serving(host) { connect in
+            let connection = try await connect()
+            try await connection.send(Self.head("GET /files/framed", close: false))
+            let framed = await connection.receive(until: "whole")
+            #expect(framed.hasPrefix("HTTP/1.1 200 ") && framed.contains("Content-Length: 5\r\n"), "\(framed)")
+            #expect(!framed.contains("Keep-Alive") && !framed.contains("Connection: close"), "\(framed)")
+            try await connection.send(Self.head("GET /files/nothing", close: false))
+            let nothing = await connection.receive(until: "\r\n\r\n")
+            #expect(nothing.hasPrefix("HTTP/1.1 204 ") && nothing.hasSuffix("\r\n\r\n"), "\(nothing)")
+            #expect(!nothing.contains("Content-Length"), "\(nothing)")
+            try await connection.send(Self.head("GET /nothing", user: false))
+            let next = await connection.receiveAll()
+            #expect(next.hasPrefix("HTTP/1.1 404 "), "\(next)")
+        }
+    }
+
     @Test func `an attachment is streamed, whole and in ranges`() async throws {
         let host = try await NotesGateway { $0.limits.chunk = 64 }
         let data = String(repeating: "0123456789", count: 20)

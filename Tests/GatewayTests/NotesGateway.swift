@@ -244,6 +244,10 @@ struct NotesAdapter: Adapter {
         guard request.method == "GET" else {
             return MountResponse(201, headers: ["Content-Type": "text/plain"], body: request.body)
         }
+        // What an answer's head must not decide.
+        let framing: MountHeaders = ["Content-Length": "2", "Connection": "close", "Keep-Alive": "timeout=1"]
+        if request.target == "/files/framed" { return MountResponse(200, headers: framing, body: Array("whole".utf8)) }
+        if request.target == "/files/nothing" { return MountResponse(204, headers: framing, body: Array("some".utf8)) }
         let text = "\(request.target) \(request.caller.name)"
         return MountResponse(200, headers: ["Content-Type": "text/plain"], body: Array(text.utf8))
     }

@@ -103,6 +103,11 @@ struct MountEndpoint: Endpoint {
         }
         var response = GatewayResponse(.standard(answer.status), headers: try answer.headers.fields())
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
+        // RFC 9110, sections 15.3.5 and 15.4.5: nothing follows the head, and what did would be taken for the next answer.
+        if answer.status == 204 || answer.status == 304 {
+            if case .stream(let pieces) = answer.body { pieces.cancel() }
+            return response
+        }
         switch answer.body {
         case .bytes(let bytes):
             services.encoder.compress(
@@ -121,10 +126,17 @@ extension MountHeaders {
         self.init(fields.map { Field($0.name.rawName, $0.value) })
     }
 
+    /// What says where an answer ends on this connection is the gateway's alone (RFC 9110, section 7.6.1; RFC 9112,
+    /// section 6): a length that is not the body's would split the answer.
+    private static let framing: Set<String> = [
+        "connection", "content-length", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
+        "upgrade",
+    ]
+
     /// Throws `server.internal` for what cannot stand in a head.
     fileprivate func fields() throws(PorticoError) -> HTTPFields {
         var collected = HeaderFields(.response)
-        for field in self.fields {
+        for field in self.fields where !Self.framing.contains(field.name.lowercased()) {
             do {
                 try collected.append(field.name, field.value)
             } catch {

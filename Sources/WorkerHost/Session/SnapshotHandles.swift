@@ -14,6 +14,9 @@ final class SnapshotHandles: Sendable {
         var isClosed = false
     }
 
+    /// The store has few places for reads of any length, and keeps what is older than the eldest of them.
+    private static let longest = Duration.seconds(60)
+
     private let maximum: Int
     private let time: Duration
     private let state = Mutex(State())
@@ -28,7 +31,7 @@ final class SnapshotHandles: Sendable {
         _ records: any RecordStore, within: Duration?
     ) async throws -> (number: Int, position: Revision) {
         await takeTurn()
-        let snapshot = OpenSnapshot(until: .now + (within.map { max(.zero, $0) } ?? time))
+        let snapshot = OpenSnapshot(until: .now + (within.map { max(.zero, min($0, Self.longest)) } ?? time))
         let number = state.withLock { state in
             state.last += 1
             if !state.isClosed { state.open[state.last] = snapshot }

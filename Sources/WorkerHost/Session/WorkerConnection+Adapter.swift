@@ -29,7 +29,7 @@ extension WorkerConnection {
         let connection = try messages
         var parameters: WireDictionary = [
             "mount": request.mount.message, "method": request.method.message, "target": request.target.message,
-            "origin": request.origin.message, "headers": request.headers.message,
+            "origin": request.origin.message, "headers": request.headers.withoutCredentials.message,
             "body": try MessageBody.sending(request.body, over: connection).message,
             "caller": request.caller.message, "requestID": request.requestID.message,
             "left": (request.deadline - .now).message,
@@ -121,6 +121,15 @@ extension WorkerConnection {
     }
 
     private var contextMessage: WireValue? { CallContext.current.map { ContextValues($0).message } }
+}
+
+extension MountHeaders {
+    /// The host knows the caller by these; a program that had them could act as the caller at other adapters.
+    private static let credentials: Set<String> = ["authorization", "cookie", "proxy-authorization", "x-csrf-token"]
+
+    fileprivate var withoutCredentials: MountHeaders {
+        MountHeaders(fields.filter { !Self.credentials.contains($0.name.lowercased()) })
+    }
 }
 
 /// The head of a mount's response.

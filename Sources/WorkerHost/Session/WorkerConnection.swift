@@ -110,6 +110,9 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         let declaration =
             response.hasRules
             ? response.declaration.holding(to: WorkerRecordRules(of: response.declaration)) : response.declaration
+        if let problem = DeclarationCheck.problem(response.declaration) {
+            throw WorkerRefusal("What the adapter \(name) declares cannot be served: \(problem)")
+        }
         return WorkerDescription(
             declaration: declaration, services: response.services.map(Set.init), samples: response.samples,
             shapedErrors: Set(response.shapedErrors))

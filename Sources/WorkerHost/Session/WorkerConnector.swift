@@ -5,8 +5,9 @@ import AdapterProtocol
 public struct SessionLimits: Sendable {
     /// Frames, requests, streams and queues of the connection.
     public var connection = ConnectionLimits()
-    /// Snapshots that are open at once. Further ones wait.
-    public var snapshots = 8
+    /// Snapshots that are open at once. Further ones wait. Half of what a store has, so that one worker's do not keep all
+    /// others waiting.
+    public var snapshots = 4
     /// How long a snapshot may be open that is read at once; one whose reads are streamed says itself how long.
     public var snapshotTime = Duration.seconds(5)
     /// Bytes of a mounted request's or another system's body that are held for a worker at most.

@@ -54,30 +54,8 @@ struct WorkerPlugin: Sendable {
             throw CommandError(
                 "plugin \(path): it declares the adapter \(description.declaration.name), and is named \(name).")
         }
-        if let excess = Self.excess(description.declaration) {
-            throw CommandError("plugin \(path): it declares \(excess).")
-        }
         return description
     }
-
-    /// What is too much for tables, routes and descriptions, which are all in memory; nil: nothing.
-    private static func excess(_ declaration: AdapterDeclaration) -> String? {
-        let fields = declaration.entities.map(\.fields.count).max() ?? 0
-        let counts = [
-            ("entities", declaration.entities.count, mostEntities), ("fields of an entity", fields, mostFields),
-            ("operations", declaration.operations.count, mostOperations),
-            ("mounts", declaration.mounts.count, mostMounts),
-            ("live feeds", declaration.liveFeeds.count, mostEntities),
-            ("SOAP services", declaration.soapServices.count, mostMounts),
-        ]
-        return counts.first { $0.1 > $0.2 }.map { "\($0.1) \($0.0); at most \($0.2) are taken" }
-    }
-
-    private static let mostEntities = 500
-    /// SQLite has 2,000 columns in a table (sqlite.org/limits.html).
-    private static let mostFields = 1_000
-    private static let mostOperations = 5_000
-    private static let mostMounts = 500
 
     /// The adapter, which is started with the others.
     func adapter(
@@ -240,6 +218,16 @@ final class WorkerLog: Sendable {
 
     /// What the program logs itself, as far as ``LogEventLimit`` lets it through.
     func writeEvent(_ message: LogMessage) {
-        for message in events.withLock({ $0.take(message, at: .now) }) { write(message) }
+        for message in events.withLock({ $0.take(Self.named(message), at: .now) }) { write(message) }
     }
+
+    /// What a line of the log says of itself is the host's; a value of such a name gets another one.
+    private static func named(_ message: LogMessage) -> LogMessage {
+        let values = message.values.map { value in
+            own.contains(value.key) ? LogMessage.Item(key: "adapter.\(value.key)", value: value.value) : value
+        }
+        return LogMessage(level: message.level, text: message.text, values: values)
+    }
+
+    private static let own: Set<String> = ["caller", "endpoint", "level", "message", "requestId", "source", "time"]
 }
