@@ -61,6 +61,9 @@ extension WorkerConnection {
         _ error: PorticoError, status: Int, to failure: MountFailure
     ) async throws -> MountResponse? {
         let connection = try messages
+        let failure = MountFailure(
+            mount: failure.mount, method: failure.method, target: failure.target,
+            headers: failure.headers.withoutCredentials, requestID: failure.requestID)
         let (value, scope) = try await askKeepingScope(
             RequestMethod.shapeError,
             [
