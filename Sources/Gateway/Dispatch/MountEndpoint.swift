@@ -126,12 +126,9 @@ extension MountHeaders {
         self.init(fields.map { Field($0.name.rawName, $0.value) })
     }
 
-    /// What says where an answer ends on this connection is the gateway's alone (RFC 9110, section 7.6.1; RFC 9112,
-    /// section 6): a length that is not the body's would split the answer.
-    private static let framing: Set<String> = [
-        "connection", "content-length", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
-        "upgrade",
-    ]
+    /// A length that is not the body's would split the answer (RFC 9112, section 6). The listener itself leaves out the other
+    /// fields of a connection.
+    private static let framing: Set<String> = ["content-length", "te", "trailer"]
 
     /// Throws `server.internal` for what cannot stand in a head.
     fileprivate func fields() throws(PorticoError) -> HTTPFields {

@@ -239,8 +239,8 @@ actor PackageDeployment: AdapterDeployment {
     /// Changes that wait for the one under way; more are refused.
     private static let mostWaiting = 8
 
-    /// In the order in which they come: an attempt of the gateway's own refuses no operator, and no operator the roll-back of
-    /// a version that crashes.
+    /// One change after the other, in the order in which they come. None is refused for another that is under way: neither an
+    /// operator's for an attempt to start an absent program, nor the roll-back of a crashed version for an operator's.
     private func alone<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
         if isUnderWay {
             guard waiting.count < Self.mostWaiting else {
