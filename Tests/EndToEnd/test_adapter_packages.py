@@ -314,6 +314,37 @@ class Deployment(PackageTest):
                 self.create(id="a", title="One", extra="read")
                 gateway.stop()
 
+    def test_one_that_claims_anothers_path_is_left_out_until_that_is_gone(self):
+        taken = "Two endpoints claim GET /v2/list: one of the adapter users and one of the adapter tasks."
+        colliding = self.package("1.0.0", binds=["/v2/list", "/tasks/free"])
+        self.write()
+        gateway = self.start()
+        self.assertIn(taken, self.adapters("install", colliding, status=FAILED))
+        self.assertEqual((self.version(), gateway.get("/v2/list").status), (404, 200))
+        gateway.stop()
+        # Both are there only where the gateway does not serve while one comes.
+        self.write(adapters={"users": {"enabled": False}})
+        gateway = self.start()
+        self.adapters("install", colliding)
+        self.create(id="a", title="One")
+        gateway.stop()
+        self.write()
+        checked = run_portico("check", "--config", self.config, "--data", self.folder / "data")
+        self.assertEqual(checked.returncode, 0, checked)
+        self.assertIn(f"the adapter tasks is not served: {taken}", checked.stdout + checked.stderr)
+        gateway = self.start()
+        self.assertEqual(
+            [self.version(), *(gateway.get(path).status for path in ("/tasks/free", "/api/v1/tasks/tasks", "/v2/list"))],
+            [503, 503, 503, 200])
+        self.assertEqual(self.control("adapters", "show", "tasks")["state"], "failed")
+        self.assertNotIn(b"1.0.0", gateway.get("/v2/list").body)
+        self.assertIn(taken, self.adapters("restart", "tasks", status=FAILED))
+        self.assertEqual((self.version(), gateway.get("/v2/list").status), (503, 200))
+        self.write(adapters={"users": {"enabled": False}})
+        self.apply()
+        self.until(lambda: self.version() == "1.0.0")
+        self.assertEqual((gateway.get("/v2/list").json()["version"], self.tasks()[0]["title"]), ("1.0.0", "One"))
+
     def test_an_absent_program_gives_way_to_the_next_version(self):
         self.write()
         gateway = self.start()

@@ -140,6 +140,10 @@ import Upstream
         ("adapters: { x: { connect: connections/github-issues.yaml } }", "There is no upstream github."),
         ("adapters: { x: { connect: demo.yaml } }", "demo.yaml"),
         ("adapters: { odata: { services: { s: { model: nothing.xml } } } }", "c.yaml:1:46: nothing.xml: "),
+        (
+            "identity: { portalLogin: /chat/v1/rooms }",
+            "Two endpoints claim POST /chat/v1/rooms: one of the gateway's sign-in and one of the adapter chat."
+        ),
         ("plugins: [{ path: libNothing.so, mode: inProcess }]", "libNothing.so"),
         ("nothing: 1", "nothing"),
     ]

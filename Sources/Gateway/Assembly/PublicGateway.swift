@@ -121,77 +121,43 @@ public struct GatewaySettings: Sendable {
     public init() {}
 }
 
-/// All routes of the public listener: the gateway's own, and those that the adapters' declarations give.
+/// The routes that the adapters' declarations give, apart from those of live feeds (``FeedServices/routes(_:_:)``).
 struct RouteCatalogue: Sendable {
     let adapters: [ServedAdapter]
     let services: GatewayServices
 
     func routes() -> [Route] {
         adapters.flatMap { served in
-            resources(of: served) + operations(of: served) + soapServices(of: served) + mounts(of: served)
-                + mirrors(of: served)
-        }
-    }
-
-    private func resources(of served: ServedAdapter) -> [Route] {
-        served.declaration.entities.filter { $0.exposure == .resource }.flatMap { entity in
-            let resource = EntityResource(served: served, entity: entity, services: services)
-            let list = PathTemplate(stringLiteral: resource.collectionPath)
-            let record = PathTemplate(stringLiteral: resource.collectionPath + "/{id}")
-            return [
-                Route(.get, list, ListEndpoint(resource: resource)),
-                Route(.post, list, CreateEndpoint(resource: resource)),
-                Route(.get, record, ReadEndpoint(resource: resource)),
-                Route(.patch, record, UpdateEndpoint(resource: resource)),
-                Route(.put, record, ReplaceEndpoint(resource: resource)),
-                Route(.delete, record, DeleteEndpoint(resource: resource)),
-            ]
-        }
-    }
-
-    private func mirrors(of served: ServedAdapter) -> [Route] {
-        served.mirrors.map { mirror in
-            let path = "/api/v1/\(mirror.id.adapter)/mirrors/\(mirror.id.entity)/refresh"
-            return Route(.post, PathTemplate(stringLiteral: path), MirrorRefreshEndpoint(mirror, of: served))
-        }
-    }
-
-    private func soapServices(of served: ServedAdapter) -> [Route] {
-        served.declaration.soapServices.flatMap { service in
-            let context = SOAPServiceContext(service, of: served, services: services)
-            return service.paths.flatMap { path in
-                [
-                    Route(.post, path, SOAPEndpoint(context)), Route(.get, path, SOAPDescriptionEndpoint(context)),
-                ]
+            served.declaration.endpoints.compactMap { declared in
+                endpoint(declared.kind, of: served).map { Route(declared.method, declared.path, $0) }
             }
         }
     }
 
-    /// At the root itself and at whatever is below.
-    private func mounts(of served: ServedAdapter) -> [Route] {
-        served.declaration.mounts.flatMap { mount in
-            let endpoint = MountEndpoint(served: served, mount: mount, services: services)
-            let below = PathTemplate(stringLiteral: "\(mount.path)/{rest*}")
-            return mount.methods.compactMap { HTTPRequest.Method(rawValue: $0) }.flatMap { method in
-                [Route(method, mount.path, endpoint), Route(method, below, endpoint)]
-            }
+    private func endpoint(_ kind: DeclaredEndpoint.Kind, of served: ServedAdapter) -> (any Endpoint)? {
+        switch kind {
+        case .record(let action, let entity):
+            record(action, EntityResource(served: served, entity: entity, services: services))
+        case .operation(let operation, let binding):
+            OperationEndpoint(served: served, operation: operation, binding: binding, services: services)
+        case .soapService(let service): SOAPEndpoint(SOAPServiceContext(service, of: served, services: services))
+        case .soapDescription(let service):
+            SOAPDescriptionEndpoint(SOAPServiceContext(service, of: served, services: services))
+        case .mount(let mount): MountEndpoint(served: served, mount: mount, services: services)
+        case .liveFeed: nil
+        case .mirrorRefresh(let entity):
+            served.mirrors.first { $0.id.entity == entity }.map { MirrorRefreshEndpoint($0, of: served) }
         }
     }
 
-    private func operations(of served: ServedAdapter) -> [Route] {
-        served.declaration.operations.filter { $0.audience == .callers }.flatMap { operation in
-            bindings(of: operation, served).map { binding in
-                let endpoint = OperationEndpoint(
-                    served: served, operation: operation, binding: binding, services: services)
-                return Route(HTTPRequest.Method(rawValue: binding.method.rawValue) ?? .post, binding.path, endpoint)
-            }
+    private func record(_ action: DeclaredEndpoint.RecordAction, _ resource: EntityResource) -> any Endpoint {
+        switch action {
+        case .list: ListEndpoint(resource: resource)
+        case .create: CreateEndpoint(resource: resource)
+        case .read: ReadEndpoint(resource: resource)
+        case .update: UpdateEndpoint(resource: resource)
+        case .replace: ReplaceEndpoint(resource: resource)
+        case .delete: DeleteEndpoint(resource: resource)
         }
-    }
-
-    /// One without bindings gets the path that every operation can have.
-    private func bindings(of operation: Operation, _ served: ServedAdapter) -> [HTTPBinding] {
-        guard operation.bindings.isEmpty else { return operation.bindings }
-        let path = "/api/v1/\(served.declaration.name)/operations/\(operation.name)"
-        return [HTTPBinding(.post, PathTemplate(stringLiteral: path))]
     }
 }

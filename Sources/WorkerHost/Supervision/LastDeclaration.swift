@@ -22,7 +22,9 @@ public struct LastDeclaration: Sendable {
             let value = try? CBORDecoder.value(of: Array(bytes)), let map = try? MessageMap(value),
             let program = try? map("program", as: String.self),
             let message = map.members["declaration"], let hasRules = try? map("hasRules", as: Bool.self),
-            let declaration = try? AdapterDeclaration(message: message, rules: hasRules ? RefusingRules() : nil)
+            let declaration = try? AdapterDeclaration(message: message, rules: hasRules ? RefusingRules() : nil),
+            // A host before may have taken what this one does not.
+            DeclarationCheck.problem(declaration) == nil
         else { return nil }
         self.init(program: program, declaration: declaration)
     }

@@ -2,8 +2,9 @@ import AdapterKit
 import Synchronization
 import WorkerHost
 
-/// A program that is to be an adapter. It is asked once what it is; one that does not answer is *absent*, and the others are
-/// served without it until it answers. Why: docs/decisions/0408-serve-the-others-while-an-adapters-program-is-absent.md.
+/// A program that is to be an adapter. It is asked once what it is; one that does not answer, or claims a path of another
+/// adapter, is *absent*, and the others are served without it until that is over. Why:
+/// docs/decisions/0408-serve-the-others-while-an-adapters-program-is-absent.md.
 final class AdapterProgram: Sendable {
     private enum State {
         case unasked
@@ -99,10 +100,7 @@ final class AdapterProgram: Sendable {
             throw CommandError(absence ?? "The program \(path) does not answer.")
         }
         let last = last?.declaration.name == name ? last?.declaration : nil
-        let declaration =
-            last
-            ?? AdapterDeclaration(
-                name: name, title: name.text, summary: "Its program does not answer.", version: "unknown")
+        let declaration = last ?? .unknown(name)
         return ConfigurableAdapter(absent: declaration, AbsentAdapter(name, self), program: self)
     }
 
@@ -112,6 +110,13 @@ final class AdapterProgram: Sendable {
         return WorkerFolders(data).declarations.lazy.compactMap { LastDeclaration(path: $0) }.first {
             $0.program == path
         }
+    }
+}
+
+extension AdapterDeclaration {
+    /// Of an adapter of which only the name is known.
+    static func unknown(_ name: AdapterName) -> AdapterDeclaration {
+        AdapterDeclaration(name: name, title: name.text, summary: "Its program does not answer.", version: "unknown")
     }
 }
 

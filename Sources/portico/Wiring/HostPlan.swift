@@ -20,7 +20,7 @@ import XMLUsers
 struct HostPlan {
     struct PlannedAdapter {
         let adapter: any Adapter
-        let declaration: AdapterDeclaration
+        private(set) var declaration: AdapterDeclaration
         /// As configured; nil: the declaration's.
         let access: Access?
         /// The systems that its options name.
@@ -31,8 +31,19 @@ struct HostPlan {
         let connectionText: String?
         /// Of one that runs as a worker.
         let workerLog: WorkerLog?
-        /// Of one whose program does not answer: the adapter stands for it.
-        let absent: AdapterProgram?
+        /// Of one that is a program.
+        let program: AdapterProgram?
+        /// Whether its program is left out: the adapter stands for it.
+        let isAbsent: Bool
+
+        var absent: AdapterProgram? { isAbsent ? program : nil }
+
+        /// The same with fewer paths.
+        func declared(as declaration: AdapterDeclaration) -> PlannedAdapter {
+            var other = self
+            other.declaration = declaration
+            return other
+        }
     }
 
     /// Plugins as configured, the libraries that were loaded, and the programs, which have been asked what they are. A process
@@ -120,18 +131,42 @@ struct HostPlan {
         try Self.checkLogModules(settings, resolved, of: modules)
         self.settings = settings
         warnings += settings.upstreams.sorted { $0.key < $1.key }.compactMap { $1.addressWarning(resolved) }
-        adapters = try modules.compactMap { module in
+        let planned = try modules.compactMap { module in
             do {
                 return try Self.plan(module, resolved, settings.upstreams, directory: directory, data: data)
             } catch let error as CommandError {
-                guard isStart, let program = module.program, module.absence == nil, program.leave(because: "\(error)")
-                else { throw error }
+                try Self.leave(module.program, because: error, isStart: isStart)
                 throw ProgramLeft()
             }
         }
+        adapters = try Self.atPathsOfTheirOwn(planned, settings.gateway, isStart: isStart)
         warnings += adapters.filter { $0.absent == nil }.compactMap { planned in
             guard resolved["adapters.\(planned.declaration.name).worker.sandbox"]?.text == "off" else { return nil }
             return "the program of the adapter \(planned.declaration.name) is not restricted: worker.sandbox is off"
+        }
+    }
+
+    /// Throws the error where the program cannot be left out.
+    private static func leave(_ program: AdapterProgram?, because error: CommandError, isStart: Bool) throws {
+        guard isStart, let program, program.absence == nil, program.leave(because: "\(error)") else { throw error }
+    }
+
+    /// No path is two adapters'. Programs come last: what the gateway has itself keeps its paths. An absent one has those of
+    /// its paths that nothing else has.
+    private static func atPathsOfTheirOwn(
+        _ adapters: [PlannedAdapter], _ settings: GatewaySettings, isStart: Bool
+    ) throws -> [PlannedAdapter] {
+        var claims = PathClaims(of: settings)
+        let served = adapters.filter { $0.program == nil } + adapters.filter { $0.program != nil && !$0.isAbsent }
+        for planned in served {
+            guard let problem = claims.take(planned.declaration) else { continue }
+            try leave(planned.program, because: CommandError(problem), isStart: isStart)
+            throw ProgramLeft()
+        }
+        return adapters.map { planned in
+            guard planned.isAbsent, claims.take(planned.declaration) != nil else { return planned }
+            let left = claims.untaken(of: planned.declaration) ?? .unknown(planned.declaration.name)
+            return claims.take(left) == nil ? planned.declared(as: left) : planned.declared(as: .unknown(left.name))
         }
     }
 
@@ -180,7 +215,7 @@ struct HostPlan {
                     of: ofCallers),
                 access: resolved["\(path).access"]?.access, upstreams: Set(named.values), upstream: named["upstream"],
                 connectionText: module.connectionText, workerLog: module.workerLog,
-                absent: module.absence == nil ? nil : module.program)
+                program: module.program, isAbsent: module.absence != nil)
         } catch let problem as ConfigurationProblem {
             let name = "\(path).\(problem.path)"
             throw ConfigurationErrors([

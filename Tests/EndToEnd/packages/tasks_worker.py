@@ -26,7 +26,11 @@ def declaration(options):
                 {"name": name, "shape": SHAPES[kind]} for name, kind in fields.items()]}],
         "operations": [{
             "name": "version", "summary": "Says which version answers.", "effect": "reads", "isIdempotent": True,
-            "output": {"object": {"name": "Version", "members": [{"name": "version", "shape": SHAPES["text"]}]}}}],
+            "output": {"object": {"name": "Version", "members": [{"name": "version", "shape": SHAPES["text"]}]}}}] + [{
+            "name": f"bound{number}", "summary": "Answers at a path of its own.", "effect": "reads", "isIdempotent": True,
+            "output": {"object": {"name": "Bound", "members": [{"name": "version", "shape": SHAPES["text"]}]}},
+            "bindings": [{"method": "GET", "path": path}]}
+            for number, path in enumerate(BEHAVIOUR.get("binds", []))],
     }
 
 
