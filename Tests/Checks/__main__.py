@@ -1,6 +1,6 @@
 """`python3 Tests/Checks [RULE …] [--root DIR]` checks the repository against its rules; exit 1 where one is broken.
 
-`--write-table` renews docs/module-dependencies.md, Sources/AdapterKit/public-surface.txt and the paths in docs/ARCHITECTURE.md. Standard library only: it runs on a bare machine.
+`--write-table` renews docs/module-dependencies.md, the lists public-surface.txt and the paths in docs/ARCHITECTURE.md. Standard library only: it runs on a bare machine.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""What adapters are written against is listed: the public declarations of AdapterKit's package, each on one line.
+"""What adapters are written against is listed: the public declarations of the packages of the SDK, each on one line.
 
-The list is `Sources/AdapterKit/public-surface.txt`. `--write-table` renews it, so a change of the surface is a line of the
-change that a reviewer reads. Its first line has the SDK's version, as `AdapterKitStamp.h` has it.
+The lists are `public-surface.txt` of each of these packages. `--write-table` renews them, so a change of the surface is a line of
+the change that a reviewer reads. The first line has the SDK's version, as `AdapterKitStamp.h` has it.
 
 Listed are `public` declarations, the requirements of public protocols, the cases of public enumerations, and conformances.
 Bodies, comments and attributes are not, nor what follows the first line of a constant's value.
@@ -13,10 +13,14 @@ from rules.documentation import _TOKEN, _TYPES
 from swift_source import code_of
 from violation import Violation
 
-_LIST = "Sources/AdapterKit/public-surface.txt"
+# By package, the folders of the modules that adapters import.
+_LISTS = {
+    "AdapterKit": ("Sources/AdapterKit/AdapterKit/", "Sources/AdapterKit/ValueTree/"),
+    "AdapterTesting": ("Sources/AdapterTesting/AdapterTesting/", "Sources/AdapterTesting/UpstreamRecording/"),
+    "AdapterWorker": ("Sources/AdapterWorker/AdapterWorker/",),
+}
 _VERSION_FILE = "Sources/AdapterKit/CAdapterKitStamp/AdapterKitStamp.h"
 _VERSION = re.compile(r'^#define ADAPTERKIT_SDK_VERSION "([^"]+)"', re.MULTILINE)
-_SOURCES = ("Sources/AdapterKit/AdapterKit/", "Sources/AdapterKit/ValueTree/")
 _HIDDEN = {"package", "internal", "private", "fileprivate"}
 _SHOWN = {"static", "class", "mutating", "indirect", "nonisolated", "convenience", "final", "consuming", "override"}
 # A line that ends or begins so goes on with its neighbour.
@@ -25,38 +29,37 @@ _CONTINUED = re.compile(r"\s*(?:where\b|->|async\b|throws\b|rethrows\b|[:,&.])")
 
 
 def check(repository):
-    written = _text(repository)
-    if written is None:
-        return
-    listed = (repository.text(_LIST) or "").splitlines() if _LIST in repository.files else []
-    declared = written.splitlines()
-    if listed[:1] != declared[:1]:
-        yield Violation(_LIST, 1, "surface", f"the first line is not `{declared[0]}`; run `python3 Tests/Checks --write-table`")
-    for line in sorted(set(declared[1:]) - set(listed[1:])):
-        yield Violation(_LIST, 0, "surface", f"`{line}` is public and not listed; run `python3 Tests/Checks --write-table`")
-    for number, line in enumerate(listed[1:], start=2):
-        if line not in set(declared[1:]):
-            yield Violation(
-                _LIST, number, "surface",
-                f"`{line}` is not declared any more: docs/plugins.md says when that may be; then run `python3 Tests/Checks --write-table`")
+    for path, written in _texts(repository).items():
+        listed = (repository.text(path) or "").splitlines() if path in repository.files else []
+        declared = written.splitlines()
+        if listed[:1] != declared[:1]:
+            yield Violation(path, 1, "surface", f"the first line is not `{declared[0]}`; run `python3 Tests/Checks --write-table`")
+        for line in sorted(set(declared[1:]) - set(listed[1:])):
+            yield Violation(path, 0, "surface", f"`{line}` is public and not listed; run `python3 Tests/Checks --write-table`")
+        for number, line in enumerate(listed[1:], start=2):
+            if line not in set(declared[1:]):
+                yield Violation(
+                    path, number, "surface",
+                    f"`{line}` is not declared any more: docs/plugins.md says when that may be; then run `python3 Tests/Checks --write-table`")
 
 
 def write(repository):
-    text = _text(repository)
-    if text is not None:
-        (repository.root / _LIST).write_text(text)
+    for path, text in _texts(repository).items():
+        (repository.root / path).write_text(text)
 
 
-def _text(repository):
-    """The list as it should be; None where there is no AdapterKit."""
+def _texts(repository):
+    """The lists as they should be, by their paths; none where there is no AdapterKit."""
     found = _VERSION.search(repository.text(_VERSION_FILE) or "") if _VERSION_FILE in repository.files else None
-    if not found:
-        return None
-    lines = set()
-    for path in repository.swift_files():
-        if path.startswith(_SOURCES):
-            lines.update(_declarations(repository.text(path) or ""))
-    return "\n".join([f"AdapterKit {found[1]}", *sorted(lines)]) + "\n"
+    texts = {}
+    for package, sources in _LISTS.items() if found else ():
+        lines = set()
+        for path in repository.swift_files():
+            if path.startswith(sources):
+                lines.update(_declarations(repository.text(path) or ""))
+        if lines:
+            texts[f"Sources/{package}/public-surface.txt"] = "\n".join([f"{package} {found[1]}", *sorted(lines)]) + "\n"
+    return texts
 
 
 def _declarations(source):

@@ -310,6 +310,14 @@ class Surface(SabotageCase):
             f"{self.listed}: [surface] `Clock: var secret: Int` is public and not listed; run `python3 Tests/Checks "
             "--write-table`")
 
+    def test_what_adapters_are_tested_with_has_a_list_of_its_own(self):
+        self.fixture.write("Sources/AdapterTesting/AdapterTesting/Host.swift", "/// A host.\npublic struct Host {}\n")
+        self.assert_refused(
+            "Sources/AdapterTesting/public-surface.txt: [surface] `struct Host` is public and not listed; run `python3 "
+            "Tests/Checks --write-table`",
+            "Sources/AdapterTesting/public-surface.txt:1: [surface] the first line is not `AdapterTesting 1.2.0`; run `python3 "
+            "Tests/Checks --write-table`")
+
     def test_a_changed_signature_is_two_violations(self):
         self.fixture.edit(self.source, "at: Int", "at: Int = 0")
         code, found = self.fixture.violations(self.rule)
