@@ -232,6 +232,18 @@ class Deployment(PackageTest):
         self.assertEqual(kinds, [
             "removed", "started anew", "rolled back to 1.1.0", "rolled back to 1.0.0", "upgraded to 1.1.0", "installed 1.0.0"])
 
+    def test_what_is_shown_of_an_adapter_has_its_paths_and_what_its_entities_mirror(self):
+        self.write({"id": "integer"}, adapters={**self.OTHERS, "chat": {}})
+        self.start()
+        self.adapters("install", self.package("1.0.0", binds=["/tasks/free"]))
+        shown = self.control("adapters", "show", "tasks")
+        self.assertEqual(
+            {operation["name"]: operation["paths"] for operation in shown["operations"]},
+            {"version": ["POST /api/v1/tasks/operations/version"], "bound0": ["GET /tasks/free"]})
+        self.assertEqual([(entity["name"], entity["mirrorOf"]) for entity in shown["entities"]], [("tasks", None)])
+        self.assertNotEqual(self.control("adapters", "show", "staff")["entities"][0]["mirrorOf"], None)
+        self.assertIn("/chat/v1/live", [feed["path"] for feed in self.control("adapters", "show", "chat")["liveFeeds"]])
+
     def test_what_is_no_sound_package_is_refused_and_the_one_before_serves(self):
         self.write()
         self.start()

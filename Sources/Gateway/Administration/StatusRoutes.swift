@@ -115,7 +115,20 @@ struct StatusRoutes: Sendable {
         var entities: [WireValue] = []
         for entity in served.declaration.entities { entities.append(try await description(entity, served)) }
         members["entities"] = .array(entities)
-        members["operations"] = .array(served.declaration.operations.map(Self.description))
+        members["operations"] = .array(served.declaration.operations.map { Self.description($0, served.declaration) })
+        members["mounts"] = .array(
+            served.declaration.mounts.map { mount in
+                [
+                    "name": .string(mount.name.text), "summary": .string(mount.summary),
+                    "path": .string("\(mount.path)"), "methods": .array(mount.methods.sorted().map { .string($0) }),
+                ]
+            })
+        members["liveFeeds"] = .array(
+            served.declaration.liveFeeds.map { feed in
+                [
+                    "name": .string(feed.name.text), "summary": .string(feed.summary), "path": .string("\(feed.path)"),
+                ]
+            })
         return .dictionary(members)
     }
 
@@ -142,17 +155,22 @@ struct StatusRoutes: Sendable {
             "key": .string(entity.key.field.text),
             "rows": ["read": entity.rows.read.value, "write": entity.rows.write.value],
             "exposed": .bool(entity.exposure == .resource),
+            "mirrorOf": served.declaration.mirror(of: entity.name).map { .string($0.upstream.text) } ?? .null,
             "fields": .array(entity.fields.map { .string($0.name.text) }),
             "records": .int64(Int64(try await served.ownRecords(in: services.store).count(nil, in: entity.name))),
         ]
     }
 
-    private static func description(_ operation: Operation) -> WireValue {
-        [
+    private static func description(_ operation: Operation, _ declaration: AdapterDeclaration) -> WireValue {
+        let paths = declaration.endpoints.compactMap { endpoint -> WireValue? in
+            guard case .operation(let other, _) = endpoint.kind, other.name == operation.name else { return nil }
+            return .string("\(endpoint.method.rawValue) \(endpoint.path)")
+        }
+        return [
             "name": .string(operation.name.text), "summary": .string(operation.summary),
             "effect": operation.effect == .reads ? "reads" : "writes",
             "audience": operation.audience == .callers ? "callers" : "operators",
-            "paths": .array(operation.bindings.map { .string("\($0.method.rawValue) \($0.path)") }),
+            "paths": .array(paths),
         ]
     }
 }
