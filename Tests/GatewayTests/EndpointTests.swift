@@ -359,6 +359,12 @@ import WireFormats
         #expect(browser.status == 200 || browser.status == 406)
     }
 
+    @Test func `a choice that may be null is described as one of its texts or null`() {
+        let members = ObjectShape("S", members: [Member("state", .choice(["open", "done"]), isNullable: true)])
+        let described = JSONSchema.object(members)["properties"]?["state"]
+        #expect(described?["type"] == ["string", "null"] && described?["enum"] == ["open", "done", .null])
+    }
+
     @Test func `unknown paths, other methods and pages of other servers are answered as such`() async throws {
         let host = try await NotesGateway()
         #expect(try await host.get("/nothing").code == "route.notFound")

@@ -286,7 +286,10 @@ struct SecurityRequirements: Sendable {
 enum JSONSchema {
     static func schema(_ shape: Shape, isNullable: Bool = false) -> WireValue {
         var members = members(of: shape)
-        if isNullable, let type = members["type"] { members["type"] = .array([type, "null"]) }
+        guard isNullable, let type = members["type"] else { return .dictionary(members) }
+        members["type"] = .array([type, "null"])
+        // Both hold of a value (JSON Schema Validation, section 6.1.2).
+        if let choices = members["enum"]?.arrayValue { members["enum"] = .array(choices + [.null]) }
         return .dictionary(members)
     }
 
