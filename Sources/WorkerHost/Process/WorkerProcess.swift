@@ -64,6 +64,32 @@ public final class WorkerProcess: Sendable {
         }
     }
 
+    /// Whether the process is on its way to its end; nil where it has ended, or that cannot be read.
+    var isExiting: Bool? {
+        // Under the lock, as in `signal`.
+        state.withLock { state in
+            guard state.exit == nil, let file = fopen("/proc/\(id)/stat", "re") else { return nil }
+            defer { fclose(file) }
+            var line = [UInt8](repeating: 0, count: 1_024)
+            return Self.isExiting(stat: line[..<fread(&line, 1, line.count, file)])
+        }
+    }
+
+    /// By the flag `PF_EXITING` of a line of `/proc/PID/stat`. A program gives itself the name in parentheses, so the last
+    /// one ends it. Source: proc_pid_stat(5), include/linux/sched.h.
+    static func isExiting(stat line: ArraySlice<UInt8>) -> Bool? {
+        guard let end = line.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+        let fields = line[(end + 1)...].split(separator: UInt8(ascii: " "))
+        guard fields.count > flagsField, let flags = UInt64(String(decoding: fields[flagsField], as: UTF8.self)) else {
+            return nil
+        }
+        return flags & exiting != 0
+    }
+
+    /// Counted from the field after the name.
+    private static let flagsField = 6
+    private static let exiting: UInt64 = 0x4
+
     /// Asks the process and its group to end.
     public func terminate() { signal(SIGTERM) }
 

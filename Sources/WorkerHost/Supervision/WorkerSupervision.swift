@@ -296,7 +296,8 @@ public struct SupervisionLimits: Sendable, Equatable {
     public var heartbeatInterval = Duration.seconds(2)
     /// A worker that has not answered a heartbeat for so long hangs, and is killed.
     public var heartbeatTolerance = Duration.seconds(5)
-    /// Between the end of the socket and the kill of a process that stays.
+    /// Between the end of the socket and the kill of a process that stays: one that had begun to exit, or of which that cannot
+    /// be read. One that goes on is killed at once.
     public var disconnectTolerance = Duration.milliseconds(100)
     /// Between the request to end and the kill.
     public var terminationGrace = Duration.seconds(2)

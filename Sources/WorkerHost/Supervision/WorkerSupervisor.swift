@@ -333,7 +333,9 @@ extension WorkerSupervisor.Parts {
             try await session.start(context)
             yield(.event(.ready(attempt)))
             let end = await session.ended()
-            yield(.event(.disconnected(attempt, Self.fault(end))))
+            // Of one that goes on there is no status to wait for.
+            let goesOn = end == .disconnected && process.isExiting == false
+            yield(.event(.disconnected(attempt, goesOn ? "It closed its socket and went on." : Self.fault(end))))
         } catch let ended as WorkerEnded {
             yield(.event(.refused(attempt, Self.fault(ended.end))))
         } catch {
