@@ -55,18 +55,19 @@ static const int refused[] = {
     // What Landlock does not restrict: attributes of files that the user owns.
     SYS_fchmod, SYS_fchmodat, FCHMODAT2, SYS_fchown, SYS_fchownat, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr,
     SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, SETXATTRAT, REMOVEXATTRAT, FILE_SETATTR, SYS_utimensat,
+    // What happens in folders that it may not open, with the names of their files.
+    SYS_inotify_init1, SYS_inotify_add_watch, SYS_inotify_rm_watch, SYS_fanotify_init, SYS_fanotify_mark,
     // Namespaces, mounts, the machine.
     SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_unshare, SYS_setns, OPEN_TREE, OPEN_TREE_ATTR, MOVE_MOUNT,
     FSOPEN, FSCONFIG, FSMOUNT, FSPICK, MOUNT_SETATTR, SYS_swapon, SYS_swapoff, SYS_reboot, SYS_sethostname,
     SYS_setdomainname, SYS_acct, SYS_quotactl, QUOTACTL_FD, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime,
     SYS_adjtimex, SYS_syslog, SYS_vhangup, SYS_personality, SYS_init_module, SYS_finit_module, SYS_delete_module,
-    SYS_kexec_load, SYS_kexec_file_load, SYS_name_to_handle_at, SYS_open_by_handle_at, SYS_fanotify_init, SYS_fanotify_mark,
-    SYS_lookup_dcookie, SYS_nfsservctl,
+    SYS_kexec_load, SYS_kexec_file_load, SYS_name_to_handle_at, SYS_open_by_handle_at, SYS_lookup_dcookie, SYS_nfsservctl,
     // Large parts of the kernel.
     SYS_bpf, IO_URING_SETUP, IO_URING_ENTER, IO_URING_REGISTER, SYS_keyctl, SYS_add_key, SYS_request_key,
     SYS_userfaultfd,
 #if defined(__x86_64__)
-    SYS_fork, SYS_vfork, SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat,
+    SYS_fork, SYS_vfork, SYS_inotify_init, SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat,
     SYS_iopl, SYS_ioperm, SYS_modify_ldt, SYS_uselib, SYS_ustat, SYS_sysfs, SYS__sysctl, SYS_create_module,
 #endif
 };

@@ -62,6 +62,12 @@ import Testing
         #expect(worker.lines.count == 17)
     }
 
+    @Test func aWorkerLearnsOfNoChangesInFoldersOfOthers() async throws {
+        let worker = try await Worker.run("watching")
+        #expect(worker.lines.count >= 3)
+        #expect(worker.lines.filter { !$0.hasSuffix(": EPERM") } == [])
+    }
+
     @Test func aWorkerReadsAndWritesItsOwnFolderAlone() async throws {
         let outside = NSTemporaryDirectory() + "/outside-\(UUID().uuidString)"
         try Data("kept".utf8).write(to: URL(filePath: outside))

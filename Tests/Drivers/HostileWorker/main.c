@@ -88,6 +88,15 @@ static void try_network(void) {
     attempt("stream pair", socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 }
 
+static void try_watching(void) {
+#ifdef SYS_inotify_init
+    attempt("inotify_init", syscall(SYS_inotify_init));
+#endif
+    attempt("inotify_init1", syscall(SYS_inotify_init1, 0));
+    attempt("inotify_add_watch", syscall(SYS_inotify_add_watch, 0, "/", 0x100));
+    attempt("fanotify_init", syscall(SYS_fanotify_init, 0x200, 0));
+}
+
 static void try_files(const char *outside) {
     attempt("read outside", open(outside, O_RDONLY));
     attempt("write outside", open(outside, O_WRONLY));
@@ -153,6 +162,7 @@ int main(int count, char **arguments) {
     if (strcmp(mode, "processes") == 0) try_processes();
     else if (strcmp(mode, "others") == 0) try_others(host);
     else if (strcmp(mode, "network") == 0) try_network();
+    else if (strcmp(mode, "watching") == 0) try_watching();
     else if (strcmp(mode, "files") == 0) try_files(count > 2 ? arguments[2] : "/");
     else if (strcmp(mode, "descriptors") == 0) list_descriptors();
     else if (strcmp(mode, "environment") == 0) {
