@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import tarfile
+import tempfile
 import time
 import unittest
 
@@ -162,6 +163,13 @@ class Settings(PackageTest):
         data = self.folder / "data"
         link = self.folder / "link"
         link.symlink_to(data)
+        certificates = self.folder / "certificates"
+        certificates.mkdir()
+        (certificates / "key.pem").write_text("")
+        elsewhere = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, elsewhere)
+        (elsewhere / "link").symlink_to(certificates / "key.pem")
+        (elsewhere / "dangling").symlink_to(elsewhere / "later")
         for worker, sought in [
             ({"limits": {"memory": "1MiB"}}, "This is at least 16MiB."),
             ({"limits": {"descriptors": 3}}, "a whole number from 16 to"),
@@ -172,6 +180,14 @@ class Settings(PackageTest):
             ({"readable": [str(data / "workers")]}, "the gateway's own files are there"),
             ({"readable": [str(link)]}, "the gateway's own files are there"),
             ({"readable": [f"{data}/../data"]}, "the gateway's own files are there"),
+            ({"readable": [str(self.config)]}, "the gateway's own files are there"),
+            ({"readable": [str(certificates)]}, "the gateway's own files are there"),
+            ({"readable": [str(certificates / "key.pem")]}, "the gateway's own files are there"),
+            ({"readable": [str(elsewhere / "link")]}, "the gateway's own files are there"),
+            ({"readable": [str(self.folder.parent)]}, "the gateway's own files are there"),
+            ({"readable": [str(elsewhere / "later")]}, "there is no such file"),
+            ({"readable": [str(elsewhere / "dangling")]}, "there is no such file"),
+            ({"readable": [f"{elsewhere}/later/../../etc"]}, "there is no such file"),
             ({"readable": ["/proc/self"]}, "the kernel's files are there"),
             ({"readable": ["/usr/share"] * 17}, "at most 16 paths"),
             ({"heartbeats": "1s"}, "There is no key adapters.tasks.worker.heartbeats"),

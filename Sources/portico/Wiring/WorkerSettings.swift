@@ -38,7 +38,7 @@ struct WorkerSettings: Sendable, Equatable {
             limits.processorSeconds = UInt64(clamping: max(1, time.components.seconds))
         }
         sandbox = section["sandbox"]?.text.flatMap { .init(rawValue: $0) } ?? sandbox
-        readable = try Self.readable(section, data: FilePlace(data), directory: FilePlace(directory))
+        readable = try Self.readable(section, data: data, directory: directory)
         try duration("supervision.start", &supervision.start)
         try duration("supervision.heartbeat", &supervision.heartbeatInterval)
         try duration("supervision.heartbeatTolerance", &supervision.heartbeatTolerance)
@@ -71,23 +71,31 @@ struct WorkerSettings: Sendable, Equatable {
     /// What is not readable by a worker whatever is configured: the kernel's files name other processes and devices.
     private static let kernel = ["/proc", "/sys", "/dev"]
 
-    private static func readable(
-        _ section: SectionValues, data: FilePlace, directory: FilePlace
-    ) throws -> [String] {
+    private static func readable(_ section: SectionValues, data: String, directory: String) throws -> [String] {
         let paths = try section.list("readable", "an absolute path") { $0.hasPrefix("/") ? $0 : nil }
         guard paths.count <= mostReadable else {
             throw section.wrong("readable", "These are at most \(mostReadable) paths.")
         }
-        for path in paths {
-            let file = FilePlace(path)
-            guard !file.contains(data), !data.contains(file), !file.contains(directory) else {
+        let gateways = [FilePlace(data), FilePlace(directory)]
+        // It can be configured to be elsewhere.
+        let store = FilePlace(
+            URL(
+                fileURLWithPath: section.resolved["store.path"]?.text ?? "",
+                relativeTo: URL(fileURLWithPath: data, isDirectory: true)
+            ).path)
+        return try paths.map { path in
+            guard let file = FilePlace(existing: path) else {
+                throw section.wrong("readable", "A worker cannot read \(path): there is no such file, or it cannot be opened.")
+            }
+            guard !gateways.contains(where: { $0.overlaps(file) }), !file.contains(store), !file.isBeside(store) else {
                 throw section.wrong("readable", "A worker may not read \(path): the gateway's own files are there.")
             }
             guard !kernel.contains(where: { FilePlace($0).contains(file) }) else {
                 throw section.wrong("readable", "A worker may not read \(path): the kernel's files are there.")
             }
+            // A link that leads elsewhere later gives the worker nothing else.
+            return file.path
         }
-        return paths
     }
 
     /// The keys that a configuration can have below `adapters.NAME.worker`. `adapter`: `*` for the reference of all.
@@ -111,7 +119,7 @@ struct WorkerSettings: Sendable, Equatable {
             ),
             key(
                 "readable", .list(of: .text), "[]",
-                "Absolute paths that it may read beyond its own folders; none of the gateway's own."),
+                "Absolute paths of files and folders that it may read beyond its own folders; they must exist, outside the configuration's folder and the data directory."),
             key("supervision.start", .duration, "30s", "From its launch until it is ready; then it is killed."),
             key("supervision.heartbeat", .duration, "2s", "From the answer to a heartbeat to the next one."),
             key("supervision.heartbeatTolerance", .duration, "5s", "Without an answer to a heartbeat it is killed."),
@@ -145,14 +153,39 @@ struct WorkerSettings: Sendable, Equatable {
     static let paths = Set(keys(of: "*").map { Array($0.path.dropFirst(2)) })
 }
 
-/// A path without symbolic links, by its parts.
+/// An absolute path without symbolic links, by its parts.
 private struct FilePlace {
     private let parts: [String]
 
-    init(_ path: String) {
-        parts = URL(fileURLWithPath: path).resolvingSymlinksInPath().standardizedFileURL.pathComponents
+    /// Nil where there is no such file.
+    init?(existing path: String) {
+        guard let found = realpath(path, nil) else { return nil }
+        defer { free(found) }
+        parts = String(cString: found).split(separator: "/").map(String.init)
     }
+
+    /// One that may be made later: as far as it exists, without links.
+    init(_ path: String) {
+        let absolute = URL(fileURLWithPath: path).path
+        if let found = FilePlace(existing: absolute) {
+            self = found
+        } else if let slash = absolute.lastIndex(of: "/"), slash != absolute.startIndex {
+            parts = FilePlace(String(absolute[..<slash])).parts + [String(absolute[absolute.index(after: slash)...])]
+        } else {
+            parts = absolute.split(separator: "/").map(String.init)
+        }
+    }
+
+    var path: String { "/" + parts.joined(separator: "/") }
 
     /// Whether the other one is this one, or lies in it.
     func contains(_ other: FilePlace) -> Bool { other.parts.starts(with: parts) }
+
+    func overlaps(_ other: FilePlace) -> Bool { contains(other) || other.contains(self) }
+
+    /// Whether it is a file of the same database: in the same folder, with a name that begins with its name.
+    func isBeside(_ database: FilePlace) -> Bool {
+        parts.dropLast() == database.parts.dropLast()
+            && parts.last?.hasPrefix(database.parts.last ?? "") ?? false
+    }
 }
