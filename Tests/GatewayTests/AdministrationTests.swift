@@ -121,7 +121,7 @@ import Testing
 }
 
 /// The notes as if a process answered them.
-private final class ProcessNotes: ProcessAdapter {
+final class ProcessNotes: ProcessAdapter {
     private let notes = NotesAdapter()
     private let hasFailed = Mutex(false)
 
@@ -139,4 +139,5 @@ private final class ProcessNotes: ProcessAdapter {
 
     func start(_ context: AdapterContext) async throws { try await notes.start(context) }
     func handle(_ call: Call) async throws -> OperationResult { try await notes.handle(call) }
+    func handle(_ request: MountRequest) async throws -> MountResponse { try await notes.handle(request) }
 }

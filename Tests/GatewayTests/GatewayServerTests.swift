@@ -269,6 +269,20 @@ import Testing
         }
     }
 
+    @Test func `a program's mount says nothing of the whole origin and sets no cookie of the gateway`() async throws {
+        let program = try await NotesGateway(adapter: ProcessNotes()).get("/files/origin")
+        #expect(program.status == 200)
+        let own = program.fields.filter { ["set-cookie", "content-security-policy"].contains($0.name.canonicalName) }
+        #expect(own.map(\.value) == ["own=1; Path=/files", "default-src 'none'"])
+        #expect(!program.fields.contains { $0.value.contains("stolen") || $0.value.contains("evil") })
+        let others = ["clear-site-data", "strict-transport-security", "public-key-pins", "service-worker-allowed", "nel"]
+        #expect(program.fields.filter { others.contains($0.name.canonicalName) }.isEmpty)
+        let host = try await NotesGateway()
+        let inProcess = try await host.get("/files/origin")
+        #expect(inProcess.status == 200, "\(inProcess)")
+        #expect(inProcess.fields.count { $0.name.canonicalName == "set-cookie" } == 7)
+    }
+
     @Test func `an attachment is streamed, whole and in ranges`() async throws {
         let host = try await NotesGateway { $0.limits.chunk = 64 }
         let data = String(repeating: "0123456789", count: 20)

@@ -248,9 +248,22 @@ struct NotesAdapter: Adapter {
         let framing: MountHeaders = ["Content-Length": "2", "Connection": "close", "Keep-Alive": "timeout=1"]
         if request.target == "/files/framed" { return MountResponse(200, headers: framing, body: Array("whole".utf8)) }
         if request.target == "/files/nothing" { return MountResponse(204, headers: framing, body: Array("some".utf8)) }
+        if request.target == "/files/origin" { return MountResponse(200, headers: Self.ofOrigin, body: []) }
         let text = "\(request.target) \(request.caller.name)"
         return MountResponse(200, headers: ["Content-Type": "text/plain"], body: Array(text.utf8))
     }
+
+    static let ofOrigin = MountHeaders(
+        [
+            ("Clear-Site-Data", "\"*\""), ("strict-transport-security", "max-age=0"), ("Public-Key-Pins", "x"),
+            ("Service-Worker-Allowed", "/"), ("Alt-Svc", "h2=\"evil.example:443\""), ("NEL", "{}"), ("Report-To", "{}"),
+            ("Reporting-Endpoints", "a=\"https://evil.example\""), ("X-Accel-Redirect", "/internal"),
+            ("Set-Cookie", "portico_session=stolen; Path=/"), ("SET-COOKIE", "portico_session =stolen"),
+            ("Set-Cookie", "portico_sign_in=stolen"), ("Set-Cookie", "portico_pending=stolen"),
+            // Sent back by browsers as a cookie of that name.
+            ("Set-Cookie", "=portico_session=stolen"), ("Set-Cookie", "stolen"),
+            ("Set-Cookie", "own=1; Path=/files"), ("Content-Security-Policy", "default-src 'none'"),
+        ].map { MountHeaders.Field($0.0, $0.1) })
 
     func frontPageEntries() async throws -> [FrontPageEntry] {
         [FrontPageEntry(title: "Notes & more", path: "/api/v1/notes/notes", summary: "Notes.")]

@@ -19,7 +19,8 @@ extension Gateway {
     ) throws {
         let services = GatewayServices(
             store: store, limits: settings.limits, clock: clock, rights: sync.rights,
-            credentials: CredentialWatch(identity: identity, clock: clock), metrics: settings.metrics,
+            cookies: settings.cookie.names, credentials: CredentialWatch(identity: identity, clock: clock),
+            metrics: settings.metrics,
             tracing: RequestTracing(tracer: settings.tracer, slow: settings.slowRequest), succeeding: old?.services)
         let accounts = AccountServices(
             identity: identity, cookie: settings.cookie, services: services, clock: clock,

@@ -101,7 +101,8 @@ struct MountEndpoint: Endpoint {
         guard (200...599).contains(answer.status) else {
             throw PorticoError(.serverInternal, "Something went wrong on the server.", logDetail: "no such status")
         }
-        var response = GatewayResponse(.standard(answer.status), headers: try answer.headers.fields())
+        let headers = served.process == nil ? answer.headers : answer.headers.ofProgram(without: services.cookies)
+        var response = GatewayResponse(.standard(answer.status), headers: try headers.fields())
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         // RFC 9110, sections 15.3.5 and 15.4.5: nothing follows the head, and what did would be taken for the next answer.
         if answer.status == 204 || answer.status == 304 {
@@ -129,6 +130,32 @@ extension MountHeaders {
     /// A length that is not the body's would split the answer (RFC 9112, section 6). The listener itself leaves out the other
     /// fields of a connection.
     private static let framing: Set<String> = ["content-length", "te", "trailer"]
+
+    /// What holds for the whole origin, which a program shares with the gateway and the other adapters, or what a proxy before
+    /// the gateway would act on with rights of its own.
+    private static let ofOrigin: Set<String> = [
+        "alt-svc", "clear-site-data", "expect-ct", "nel", "public-key-pins", "public-key-pins-report-only", "report-to",
+        "reporting-endpoints", "service-worker-allowed", "strict-transport-security", "x-accel-redirect", "x-sendfile",
+    ]
+
+    /// What a program may answer: nothing of the whole origin, and no cookie of these names.
+    fileprivate func ofProgram(without cookies: Set<String>) -> MountHeaders {
+        MountHeaders(
+            fields.filter { field in
+                let name = field.name.lowercased()
+                guard name == "set-cookie" else { return !Self.ofOrigin.contains(name) }
+                return Self.cookieName(field.value).map { !cookies.contains($0) } ?? false
+            })
+    }
+
+    /// Nil for one without a name, which browsers send back as its value alone: that could be another cookie's name and value.
+    /// Source: RFC 6265bis, section 5.6.
+    private static func cookieName(_ field: String) -> String? {
+        let pair = field.prefix { $0 != ";" }
+        guard let split = pair.firstIndex(of: "=") else { return nil }
+        let name = pair[..<split].trimmingSpaces()
+        return name.isEmpty ? nil : String(name)
+    }
 
     /// Throws `server.internal` for what cannot stand in a head.
     fileprivate func fields() throws(PorticoError) -> HTTPFields {
