@@ -80,7 +80,7 @@ public final class SupervisedWorker: RuleAnswering {
     /// The program's folder is removed, too: it belongs to this instance.
     public func stop() async {
         await supervisor.stop()
-        try? FileManager.default.removeItem(atPath: folder)
+        await WorkerFolder.remove(folder, log: log)
     }
 
     public func handle(_ call: Call) async throws -> OperationResult {

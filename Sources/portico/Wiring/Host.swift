@@ -50,9 +50,7 @@ struct Host {
         self.store = store
         self.logger = logger
         // The store's lock is this process': no other has workers below this directory.
-        do { try WorkerFolders(settings.dataDirectory.path).removeLeftovers() } catch {
-            log.warning("files of earlier workers stay", ["detail": .text("\(error)")])
-        }
+        WorkerFolders(settings.dataDirectory.path).removeLeftovers(log: log)
         if isRestored {
             log.info("A restored backup took the store's place.", ["replaced": "\(restore.replaced)"])
         }

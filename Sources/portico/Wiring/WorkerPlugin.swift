@@ -73,39 +73,55 @@ struct WorkerPlugin: Sendable {
             clock: SystemClock(), log: Log { log.write($0) })
     }
 
-    /// Runs the program for as long as `body` asks it, in a folder that is removed.
+    /// Runs the program for as long as `body` asks it, in a folder that is removed when its process has ended.
     private static func asking<Answer: Sendable>(
         _ path: String, _ settings: WorkerSettings,
         _ body: @escaping @Sendable (WorkerConnection) async throws -> Answer
     ) async throws -> Answer {
         let folder = FileManager.default.temporaryDirectory.appending(path: "portico-plugin-\(UUID())").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
         do {
             let process = try await WorkerProcesses.shared.start(
                 settings.program(path, folder: folder), log: .discarding)
             do {
-                let session = try await WorkerConnector(configuration: nil) { _ in }.open(
-                    process.socket, deadline: .now + patience)
-                let answer = try await body(session)
-                session.close()
-                process.kill()
+                let answer = try await asking(path, process, body)
+                await remove(folder, of: process)
                 return answer
-            } catch let ended as WorkerEnded {
-                // It may be about to end by itself, with a status that says why.
-                let killing = Task {
-                    if ended.end == .disconnected { try? await Task.sleep(for: .seconds(2)) }
-                    process.kill()
-                }
-                _ = await process.exited()
-                killing.cancel()
-                throw CommandError("plugin \(path): \(reason(ended.end, process))")
             } catch {
-                process.kill()
+                await remove(folder, of: process)
                 throw error
             }
         } catch let error as PorticoError {
             throw CommandError("plugin \(path): \(error.message) \(error.logDetail ?? "")")
         }
+    }
+
+    /// Kills the process.
+    private static func asking<Answer: Sendable>(
+        _ path: String, _ process: WorkerProcess,
+        _ body: @escaping @Sendable (WorkerConnection) async throws -> Answer
+    ) async throws -> Answer {
+        defer { process.kill() }
+        do {
+            let session = try await WorkerConnector(configuration: nil) { _ in }.open(
+                process.socket, deadline: .now + patience)
+            let answer = try await body(session)
+            session.close()
+            return answer
+        } catch let ended as WorkerEnded {
+            // It may be about to end by itself, with a status that says why.
+            let killing = Task {
+                if ended.end == .disconnected { try? await Task.sleep(for: .seconds(2)) }
+                process.kill()
+            }
+            _ = await process.exited()
+            killing.cancel()
+            throw CommandError("plugin \(path): \(reason(ended.end, process))")
+        }
+    }
+
+    private static func remove(_ folder: String, of process: WorkerProcess) async {
+        _ = await process.exited()
+        await WorkerFolder.remove(folder, log: .discarding)
     }
 
     private static func reason(_ end: WorkerEnd, _ process: WorkerProcess) -> String {
@@ -169,11 +185,13 @@ final class DescribedWorker: Sendable {
 ///
 /// ```
 /// workers/NAME/INSTANCE/        the folder of one instance, which it alone may write; removed when it is stopped
+/// workers/.left-ID/             what an earlier process has left, until it is removed
 /// workers/NAME.crashes.json     its last crashes
 /// workers/NAME.declaration      what it declared when it was last started
 /// ```
 struct WorkerFolders: Sendable {
     private static let declarationSuffix = ".declaration"
+    private static let leftPrefix = ".left-"
     private let folder: URL
 
     init(_ data: String) { folder = URL(fileURLWithPath: data, isDirectory: true).appending(path: "workers") }
@@ -195,14 +213,30 @@ struct WorkerFolders: Sendable {
             .filter { $0.hasSuffix(Self.declarationSuffix) }.map { folder.appending(path: $0).path }
     }
 
-    /// Removes what instances of an earlier process have left. To be called before any is started, by the one process that
-    /// uses the data directory. Throws where a folder stays.
-    func removeLeftovers() throws {
+    /// Removes what instances of an earlier process have left, which may take longer than this does. To be called before any is
+    /// started, by the one process that uses the data directory. What stays is a warning in the log.
+    func removeLeftovers(log: Log) {
+        var left: [String] = []
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
             let path = folder.appending(path: name).path
             // Of a symbolic link this is the link's type.
-            let type = try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
-            if type == .typeDirectory { try FileManager.default.removeItem(atPath: path) }
+            let type = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+            guard type == .typeDirectory else { continue }
+            guard !name.hasPrefix(Self.leftPrefix) else {
+                left.append(path)
+                continue
+            }
+            // Instances of this process make a folder of the name again.
+            let aside = folder.appending(path: "\(Self.leftPrefix)\(UUID().uuidString)").path
+            if rename(path, aside) == 0 {
+                left.append(aside)
+            } else {
+                log.warning("files of earlier workers stay", ["folder": .text(path)])
+            }
+        }
+        guard !left.isEmpty else { return }
+        Task.detached(priority: .background) { [left] in
+            for path in left { await WorkerFolder.remove(path, patience: nil, log: log) }
         }
     }
 }
