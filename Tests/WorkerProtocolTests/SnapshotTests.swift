@@ -1,10 +1,12 @@
 import AdapterKit
+import AdapterProtocol
 import AdapterTesting
 import Foundation
 import RecordStorage
 import SQLiteStore
 import Testing
-import WorkerHost
+
+@testable import WorkerHost
 
 /// The host's store as a worker sees it, with snapshots by number.
 @Suite struct `Snapshots of the store` {
@@ -60,6 +62,57 @@ import WorkerHost
                 for try await answer in group { #expect(answer["count"] == 1_000) }
             }
         }
+    }
+
+    @Test func `of one worker are given up for another's, whatever they do, and leave places of the store`() async throws {
+        try await withSample(`An adapter in the process and as a worker`.modes[0]) { _, records in
+            let places = SnapshotPlaces(store: 8)
+            let hog = SnapshotHandles(places.share(of: "hog"), time: .seconds(60))
+            let other = SnapshotHandles(places.share(of: "other"), time: .seconds(60))
+            let third = SnapshotHandles(places.share(of: "third"), time: .seconds(60))
+            let read = try MessageMap(["read": "count", "entity": "items"])
+            let numbers = try await Self.opened(3, by: hog, records)
+            let start = ContinuousClock.now
+            // One that reads all the time loses it as one that waits.
+            let busy = Task { while true { _ = try await hog.read(numbers[0], read) } }
+            _ = try await Self.opened(1, by: other, records)
+            #expect(.now - start < .seconds(1))
+            let waiting = Task { try await Self.opened(1, by: third, records) }
+            let error = await #expect(throws: PorticoError.self) { try await busy.value }
+            #expect(error?.code == .overloaded || error?.code == .deadlineExceeded)
+            let number = try await waiting.value[0]
+            #expect(.now - start > .milliseconds(500))
+            // The store's own places are not all taken meanwhile.
+            let pieces = try await records.streamSnapshot(within: .seconds(60)) { try $1.send([UInt8("\($0.position)".count)]) }
+            #expect(try await pieces.next() != nil)
+            #expect(try await third.read(number, read) != .null)
+            #expect(try await hog.read(numbers[1], read) != .null)
+            for handles in [hog, other, third] { handles.closeAll() }
+        }
+    }
+
+    @Test func `of a worker that has ended are not waited for`() async throws {
+        try await withSample(`An adapter in the process and as a worker`.modes[0]) { _, records in
+            let places = SnapshotPlaces(store: 2)
+            let ended = SnapshotHandles(places.share(of: "ended"), time: .seconds(60))
+            let other = SnapshotHandles(places.share(of: "other"), time: .seconds(60))
+            _ = try await Self.opened(1, by: ended, records)
+            let waiting = Task { try await Self.opened(1, by: ended, records) }
+            while !places.isWaitedFor { await Task.yield() }
+            waiting.cancel()
+            await #expect(throws: CancellationError.self) { try await waiting.value }
+            ended.closeAll()
+            _ = try await Self.opened(1, by: other, records)
+            other.closeAll()
+        }
+    }
+
+    private static func opened(
+        _ count: Int, by handles: SnapshotHandles, _ records: any RecordStore
+    ) async throws -> [Int] {
+        var numbers: [Int] = []
+        for _ in 0..<count { numbers.append(try await handles.open(records, within: .seconds(60)).number) }
+        return numbers
     }
 
     @Test(arguments: [0, 1])

@@ -8,36 +8,38 @@ final class SnapshotHandles: Sendable {
     private struct State {
         var last = 0
         var open: [Int: OpenSnapshot] = [:]
-        /// Those that are open, or are being opened.
-        var taken = 0
-        var waiting: [CheckedContinuation<Void, Never>] = []
         var isClosed = false
     }
 
     /// The store has few places for reads of any length, and keeps what is older than the eldest of them.
     private static let longest = Duration.seconds(60)
 
-    private let maximum: Int
+    private let share: SnapshotShare
     private let time: Duration
     private let state = Mutex(State())
 
-    init(maximum: Int, time: Duration) {
-        self.maximum = maximum
+    init(_ share: SnapshotShare, time: Duration) {
+        self.share = share
         self.time = time
     }
 
-    /// Opens one, as soon as fewer than the maximum are open. `within`: how long reads may take that are streamed.
+    /// Opens one, as soon as there is a place for it. `within`: how long reads may take that are streamed.
     func open(
         _ records: any RecordStore, within: Duration?
     ) async throws -> (number: Int, position: Revision) {
-        await takeTurn()
+        let places = share.places
+        let place = try await places.take(for: share.adapter)
         let snapshot = OpenSnapshot(until: .now + (within.map { max(.zero, min($0, Self.longest)) } ?? time))
         let number = state.withLock { state in
             state.last += 1
             if !state.isClosed { state.open[state.last] = snapshot }
             return state.last
         }
-        snapshot.hold(records) { [self] in release(number) }
+        places.end(place) { snapshot.breakOff() }
+        snapshot.hold(records) { [self] in
+            state.withLock { $0.open[number] = nil }
+            places.leave(place)
+        }
         if state.withLock({ $0.isClosed }) { snapshot.close() }
         return (number, try await snapshot.position())
     }
@@ -52,40 +54,11 @@ final class SnapshotHandles: Sendable {
     func close(_ number: Int) { state.withLock { $0.open[number] }?.close() }
 
     func closeAll() {
-        let (open, waiting) = state.withLock { state in
+        let open = state.withLock { state in
             state.isClosed = true
-            defer { state.waiting = [] }
-            return (Array(state.open.values), state.waiting)
+            return Array(state.open.values)
         }
         for snapshot in open { snapshot.close() }
-        for continuation in waiting { continuation.resume() }
-    }
-
-    private func takeTurn() async {
-        await withCheckedContinuation { continuation in
-            let isNow = state.withLock { state -> Bool in
-                guard state.taken >= maximum, !state.isClosed else {
-                    state.taken += 1
-                    return true
-                }
-                state.waiting.append(continuation)
-                return false
-            }
-            if isNow { continuation.resume() }
-        }
-    }
-
-    private func release(_ number: Int) {
-        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            state.open[number] = nil
-            guard !state.waiting.isEmpty else {
-                state.taken -= 1
-                return nil
-            }
-            // The turn is handed on.
-            return state.waiting.removeFirst()
-        }
-        next?.resume()
     }
 }
 
@@ -110,11 +83,13 @@ final class OpenSnapshot: Sendable {
     private struct State {
         var reads: [Read] = []
         var isClosed = false
+        /// Whether its place is for another one now.
+        var isEnded = false
+        var pieces: (any ByteStream)?
         var isOver: Result<Void, any Error>?
         var position: Revision?
         var opener: CheckedContinuation<Revision, any Error>?
         var runs = 0
-        var task: Task<Void, Never>?
     }
 
     /// Of rows in one batch, counted with ``WireValue/approximateSize``.
@@ -136,11 +111,16 @@ final class OpenSnapshot: Sendable {
     func hold(_ records: any RecordStore, whenOver: @escaping @Sendable () -> Void) {
         let end = end
         // Stores that cannot stream read on the task's thread.
-        let task = Task(executorPreference: BlockingExecutor()) {
+        Task(executorPreference: BlockingExecutor()) {
             do {
                 let pieces = try await records.streamSnapshot(within: max(.zero, end - .now)) { snapshot, output in
                     try self.run(snapshot, output)
                 }
+                let isEnded = self.state.withLock { state in
+                    state.pieces = pieces
+                    return state.isEnded
+                }
+                if isEnded { pieces.cancel() }
                 while try await pieces.next() != nil {}
                 self.finish(.success(()))
             } catch {
@@ -148,7 +128,6 @@ final class OpenSnapshot: Sendable {
             }
             whenOver()
         }
-        state.withLock { $0.task = task }
     }
 
     /// Returns when the store has begun to read.
@@ -190,11 +169,26 @@ final class OpenSnapshot: Sendable {
         arrival.signal()
     }
 
+    /// Ends it whatever it reads: its place is for another adapter's.
+    func breakOff() {
+        let pieces = state.withLock { state in
+            state.isEnded = true
+            return state.pieces
+        }
+        // What the store reads at the moment is broken off.
+        pieces?.cancel()
+        arrival.signal()
+    }
+
+    private static let ended = PorticoError(
+        .overloaded, "The snapshot took its time while others waited.", retryAfter: 1)
+
     private func finish(_ result: Result<Void, any Error>) {
-        let (reads, opener) = state.withLock { state in
+        let (reads, opener, result) = state.withLock { state in
+            let result = state.isEnded ? .failure(Self.ended) : result
             state.isOver = result
-            defer { (state.reads, state.opener, state.task) = ([], nil, nil) }
-            return (state.reads, state.opener)
+            defer { (state.reads, state.opener, state.pieces) = ([], nil, nil) }
+            return (state.reads, state.opener, result)
         }
         let gone = PorticoError(.deadlineExceeded, "The snapshot is not open any more.")
         for read in reads { read.reply.resume(with: result.flatMap { .failure(gone) }) }
@@ -233,8 +227,9 @@ final class OpenSnapshot: Sendable {
 
     private func next() throws -> Read {
         while true {
-            let (read, isClosed) = state.withLock { state in
-                (state.reads.isEmpty ? nil : state.reads.removeFirst(), state.isClosed)
+            let (read, isClosed) = try state.withLock { state in
+                if state.isEnded { throw Self.ended }
+                return (state.reads.isEmpty ? nil : state.reads.removeFirst(), state.isClosed)
             }
             if let read { return read }
             if isClosed { throw Closed() }

@@ -29,7 +29,7 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
     init(_ socket: Int32, limits: SessionLimits, log: @escaping Log.Sink) {
         self.log = log
         self.limits = limits
-        snapshots = SnapshotHandles(maximum: limits.snapshots, time: limits.snapshotTime)
+        snapshots = SnapshotHandles(limits.snapshots, time: limits.snapshotTime)
         connection = Mutex(nil)
         let made = MessageConnection(socket: socket, limits: limits.connection, handler: self)
         connection.withLock { $0 = made }

@@ -63,14 +63,29 @@ struct WorkerPlugin: Sendable {
         log: WorkerLog
     ) -> any Adapter {
         let folder = folders.instance(of: name)
+        var session = SessionLimits()
+        session.snapshots = Self.places(store: settings.storeStreams).share(of: name)
         return SupervisedWorker(
             settings.program(path, folder: folder),
-            connector: WorkerConnector(configuration: configuration, scratch: folder) { log.writeEvent($0) },
+            connector: WorkerConnector(configuration: configuration, scratch: folder, limits: session) {
+                log.writeEvent($0)
+            },
             declaration: description.declaration, serviceOperations: description.services,
             samples: description.samples, shapedErrors: description.shapedErrors, limits: settings.supervision,
             callLimits: settings.calls,
             crashFile: folders.crashes(of: name), kept: (folders.declaration(of: name), source),
             clock: SystemClock(), log: Log { log.write($0) })
+    }
+
+    private static let places = Mutex<SnapshotPlaces?>(nil)
+
+    /// Those of the one store that the process has.
+    private static func places(store: Int) -> SnapshotPlaces {
+        places.withLock { places in
+            let shared = places ?? SnapshotPlaces(store: store)
+            places = shared
+            return shared
+        }
     }
 
     /// Runs the program for as long as `body` asks it, in a folder that is removed when its process has ended.

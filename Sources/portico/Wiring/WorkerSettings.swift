@@ -11,6 +11,8 @@ struct WorkerSettings: Sendable, Equatable {
     var readable: [String] = []
     var supervision = SupervisionLimits()
     var calls = CallLimits()
+    /// How many streamed reads the store makes at once.
+    var storeStreams = 8
 
     /// The values that hold where nothing is configured.
     init() {}
@@ -52,6 +54,7 @@ struct WorkerSettings: Sendable, Equatable {
         integer("supervision.stallCalls", &supervision.stallCalls)
         try duration("supervision.spinTolerance", &supervision.spinTolerance)
         try duration("supervision.stallTolerance", &supervision.stallTolerance)
+        resolved["store.streams"]?.integer.map { storeStreams = $0 }
         integer("calls.underWay", &calls.underWay)
         integer("calls.waiting", &calls.waiting)
         try duration("calls.wait", &calls.wait)

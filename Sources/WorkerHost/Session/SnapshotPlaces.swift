@@ -1,0 +1,216 @@
+import AdapterKit
+import Synchronization
+
+/// How many snapshots of the store all workers together have open, shared fairly by adapter (``SnapshotShares``).
+///
+/// One for a store: what it gives out here is less than the store has, so that no worker keeps the gateway's own long reads
+/// waiting. Safe to use from any task.
+public final class SnapshotPlaces: Sendable {
+    private struct State {
+        var shares: SnapshotShares
+        var waiters: [UInt64: CheckedContinuation<Void, any Error>] = [:]
+        /// Given a place, or given up, before they had begun to wait.
+        var early: [UInt64: Result<Void, any Error>] = [:]
+        /// What ends those that have a place.
+        var endings: [UInt64: @Sendable () -> Void] = [:]
+        var isWatched = false
+    }
+
+    /// How often it is looked for snapshots that are to end, while others wait.
+    private static let pause = Duration.milliseconds(100)
+
+    private let state: Mutex<State>
+
+    /// `store`: how many such reads the store makes at once.
+    public init(store: Int) {
+        state = Mutex(State(shares: SnapshotShares(places: max(1, store / 2))))
+    }
+
+    /// The part that this adapter has in them.
+    public func share(of adapter: AdapterName) -> SnapshotShare { SnapshotShare(places: self, adapter: adapter) }
+
+    /// Returns the number of a place for a snapshot of this adapter. Throws `CancellationError` where the task is cancelled.
+    func take(for adapter: AdapterName) async throws -> UInt64 {
+        let (number, isAdmitted) = state.withLock { $0.shares.enter(adapter, at: .now) }
+        if isAdmitted { return number }
+        watch()
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { waiter in
+                let early = state.withLock { state in
+                    let early = state.early.removeValue(forKey: number)
+                    if early == nil { state.waiters[number] = waiter }
+                    return early
+                }
+                if let early { waiter.resume(with: early) }
+            }
+        } onCancel: {
+            guard state.withLock({ $0.shares.giveUp(number) }) else { return }
+            settle(number, .failure(CancellationError()))
+        }
+        return number
+    }
+
+    /// `end` is called where the place is taken away. It returns at once.
+    func end(_ number: UInt64, by end: @escaping @Sendable () -> Void) {
+        state.withLock { $0.endings[number] = end }
+    }
+
+    func leave(_ number: UInt64) {
+        let admitted = state.withLock { state in
+            state.endings[number] = nil
+            return state.shares.leave(number, at: .now)
+        }
+        for number in admitted { settle(number, .success(())) }
+    }
+
+    var isWaitedFor: Bool { state.withLock { $0.shares.hasWaiters } }
+
+    private func settle(_ number: UInt64, _ result: Result<Void, any Error>) {
+        let waiter = state.withLock { state in
+            let waiter = state.waiters.removeValue(forKey: number)
+            if waiter == nil { state.early[number] = result }
+            return waiter
+        }
+        waiter?.resume(with: result)
+    }
+
+    /// Looks for snapshots that are to end, for as long as some wait.
+    private func watch() {
+        let begins = state.withLock { state in
+            defer { state.isWatched = true }
+            return !state.isWatched
+        }
+        guard begins else { return }
+        Task.detached { [self] in
+            while true {
+                let endings = state.withLock { state -> [@Sendable () -> Void]? in
+                    guard state.shares.hasWaiters else {
+                        state.isWatched = false
+                        return nil
+                    }
+                    return state.shares.ended(at: .now).compactMap { state.endings[$0] }
+                }
+                guard let endings else { return }
+                for end in endings { end() }
+                try? await Task.sleep(for: Self.pause)
+            }
+        }
+    }
+}
+
+/// One adapter's part in them.
+public struct SnapshotShare: Sendable {
+    let places: SnapshotPlaces
+    let adapter: AdapterName
+}
+
+/// Which snapshots are open and which wait, in fair shares among adapters: a state machine.
+///
+/// An adapter has all places but one at most, its *share*. Of those that wait, the adapter with the fewest is next, then the one
+/// whose last came longest ago, then the one that came first. An adapter that has two more than the next one that waits loses
+/// its oldest after a second; where that one has none, an adapter loses its only one after ten.
+struct SnapshotShares {
+    /// How long an adapter keeps a second snapshot and further ones while another has fewer and waits.
+    static let furtherKept = Duration.seconds(1)
+    /// How long it keeps its only one.
+    static let onlyKept = Duration.seconds(10)
+
+    private struct Open {
+        let adapter: AdapterName
+        let since: ContinuousClock.Instant
+        var isEnding = false
+    }
+
+    private struct Standing {
+        var open = 0
+        /// The first is the next.
+        var waiting: [UInt64] = []
+        /// When it got its last place, in admissions.
+        var served: UInt64 = 0
+    }
+
+    private let places: Int
+    private var open: [UInt64: Open] = [:]
+    private var standings: [AdapterName: Standing] = [:]
+    private var last: UInt64 = 0
+    private var admissions: UInt64 = 0
+
+    init(places: Int) { self.places = places }
+
+    private var share: Int { max(1, places - 1) }
+
+    var hasWaiters: Bool { standings.values.contains { !$0.waiting.isEmpty } }
+
+    mutating func enter(_ adapter: AdapterName, at now: ContinuousClock.Instant) -> (number: UInt64, isAdmitted: Bool) {
+        last += 1
+        standings[adapter, default: Standing()].waiting.append(last)
+        let number = last
+        return (number, admit(at: now).contains(number))
+    }
+
+    /// Returns those that have a place now.
+    mutating func leave(_ number: UInt64, at now: ContinuousClock.Instant) -> [UInt64] {
+        guard let left = open.removeValue(forKey: number) else { return [] }
+        standings[left.adapter]?.open -= 1
+        defer { standings = standings.filter { $0.value.open > 0 || !$0.value.waiting.isEmpty } }
+        return admit(at: now)
+    }
+
+    /// Whether it was still waiting; otherwise it has a place and has to leave it.
+    mutating func giveUp(_ number: UInt64) -> Bool {
+        for (adapter, standing) in standings {
+            guard let position = standing.waiting.firstIndex(of: number) else { continue }
+            standings[adapter]?.waiting.remove(at: position)
+            return true
+        }
+        return false
+    }
+
+    /// Those that are to end now. Each is named until it leaves.
+    mutating func ended(at now: ContinuousClock.Instant) -> [UInt64] {
+        var later = standings
+        for snapshot in open.values where snapshot.isEnding { later[snapshot.adapter]?.open -= 1 }
+        for _ in 0..<open.values.count(where: \.isEnding) { _ = admitNext(of: &later) }
+        while let next = admitNext(of: &later) {
+            let count = later[next.adapter]?.open ?? 1
+            guard let victim = victim(for: count, later, at: now), let adapter = open[victim]?.adapter else { break }
+            open[victim]?.isEnding = true
+            later[adapter]?.open -= 1
+        }
+        return open.filter(\.value.isEnding).map(\.key)
+    }
+
+    /// For an adapter that would have so many then: the oldest of the adapter that has the most, if that is too many.
+    private func victim(
+        for count: Int, _ standings: [AdapterName: Standing], at now: ContinuousClock.Instant
+    ) -> UInt64? {
+        func open(_ snapshot: Open) -> Int { standings[snapshot.adapter]?.open ?? 0 }
+        return self.open.filter { _, snapshot in
+            let age = now - snapshot.since
+            return !snapshot.isEnding
+                && (open(snapshot) > count && age >= Self.furtherKept || count == 1 && age >= Self.onlyKept)
+        }.max { (open($0.value), $1.value.since, $1.key) < (open($1.value), $0.value.since, $0.key) }?.key
+    }
+
+    private mutating func admit(at now: ContinuousClock.Instant) -> [UInt64] {
+        var admitted: [UInt64] = []
+        while open.count < places, let next = admitNext(of: &standings) {
+            admissions += 1
+            standings[next.adapter]?.served = admissions
+            open[next.number] = Open(adapter: next.adapter, since: now)
+            admitted.append(next.number)
+        }
+        return admitted
+    }
+
+    /// Gives the next one a place.
+    private func admitNext(of standings: inout [AdapterName: Standing]) -> (adapter: AdapterName, number: UInt64)? {
+        let next = standings.filter { !$0.value.waiting.isEmpty && $0.value.open < share }.min {
+            ($0.value.open, $0.value.served, $0.value.waiting[0]) < ($1.value.open, $1.value.served, $1.value.waiting[0])
+        }
+        guard let next else { return nil }
+        standings[next.key]?.open += 1
+        standings[next.key]?.waiting.removeFirst()
+        return (next.key, next.value.waiting[0])
+    }
+}
