@@ -275,7 +275,9 @@ import Testing
         let own = program.fields.filter { ["set-cookie", "content-security-policy"].contains($0.name.canonicalName) }
         #expect(own.map(\.value) == ["own=1; Path=/files", "default-src 'none'"])
         #expect(!program.fields.contains { $0.value.contains("stolen") || $0.value.contains("evil") })
-        let others = ["clear-site-data", "strict-transport-security", "public-key-pins", "service-worker-allowed", "nel"]
+        let others = [
+            "clear-site-data", "strict-transport-security", "public-key-pins", "service-worker-allowed", "nel",
+        ]
         #expect(program.fields.filter { others.contains($0.name.canonicalName) }.isEmpty)
         let host = try await NotesGateway()
         let inProcess = try await host.get("/files/origin")

@@ -1,4 +1,5 @@
 import AdapterKit
+import Glibc
 
 /// An adapter that uses all that the host gives it, one operation for each.
 enum SampleModule: AdapterModule {
@@ -38,7 +39,8 @@ enum SampleModule: AdapterModule {
     }
 
     enum Action: String, CaseIterable {
-        case echo, fail, oddly, wait, write, page, snapshot, rows, streamed, account, call, upload, log, scratch, push,
+        case echo, fail, oddly, wait, write, page, snapshot, hold, rows, streamed, account, call, upload, log, scratch,
+            push,
             created, context, secret
     }
 }
@@ -134,6 +136,15 @@ actor SampleAdapter: Adapter {
                 let record = try snapshot.record("item-1007", in: SampleModule.items)
                 let count = try snapshot.count(nil, in: SampleModule.items)
                 return ["count": .int64(Int64(count)), "record": record?["name"] ?? .null]
+            }
+        case .hold:
+            // Until it is taken away, or for longer than a test takes.
+            return try await call.records.withReadSnapshot { snapshot in
+                for _ in 0..<300_000 {
+                    _ = try snapshot.record("item-1007", in: SampleModule.items)
+                    usleep(text == "busy" ? 100 : 100_000)
+                }
+                return .null
             }
         case .rows:
             let relation = Relation(

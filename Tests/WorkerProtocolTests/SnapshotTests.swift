@@ -1,12 +1,11 @@
 import AdapterKit
-import AdapterProtocol
 import AdapterTesting
 import Foundation
 import RecordStorage
 import SQLiteStore
 import Testing
-
-@testable import WorkerHost
+import WorkerHost
+import WorkerTesting
 
 /// The host's store as a worker sees it, with snapshots by number.
 @Suite struct `Snapshots of the store` {
@@ -64,55 +63,48 @@ import Testing
         }
     }
 
-    @Test func `of one worker are given up for another's, whatever they do, and leave places of the store`() async throws {
+    @Test func `of one worker are given up for another's, and leave places of the store`() async throws {
         try await withSample(`An adapter in the process and as a worker`.modes[0]) { _, records in
             let places = SnapshotPlaces(store: 8)
-            let hog = SnapshotHandles(places.share(of: "hog"), time: .seconds(60))
-            let other = SnapshotHandles(places.share(of: "other"), time: .seconds(60))
-            let third = SnapshotHandles(places.share(of: "third"), time: .seconds(60))
-            let read = try MessageMap(["read": "count", "entity": "items"])
-            let numbers = try await Self.opened(3, by: hog, records)
-            let start = ContinuousClock.now
-            // One that reads all the time loses it as one that waits.
-            let busy = Task { while true { _ = try await hog.read(numbers[0], read) } }
-            _ = try await Self.opened(1, by: other, records)
-            #expect(.now - start < .seconds(1))
-            let waiting = Task { try await Self.opened(1, by: third, records) }
-            let error = await #expect(throws: PorticoError.self) { try await busy.value }
-            #expect(error?.code == .overloaded || error?.code == .deadlineExceeded)
-            let number = try await waiting.value[0]
-            #expect(.now - start > .milliseconds(500))
-            // The store's own places are not all taken meanwhile.
-            let pieces = try await records.streamSnapshot(within: .seconds(60)) { try $1.send([UInt8("\($0.position)".count)]) }
-            #expect(try await pieces.next() != nil)
-            #expect(try await third.read(number, read) != .null)
-            #expect(try await hog.read(numbers[1], read) != .null)
-            for handles in [hog, other, third] { handles.closeAll() }
+            let hog = try await worker("hog", of: places, records)
+            let other = try await worker("other", of: places, records)
+            let third = try await worker("third", of: places, records)
+            let holding = ["busy", "idle", "idle"].map { text in
+                Task { () -> ErrorCode? in
+                    do { _ = try await value(hog.session, .hold, records, text) } catch {
+                        return (error as? PorticoError)?.code
+                    }
+                    return nil
+                }
+            }
+            while places.open < 3 { await Task.yield() }
+            // The store's own places are not all taken meanwhile, nor is the last one of the workers'.
+            for _ in 0..<4 {
+                let pieces = try await records.streamSnapshot(within: .seconds(60)) { _, output in try output.send([1])
+                }
+                #expect(try await pieces.next() == [1])
+            }
+            let single = Task { try await value(other.session, .hold, records, "idle") }
+            while places.open < 4 { await Task.yield() }
+            #expect(try await value(third.session, .snapshot, records)["count"] == 1_000)
+            while places.open != 3 { await Task.yield() }
+            for worker in [hog, other, third] { worker.session.close() }
+            var codes: [ErrorCode?] = []
+            for task in holding { codes.append(await task.value) }
+            #expect(codes.count { $0 == .overloaded } == 1)
+            _ = await single.result
         }
     }
 
-    @Test func `of a worker that has ended are not waited for`() async throws {
-        try await withSample(`An adapter in the process and as a worker`.modes[0]) { _, records in
-            let places = SnapshotPlaces(store: 2)
-            let ended = SnapshotHandles(places.share(of: "ended"), time: .seconds(60))
-            let other = SnapshotHandles(places.share(of: "other"), time: .seconds(60))
-            _ = try await Self.opened(1, by: ended, records)
-            let waiting = Task { try await Self.opened(1, by: ended, records) }
-            while !places.isWaitedFor { await Task.yield() }
-            waiting.cancel()
-            await #expect(throws: CancellationError.self) { try await waiting.value }
-            ended.closeAll()
-            _ = try await Self.opened(1, by: other, records)
-            other.closeAll()
-        }
-    }
-
-    private static func opened(
-        _ count: Int, by handles: SnapshotHandles, _ records: any RecordStore
-    ) async throws -> [Int] {
-        var numbers: [Int] = []
-        for _ in 0..<count { numbers.append(try await handles.open(records, within: .seconds(60)).number) }
-        return numbers
+    private func worker(
+        _ name: AdapterName, of places: SnapshotPlaces, _ records: any RecordStore
+    ) async throws -> WorkerPair {
+        var limits = SessionLimits.unhurried
+        limits.snapshots = places.share(of: name)
+        let pair = try await WorkerPair(SampleModule.self, AdapterConfiguration(), limits: limits)
+        try await pair.session.start(
+            AdapterContext(records: records, accounts: MemoryAccounts([]), log: .discarding, clock: SettableClock()))
+        return pair
     }
 
     @Test(arguments: [0, 1])

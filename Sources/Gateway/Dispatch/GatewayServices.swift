@@ -31,7 +31,8 @@ struct GatewayServices: Sendable {
     /// `old`: those of the gateway whose place this one takes. Deadlines go on, and allowances where they are the same.
     init(
         store: any Store, limits: GatewayLimits, clock: any WallClock, rights: AttachmentRights? = nil,
-        cookies: Set<String> = [], credentials: CredentialWatch? = nil, metrics: any MetricsFactory = NOOPMetricsHandler.instance,
+        cookies: Set<String> = [], credentials: CredentialWatch? = nil,
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance,
         tracing: RequestTracing = RequestTracing(tracer: nil, slow: nil), succeeding old: GatewayServices? = nil
     ) {
         self.tracing = tracing

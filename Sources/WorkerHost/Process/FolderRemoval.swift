@@ -115,7 +115,9 @@ final class FolderRemoval {
 
     private func isRemoved() throws -> Bool {
         guard parent >= 0 else { return true }
-        if unlinkat(parent, name, 0) == 0 || unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT { return true }
+        if unlinkat(parent, name, 0) == 0 || unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT {
+            return true
+        }
         guard passes < Self.mostPasses else { throw failure ?? Self.failure("rmdir", name) }
         passes += 1
         if folder < 0 { folder = Self.openFolder(name, of: parent) }

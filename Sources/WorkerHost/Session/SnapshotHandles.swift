@@ -8,8 +8,12 @@ final class SnapshotHandles: Sendable {
     private struct State {
         var last = 0
         var open: [Int: OpenSnapshot] = [:]
+        /// The latest that were broken off.
+        var brokenOff: [Int] = []
         var isClosed = false
     }
+
+    private static let mostRemembered = 64
 
     /// The store has few places for reads of any length, and keeps what is older than the eldest of them.
     private static let longest = Duration.seconds(60)
@@ -35,7 +39,13 @@ final class SnapshotHandles: Sendable {
             if !state.isClosed { state.open[state.last] = snapshot }
             return state.last
         }
-        places.end(place) { snapshot.breakOff() }
+        places.end(place) { [self] in
+            state.withLock { state in
+                guard !state.brokenOff.contains(number) else { return }
+                state.brokenOff = (state.brokenOff + [number]).suffix(Self.mostRemembered)
+            }
+            snapshot.breakOff()
+        }
         snapshot.hold(records) { [self] in
             state.withLock { $0.open[number] = nil }
             places.leave(place)
@@ -45,7 +55,9 @@ final class SnapshotHandles: Sendable {
     }
 
     func read(_ number: Int, _ map: MessageMap) async throws -> WireValue {
-        guard let snapshot = state.withLock({ $0.open[number] }) else {
+        let (snapshot, isBrokenOff) = state.withLock { ($0.open[number], $0.brokenOff.contains(number)) }
+        guard let snapshot else {
+            if isBrokenOff { throw OpenSnapshot.brokenOff }
             throw PorticoError(.deadlineExceeded, "The snapshot is not open any more.")
         }
         return try await snapshot.read(try map("read"), map)
@@ -84,8 +96,9 @@ final class OpenSnapshot: Sendable {
         var reads: [Read] = []
         var isClosed = false
         /// Whether its place is for another one now.
-        var isEnded = false
+        var isBrokenOff = false
         var pieces: (any ByteStream)?
+        var task: Task<Void, Never>?
         var isOver: Result<Void, any Error>?
         var position: Revision?
         var opener: CheckedContinuation<Revision, any Error>?
@@ -111,16 +124,16 @@ final class OpenSnapshot: Sendable {
     func hold(_ records: any RecordStore, whenOver: @escaping @Sendable () -> Void) {
         let end = end
         // Stores that cannot stream read on the task's thread.
-        Task(executorPreference: BlockingExecutor()) {
+        let task = Task(executorPreference: BlockingExecutor()) {
             do {
                 let pieces = try await records.streamSnapshot(within: max(.zero, end - .now)) { snapshot, output in
                     try self.run(snapshot, output)
                 }
-                let isEnded = self.state.withLock { state in
+                let isBrokenOff = self.state.withLock { state in
                     state.pieces = pieces
-                    return state.isEnded
+                    return state.isBrokenOff
                 }
-                if isEnded { pieces.cancel() }
+                if isBrokenOff { pieces.cancel() }
                 while try await pieces.next() != nil {}
                 self.finish(.success(()))
             } catch {
@@ -128,6 +141,7 @@ final class OpenSnapshot: Sendable {
             }
             whenOver()
         }
+        state.withLock { $0.task = task }
     }
 
     /// Returns when the store has begun to read.
@@ -171,21 +185,22 @@ final class OpenSnapshot: Sendable {
 
     /// Ends it whatever it reads: its place is for another adapter's.
     func breakOff() {
-        let pieces = state.withLock { state in
-            state.isEnded = true
-            return state.pieces
+        let (pieces, task) = state.withLock { state in
+            state.isBrokenOff = true
+            return (state.pieces, state.task)
         }
-        // What the store reads at the moment is broken off.
+        // It may wait for the store still, or the store reads for it.
+        task?.cancel()
         pieces?.cancel()
         arrival.signal()
     }
 
-    private static let ended = PorticoError(
+    fileprivate static let brokenOff = PorticoError(
         .overloaded, "The snapshot took its time while others waited.", retryAfter: 1)
 
     private func finish(_ result: Result<Void, any Error>) {
         let (reads, opener, result) = state.withLock { state in
-            let result = state.isEnded ? .failure(Self.ended) : result
+            let result = state.isBrokenOff ? .failure(Self.brokenOff) : result
             state.isOver = result
             defer { (state.reads, state.opener, state.pieces) = ([], nil, nil) }
             return (state.reads, state.opener, result)
@@ -228,7 +243,7 @@ final class OpenSnapshot: Sendable {
     private func next() throws -> Read {
         while true {
             let (read, isClosed) = try state.withLock { state in
-                if state.isEnded { throw Self.ended }
+                if state.isBrokenOff { throw Self.brokenOff }
                 return (state.reads.isEmpty ? nil : state.reads.removeFirst(), state.isClosed)
             }
             if let read { return read }

@@ -63,7 +63,8 @@ public final class SnapshotPlaces: Sendable {
         for number in admitted { settle(number, .success(())) }
     }
 
-    var isWaitedFor: Bool { state.withLock { $0.shares.hasWaiters } }
+    /// Snapshots that are open.
+    public var open: Int { state.withLock { $0.shares.count } }
 
     private func settle(_ number: UInt64, _ result: Result<Void, any Error>) {
         let waiter = state.withLock { state in
@@ -121,7 +122,7 @@ struct SnapshotShares {
         var isEnding = false
     }
 
-    private struct Standing {
+    private struct AdapterTurns {
         var open = 0
         /// The first is the next.
         var waiting: [UInt64] = []
@@ -131,7 +132,7 @@ struct SnapshotShares {
 
     private let places: Int
     private var open: [UInt64: Open] = [:]
-    private var standings: [AdapterName: Standing] = [:]
+    private var turns: [AdapterName: AdapterTurns] = [:]
     private var last: UInt64 = 0
     private var admissions: UInt64 = 0
 
@@ -139,11 +140,13 @@ struct SnapshotShares {
 
     private var share: Int { max(1, places - 1) }
 
-    var hasWaiters: Bool { standings.values.contains { !$0.waiting.isEmpty } }
+    var count: Int { open.count }
+
+    var hasWaiters: Bool { turns.values.contains { !$0.waiting.isEmpty } }
 
     mutating func enter(_ adapter: AdapterName, at now: ContinuousClock.Instant) -> (number: UInt64, isAdmitted: Bool) {
         last += 1
-        standings[adapter, default: Standing()].waiting.append(last)
+        turns[adapter, default: AdapterTurns()].waiting.append(last)
         let number = last
         return (number, admit(at: now).contains(number))
     }
@@ -151,16 +154,16 @@ struct SnapshotShares {
     /// Returns those that have a place now.
     mutating func leave(_ number: UInt64, at now: ContinuousClock.Instant) -> [UInt64] {
         guard let left = open.removeValue(forKey: number) else { return [] }
-        standings[left.adapter]?.open -= 1
-        defer { standings = standings.filter { $0.value.open > 0 || !$0.value.waiting.isEmpty } }
+        turns[left.adapter]?.open -= 1
+        defer { turns = turns.filter { $0.value.open > 0 || !$0.value.waiting.isEmpty } }
         return admit(at: now)
     }
 
     /// Whether it was still waiting; otherwise it has a place and has to leave it.
     mutating func giveUp(_ number: UInt64) -> Bool {
-        for (adapter, standing) in standings {
-            guard let position = standing.waiting.firstIndex(of: number) else { continue }
-            standings[adapter]?.waiting.remove(at: position)
+        for (adapter, turn) in turns {
+            guard let position = turn.waiting.firstIndex(of: number) else { continue }
+            turns[adapter]?.waiting.remove(at: position)
             return true
         }
         return false
@@ -168,7 +171,7 @@ struct SnapshotShares {
 
     /// Those that are to end now. Each is named until it leaves.
     mutating func ended(at now: ContinuousClock.Instant) -> [UInt64] {
-        var later = standings
+        var later = turns
         for snapshot in open.values where snapshot.isEnding { later[snapshot.adapter]?.open -= 1 }
         for _ in 0..<open.values.count(where: \.isEnding) { _ = admitNext(of: &later) }
         while let next = admitNext(of: &later) {
@@ -182,9 +185,9 @@ struct SnapshotShares {
 
     /// For an adapter that would have so many then: the oldest of the adapter that has the most, if that is too many.
     private func victim(
-        for count: Int, _ standings: [AdapterName: Standing], at now: ContinuousClock.Instant
+        for count: Int, _ turns: [AdapterName: AdapterTurns], at now: ContinuousClock.Instant
     ) -> UInt64? {
-        func open(_ snapshot: Open) -> Int { standings[snapshot.adapter]?.open ?? 0 }
+        func open(_ snapshot: Open) -> Int { turns[snapshot.adapter]?.open ?? 0 }
         return self.open.filter { _, snapshot in
             let age = now - snapshot.since
             return !snapshot.isEnding
@@ -194,9 +197,9 @@ struct SnapshotShares {
 
     private mutating func admit(at now: ContinuousClock.Instant) -> [UInt64] {
         var admitted: [UInt64] = []
-        while open.count < places, let next = admitNext(of: &standings) {
+        while open.count < places, let next = admitNext(of: &turns) {
             admissions += 1
-            standings[next.adapter]?.served = admissions
+            turns[next.adapter]?.served = admissions
             open[next.number] = Open(adapter: next.adapter, since: now)
             admitted.append(next.number)
         }
@@ -204,13 +207,14 @@ struct SnapshotShares {
     }
 
     /// Gives the next one a place.
-    private func admitNext(of standings: inout [AdapterName: Standing]) -> (adapter: AdapterName, number: UInt64)? {
-        let next = standings.filter { !$0.value.waiting.isEmpty && $0.value.open < share }.min {
-            ($0.value.open, $0.value.served, $0.value.waiting[0]) < ($1.value.open, $1.value.served, $1.value.waiting[0])
+    private func admitNext(of turns: inout [AdapterName: AdapterTurns]) -> (adapter: AdapterName, number: UInt64)? {
+        let next = turns.filter { !$0.value.waiting.isEmpty && $0.value.open < share }.min {
+            ($0.value.open, $0.value.served, $0.value.waiting[0])
+                < ($1.value.open, $1.value.served, $1.value.waiting[0])
         }
         guard let next else { return nil }
-        standings[next.key]?.open += 1
-        standings[next.key]?.waiting.removeFirst()
+        turns[next.key]?.open += 1
+        turns[next.key]?.waiting.removeFirst()
         return (next.key, next.value.waiting[0])
     }
 }
