@@ -13,7 +13,7 @@ final class Supervised: Sendable {
         _ limits: SupervisionLimits, _ connector: ByteConnector, callLimits: CallLimits = .unhurried,
         executable: String? = nil
     ) {
-        var program = Worker.program("serve", [], limits: WorkerLimits(memory: 64 << 20))
+        var program = Worker.program("serve", [], limits: WorkerLimits(memory: 64 << 20, threads: 64))
         if let executable { program.executable = executable }
         folder = program.folder
         self.connector = connector

@@ -66,13 +66,29 @@ import Testing
     }
 
     @Test(arguments: [
-        ("7 (worker) S 1 7 7 0 -1 4194304 1 2", false), ("7 (worker) Z 1 7 7 0 -1 4228108 1 2", true),
+        ("7 (worker) S 1 7 7 0 -1 4194304 1 2 3 4 5 6 7 8 9 10 12 0", false),
+        ("7 (worker) Z 1 7 7 0 -1 4228108 1 2 3 4 5 6 7 8 9 10 12 0", true),
         // What a program calls itself is no end of its name.
-        ("7 (a) Z 1 7 7 0 -1 4 ) S 1 7 7 0 -1 4194304 1 2", false), ("7 (worker) S 1 7", nil), ("", nil),
-        ("7 (worker) S 1 7 7 0 -1 x 1 2", nil),
+        ("7 (a) Z 1 7 7 0 -1 4 ) S 1 7 7 0 -1 4194304 1 2 3 4 5 6 7 8 9 10 12 0", false),
+        ("7 (worker) S 1 7 7 0 -1 4194304 1 2", nil), ("", nil), ("7 (worker) S 1 7 7 0 -1 x 1 2", nil),
     ])
     func whetherAProcessIsExitingIsAFlagAfterItsName(_ line: String, _ expected: Bool?) {
-        #expect(WorkerProcess.isExiting(stat: Array(line.utf8)[...]) == expected)
+        let status = ProcessStatus(Array(line.utf8)[...])
+        #expect(status?.isExiting == expected)
+        #expect(status?.threads == expected.map { _ in 12 })
+    }
+
+    @Test func aWorkerWithMoreThreadsThanItsLimitIsEndedAndFailsTheSecondTime() async throws {
+        try await Supervised.run { worker in
+            await #expect(throws: PorticoError.self) { try await worker.call("write", "B") }
+            try await worker.answers()
+            let reason = worker.adapter.crashes.last?.reason
+            #expect(reason?.hasSuffix(" threads, and 64 are its limit.") == true, "\(reason ?? "")")
+            await #expect(throws: PorticoError.self) { try await worker.call("write", "B") }
+            let error = await #expect(throws: PorticoError.self) { try await worker.call("read", "a") }
+            #expect(error?.code == .adapterUnavailable)
+            #expect(worker.adapter.report.state == "failed")
+        }
     }
 
     @Test(arguments: ["H", "S"])

@@ -129,6 +129,23 @@ import Testing
         #expect(machine.handle(.exited(1, "signal 9"), at: at(10)) == [.report(1, "It spins."), .launch(2)])
     }
 
+    @Test func oneThatTakesTooMuchOfTheMachineTwiceHasFailedHoweverLongItRan() {
+        var machine = running()
+        #expect(machine.handle(.exceeded(1, "threads"), at: at(100)) == [.hold, .report(1, "threads"), .launch(2)])
+        _ = machine.handle(.ready(2), at: at(100))
+        _ = machine.handle(.time, at: at(102))
+        _ = machine.handle(.answered(2), at: at(102))
+        // Its socket may end before its process was waited for.
+        _ = machine.handle(.disconnected(2, nil), at: at(400))
+        #expect(machine.handle(.exceeded(2, "threads"), at: at(400)) == [.report(2, "threads"), .refuse("threads")])
+        #expect(machine.handle(.time, at: at(460)) == [.hold, .launch(3)])
+        _ = machine.handle(.ready(3), at: at(460))
+        // Long after, it is a crash as others are.
+        _ = machine.handle(.time, at: at(462))
+        _ = machine.handle(.answered(3), at: at(462))
+        #expect(machine.handle(.exceeded(3, "threads"), at: at(1_100)).last == .launch(4))
+    }
+
     @Test func aWorkerThatClosesItsSocketAndStaysIsKilled() {
         var machine = running()
         _ = machine.handle(.disconnected(1, nil), at: at(10))
@@ -241,7 +258,7 @@ private struct SimulatedWorker {
         case 4: take(.disconnected(attempt, random.below(2) == 0 ? nil : "fault"))
         case 5: take(.answered(attempt))
         case 6: take(random.below(5) == 0 ? .stalled(attempt, "stalled") : .answered(attempt))
-        case 7, 8: if process != nil { end() }
+        case 7, 8: if process != nil { end(isExcess: random.below(4) == 0) }
         case 9 where random.below(10) == 0: take(.restart)
         case 10 where random.below(100) == 0: take(.stop)
         default: wait()
@@ -265,10 +282,10 @@ private struct SimulatedWorker {
         take(.time)
     }
 
-    private mutating func end() {
+    private mutating func end(isExcess: Bool = false) {
         guard let ended = process else { return }
         process = nil
-        take(.exited(ended.attempt, "ended"))
+        take(isExcess ? .exceeded(ended.attempt, "excess") : .exited(ended.attempt, "ended"))
     }
 
     private mutating func take(_ event: WorkerSupervision.Event) {

@@ -33,6 +33,7 @@ public final class WorkerProcess: Sendable {
         var exit: ProcessExit?
         var waiters: [CheckedContinuation<ProcessExit, Never>] = []
         var lastLines: [String] = []
+        var excess: String?
     }
 
     /// The process' id, which is its group's and its session's.
@@ -65,30 +66,30 @@ public final class WorkerProcess: Sendable {
     }
 
     /// Whether the process is on its way to its end; nil where it has ended, or that cannot be read.
-    var isExiting: Bool? {
+    var isExiting: Bool? { status?.isExiting }
+
+    /// How many threads it has; nil where it has ended, or that cannot be read.
+    var threads: UInt64? { status?.threads }
+
+    private var status: ProcessStatus? {
         // Under the lock, as in `signal`.
         state.withLock { state in
             guard state.exit == nil, let file = fopen("/proc/\(id)/stat", "re") else { return nil }
             defer { fclose(file) }
             var line = [UInt8](repeating: 0, count: 1_024)
-            return Self.isExiting(stat: line[..<fread(&line, 1, line.count, file)])
+            return ProcessStatus(line[..<fread(&line, 1, line.count, file)])
         }
     }
 
-    /// By the flag `PF_EXITING` of a line of `/proc/PID/stat`. A program gives itself the name in parentheses, so the last
-    /// one ends it. Source: proc_pid_stat(5), include/linux/sched.h.
-    static func isExiting(stat line: ArraySlice<UInt8>) -> Bool? {
-        guard let end = line.lastIndex(of: UInt8(ascii: ")")) else { return nil }
-        let fields = line[(end + 1)...].split(separator: UInt8(ascii: " "))
-        guard fields.count > flagsField, let flags = UInt64(String(decoding: fields[flagsField], as: UTF8.self)) else {
-            return nil
-        }
-        return flags & exiting != 0
-    }
+    /// Why the host has ended it, where that was for what it took of the machine.
+    var excess: String? { state.withLock { $0.excess } }
 
-    /// Counted from the field after the name.
-    private static let flagsField = 6
-    private static let exiting: UInt64 = 0x4
+    /// Ends the process and its group where it has more threads than that.
+    func end(above limit: UInt64) {
+        guard let threads, threads > limit else { return }
+        state.withLock { $0.excess = "It had \(threads) threads, and \(limit) are its limit." }
+        kill()
+    }
 
     /// Asks the process and its group to end.
     public func terminate() { signal(SIGTERM) }
@@ -125,5 +126,24 @@ public final class WorkerProcess: Sendable {
         guard let exit else { return false }
         for waiter in waiters { waiter.resume(returning: exit) }
         return true
+    }
+}
+
+/// What a line of `/proc/PID/stat` says of a process. Source: proc_pid_stat(5), include/linux/sched.h.
+struct ProcessStatus: Equatable {
+    /// All its threads are on their way to their end where its first one is, and its descriptors are closed (`PF_EXITING`).
+    let isExiting: Bool
+    let threads: UInt64
+
+    /// Nil where it is no such line.
+    init?(_ line: ArraySlice<UInt8>) {
+        // A program gives itself the name in parentheses, so the last one ends it.
+        guard let end = line.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+        let fields = line[(end + 1)...].split(separator: UInt8(ascii: " "))
+        guard fields.count > 17, let flags = UInt64(String(decoding: fields[6], as: UTF8.self)),
+            let threads = UInt64(String(decoding: fields[17], as: UTF8.self))
+        else { return nil }
+        isExiting = flags & 0x4 != 0
+        self.threads = threads
     }
 }

@@ -56,6 +56,10 @@ public final class WorkerProcesses: Sendable {
 private final class WorkerLoop {
     private let owner: WorkerProcesses
     private var watched: [WatchedWorker] = []
+    /// When the workers' threads are counted next.
+    private var nextCount = ContinuousClock.now
+
+    private static let countInterval = Duration.seconds(1)
 
     init(_ owner: WorkerProcesses) {
         self.owner = owner
@@ -70,6 +74,10 @@ private final class WorkerLoop {
             while read(owner.wake, &count, MemoryLayout<UInt64>.size) > 0 {}
             let now = ContinuousClock.now
             for worker in watched { worker.readOutput(now) }
+            if now >= nextCount {
+                for worker in watched { worker.process.end(above: worker.threads) }
+                nextCount = now.advanced(by: Self.countInterval)
+            }
             watched.removeAll { $0.hasEnded() }
             for start in owner.takeStarts() { start.continuation.resume(returning: launch(start)) }
         }
@@ -79,6 +87,9 @@ private final class WorkerLoop {
         var table = [pollfd(fd: owner.wake, events: Int16(POLLIN), revents: 0)]
         var timeout: Int32 = -1
         func look(within milliseconds: Int32) { timeout = timeout < 0 ? milliseconds : min(timeout, milliseconds) }
+        if !watched.isEmpty {
+            look(within: Int32(clamping: Int(max(0, (nextCount - .now) / .milliseconds(1)))) + 1)
+        }
         for worker in watched {
             if worker.exit >= 0 {
                 table.append(pollfd(fd: worker.exit, events: Int16(POLLIN), revents: 0))
@@ -115,6 +126,8 @@ private final class WatchedWorker {
     /// -1: the worker has closed it.
     private(set) var output: Int32
     private(set) var lines = OutputLines()
+    /// How many threads it may have.
+    let threads: UInt64
     private let log: Log
     private var buffer = [UInt8](repeating: 0, count: WatchedWorker.pipeBytes)
 
@@ -144,6 +157,7 @@ private final class WatchedWorker {
             close(pipe[0])
             throw error
         }
+        threads = program.limits.threads
         output = pipe[0]
         exit = portico_pidfd_open(process.id)
         self.log = log

@@ -80,7 +80,7 @@ public struct WorkerProgram: Sendable, Equatable {
     }
 }
 
-/// What a worker may use. The kernel enforces them; see setrlimit(2).
+/// What a worker may use. The kernel enforces all but its threads; see setrlimit(2).
 public struct WorkerLimits: Sendable, Equatable {
     /// Bytes of private memory (`RLIMIT_DATA`).
     public var memory: UInt64
@@ -90,18 +90,21 @@ public struct WorkerLimits: Sendable, Equatable {
     public var descriptors: UInt64
     /// Threads and processes of the host's user, all together (`RLIMIT_NPROC`). Not enforced for root.
     public var processes: UInt64
+    /// Its own threads. The kernel cannot count them apart from others': the host looks each second, and ends it.
+    public var threads: UInt64
     /// Seconds of processor time in its life (`RLIMIT_CPU`); nil: as many as it takes.
     public var processorSeconds: UInt64?
 
     /// Creates limits with these values.
     public init(
         memory: UInt64 = 1 << 30, file: UInt64 = 1 << 30, descriptors: UInt64 = 256, processes: UInt64 = 4_096,
-        processorSeconds: UInt64? = nil
+        threads: UInt64 = 1_024, processorSeconds: UInt64? = nil
     ) {
         self.memory = memory
         self.file = file
         self.descriptors = descriptors
         self.processes = processes
+        self.threads = threads
         self.processorSeconds = processorSeconds
     }
 }

@@ -54,6 +54,8 @@ struct WorkerSupervision: Sendable, Equatable {
         case stalled(Int, String)
         /// The process has ended and was waited for.
         case exited(Int, String)
+        /// As `exited`, because the host ended it for what it took of the machine.
+        case exceeded(Int, String)
         case restart
         case stop
         /// Nothing but that time passed.
@@ -88,6 +90,8 @@ struct WorkerSupervision: Sendable, Equatable {
     /// In a row, the time of each; none where the last worker was stable.
     private(set) var recent: [Instant] = []
     private var hasFailed = false
+    /// When it last took too much of the machine.
+    private var lastExcess: Instant?
     /// Whether a start waits for its outcome.
     private var isFirst = false
     private let limits: SupervisionLimits
@@ -125,6 +129,7 @@ struct WorkerSupervision: Sendable, Equatable {
         case .answered(let number): number == attempt ? answered(now) : []
         case .stalled(let number, let reason): number == attempt ? stalled(reason, now) : []
         case .exited(let number, let how): number == attempt && hasProcess ? gone(how, now) : []
+        case .exceeded(let number, let reason): number == attempt && hasProcess ? exceeded(reason, now) : []
         case .restart: restart(now)
         case .stop: stop(now)
         case .time: passed(now)
@@ -207,6 +212,16 @@ struct WorkerSupervision: Sendable, Equatable {
             }
         case .idle, .waiting, .failed, .stopped: return []
         }
+    }
+
+    /// However long it had run: one that takes from others again and again has failed.
+    private mutating func exceeded(_ reason: String, _ now: Instant) -> [Action] {
+        let isRepeated = lastExcess.map { now - $0 <= limits.excessWindow } ?? false
+        lastExcess = now
+        let wasRunning = if case .running = phase { true } else { false }
+        if wasRunning { phase = .killed(.crash(reason)) }
+        hasFailed = hasFailed || isRepeated
+        return (wasRunning ? [.hold] : []) + gone(reason, now)
     }
 
     private mutating func noteUptime(_ since: Instant, _ now: Instant) {
@@ -311,6 +326,8 @@ public struct SupervisionLimits: Sendable, Equatable {
     public var crashesToFail = 8
     /// Older crashes do not count.
     public var crashWindow = Duration.seconds(60)
+    /// One that takes too much of the machine (its threads) twice within so long has failed.
+    public var excessWindow = Duration.seconds(600)
     /// When one that has failed is attempted again.
     public var failedRetry = Duration.seconds(60)
 

@@ -198,7 +198,8 @@ private struct SupervisorLoop {
             callsAtEnd = callsAtEnd ?? parts.calls.counts.underWay
             self.exit = exit
             session?.close()
-            return machine.handle(.exited(attempt, exit.description), at: now)
+            let excess = process?.excess.map { WorkerSupervision.Event.exceeded(attempt, $0) }
+            return machine.handle(excess ?? .exited(attempt, exit.description), at: now)
         }
     }
 

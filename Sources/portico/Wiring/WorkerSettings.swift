@@ -36,6 +36,7 @@ struct WorkerSettings: Sendable, Equatable {
         section["limits.file"]?.size.map { limits.file = UInt64(clamping: max(1, $0)) }
         integer("limits.descriptors", &limits.descriptors)
         integer("limits.processes", &limits.processes)
+        integer("limits.threads", &limits.threads)
         if let time = section["limits.processorTime"]?.duration {
             limits.processorSeconds = UInt64(clamping: max(1, time.components.seconds))
         }
@@ -88,7 +89,7 @@ struct WorkerSettings: Sendable, Equatable {
             ).path)
         return try paths.map { path in
             guard let file = FilePlace(existing: path) else {
-                throw section.wrong("readable", "A worker cannot read \(path): there is no such file, or it cannot be opened.")
+                throw section.wrong("readable", "There is no such file, or it cannot be reached: \(path).")
             }
             guard !gateways.contains(where: { $0.overlaps(file) }), !file.contains(store), !file.isBeside(store) else {
                 throw section.wrong("readable", "A worker may not read \(path): the gateway's own files are there.")
@@ -114,6 +115,9 @@ struct WorkerSettings: Sendable, Equatable {
                 "limits.processes", .integer(1...4_194_304), "4096",
                 "Threads and processes of the gateway's user, all together; not enforced for root."),
             key(
+                "limits.threads", .integer(1...4_194_304), "1024",
+                "Its own threads. With more it is ended, and the second time within ten minutes it has failed."),
+            key(
                 "limits.processorTime", .duration, nil,
                 "Processor time in its life, in whole seconds; then it is ended and started anew. Left out: any."),
             key(
@@ -122,7 +126,8 @@ struct WorkerSettings: Sendable, Equatable {
             ),
             key(
                 "readable", .list(of: .text), "[]",
-                "Absolute paths of files and folders that it may read beyond its own folders; they must exist, outside the configuration's folder and the data directory."),
+                "Absolute paths of files and folders that it may read beyond its own folders; they must exist, outside the configuration's folder and the data directory."
+            ),
             key("supervision.start", .duration, "30s", "From its launch until it is ready; then it is killed."),
             key("supervision.heartbeat", .duration, "2s", "From the answer to a heartbeat to the next one."),
             key("supervision.heartbeatTolerance", .duration, "5s", "Without an answer to a heartbeat it is killed."),

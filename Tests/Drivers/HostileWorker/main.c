@@ -127,6 +127,21 @@ static void *spin(void *context) {
     for (;;) __asm__ volatile("");
 }
 
+static void *sleep_on(void *context) {
+    (void)context;
+    for (;;) pause();
+}
+
+// Threads with small stacks, so that no limit of memory ends it first.
+static void bomb(void) {
+    pthread_attr_t small;
+    pthread_t thread;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 16384);
+    for (int at = 0; at < 200; at++) pthread_create(&thread, &small, sleep_on, NULL);
+    for (;;) pause();
+}
+
 // Capital letters are orders: what a worker may do in the middle of its work.
 static void obey(char order) {
     switch (order) {
@@ -137,6 +152,7 @@ static void obey(char order) {
     case 'S': for (;;) __asm__ volatile("");
     case 'C': close(3); for (;;) pause();
     case 'M': while (malloc(1 << 20) != NULL) {} abort();
+    case 'B': bomb();
     case 'Z': is_stalled = 1; break;
     case 'Q': {
         pthread_t thread;
