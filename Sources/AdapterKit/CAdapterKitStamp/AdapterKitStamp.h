@@ -14,7 +14,7 @@
 
 #include "SDKHash.h"
 
-#define ADAPTERKIT_SDK_VERSION "0.1.0"
+#define ADAPTERKIT_SDK_VERSION "1.0.0"
 
 typedef struct AdapterKitStamp {
     char magic[16];

@@ -1,2 +1,2 @@
 // Written by stamp.sh; do not edit. On a merge conflict here, run it again.
-#define ADAPTERKIT_SDK_HASH "993bb39304185a1424263a2dfcf230902ab674084234d4bcffa4d0886a87db4e"
+#define ADAPTERKIT_SDK_HASH "f524e8bae340d4393932e8d0136fab1579b9321b8812a680e526709a54770708"
