@@ -105,7 +105,10 @@ let package = Package(
         module("DurableFiles", [adapterKit, .product(name: "Crypto", package: "swift-crypto")]),
         module(
             "AdapterPackages",
-            [adapterKit, wireFormats, "DurableFiles", .product(name: "Crypto", package: "swift-crypto")]),
+            [
+                adapterKit, adapterProtocol, wireFormats, "DurableFiles",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
         module(
             "SQLiteStore",
             [
@@ -331,7 +334,7 @@ let package = Package(
             "porticoTests",
             [
                 "portico", "Gateway", "HostConfiguration", "Identity", "Push", "Telemetry", "Upstream", syncEngine,
-                recordStorage, adapterKit, wireFormats,
+                recordStorage, adapterKit, adapterProtocol, wireFormats,
                 logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -357,7 +360,9 @@ let package = Package(
         // A program in C that does what a worker must not be able to.
         .executableTarget(
             name: "hostile-worker", path: "Tests/Drivers/HostileWorker", cSettings: [.treatAllWarnings(as: .error)]),
-        tests("WorkerHostTests", ["WorkerHost", adapterKit, "portico-worker-launcher", "hostile-worker"]),
+        tests(
+            "WorkerHostTests",
+            ["WorkerHost", adapterKit, adapterProtocol, "portico-worker-launcher", "hostile-worker"]),
         tests(
             "AdapterPackagesTests",
             ["AdapterPackages", adapterKit, .product(name: "Crypto", package: "swift-crypto")]),
@@ -391,8 +396,8 @@ let package = Package(
         tests(
             "GatewayTests",
             [
-                "Gateway", "CSV", "HTTPServer", "Identity", "SQLiteStore", "AttachmentFiles", adapterKit, wireFormats,
-                recordStorage, syncEngine, sync("MemoryStore"),
+                "Gateway", "CSV", "HTTPServer", "Identity", "SQLiteStore", "AttachmentFiles", "WorkerHost", adapterKit,
+                wireFormats, recordStorage, syncEngine, sync("MemoryStore"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SyncMessages", package: "SyncEngine"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

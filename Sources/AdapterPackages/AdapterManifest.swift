@@ -1,4 +1,5 @@
 import AdapterKit
+import AdapterProtocol
 import DurableFiles
 import ValueTree
 import WireFormats
@@ -46,11 +47,15 @@ public struct AdapterManifest: Sendable, Equatable {
     public let platform: String?
     public let files: [PackagePath: File]
 
-    /// Throws where the entry is no executable file of the package, or there are too many files.
+    /// Throws where the host itself has the name, the entry is no executable file of the package, or there are too many
+    /// files.
     public init(
         name: AdapterName, version: AdapterVersion, protocolVersion: Int, entry: PackagePath, platform: String?,
         files: [PackagePath: File]
     ) throws(AdapterPackageError) {
+        guard !AdapterProtocolVersion.reservedNames.contains(name) else {
+            throw AdapterPackageError("The gateway uses the name \(name) itself: give the adapter another one.")
+        }
         guard files.count <= Self.maximumFiles else {
             throw AdapterPackageError("A package has at most \(Self.maximumFiles) files.")
         }

@@ -1,4 +1,5 @@
 import AdapterKit
+import AdapterProtocol
 import DurableFiles
 import Glibc
 import ValueTree
@@ -50,9 +51,15 @@ public struct InstalledAdapters: Sendable {
 
     /// Puts the package's version beside those that are there. It is not used before ``use(_:)``.
     ///
-    /// Throws where another package of the same name and version is there.
+    /// Throws where this host does not speak its protocol, or another package of the same name and version is there.
     public func add(_ package: AdapterPackage) throws(AdapterPackageError) -> AdapterRelease {
         let manifest = package.manifest
+        let spoken = AdapterProtocolVersion.spoken
+        guard spoken.contains(manifest.protocolVersion) else {
+            throw AdapterPackageError(
+                "Its program speaks version \(manifest.protocolVersion) of the adapter protocol; "
+                    + "this host speaks \(spoken.map { "\($0)" }.joined(separator: ", ")).")
+        }
         let target = path(manifest.name, manifest.version)
         if exists(target) {
             let known = try release(manifest.name, manifest.version)

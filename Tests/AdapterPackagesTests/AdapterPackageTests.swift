@@ -228,10 +228,10 @@ final class TemporaryFolder {
 
     func package(
         _ version: String = "1.2.0", name: AdapterName = "inventory", entry: String = "bin/worker",
-        source: String? = nil, signer: PackageSigner? = nil
+        source: String? = nil, signer: PackageSigner? = nil, protocolVersion: Int = 1
     ) throws -> String {
         try AdapterPackage.write(
-            name: name, version: #require(AdapterVersion(version)), protocolVersion: 1,
+            name: name, version: #require(AdapterVersion(version)), protocolVersion: protocolVersion,
             entry: #require(PackagePath(entry)), platform: nil,
             sources: [
                 #require(PackagePath("bin/worker")): path + "/worker",

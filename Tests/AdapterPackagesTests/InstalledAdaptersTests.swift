@@ -59,6 +59,24 @@ import Testing
         #expect(try current() == "1.0.0")
     }
 
+    @Test func `a program that speaks another version of the protocol is not added`() throws {
+        let package = try AdapterPackage(folder.package("1.0.0", protocolVersion: 7))
+        #expect(
+            refusal { try adapters.add(package) }
+                == "Its program speaks version 7 of the adapter protocol; this host speaks 1.")
+        #expect(try adapters.all().isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            "portico", "admin", "auth", "health", "sync", "batch", "metrics", "api", "openapi", "identity", "default",
+        ] as [AdapterName])
+    func `a name of the gateway's is no package's`(name: AdapterName) {
+        #expect(
+            refusal { try folder.package("1.0.0", name: name) }
+                == "The gateway uses the name \(name) itself: give the adapter another one.")
+    }
+
     @Test func `what is discarded or removed leaves nothing, what is used stays`() throws {
         let first = try add("1.0.0")
         try adapters.discard(first)

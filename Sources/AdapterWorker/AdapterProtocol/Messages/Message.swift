@@ -107,6 +107,14 @@ public enum AdapterProtocolVersion {
     public static let spoken = [1]
 }
 
+extension AdapterProtocolVersion {
+    /// Names that no worker has, and no package: the host has records, paths and logs of them.
+    public static let reservedNames: Set<AdapterName> = [
+        "admin", "api", "auth", "batch", "default", "health", "identity", "metrics", "openapi", "portico", "push",
+        "requests", "sync", "traces", "upstream",
+    ]
+}
+
 /// The methods of requests.
 public enum RequestMethod {
     // The host asks the worker.
