@@ -162,6 +162,9 @@ import WireFormats
         #expect(upstream.status == 502 && upstream.fields[.retryAfter] == "7")
         let defect = try await host.send(.post, "/api/v1/notes/operations/fail", ["kind": "defect"])
         #expect(defect.status == 500 && defect.code == "server.internal" && !defect.text.contains("Cocoa"))
+        let hidden = try await host.send(.post, "/api/v1/notes/operations/fail", ["kind": "internal"])
+        #expect(hidden.status == 500 && hidden.target == nil && !hidden.text.contains("installed"), "\(hidden.text)")
+        #expect(hidden.text.contains("Something went wrong on the server."))
         #expect(try await host.send(.post, "/api/v1/notes/operations/clear").status == 404)
         #expect(try await host.get("/api/v1/notes/operations/fail").status == 405)
     }

@@ -204,7 +204,8 @@ struct NotesAdapter: Adapter {
                 ]),
             Operation(
                 "fail", summary: "Fails.", effect: .reads,
-                input: ObjectShape("Failure", members: [Member("kind", .choice(["upstream", "defect", "code"]))]),
+                input: ObjectShape(
+                    "Failure", members: [Member("kind", .choice(["upstream", "defect", "internal", "code"]))]),
                 output: .bool),
             Operation(
                 "clear", summary: "Says that it was asked.", effect: .writes, output: .bool, audience: .operators),
@@ -234,6 +235,7 @@ struct NotesAdapter: Adapter {
             switch call.input["kind"]?.stringValue {
             case "upstream": throw PorticoError(.upstreamFailed, "The system is not there.", retryAfter: 7)
             case "defect": throw CocoaError(.coderInvalidValue)
+            case "internal": throw PorticoError(.serverInternal, "The collection a/b is not installed.", target: "kind")
             default: throw PorticoError(.recordConflict, "This is in the way.", target: "kind")
             }
         default: return .value(true)

@@ -250,9 +250,14 @@ actor ConfigurationReload: ConfigurationControl {
     }
 
     private static func sentences(_ error: any Error) -> [String] {
-        let text = (error as? PorticoError)?.message ?? FileFailure.sentence(error) ?? "\(error)"
+        let text = (error as? PorticoError)?.forOperators ?? FileFailure.sentence(error) ?? "\(error)"
         return text.split(separator: "\n").map(String.init)
     }
+}
+
+extension PorticoError {
+    /// What a caller would not be shown is shown to those who configure.
+    var forOperators: String { code == .serverInternal ? logDetail ?? message : message }
 }
 
 extension ConfigurationReport {

@@ -163,7 +163,7 @@ actor PackageDeployment: AdapterDeployment {
             }
         } catch {
             // What stands for it in the gateway that serves is still there.
-            _ = absent?.leave(because: (error as? PorticoError)?.message ?? "\(error)")
+            _ = absent?.leave(because: (error as? PorticoError)?.forOperators ?? "\(error)")
             throw error
         }
     }

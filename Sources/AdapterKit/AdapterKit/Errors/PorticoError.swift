@@ -1,6 +1,7 @@
 /// A failure with a code of the registry and a message that may be shown to the caller.
 ///
-/// What only operators should read goes into ``logDetail``, which no answer ever contains.
+/// What only operators should read goes into ``logDetail``, which no answer ever contains. Of `server.internal` that is
+/// everything: whoever throws it, callers get one constant message and no target.
 public struct PorticoError: Error, Sendable {
     /// What went wrong, as clients compare it.
     public let code: ErrorCode
@@ -13,16 +14,21 @@ public struct PorticoError: Error, Sendable {
     /// Details for operators; only the log has them.
     public let logDetail: String?
 
-    /// Creates an error with these values.
+    /// Creates an error with these values. Of `server.internal` the message and the target become a part of the log's detail.
     public init(
         _ code: ErrorCode, _ message: String, target: String? = nil, retryAfter: Int? = nil, logDetail: String? = nil
     ) {
+        let isInternal = code == .serverInternal
+        let hidden = isInternal ? [message == Self.internalMessage ? nil : message, target] : []
+        let details = (hidden + [logDetail]).compactMap(\.self)
         self.code = code
-        self.message = message
-        self.target = target
+        self.message = isInternal ? Self.internalMessage : message
+        self.target = isInternal ? nil : target
         self.retryAfter = retryAfter
-        self.logDetail = logDetail
+        self.logDetail = details.isEmpty ? nil : details.joined(separator: "; ")
     }
+
+    private static let internalMessage = "Something went wrong on the server."
 }
 
 extension PorticoError: CustomStringConvertible {
