@@ -1,110 +1,561 @@
 import AdapterKit
+import AdapterProtocol
+import WireFormats
 
-/// What the host could not serve of a worker's declaration, found before anything is made of it: a library of the operator's
+/// What the host could not serve of what a worker declares, found before anything is made of it: a library of the operator's
 /// is trusted to be right, a program is not.
-enum DeclarationCheck {
-    /// First segments of paths that are the host's own.
-    private static let reserved: Set<String> = ["", "admin", "auth", "health", "metrics", "sync"]
-    /// Levels of a row rule.
-    private static let mostLevels = 16
+///
+/// Counts come first, so that what is looked at afterwards is bounded. Sentences name what is wrong by names and paths that
+/// were checked already, never by a text of the worker's.
+struct DeclarationCheck {
+    private let declaration: AdapterDeclaration
+    /// Of the shapes so far, those within each other too.
+    private var members = 0
+
+    private init(_ declaration: AdapterDeclaration) { self.declaration = declaration }
 
     /// A sentence; nil: nothing is wrong.
     static func problem(_ declaration: AdapterDeclaration) -> String? {
-        excess(declaration) ?? repeated(declaration) ?? paths(declaration) ?? methods(declaration)
-            ?? entities(declaration)
+        sentence {
+            var check = DeclarationCheck(declaration)
+            try check.run()
+        }
     }
 
-    /// What is too much for tables, routes and descriptions, which are all in memory.
-    private static func excess(_ declaration: AdapterDeclaration) -> String? {
-        let fields = declaration.entities.map(\.fields.count).max() ?? 0
-        let counts = [
-            ("entities", declaration.entities.count, mostEntities), ("fields of an entity", fields, mostFields),
-            ("operations", declaration.operations.count, mostOperations),
-            ("mounts", declaration.mounts.count, mostMounts),
-            ("live feeds", declaration.liveFeeds.count, mostEntities),
-            ("SOAP services", declaration.soapServices.count, mostMounts),
-        ]
-        return counts.first { $0.1 > $0.2 }.map { "it has \($0.1) \($0.0); at most \($0.2) are taken" }
+    private static func sentence(_ check: () throws -> Void) -> String? {
+        do {
+            try check()
+            return nil
+        } catch let problem as DeclarationProblem {
+            return problem.sentence
+        } catch let error as PorticoError {
+            return error.logDetail ?? error.message
+        } catch {
+            return "\(error)"
+        }
     }
 
+    private mutating func run() throws {
+        try checkCounts()
+        try checkNames()
+        try declaration.title.checkText("the title")
+        try declaration.summary.checkText("the summary")
+        try declaration.version.checkText("the version")
+        try check(declaration.access, "the adapter")
+        for entity in declaration.entities { try check(entity) }
+        for operation in declaration.operations { try check(operation) }
+        for mount in declaration.mounts { try check(mount) }
+        for service in declaration.soapServices { try check(service) }
+        for feed in declaration.liveFeeds { try check(feed) }
+        if let problem = declaration.mirrorProblems.first { throw DeclarationProblem(problem) }
+        for mirror in declaration.mirrors { try check(mirror) }
+        try checkRoutes()
+    }
+
+    private func require(_ holds: Bool, _ sentence: @autoclosure () -> String) throws {
+        guard holds else { throw DeclarationProblem(sentence()) }
+    }
+}
+
+/// Why a declaration is refused.
+private struct DeclarationProblem: Error {
+    let sentence: String
+
+    init(_ sentence: String) { self.sentence = sentence }
+}
+
+// MARK: What a worker says before it declares
+
+extension DeclarationCheck {
+    /// Keys below `adapters.{name}` that are the host's.
+    private static let hostOptions: Set<String> = ["connect", "enabled", "worker"]
+
+    /// A sentence; nil: nothing is wrong.
+    static func problem(_ hello: HelloResponse) -> String? {
+        sentence {
+            guard !AdapterProtocolVersion.reservedNames.contains(hello.name) else {
+                throw DeclarationProblem("the gateway uses the name \(hello.name) itself")
+            }
+            try hello.program.checkText("the program's version")
+            try hello.sdk.checkText("the name of what it was built with")
+            guard hello.options.count <= 500 else { throw DeclarationProblem("it has more than 500 options") }
+            var known: Set<String> = []
+            var check = DeclarationCheck(AdapterDeclaration(name: hello.name, title: "", summary: "", version: ""))
+            for option in hello.options {
+                try check.check(option)
+                guard known.insert(option.path).inserted else {
+                    throw DeclarationProblem("two options are \(option.path)")
+                }
+            }
+        }
+    }
+
+    private mutating func check(_ option: ConfigurationOption) throws {
+        let names =
+            option.path.utf8.count <= 256 ? option.path.split(separator: ".", omittingEmptySubsequences: false) : []
+        try require(
+            (1...8).contains(names.count) && names.allSatisfy { $0 == "*" || String($0).isXMLName },
+            "the path of an option is not one to eight names joined by dots")
+        try require(!Self.hostOptions.contains(String(names[0])), "the option \(option.path) is the gateway's")
+        try option.summary.checkText("the summary of the option \(option.path)")
+        let what = "the option \(option.path)"
+        if case .value(let shape) = option.valueKind { try check(shape, what) }
+        guard let value = option.defaultValue, !value.isNull else { return }
+        try require(value.isModest, "the default of \(what) is too large")
+        let isFitting =
+            switch option.valueKind {
+            case .value(let shape): (try? shape.check(value)) != nil
+            case .access: Access(configurationValue: value) != nil
+            case .duration: value.doubleValue.map { $0 > 0 && $0 <= Self.longest / .seconds(1) } ?? false
+            case .size: value.int64Value.map { $0 >= 0 } ?? false
+            case .textLists: value.arrayValue != nil
+            case .secret, .upstream: false
+            }
+        try require(isFitting, "the default of \(what) is none of its kind")
+    }
+}
+
+// MARK: Counts and names
+
+extension DeclarationCheck {
     private static let mostEntities = 500
-    /// SQLite has 2,000 columns in a table (sqlite.org/limits.html).
+    /// SQLite has 2,000 columns in a table (sqlite.org/limits.html); a decimal has two.
     private static let mostFields = 1_000
     private static let mostOperations = 5_000
     private static let mostMounts = 500
+    private static let mostMembers = 100_000
+    /// Names in a list, or values.
+    private static let mostNames = 1_000
+    /// A description of who may call has every choice of one role of each access.
+    private static let mostRoles = 16
+    private static let mostLevels = 16
+    private static let mostBytes = 1 << 30
+    /// Ten years, far below where durations end.
+    private static let longest = Duration.seconds(315_360_000)
 
-    private static func repeated(_ declaration: AdapterDeclaration) -> String? {
-        for (kind, names) in [
-            ("entities", declaration.entities.map(\.name.text)),
-            ("operations", declaration.operations.map(\.name.text)),
-            ("mounts", declaration.mounts.map(\.name.text)), ("live feeds", declaration.liveFeeds.map(\.name.text)),
-        ] {
-            var known: Set<String> = []
-            if let name = names.first(where: { !known.insert($0.lowercased()).inserted }) {
-                return "two \(kind) have the name \(name)"
-            }
+    /// What is too much for tables, routes and descriptions, which are all in memory.
+    private func checkCounts() throws {
+        let (entities, operations) = (declaration.entities, declaration.operations)
+        let fields = entities.map(\.fields)
+        let columns = fields.map { fields in fields.map(\.columns).reduce(0, +) }
+        let lists = fields.map { fields in fields.count(where: \.isList) }
+        let counts: [(what: String, count: Int, most: Int)] = [
+            ("entities", entities.count, Self.mostEntities),
+            ("fields of an entity", fields.map(\.count).max() ?? 0, Self.mostFields),
+            ("columns of an entity", columns.max() ?? 0, Self.mostFields * 3 / 2),
+            ("lists among fields", lists.reduce(0, +), Self.mostOperations),
+            ("indexes", entities.map(\.indexes.count).reduce(0, +), Self.mostOperations),
+            ("operations", operations.count, Self.mostOperations),
+            ("paths of operations", operations.map(\.bindings.count).reduce(0, +), Self.mostOperations),
+            ("mounts", declaration.mounts.count, Self.mostMounts),
+            ("live feeds", declaration.liveFeeds.count, Self.mostEntities),
+            ("SOAP services", declaration.soapServices.count, Self.mostMounts),
+            ("mirrors", declaration.mirrors.count, Self.mostEntities),
+        ]
+        guard let excess = counts.first(where: { $0.count > $0.most }) else { return }
+        throw DeclarationProblem("it has \(excess.count) \(excess.what); at most \(excess.most) are taken")
+    }
+
+    private func checkNames() throws {
+        try checkDistinct(declaration.entities.map(\.name.text), "entities have the name", ignoresCase: true)
+        try checkDistinct(declaration.operations.map(\.name.text), "operations have the name", ignoresCase: true)
+        try checkDistinct(declaration.mounts.map(\.name.text), "mounts have the name", ignoresCase: true)
+        try checkDistinct(declaration.liveFeeds.map(\.name.text), "live feeds have the name", ignoresCase: true)
+    }
+
+    /// Of names that were validated.
+    private func checkDistinct(_ names: [String], _ what: @autoclosure () -> String, ignoresCase: Bool = false) throws {
+        var known: Set<String> = []
+        for name in names where !known.insert(ignoresCase ? name.lowercased() : name).inserted {
+            throw DeclarationProblem("two \(what()) \(name)")
         }
-        return nil
     }
 
-    private static func paths(_ declaration: AdapterDeclaration) -> String? {
-        for mount in declaration.mounts {
-            let isPlain = mount.path.parts.allSatisfy {
-                if case .literal(let text) = $0 { !text.isEmpty } else { false }
-            }
-            guard isPlain else { return "the path of the mount \(mount.name) has to be plain segments: \(mount.path)" }
+    private func check(_ access: Access?, _ what: @autoclosure () -> String) throws {
+        guard case .roles(let roles)? = access else { return }
+        try require(roles.count <= Self.mostRoles, "\(what()) asks for one of more than \(Self.mostRoles) roles")
+    }
+}
+
+// MARK: Shapes
+
+extension DeclarationCheck {
+    private mutating func check(_ shape: Shape, _ what: String, level: Int = 1) throws {
+        try require(level <= Self.mostLevels, "\(what) has a shape of more than \(Self.mostLevels) levels")
+        switch shape {
+        case .any, .bool, .integer, .double, .date: return
+        case .decimal(let scale):
+            try require(scale ?? 0 <= WireDecimal.maximumDigits, "\(what) has a decimal of too many places")
+        case .string(let limits):
+            try require(
+                limits.minimumLength <= limits.maximumLength && limits.maximumLength <= Self.mostBytes,
+                "\(what) has a text that is never long enough, or of more than \(Self.mostBytes) characters")
+        case .data(let maximum):
+            try require(maximum <= Self.mostBytes, "\(what) has data of more than \(Self.mostBytes) bytes")
+        case .choice(let texts):
+            try require(
+                !texts.isEmpty && texts.count <= Self.mostNames && Set(texts).count == texts.count,
+                "\(what) is none of one to \(Self.mostNames) different texts")
+            for text in texts { try text.checkText("a choice of \(what)") }
+        case .list(let item): try check(item, what, level: level + 1)
+        case .object(let object): try check(object, what, level: level)
         }
-        let all =
-            declaration.mounts.map(\.path) + declaration.operations.flatMap { $0.bindings.map(\.path) }
-            + declaration.liveFeeds.map(\.path)
-        return all.first { isReserved($0, declaration.name) }.map { "the path \($0) is the gateway's" }
     }
 
-    private static func isReserved(_ path: PathTemplate, _ name: AdapterName) -> Bool {
-        let segments = path.parts.map { if case .literal(let text) = $0 { text } else { "" } }
-        guard let first = segments.first, !reserved.contains(first) else { return true }
-        return first == "api" && !segments.starts(with: ["api", "v1", name.text])
+    private mutating func check(_ object: ObjectShape, _ what: String, level: Int = 1) throws {
+        try require(object.name.isXMLName, "\(what) has an object whose name is not of letters, digits and `_-.`")
+        members += object.members.count
+        try require(members <= Self.mostMembers, "its shapes have more than \(Self.mostMembers) members")
+        for member in object.members {
+            let what = "the member \(member.name) of \(object.name)"
+            try member.summary.checkText("the summary of \(what)")
+            try check(member.shape, what, level: level + 1)
+            try check(default: member.defaultValue, of: member.shape, what)
+        }
     }
 
-    private static func methods(_ declaration: AdapterDeclaration) -> String? {
-        declaration.mounts.first { mount in
-            !mount.methods.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy { (0x41...0x5A).contains($0) } }
-        }.map { "a method of the mount \($0.name) is none" }
+    private func check(default value: WireValue?, of shape: Shape, _ what: String) throws {
+        guard let value, !value.isNull else { return }
+        try require(value.isModest, "the default of \(what) is too large")
+        try require((try? shape.check(value)) != nil, "the default of \(what) is not of its shape")
+    }
+}
+
+// MARK: Entities
+
+extension DeclarationCheck {
+    /// Columns of FTS5 itself (sqlite.org/fts5.html, section 3).
+    private static let searchColumns: Set<String> = ["rank", "rowid"]
+
+    private mutating func check(_ entity: Entity) throws {
+        let what = "the entity \(entity.name)"
+        try entity.summary.checkText("the summary of \(what)")
+        try check(entity.readers, what)
+        try check(entity.writers, what)
+        members += entity.fields.count
+        for field in entity.fields {
+            let what = "the field \(field.name) of \(entity.name)"
+            try field.summary.checkText("the summary of \(what)")
+            try check(field.shape, what)
+            try check(default: field.defaultValue, of: field.shape, what)
+        }
+        for index in entity.indexes {
+            try require(index.fields.count <= 16, "an index of \(entity.name) has more than 16 fields")
+            try checkDistinct(index.fields.map(\.text), "fields of an index of \(entity.name) are")
+        }
+        try checkDistinct(entity.searchFields.map(\.text), "fields of the search of \(entity.name) are")
+        try checkDistinct(entity.attachments.map(\.text), "attachments of \(entity.name) are")
+        try checkDistinct(entity.historyFields.map(\.text), "fields of the history of \(entity.name) are")
+        try checkDistinct(entity.parents.map { "\($0.field) in \($0.entity)" }, "parents of \(entity.name) are")
+        if let name = entity.searchFields.first(where: { Self.searchColumns.contains($0.text.lowercased()) }) {
+            throw DeclarationProblem("the field \(name) of \(entity.name) cannot be searched: the search has that name")
+        }
+        for rule in [entity.rows.read, entity.rows.write] { try checkParts(of: rule, entity) }
+        try entity.check(in: declaration)
     }
 
-    private static func entities(_ declaration: AdapterDeclaration) -> String? {
-        do throws(PorticoError) {
-            for entity in declaration.entities {
-                _ = try EntityRules(entity)
-                for rule in [entity.rows.read, entity.rows.write] {
-                    if let found = problem(rule, of: entity, declaration, level: 1) { return found }
+    /// SQLite has 1,000 levels of an expression (sqlite.org/limits.html).
+    private func checkParts(of rule: RowRule, _ entity: Entity) throws {
+        var (waiting, parts) = ([rule], 0)
+        while let next = waiting.popLast() {
+            parts += 1
+            switch next {
+            case .attributeEquals(_, let attribute):
+                try attribute.checkText("an attribute in a row rule of \(entity.name)")
+            case .fieldIsOneOf(let name, let values):
+                parts += values.count
+                let isFitting = values.allSatisfy { value in
+                    value.isModest && (entity.field(name).map { (try? $0.shape.check(value)) != nil } ?? true)
                 }
+                try require(isFitting, "a row rule of \(entity.name) has a value that its field \(name) cannot have")
+            case .not(let rule): waiting.append(rule)
+            case .any(let rules), .all(let rules): waiting += rules
+            default: break
             }
-            for feed in declaration.liveFeeds { try feed.check(in: declaration) }
-            return nil
-        } catch {
-            return error.message
+            try require(
+                parts + waiting.count <= 500, "a row rule of \(entity.name) has more than 500 parts")
         }
     }
 
-    private static func problem(
-        _ rule: RowRule, of entity: Entity, _ declaration: AdapterDeclaration, level: Int
-    ) -> String? {
-        guard level <= mostLevels else { return "a row rule of \(entity.name) has more than \(mostLevels) levels" }
-        switch rule {
-        case .memberOf(let other, _, let members):
-            guard let group = declaration.entity(other) else {
-                return "a row rule of \(entity.name) names \(other), which is not declared"
-            }
-            if case .list(.string)? = group.field(members)?.shape { return nil }
-            return "a row rule of \(entity.name) takes \(other).\(members) for a list of names"
-        case .not(let inner): return problem(inner, of: entity, declaration, level: level + 1)
-        case .any(let rules), .all(let rules):
-            for inner in rules {
-                if let found = problem(inner, of: entity, declaration, level: level + 1) { return found }
-            }
-            return nil
-        default: return nil
+    private func check(_ mirror: MirrorSource) throws {
+        let (what, settings) = ("the mirror of \(mirror.entity)", mirror.settings)
+        try checkDurations([settings.freshFor, settings.staleFor, settings.waitFor, settings.refresh ?? .zero], what)
+        // Each refresh asks another system.
+        try require(
+            settings.refresh.map { $0 >= .milliseconds(100) } ?? true,
+            "\(what) is refreshed more than ten times a second")
+        try require(
+            (1...100_000).contains(settings.callers.count)
+                && (1...MirrorSettings.Callers.mostRows).contains(settings.callers.rows),
+            "\(what) keeps the rows of no callers, or too many")
+    }
+
+    private func checkDurations(_ durations: [Duration], _ what: @autoclosure () -> String) throws {
+        try require(durations.allSatisfy { $0 <= Self.longest }, "\(what()) has a time of more than ten years")
+    }
+}
+
+// MARK: Operations
+
+extension DeclarationCheck {
+    private mutating func check(_ operation: Operation) throws {
+        let what = "the operation \(operation.name)"
+        try operation.summary.checkText("the summary of \(what)")
+        try check(operation.access, what)
+        try check(operation.input, what)
+        try check(operation.output, what)
+        try operation.documentType?.checkMediaType("the documents of \(what)")
+        if let deadline = operation.deadline {
+            try require(deadline > .zero && deadline <= .seconds(86_400), "the deadline of \(what) is not within a day")
         }
+        try checkDistinct(operation.entities?.map(\.text) ?? [], "entities of \(what) are")
+        if let name = operation.entities?.first(where: { declaration.entity($0) == nil }) {
+            throw DeclarationProblem("\(what) names the entity \(name), which is not declared")
+        }
+        if let callThrough = operation.callThrough {
+            try checkDurations([callThrough.freshFor, callThrough.staleFor, callThrough.waitFor], what)
+        }
+        try require(
+            operation.caching == .noStore || operation.effect == .reads, "\(what) writes, so its answers cannot be kept"
+        )
+        try require(
+            operation.audience == .callers || operation.bindings.isEmpty,
+            "\(what) is for operators, so it has no path of its own")
+        for binding in operation.bindings { try check(binding, of: operation, what) }
+    }
+
+    private func check(_ binding: HTTPBinding, of operation: Operation, _ what: String) throws {
+        try check(binding.path, what)
+        try require(operation.effect == .reads || binding.method != .get, "\(what) writes, so GET is not for it")
+        try checkDistinct(binding.queryMembers.map(\.text), "parameters of \(what) are")
+        if case .document(_, let message) = binding.form { try message.checkText("the error message of \(what)") }
+        let presentation = binding.presentation
+        let format = FormatName(presentation.defaultFormat).flatMap { FormatCatalogue.standard[$0] }
+        try require(format != nil, "\(what) is written in a format that is not known")
+        if let document = presentation.xml {
+            try require(document.root.isXMLName, "\(what) has an XML document whose root has no name")
+            try require(document.namespace?.isNamespace ?? true, "the namespace of \(what) is no URI")
+        }
+        if case .flat(let code, let message) = presentation.errors {
+            let names = [code, message, "requestId", "target"]
+            try require(
+                names.allSatisfy(\.isXMLName) && Set(names).count == names.count,
+                "the errors of \(what) do not have a code and a message of two names of their own")
+        }
+    }
+
+    private func check(_ mount: HTTPMount) throws {
+        let what = "the mount \(mount.name)"
+        let isPlain = mount.path.parts.allSatisfy { if case .literal(let text) = $0 { !text.isEmpty } else { false } }
+        try require(isPlain, "the path of \(what) has to be plain segments")
+        try check(mount.path, what)
+        try mount.summary.checkText("the summary of \(what)")
+        try mount.mediaType.checkMediaType("the answers of \(what)")
+        try check(mount.access, what)
+        let isMethod = mount.methods.allSatisfy { method in
+            (1...20).contains(method.utf8.count) && method.utf8.allSatisfy { (0x41...0x5A).contains($0) }
+        }
+        try require(isMethod, "a method of \(what) is none")
+        let ofGateway: Set<String> = ["CONNECT", "HEAD", "OPTIONS", "TRACE"]
+        try require(
+            !mount.methods.isEmpty && mount.methods.count <= 50 && ofGateway.isDisjoint(with: mount.methods),
+            "\(what) has no method, or one that is the gateway's")
+        try require(mount.readingPosts.count <= Self.mostNames, "\(what) has too many names of reading posts")
+        for name in mount.readingPosts { try name.checkText("a reading post of \(what)") }
+        try require(
+            mount.bodyLimit.map { $0 <= Self.mostBytes } ?? true,
+            "\(what) takes bodies of more than \(Self.mostBytes) bytes")
+    }
+}
+
+// MARK: SOAP services and live feeds
+
+extension DeclarationCheck {
+    /// Namespaces that a description refers to itself.
+    private static let foreignNamespaces = ["http://www.w3.org/", "http://schemas.xmlsoap.org/"]
+
+    private func check(_ service: SOAPService) throws {
+        try require(service.name.isXMLName, "a SOAP service has a name that is not of letters, digits and `_-.`")
+        let what = "the SOAP service \(service.name)"
+        try require(
+            service.namespace.isNamespace && !Self.foreignNamespaces.contains(where: service.namespace.hasPrefix),
+            "the namespace of \(what) is no URI of its own")
+        try require((1...100).contains(service.paths.count), "\(what) has no path, or more than 100")
+        for path in service.paths {
+            try require(path.parameters.isEmpty, "the paths of \(what) have to be plain segments")
+            try check(path, what)
+        }
+        try require(!service.operations.isEmpty, "\(what) has no operations")
+        for name in service.operations {
+            guard let operation = declaration.operation(name) else {
+                throw DeclarationProblem("\(what) names the operation \(name), which is not declared")
+            }
+            try require(operation.documentType == nil, "\(what) has the operation \(name), which answers documents")
+            try require(operation.audience == .callers, "\(what) has the operation \(name), which is for operators")
+        }
+        // Each is an element, as is the answer to each.
+        let names = service.operations.map(\.text)
+        try checkDistinct(names + names.map { $0 + "Response" } + ["serviceFault"], "elements of \(what) are")
+    }
+
+    /// Events of the host's own.
+    private static let hostEvents: Set<EventName> = ["error", "ready", "reconnect", "reset"]
+
+    private func check(_ feed: LiveFeed) throws {
+        let what = "the live feed \(feed.name)"
+        try check(feed.path, what)
+        try feed.summary.checkText("the summary of \(what)")
+        try require(feed.sources.count <= 100, "\(what) has more than 100 sources")
+        let events =
+            [feed.group.membership, feed.group.changed] + [feed.presence].compactMap(\.self)
+            + feed.sources.flatMap { [$0.created, $0.changed] + [$0.removed].compactMap(\.self) }
+        if let event = events.first(where: Self.hostEvents.contains) {
+            throw DeclarationProblem("the event \(event) of \(what) is the gateway's")
+        }
+        for fields in [feed.group.fields] + feed.sources.map(\.fields) {
+            try checkDistinct(fields.map(\.text), "fields of \(what) are")
+        }
+        try feed.check(in: declaration)
+    }
+}
+
+// MARK: Paths
+
+extension DeclarationCheck {
+    /// First segments of paths that are the host's own.
+    static let reserved: Set<String> = [
+        "", "admin", "auth", "batch", "client", "favicon.ico", "favicon.svg", "health", "metrics", "openapi.json",
+        "sync",
+    ]
+
+    private func check(_ path: PathTemplate, _ what: String) throws {
+        let isPath = path.parts.allSatisfy { if case .literal(let text) = $0 { text.isPathSegment } else { true } }
+        try require(
+            isPath, "a path of \(what) has a segment that is `.` or `..`, or has a character that needs an escape")
+        try require(
+            path.parts.count <= 32 && path.description.utf8.count <= 1_000,
+            "a path of \(what) is longer than 1000 bytes")
+        let segments = path.parts.map { if case .literal(let text) = $0 { text } else { "" } }
+        let isOwn = segments.first != "api" || segments.starts(with: ["api", "v1", declaration.name.text])
+        try require(
+            isOwn && !Self.reserved.contains(segments.first ?? ""), "the path \(path) is the gateway's")
+    }
+
+    /// No two routes have one method and one path; names of parameters make none another one.
+    private func checkRoutes() throws {
+        var known: Set<String> = []
+        func add(_ method: String, _ path: String) throws {
+            try require(known.insert("\(method) \(path)").inserted, "it has two routes \(method) \(path)")
+        }
+        let own = "/api/v1/\(declaration.name)"
+        for entity in declaration.entities where entity.exposure == .resource {
+            for method in ["GET", "POST"] { try add(method, "\(own)/\(entity.name)") }
+            for method in ["GET", "PATCH", "PUT", "DELETE"] { try add(method, "\(own)/\(entity.name)/{}") }
+        }
+        for mirror in declaration.mirrors { try add("POST", "\(own)/mirrors/\(mirror.entity)/refresh") }
+        for operation in declaration.operations where operation.audience == .callers {
+            if operation.bindings.isEmpty { try add("POST", "\(own)/operations/\(operation.name)") }
+            for binding in operation.bindings { try add(binding.method.rawValue, binding.path.nameless) }
+        }
+        for mount in declaration.mounts {
+            for method in mount.methods {
+                try add(method, mount.path.nameless)
+                try add(method, mount.path.nameless + "/{*}")
+            }
+        }
+        for path in declaration.soapServices.flatMap(\.paths) {
+            for method in ["GET", "POST"] { try add(method, path.nameless) }
+        }
+        for feed in declaration.liveFeeds { try add("GET", feed.path.nameless) }
+    }
+}
+
+extension Field {
+    /// Of the entity's table.
+    fileprivate var columns: Int { if case .decimal = shape { 2 } else { 1 } }
+    /// Whether its values have a table of their own.
+    fileprivate var isList: Bool { if case .list = shape { true } else { false } }
+}
+
+extension PathTemplate {
+    fileprivate var nameless: String {
+        parts.map { part in
+            switch part {
+            case .literal(let text): "/\(text)"
+            case .parameter: "/{}"
+            case .remainder: "/{*}"
+            }
+        }.joined()
+    }
+}
+
+// MARK: Texts and values
+
+extension String {
+    /// Bytes of a declared text.
+    private static let mostBytes = 4_096
+
+    /// Throws where the text is long or has a character that ends a line, or that some format cannot carry.
+    fileprivate func checkText(_ what: @autoclosure () -> String) throws {
+        guard utf8.count <= Self.mostBytes else {
+            throw DeclarationProblem("\(what()) has more than \(Self.mostBytes) bytes")
+        }
+        let isPlain = unicodeScalars.allSatisfy { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: false
+            default: true
+            }
+        }
+        guard isPlain, isRepresentableInEveryFormat else {
+            throw DeclarationProblem("\(what()) has control characters")
+        }
+    }
+
+    fileprivate func checkMediaType(_ what: @autoclosure () -> String) throws {
+        guard utf8.count <= 200, utf8.allSatisfy({ (0x20...0x7E).contains($0) }), MediaType(self) != nil else {
+            throw DeclarationProblem("\(what()) have no media type")
+        }
+    }
+
+    /// A name in XML, JSON and a command line alike: a letter or `_`, then letters, digits and `_-.`, at most 128 bytes.
+    fileprivate var isXMLName: Bool {
+        func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5A).contains(byte & 0xDF) || byte == UInt8(ascii: "_") }
+        guard let first = utf8.first, isLetter(first), utf8.count <= 128 else { return false }
+        return utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x2E }
+    }
+
+    fileprivate var isNamespace: Bool { !isEmpty && utf8.count <= 500 && isOfURICharacters }
+
+    /// RFC 3986, appendix A.
+    private var isOfURICharacters: Bool {
+        utf8.allSatisfy { (0x21...0x7E).contains($0) && !"\"<>\\^`{|}".utf8.contains($0) }
+    }
+
+    /// A segment that a request's target can have as it stands (RFC 3986, section 3.3: `pchar`). An empty one ends a path.
+    fileprivate var isPathSegment: Bool {
+        self != "." && self != ".." && isOfURICharacters && !utf8.contains { "%/?#[]".utf8.contains($0) }
+    }
+}
+
+extension WireValue {
+    /// At most 16 levels, 1,000 items and 64 KiB of texts: a description repeats it.
+    fileprivate var isModest: Bool {
+        var (waiting, items, bytes) = ([(self, 1)], 0, 0)
+        while let (value, level) = waiting.popLast() {
+            items += 1
+            switch value {
+            case .string(let text): bytes += text.utf8.count
+            case .data(let data): bytes += data.count
+            case .array(let values): waiting += values.map { ($0, level + 1) }
+            case .dictionary(let members):
+                for member in members {
+                    bytes += member.key.utf8.count
+                    waiting.append((member.value, level + 1))
+                }
+            default: break
+            }
+            guard level <= 16, items + waiting.count <= 1_000, bytes <= 1 << 16 else { return false }
+        }
+        return true
     }
 }

@@ -80,6 +80,9 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
             guard AdapterProtocolVersion.spoken.contains(hello.version) else {
                 throw refuse("the worker wants to speak version \(hello.version) of the protocol")
             }
+            if let problem = DeclarationCheck.problem(hello) {
+                throw violated("\(RequestMethod.hello): \(problem)")
+            }
             state.withLock {
                 $0.greeting = WorkerGreeting(
                     name: hello.name, version: hello.program, protocolVersion: hello.version, sdk: hello.sdk)

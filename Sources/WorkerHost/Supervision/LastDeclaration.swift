@@ -23,7 +23,7 @@ public struct LastDeclaration: Sendable {
             let program = try? map("program", as: String.self),
             let message = map.members["declaration"], let hasRules = try? map("hasRules", as: Bool.self),
             let declaration = try? AdapterDeclaration(message: message, rules: hasRules ? RefusingRules() : nil),
-            // A host before may have taken what this one does not.
+            // What an earlier version of the host took may be too much for this one.
             DeclarationCheck.problem(declaration) == nil
         else { return nil }
         self.init(program: program, declaration: declaration)

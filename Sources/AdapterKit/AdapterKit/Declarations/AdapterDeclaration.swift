@@ -37,10 +37,8 @@ public struct AdapterDeclaration: Sendable, Equatable {
         self.summary = summary
         self.version = version
         self.access = access
-        self.entities = entities.map { entity in
-            mirrors.contains { $0.entity == entity.name && $0.writing == .none }
-                ? entity.writable(by: .roles([])) : entity
-        }
+        let onlyRead = Set(mirrors.lazy.filter { $0.writing == .none }.map(\.entity))
+        self.entities = entities.map { onlyRead.contains($0.name) ? $0.writable(by: .roles([])) : $0 }
         self.operations = operations
         self.mounts = mounts
         self.soapServices = soapServices

@@ -138,6 +138,6 @@ extension LiveFeed {
     }
 
     private func fault(_ reason: String) -> PorticoError {
-        PorticoError(.serverInternal, "The declaration of the feed \(name) is wrong: \(reason).", target: name.text)
+        PorticoError(.serverInternal, "The declaration of the feed \(name) is wrong: \(reason).")
     }
 }

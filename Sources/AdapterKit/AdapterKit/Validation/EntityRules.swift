@@ -222,6 +222,13 @@ extension EntityRules {
     }
 }
 
+extension Entity {
+    /// Throws ``PorticoError`` where the entity contradicts itself, or refers to what the declaration does not have.
+    public func check(in declaration: AdapterDeclaration) throws(PorticoError) {
+        try EntityDeclarationCheck(self).run(in: declaration)
+    }
+}
+
 /// Whether a declaration makes sense in itself: everything it names is there and has the shape its use needs.
 struct EntityDeclarationCheck {
     private let entity: Entity
@@ -242,6 +249,37 @@ struct EntityDeclarationCheck {
         try check(entity.rows.read)
         try check(entity.rows.write)
         return try key()
+    }
+
+    /// With what it refers to.
+    func run(in declaration: AdapterDeclaration) throws(PorticoError) {
+        for rule in [entity.rows.read, entity.rows.write] { try checkGroups(of: rule, in: declaration, level: 1) }
+        _ = try run()
+        for parent in entity.parents where declaration.entity(parent.entity) == nil {
+            throw fault("a parent is of \(parent.entity), which is not declared")
+        }
+    }
+
+    /// Levels of a row rule.
+    private static let mostLevels = 16
+
+    private func checkGroups(
+        of rule: RowRule, in declaration: AdapterDeclaration, level: Int
+    ) throws(PorticoError) {
+        guard level <= Self.mostLevels else { throw fault("a row rule has more than \(Self.mostLevels) levels") }
+        switch rule {
+        case .memberOf(let name, _, let members):
+            guard let group = declaration.entity(name) else {
+                throw fault("a row rule names \(name), which is not declared")
+            }
+            guard case .list(.string)? = group.field(members)?.shape else {
+                throw fault("a row rule takes \(name).\(members) for a list of names")
+            }
+        case .not(let rule): try checkGroups(of: rule, in: declaration, level: level + 1)
+        case .any(let rules), .all(let rules):
+            for rule in rules { try checkGroups(of: rule, in: declaration, level: level + 1) }
+        default: return
+        }
     }
 
     private func key() throws(PorticoError) -> Field {
@@ -328,8 +366,7 @@ struct EntityDeclarationCheck {
     }
 
     private func fault(_ reason: String) -> PorticoError {
-        PorticoError(
-            .serverInternal, "The declaration of \(entity.name) is wrong: \(reason).", target: entity.name.text)
+        PorticoError(.serverInternal, "The declaration of \(entity.name) is wrong: \(reason).")
     }
 }
 

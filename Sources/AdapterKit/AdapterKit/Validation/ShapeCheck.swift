@@ -155,8 +155,9 @@ extension TextLimits {
     /// The bytes decide where they can, since counting scalars walks the text: a scalar has one to four of them.
     func allow(_ text: String) -> Bool {
         let bytes = text.utf8.count
-        if bytes <= maximumLength, bytes >= 4 * minimumLength { return true }
-        return (minimumLength...maximumLength).contains(text.unicodeScalars.count)
+        if bytes <= maximumLength, bytes / 4 >= minimumLength { return true }
+        let count = text.unicodeScalars.count
+        return count >= minimumLength && count <= maximumLength
     }
 }
 

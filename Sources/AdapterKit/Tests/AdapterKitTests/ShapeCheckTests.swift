@@ -120,6 +120,15 @@ import Testing
         #expect(Shape.list(of: .double).canonical([1, 2.5]) == [1.0, 2.5])
     }
 
+    @Test func `lengths that no text has refuse every text`() {
+        for (least, most) in [(5, 3), (Int.max, Int.max), (Int.max, 3)] {
+            let shape = Shape.string(TextLimits(minimumLength: least, maximumLength: most))
+            for text in ["", "abcd", "äöü"] {
+                #expect(throws: PorticoError.self) { try shape.check(.string(text)) }
+            }
+        }
+    }
+
     private func target(_ value: WireValue) -> String? {
         do {
             try shape.check(value)

@@ -12,7 +12,7 @@ struct DeclarationProblems {
 
     var all: [String] {
         whole + options + TypeNames(declaration).problems
-            + declaration.entities.flatMap { EntityProblems($0, in: declaration).all }
+            + declaration.entities.flatMap(problems)
             + declaration.operations.flatMap { OperationProblems($0).all } + declaration.mirrorProblems
     }
 
@@ -26,6 +26,16 @@ struct DeclarationProblems {
             + Self.twice(declaration.entities.map(\.name.text), "entity")
             + Self.twice(declaration.operations.map(\.name.text), "operation")
             + Self.twice(routes, "route")
+    }
+
+    private func problems(_ entity: Entity) -> [String] {
+        let summary = entity.summary.isEmpty ? ["the entity \(entity.name) lacks a summary"] : []
+        do {
+            try entity.check(in: declaration)
+            return summary
+        } catch {
+            return summary + [error.logDetail ?? error.message]
+        }
     }
 
     private var options: [String] {
@@ -106,48 +116,6 @@ struct TypeNames {
             for member in object.members { meet(member.shape) }
         default: return
         }
-    }
-}
-
-/// What is wrong with an entity beyond itself; contradictions within it are reported by the store's own rules.
-struct EntityProblems {
-    private let entity: Entity
-    private let declaration: AdapterDeclaration
-
-    init(_ entity: Entity, in declaration: AdapterDeclaration) {
-        self.entity = entity
-        self.declaration = declaration
-    }
-
-    var all: [String] {
-        (entity.summary.isEmpty ? ["the entity \(entity.name) lacks a summary"] : []) + contradictions
-            + members(entity.rows.read) + members(entity.rows.write)
-    }
-
-    private var contradictions: [String] {
-        do {
-            _ = try EntityRules(entity)
-            return []
-        } catch {
-            return [error.message]
-        }
-    }
-
-    private func members(_ rule: RowRule) -> [String] {
-        switch rule {
-        case .memberOf(let other, _, let members): self.members(members, of: other)
-        case .not(let rule): self.members(rule)
-        case .any(let rules), .all(let rules): rules.flatMap { self.members($0) }
-        default: []
-        }
-    }
-
-    private func members(_ field: FieldName, of other: EntityName) -> [String] {
-        guard let other = declaration.entity(other) else {
-            return ["a row rule of \(entity.name) names \(other), which is not declared"]
-        }
-        if case .list(.string)? = other.field(field)?.shape { return [] }
-        return ["a row rule of \(entity.name) takes \(other.name).\(field) for a list of names"]
     }
 }
 

@@ -44,6 +44,9 @@ public struct CBORDecoder {
         try bytes.withUnsafeBufferPointer { try value(of: $0, limits: limits) }
     }
 
+    /// Items that memory is taken for before they are read: each of many levels may claim to hold all that follows.
+    private static let mostReserved = 1_024
+
     private struct Head {
         let major: UInt8
         let information: UInt8
@@ -169,11 +172,11 @@ public struct CBORDecoder {
             while try !atBreak() { values.append(try item(depth: depth)) }
             return values
         }
-        // An item has at least one byte, so no claim of a length takes more memory than was sent.
+        // An item has at least one byte.
         guard head.argument <= UInt64(bytes.count - position) else {
             throw MessageError("a CBOR array is longer than what holds it")
         }
-        values.reserveCapacity(Int(head.argument))
+        values.reserveCapacity(min(Int(head.argument), Self.mostReserved))
         for _ in 0..<Int(head.argument) { values.append(try item(depth: depth)) }
         return values
     }
@@ -186,7 +189,7 @@ public struct CBORDecoder {
             guard head.argument <= UInt64(bytes.count - position) / 2 else {
                 throw MessageError("a CBOR map is longer than what holds it")
             }
-            entries.reserveCapacity(Int(head.argument))
+            entries.reserveCapacity(min(Int(head.argument), Self.mostReserved))
             for _ in 0..<Int(head.argument) { entries.append(try entry(depth: depth)) }
         }
         if haveLastKeys(entries) { return WireDictionary(uncheckedUniqueKeys: entries) }

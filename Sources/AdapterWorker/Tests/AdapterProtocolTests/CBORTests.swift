@@ -73,6 +73,13 @@ import Testing
         }
     }
 
+    @Test func `takes no memory for what each of many levels claims to hold`() throws {
+        // Arrays within each other, each of which claims to hold all that follows.
+        let head: [UInt8] = [0x9A, 0x00, 0x02, 0x00, 0x00]
+        let bytes = (0..<400).flatMap { _ in head } + [UInt8](repeating: 0x01, count: 140_000)
+        #expect(throws: MessageError.self) { try CBORDecoder.value(of: bytes) }
+    }
+
     @Test func `cannot carry a keyed archiver's reference`() {
         #expect(throws: MessageError.self) { try encoded(.uid(1)) }
     }
