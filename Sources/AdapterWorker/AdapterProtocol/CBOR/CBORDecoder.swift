@@ -1,5 +1,11 @@
 import AdapterKit
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 /// How large a value may be that is read.
 public struct CBORLimits: Sendable {
     /// Levels of arrays, maps and tags within each other.
@@ -21,8 +27,19 @@ public struct CBORDecoder {
     private let limits: CBORLimits
     private var position = 0
     private var items = 0
-    /// Of the map before: in rows they come again and again, and then they need no comparison with each other.
-    private var lastKeys: [String] = []
+    /// The keys of the last map at each depth. In rows they come again and again, and are then neither read nor compared with
+    /// each other once more.
+    private var lastKeys: [[Key]] = []
+    /// As many as an entity has fields.
+    private static let mostKeys = 1_000
+
+    private struct Key {
+        let text: String
+        /// Where it stands, with its head.
+        let start, count: Int
+        /// The last of these bytes that are the text itself; nil where it came in chunks.
+        let textCount: Int?
+    }
 
     private init(_ bytes: UnsafeBufferPointer<UInt8>, _ limits: CBORLimits) {
         self.bytes = bytes
@@ -153,7 +170,7 @@ public struct CBORDecoder {
         guard head.major == 3 else { throw MessageError("a key that is no text") }
         if !head.isIndefinite {
             let bytes = try chunk(head)
-            // ASCII needs no validation.
+            // `String(validating:)` looks up generic metadata each time.
             if Self.isASCII(bytes) { return String(decoding: bytes, as: UTF8.self) }
             guard let text = String(validating: bytes, as: UTF8.self) else {
                 throw MessageError("a text that is not valid UTF-8")
@@ -182,28 +199,74 @@ public struct CBORDecoder {
     }
 
     private mutating func map(_ head: Head, depth: Int) throws -> WireDictionary {
+        guard head.argument <= UInt64(bytes.count - position) / 2 || head.isIndefinite else {
+            throw MessageError("a CBOR map is longer than what holds it")
+        }
+        let count = Int(head.argument)
+        guard !head.isIndefinite, count <= Self.mostKeys else { return try longMap(head, depth: depth) }
         var entries: [WireDictionary.Entry] = []
-        if head.isIndefinite {
-            while try !atBreak() { entries.append(try entry(depth: depth)) }
-        } else {
-            guard head.argument <= UInt64(bytes.count - position) / 2 else {
-                throw MessageError("a CBOR map is longer than what holds it")
+        entries.reserveCapacity(count)
+        while lastKeys.count <= depth { lastKeys.append([]) }
+        // Taken out, so that it is not copied when it is changed.
+        var keys: [Key] = []
+        swap(&keys, &lastKeys[depth])
+        defer { swap(&keys, &lastKeys[depth]) }
+        var areKnown = keys.count == count
+        if !areKnown {
+            keys.removeAll(keepingCapacity: true)
+            keys.reserveCapacity(count)
+        }
+        for index in 0..<count {
+            if areKnown, take(keys[index]) {
+                entries.append(.init(key: keys[index].text, value: try item(depth: depth)))
+            } else {
+                if areKnown { keys.removeSubrange(index...) }
+                areKnown = false
+                let start = position
+                let head = try self.head()
+                let text = try text(head)
+                keys.append(
+                    Key(
+                        text: text, start: start, count: position - start,
+                        textCount: head.isIndefinite ? nil : Int(head.argument)))
+                entries.append(.init(key: text, value: try item(depth: depth)))
             }
-            entries.reserveCapacity(min(Int(head.argument), Self.mostReserved))
-            for _ in 0..<Int(head.argument) { entries.append(try entry(depth: depth)) }
         }
-        if haveLastKeys(entries) { return WireDictionary(uncheckedUniqueKeys: entries) }
-        guard let members = WireDictionary(uniqueKeys: entries) else {
-            throw MessageError("a CBOR map has a key twice")
-        }
-        lastKeys = entries.map(\.key)
-        return members
+        if areKnown || areDistinct(keys) { return WireDictionary(uncheckedUniqueKeys: entries) }
+        return try Self.checked(entries)
     }
 
-    private func haveLastKeys(_ entries: [WireDictionary.Entry]) -> Bool {
-        guard entries.count == lastKeys.count else { return false }
-        for index in entries.indices where !entries[index].key.hasSameBytes(as: lastKeys[index]) { return false }
+    /// Whether no two keys are the same, of a few that are compared as they stand; false: it is not known.
+    private func areDistinct(_ keys: [Key]) -> Bool {
+        guard keys.count <= 16, let base = bytes.baseAddress else { return false }
+        for later in keys.indices {
+            guard let count = keys[later].textCount else { return false }
+            let text = base + keys[later].start + keys[later].count - count
+            for earlier in 0..<later where keys[earlier].textCount == count {
+                if memcmp(base + keys[earlier].start + keys[earlier].count - count, text, count) == 0 { return false }
+            }
+        }
         return true
+    }
+
+    /// Whether the same bytes stand here; it is behind them then.
+    private mutating func take(_ key: Key) -> Bool {
+        guard key.count <= bytes.count - position, let base = bytes.baseAddress,
+            memcmp(base + position, base + key.start, key.count) == 0
+        else { return false }
+        position += key.count
+        return true
+    }
+
+    /// One of many members, or without their number.
+    private mutating func longMap(_ head: Head, depth: Int) throws -> WireDictionary {
+        var entries: [WireDictionary.Entry] = []
+        entries.reserveCapacity(min(Int(head.argument), Self.mostReserved))
+        while head.isIndefinite ? try !atBreak() : entries.count < head.argument {
+            let key = try text(try self.head())
+            entries.append(.init(key: key, value: try item(depth: depth)))
+        }
+        return try Self.checked(entries)
     }
 
     private static func isASCII(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -212,9 +275,11 @@ public struct CBORDecoder {
         return all < 0x80
     }
 
-    private mutating func entry(depth: Int) throws -> WireDictionary.Entry {
-        let key = try text(try head())
-        return WireDictionary.Entry(key: key, value: try item(depth: depth))
+    private static func checked(_ entries: [WireDictionary.Entry]) throws -> WireDictionary {
+        guard let members = WireDictionary(uniqueKeys: entries) else {
+            throw MessageError("a CBOR map has a key twice")
+        }
+        return members
     }
 
     private mutating func tagged(_ tag: Head, depth: Int) throws -> WireValue {

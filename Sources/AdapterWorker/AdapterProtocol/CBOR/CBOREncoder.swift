@@ -4,21 +4,64 @@ import AdapterKit
 ///
 /// A date is tag 1 where it is whole seconds, otherwise tag 0 where RFC 3339 has its year, otherwise tag 1 with a double.
 /// A number that is no 64-bit integer and no double is tag 4.
-public struct CBOREncoder {
-    /// What was written so far.
-    public private(set) var bytes: [UInt8]
+public struct CBOREncoder: ~Copyable {
+    private var start: UnsafeMutablePointer<UInt8>
+    private var count = 0
+    private var capacity = 256
 
-    /// Begins with `bytes`, such as the room for a frame's length.
-    public init(_ bytes: [UInt8] = []) {
-        self.bytes = bytes
+    /// Creates an encoder that has written nothing.
+    public init() { start = .allocate(capacity: capacity) }
+
+    deinit { start.deallocate() }
+
+    /// What was written so far.
+    public var bytes: [UInt8] { withBytes { Array($0) } }
+
+    /// What was written so far, without a copy of it.
+    func withBytes<Result: ~Copyable>(_ body: (UnsafeBufferPointer<UInt8>) throws -> Result) rethrows -> Result {
+        try body(UnsafeBufferPointer(start: start, count: count))
     }
+
+    /// Begins anew, with the memory that there is unless it is more than `kept` bytes.
+    mutating func removeAll(keeping kept: Int) {
+        count = 0
+        guard capacity > kept else { return }
+        start.deallocate()
+        capacity = 256
+        start = .allocate(capacity: capacity)
+    }
+
+    /// Appends one frame, whose content `body` appends.
+    mutating func appendFrame(_ body: (inout Self) throws -> Void) rethrows {
+        reserve(4)
+        let place = count
+        count += 4
+        try body(&self)
+        let length = UInt32(truncatingIfNeeded: count - place - 4)
+        UnsafeMutableRawPointer(start + place).storeBytes(of: length.bigEndian, as: UInt32.self)
+    }
+
+    /// Appends a frame with a piece of a stream (docs/protocol/adapter.md), without a copy of it.
+    mutating func appendPiece(_ bytes: ArraySlice<UInt8>, ofStream number: Int) {
+        appendFrame { frame in
+            frame.append(mapOf: 2)
+            frame.append("stream")
+            frame.append(Int64(number))
+            frame.append("data")
+            frame.head(2, UInt64(bytes.count))
+            bytes.withUnsafeBufferPointer { frame.append($0) }
+        }
+    }
+
+    /// Appends the beginning of a map: so many keys and values follow.
+    mutating func append(mapOf count: Int) { head(5, UInt64(count)) }
 
     /// Appends one value. Throws ``MessageError`` for a value that has no place in CBOR: a keyed archiver's reference, and a
     /// date that no number of seconds since 1970 is equal to.
-    public mutating func append(_ value: WireValue) throws {
+    public mutating func append(_ value: borrowing WireValue) throws {
         switch value {
-        case .null: bytes.append(0xF6)
-        case .bool(let flag): bytes.append(flag ? 0xF5 : 0xF4)
+        case .null: append(byte: 0xF6)
+        case .bool(let flag): append(byte: flag ? 0xF5 : 0xF4)
         case .int64(let number): append(number)
         case .uint64(let number): head(0, number)
         case .double(let number): append(number)
@@ -26,42 +69,45 @@ public struct CBOREncoder {
         case .string(let text): append(text)
         case .data(let data):
             head(2, UInt64(data.count))
-            bytes += data
+            append(data)
         case .date(let date): try append(date)
         case .array(let items):
             head(4, UInt64(items.count))
-            for item in items { try append(item) }
+            // Without an iterator, which would retain and release each value.
+            try items.withUnsafeBufferPointer { items in
+                for index in items.indices { try append(items[index]) }
+            }
         case .dictionary(let members): try append(members)
         case .uid: throw MessageError("a keyed archiver's reference cannot cross")
         }
     }
 
     /// Appends a map.
-    public mutating func append(_ members: WireDictionary) throws {
+    public mutating func append(_ members: borrowing WireDictionary) throws {
         head(5, UInt64(members.count))
-        for member in members.entries {
-            append(member.key)
-            try append(member.value)
+        try members.entries.withUnsafeBufferPointer { entries in
+            for index in entries.indices {
+                append(entries[index].key)
+                try append(entries[index].value)
+            }
         }
     }
 
-    /// Gives the bytes at the beginning another content.
-    mutating func replaceStart(with start: [UInt8]) {
-        for (index, byte) in start.enumerated() where index < bytes.count { bytes[index] = byte }
-    }
-
-    private mutating func append(_ number: Int64) {
+    mutating func append(_ number: Int64) {
         if number < 0 { head(1, UInt64(bitPattern: ~number)) } else { head(0, UInt64(number)) }
     }
 
     private mutating func append(_ number: Double) {
-        bytes.append(0xFB)
-        appendBigEndian(number.bitPattern, width: 8)
+        reserve(9)
+        start[count] = 0xFB
+        count += 1
+        store(number.bitPattern.bigEndian)
     }
 
-    private mutating func append(_ text: String) {
-        head(3, UInt64(text.utf8.count))
-        bytes.append(contentsOf: text.utf8)
+    mutating func append(_ text: String) {
+        let bytes = text.utf8
+        head(3, UInt64(bytes.count))
+        if bytes.withContiguousStorageIfAvailable({ append($0) }) == nil { append(Array(bytes)) }
     }
 
     private mutating func append(_ date: WireDate) throws {
@@ -92,33 +138,77 @@ public struct CBOREncoder {
         } else {
             head(6, isNegative ? CBORTag.negativeInteger : CBORTag.integer)
             head(2, UInt64(data.count))
-            bytes += data
+            append(data)
         }
     }
 
+    @inline(__always)
     private mutating func head(_ major: UInt8, _ argument: UInt64) {
-        let type = major << 5
+        guard argument >= 24 else { return append(byte: major << 5 | UInt8(truncatingIfNeeded: argument)) }
+        longHead(major << 5, argument)
+    }
+
+    private mutating func longHead(_ type: UInt8, _ argument: UInt64) {
+        reserve(9)
+        let place = count
+        count += 1
         switch argument {
-        case 0..<24: bytes.append(type | UInt8(truncatingIfNeeded: argument))
-        case 24...0xFF:
-            bytes.append(type | 24)
-            bytes.append(UInt8(truncatingIfNeeded: argument))
-        case 0x100...0xFFFF:
-            bytes.append(type | 25)
-            appendBigEndian(argument, width: 2)
-        case 0x1_0000...0xFFFF_FFFF:
-            bytes.append(type | 26)
-            appendBigEndian(argument, width: 4)
+        case ...0xFF:
+            start[place] = type | 24
+            store(UInt8(truncatingIfNeeded: argument))
+        case ...0xFFFF:
+            start[place] = type | 25
+            store(UInt16(truncatingIfNeeded: argument).bigEndian)
+        case ...0xFFFF_FFFF:
+            start[place] = type | 26
+            store(UInt32(truncatingIfNeeded: argument).bigEndian)
         default:
-            bytes.append(type | 27)
-            appendBigEndian(argument, width: 8)
+            start[place] = type | 27
+            store(argument.bigEndian)
         }
     }
 
-    private mutating func appendBigEndian(_ number: UInt64, width: Int) {
-        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0.suffix(width)) }
+    /// The room is there already.
+    @inline(__always)
+    private mutating func store<Number: FixedWidthInteger>(_ number: Number) {
+        UnsafeMutableRawPointer(start + count).storeBytes(of: number, as: Number.self)
+        count += MemoryLayout<Number>.size
+    }
+
+    @inline(__always)
+    private mutating func append(byte: UInt8) {
+        reserve(1)
+        start[count] = byte
+        count += 1
+    }
+
+    mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBufferPointer { append($0) } }
+
+    @inline(__always)
+    private mutating func append(_ bytes: UnsafeBufferPointer<UInt8>) {
+        reserve(bytes.count)
+        guard let base = bytes.baseAddress else { return }
+        (start + count).update(from: base, count: bytes.count)
+        count += bytes.count
+    }
+
+    /// Makes room for so many bytes more.
+    @inline(__always)
+    private mutating func reserve(_ more: Int) {
+        if more > capacity - count { grow(by: more) }
+    }
+
+    private mutating func grow(by more: Int) {
+        capacity = max(2 * capacity, count + more)
+        let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+        larger.update(from: start, count: count)
+        start.deallocate()
+        start = larger
     }
 }
+
+/// It alone refers to its memory.
+extension CBOREncoder: @unchecked Sendable {}
 
 /// The tags that values cross with.
 enum CBORTag {

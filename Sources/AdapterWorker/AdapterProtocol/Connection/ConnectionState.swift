@@ -62,9 +62,12 @@ struct ConnectionState {
     private var lastStream = 0
     /// This side's streams, with the bytes that may still be sent.
     private var credits: [Int: Int] = [:]
-    private var lastPeerStream = 0
-    /// The other side's streams, with the bytes that it may still send.
-    private var granted: [Int: Int] = [:]
+    /// The other side's streams up to this one have begun, or are not waited for; and those of later ones that have begun.
+    /// Streams that are made at the same time begin in any order.
+    private var begunBefore = 0
+    private var begun: Set<Int> = []
+    /// The other side's streams, with the bytes that it may still send, and those that were read and not granted anew yet.
+    private var granted: [Int: (credit: Int, taken: Int)] = [:]
 
     init(_ limits: ConnectionLimits) { self.limits = limits }
 
@@ -108,21 +111,32 @@ struct ConnectionState {
 
     /// The other side's stream, named in one of its messages. False where there are too many.
     mutating func expect(stream: Int) -> Bool {
-        guard stream > lastPeerStream else { return true }
+        guard !isKnown(stream: stream) else { return true }
         guard granted.count < limits.streams else { return false }
-        lastPeerStream = stream
-        granted[stream] = ConnectionLimits.streamWindow
+        granted[stream] = (ConnectionLimits.streamWindow, 0)
+        begun.insert(stream)
+        if stream - limits.streams > begunBefore {
+            begunBefore = stream - limits.streams
+            begun = begun.filter { $0 > begunBefore }
+        }
+        // Wraps around at the end of all numbers.
+        while begun.remove(begunBefore &+ 1) != nil { begunBefore += 1 }
         return true
     }
 
     /// Whether the other side's stream was named or has sent something.
-    func isKnown(stream: Int) -> Bool { stream <= lastPeerStream }
+    func isKnown(stream: Int) -> Bool { stream <= begunBefore || begun.contains(stream) }
 
-    /// Whether the other side may send so many bytes more: false where the stream has ended.
-    mutating func grant(_ bytes: Int, to stream: Int) -> Bool {
-        guard let credit = granted[stream] else { return false }
-        granted[stream] = credit + bytes
-        return true
+    /// So many bytes of the stream were read. Returns for how many the other side is to get credit now; nil: it has enough, or
+    /// the stream has ended.
+    mutating func grant(_ bytes: Int, to stream: Int) -> Int? {
+        guard let (credit, taken) = granted[stream] else { return nil }
+        guard taken + bytes >= ConnectionLimits.streamWindow / 2 else {
+            granted[stream] = (credit, taken + bytes)
+            return nil
+        }
+        granted[stream] = (credit + taken + bytes, 0)
+        return taken + bytes
     }
 
     mutating func receive(_ message: Message) -> Action {
@@ -137,7 +151,7 @@ struct ConnectionState {
         case .event(let name, let scope, let parameters): return .report(name, scope: scope, parameters)
         case .data(let stream, let bytes): return deliver(stream, bytes)
         case .end(let stream, let error):
-            let isNew = stream > lastPeerStream
+            let isNew = !isKnown(stream: stream)
             guard expect(stream: stream) else { return .end("too many streams") }
             return granted.removeValue(forKey: stream) == nil
                 ? .end("the end of a stream that is not open (\(stream))")
@@ -158,11 +172,13 @@ struct ConnectionState {
     }
 
     private mutating func deliver(_ stream: Int, _ bytes: [UInt8]) -> Action {
-        let isNew = stream > lastPeerStream
+        let isNew = !isKnown(stream: stream)
         guard expect(stream: stream) else { return .end("too many streams") }
-        guard let credit = granted[stream] else { return .end("a piece of a stream that is not open (\(stream))") }
+        guard let (credit, taken) = granted[stream] else {
+            return .end("a piece of a stream that is not open (\(stream))")
+        }
         guard bytes.count <= credit else { return .end("more of a stream than was granted (\(stream))") }
-        granted[stream] = credit - bytes.count
+        granted[stream] = (credit - bytes.count, taken)
         return .deliver(stream: stream, bytes, isNew: isNew)
     }
 

@@ -1,32 +1,56 @@
 /// Finds frames in bytes as they arrive: four bytes with the length of what follows, the most significant first.
-struct FrameBuffer {
-    private var bytes: [UInt8] = []
+struct FrameBuffer: ~Copyable {
+    private static let initialCapacity = 256 << 10
+    /// What is kept while nothing is there.
+    private static let keptCapacity = 1 << 20
+
+    private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: initialCapacity, alignment: 16)
+    /// What has arrived and was not returned yet stands from `start` to `end`.
     private var start = 0
+    private var end = 0
     private let maximum: Int
 
     init(maximum: Int) { self.maximum = maximum }
 
-    mutating func append(_ arrived: UnsafeRawBufferPointer) {
-        if start == bytes.count {
-            bytes.removeAll(keepingCapacity: bytes.capacity <= 1 << 20)
-            start = 0
-        } else if start > 1 << 16, start > bytes.count / 2 {
-            bytes = Array(bytes.dropFirst(start))
-            start = 0
+    deinit { memory.deallocate() }
+
+    /// Has `read` write what arrives into memory and return its count, which is returned.
+    mutating func fill(_ read: (UnsafeMutableRawBufferPointer) -> Int) -> Int {
+        makeRoom()
+        let count = read(UnsafeMutableRawBufferPointer(rebasing: memory[end...]))
+        end += max(0, count)
+        return count
+    }
+
+    private mutating func makeRoom() {
+        let count = end - start
+        if count == 0, memory.count > Self.keptCapacity {
+            move(to: Self.initialCapacity)
+        } else if count <= memory.count / 2 {
+            if count == 0 || end > memory.count - memory.count / 4 { move(to: memory.count) }
+        } else if end == memory.count {
+            move(to: 2 * memory.count)
         }
-        bytes.append(contentsOf: arrived)
+    }
+
+    /// To the beginning of memory of this size.
+    private mutating func move(to capacity: Int) {
+        let (old, arrived) = (memory, UnsafeRawBufferPointer(rebasing: memory[start..<end]))
+        if capacity != old.count { memory = .allocate(byteCount: capacity, alignment: 16) }
+        memory.copyMemory(from: arrived)
+        if capacity != old.count { old.deallocate() }
+        (start, end) = (0, arrived.count)
     }
 
     /// What the next whole frame holds, given to `body`; nil where none is there. Throws ``MessageError`` for a frame that
     /// is too long, without waiting for the rest of it.
     mutating func next<Result>(_ body: (UnsafeBufferPointer<UInt8>) throws -> Result) throws -> Result? {
-        let available = bytes.count - start
-        guard available >= 4 else { return nil }
-        let length = bytes[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
+        guard end - start >= 4 else { return nil }
+        let length = Int(UInt32(bigEndian: memory.loadUnaligned(fromByteOffset: start, as: UInt32.self)))
         guard length <= maximum else { throw MessageError("a frame of \(length) bytes, more than \(maximum)") }
-        guard available - 4 >= length else { return nil }
-        let range = start + 4..<start + 4 + length
-        start = range.upperBound
-        return try bytes.withUnsafeBufferPointer { try body(UnsafeBufferPointer(rebasing: $0[range])) }
+        guard end - start - 4 >= length else { return nil }
+        let frame = memory[start + 4..<start + 4 + length]
+        start = frame.endIndex
+        return try UnsafeRawBufferPointer(rebasing: frame).withMemoryRebound(to: UInt8.self) { try body($0) }
     }
 }

@@ -49,9 +49,13 @@ public final class MessageConnection: Sendable {
         var tasks: [Int: Task<Void, Never>] = [:]
         var incoming: [Int: IncomingStream] = [:]
         var outgoing: [Int: OutgoingStream] = [:]
+        /// Behind what is just being written.
         var output: [UInt8] = []
         var isWriting = false
     }
+
+    /// What an encoder keeps for the next message.
+    private static let keptEncoder = 256 << 10
 
     private struct OutgoingStream {
         let body: any ByteStream
@@ -62,6 +66,8 @@ public final class MessageConnection: Sendable {
     private let socket: SocketEnd
     private let limits: ConnectionLimits
     private let state: Mutex<State>
+    /// Of the last message, for the next one, so that a long one does not grow again.
+    private let encoder = Mutex<CBOREncoder?>(nil)
 
     /// Takes the socket over. Nothing is read before ``start()``.
     public init(socket: Int32, limits: ConnectionLimits = ConnectionLimits(), handler: any MessageHandler) {
@@ -112,43 +118,29 @@ public final class MessageConnection: Sendable {
 
     /// Reports something, unless so much waits to be sent that it is dropped.
     public func report(_ event: String, _ parameters: WireDictionary, scope: Int? = nil) {
-        guard let frame = try? encode(.event(event, scope: scope, parameters)) else { return }
-        write { state in
-            if state.output.count < limits.eventQueue { state.output += frame }
-        }
+        try? send(.event(event, scope: scope, parameters)) { $0.end == nil && $0.output.count < limits.eventQueue }
     }
 
     /// A request without its number, which is known only when it has its turn.
     private struct EncodedRequest {
         /// The members that follow the number.
         let members: [UInt8]
-        let count: UInt8
+        let count: Int
     }
 
     private func encode(_ method: String, _ parameters: WireDictionary, _ scope: Int?) throws -> EncodedRequest {
         var members = CBOREncoder()
-        try members.append("method")
-        try members.append(.string(method))
+        members.append("method")
+        members.append(method)
         if let scope {
-            try members.append("for")
-            try members.append(scope.message)
+            members.append("for")
+            members.append(Int64(scope))
         }
-        try members.append("params")
+        members.append("params")
         try members.append(parameters)
-        try check(members.bytes.count)
-        return EncodedRequest(members: members.bytes, count: scope == nil ? 3 : 4)
-    }
-
-    private func encode(_ message: Message) throws -> [UInt8] {
-        var encoder = CBOREncoder([0, 0, 0, 0])
-        try encoder.append(message.message)
-        try check(encoder.bytes.count)
-        encoder.replaceStart(with: Self.length(encoder.bytes.count - 4))
-        return encoder.bytes
-    }
-
-    private static func length(_ count: Int) -> [UInt8] {
-        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) }
+        let bytes = members.bytes
+        try check(bytes.count)
+        return EncodedRequest(members: bytes, count: scope == nil ? 3 : 4)
     }
 
     private func check(_ count: Int) throws {
@@ -171,13 +163,14 @@ public final class MessageConnection: Sendable {
             }
             state.waiters[number] = waiter
             willSend(number)
-            var head = CBOREncoder([0, 0, 0, 0, 0xA0 | request.count])
-            // These cannot fail: a text and an integer.
-            try? head.append("request")
-            try? head.append(number.message)
-            head.replaceStart(with: Self.length(head.bytes.count - 4 + request.members.count))
-            state.output += head.bytes
-            state.output += request.members
+            var frame = CBOREncoder()
+            frame.appendFrame { frame in
+                frame.append(mapOf: request.count)
+                frame.append("request")
+                frame.append(Int64(number))
+                frame.append(request.members)
+            }
+            state.output += frame.bytes
             return .success(number)
         }
         switch result {
@@ -194,7 +187,7 @@ public final class MessageConnection: Sendable {
             return state.waiters.removeValue(forKey: number)
         }
         guard let waiter else { return }
-        send(.cancel(number))
+        sendNow(.cancel(number))
         waiter.resume(.failure(CancellationError()))
     }
 
@@ -206,6 +199,10 @@ public final class MessageConnection: Sendable {
     public func send(_ body: any ByteStream, whenDone: @escaping @Sendable () -> Void = {}) throws -> Int {
         let number = state.withLock { state -> Int? in
             guard state.end == nil, let number = state.machine.beginStream() else { return nil }
+            // Numbers grow for the other side too, whichever stream's task has its first turn: an empty piece goes first.
+            var announcement = CBOREncoder()
+            announcement.appendPiece([], ofStream: number)
+            announcement.withBytes { state.output += $0 }
             // Under the lock, so that the task is there before anything can end it.
             state.outgoing[number] = OutgoingStream(
                 body: body,
@@ -233,11 +230,10 @@ public final class MessageConnection: Sendable {
             failure = CrossingError(error)
         }
         body.cancel()
-        let frame = try? encode(.end(stream: number, failure))
-        write { state in
+        sendNow(.end(stream: number, failure)) { state in
             state.machine.endStream(number)
             state.outgoing[number] = nil
-            if state.end == nil, let frame { state.output += frame }
+            return state.end == nil
         }
     }
 
@@ -249,17 +245,30 @@ public final class MessageConnection: Sendable {
                 guard state.end == nil, let stream = state.outgoing[number], stream.task?.isCancelled != true else {
                     return nil
                 }
-                return state.machine.takeCredit(of: number, min(rest.count, ConnectionLimits.streamPiece))
+                return state.machine.takeCredit(of: number, rest.count)
             }
             guard let count else { return false }
             if count > 0 {
-                send(.data(stream: number, Array(rest.prefix(count))))
+                send(rest.prefix(count), ofStream: number)
                 rest = rest.dropFirst(count)
             } else {
                 await waitForCredit(of: number)
             }
         }
         return true
+    }
+
+    /// As many frames as it takes, at once.
+    private func send(_ bytes: ArraySlice<UInt8>, ofStream number: Int) {
+        withEncoder { frames in
+            var rest = bytes
+            while !rest.isEmpty {
+                let piece = rest.prefix(ConnectionLimits.streamPiece)
+                rest = rest.dropFirst(piece.count)
+                frames.appendPiece(piece, ofStream: number)
+            }
+            write(frames) { $0.end == nil }
+        }
     }
 
     private func waitForCredit(of number: Int) async {
@@ -294,7 +303,9 @@ public final class MessageConnection: Sendable {
 
     /// The reader took so many bytes.
     fileprivate func took(_ bytes: Int, of number: Int) {
-        if state.withLock({ $0.machine.grant(bytes, to: number) }) { send(.credit(stream: number, bytes: bytes)) }
+        if let credit = state.withLock({ $0.machine.grant(bytes, to: number) }) {
+            sendNow(.credit(stream: number, bytes: credit))
+        }
     }
 
     /// The reader wants no more.
@@ -302,15 +313,52 @@ public final class MessageConnection: Sendable {
         let isThere = state.withLock { state in
             state.incoming.removeValue(forKey: number) != nil && state.end == nil
         }
-        if isThere, !isOver { send(.stop(stream: number)) }
+        if isThere, !isOver { sendNow(.stop(stream: number)) }
     }
 
     // MARK: Writing
 
-    private func send(_ message: Message) {
-        guard let frame = try? encode(message) else { return end(.violation("a message that cannot be written")) }
-        write { state in
-            if state.end == nil { state.output += frame }
+    private func withEncoder<Failure: Error>(
+        _ body: (inout CBOREncoder) throws(Failure) -> Void
+    ) throws(Failure) {
+        var mine: CBOREncoder?
+        encoder.withLock { swap(&$0, &mine) }
+        var own = mine.take() ?? CBOREncoder()
+        own.removeAll(keeping: Self.keptEncoder)
+        let result: Result<Void, Failure>
+        do throws(Failure) { result = .success(try body(&own)) } catch { result = .failure(error) }
+        mine = consume own
+        encoder.withLock { swap(&$0, &mine) }
+        try result.get()
+    }
+
+    private func sendNow(_ message: Message, if isWanted: (inout State) -> Bool = { $0.end == nil }) {
+        do { try send(message, if: isWanted) } catch { end(.violation("a message that cannot be written")) }
+    }
+
+    /// Sends a message where `isWanted`, which is called under the lock, says so. Throws what cannot be encoded, before that.
+    private func send(_ message: Message, if isWanted: (inout State) -> Bool) throws {
+        try withEncoder { frame in
+            try frame.appendFrame { try $0.append(message.message) }
+            try check(frame.withBytes(\.count))
+            write(frame, if: isWanted)
+        }
+    }
+
+    /// Writes frames from where they are where nothing else waits, and adds them to what waits otherwise.
+    private func write(_ frames: borrowing CBOREncoder, if isWanted: (inout State) -> Bool) {
+        frames.withBytes { frames in
+            let (isFirst, isFull) = state.withLock { state in
+                guard isWanted(&state) else { return (false, false) }
+                if !state.isWriting, state.output.isEmpty {
+                    state.isWriting = true
+                    return (true, false)
+                }
+                state.output += frames
+                return (false, state.output.count > 2 * limits.queue)
+            }
+            if isFull { end(.violation("the other side does not read")) }
+            if isFirst { write(UnsafeRawBufferPointer(frames)) } else { write { _ in } }
         }
     }
 
@@ -324,7 +372,7 @@ public final class MessageConnection: Sendable {
             return (result, Self.take(&state), isFull)
         }
         if isFull { end(.violation("the other side does not read")) }
-        if !output.isEmpty { write(output) }
+        if !output.isEmpty { output.withUnsafeBytes { write($0) } }
         return result
     }
 
@@ -334,21 +382,25 @@ public final class MessageConnection: Sendable {
         return output
     }
 
-    private func write(_ first: [UInt8]) {
-        var output = first
-        while !output.isEmpty {
-            guard let written = output.withUnsafeBytes({ socket.write($0, waits: false) }) else {
-                return end(.disconnected)
-            }
-            if written < output.count {
-                let rest = Array(output.dropFirst(written))
-                if !SystemThread.start({ self.writeWaiting(rest) }) {
-                    end(.violation("there is no thread to write with"))
-                }
-                return
-            }
-            output = next()
+    /// Writes these bytes, and what is added meanwhile.
+    private func write(_ first: UnsafeRawBufferPointer) {
+        guard writeNow(first) else { return }
+        while true {
+            let output = next()
+            guard !output.isEmpty, output.withUnsafeBytes({ writeNow($0) }) else { return }
         }
+    }
+
+    /// False where the connection has ended, or a thread writes the rest.
+    private func writeNow(_ output: UnsafeRawBufferPointer) -> Bool {
+        guard let written = socket.write(output, waits: false) else {
+            end(.disconnected)
+            return false
+        }
+        guard written < output.count else { return true }
+        let rest = Array(output[written...])
+        if !SystemThread.start({ self.writeWaiting(rest) }) { end(.violation("there is no thread to write with")) }
+        return false
     }
 
     /// On a thread of its own, until everything is sent.
@@ -378,12 +430,8 @@ public final class MessageConnection: Sendable {
 
     private func read() {
         var frames = FrameBuffer(maximum: limits.frame)
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
-        defer { buffer.deallocate() }
         while true {
-            let count = socket.read(into: buffer)
-            guard count > 0 else { return end(.disconnected) }
-            frames.append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            guard frames.fill({ socket.read(into: $0) }) > 0 else { return end(.disconnected) }
             do {
                 while let value = try frames.next({ try CBORDecoder.value(of: $0, limits: limits.values) }) {
                     guard receive(try Message(message: value)) else { return }
@@ -472,17 +520,16 @@ public final class MessageConnection: Sendable {
     }
 
     private func answer(_ number: Int, _ result: Result<WireValue, CrossingError>) {
-        let frame: [UInt8]?
-        do {
-            frame = try encode(.response(number, result))
-        } catch {
-            // A result that cannot cross.
-            frame = try? encode(.response(number, .failure(CrossingError(error))))
-        }
-        write { state in
+        let isServed: (inout State) -> Bool = { state in
             state.machine.served(number)
             state.tasks[number] = nil
-            if state.end == nil, let frame { state.output += frame }
+            return state.end == nil
+        }
+        do {
+            try send(.response(number, result), if: isServed)
+        } catch {
+            // A result that cannot cross.
+            sendNow(.response(number, .failure(CrossingError(error))), if: isServed)
         }
     }
 
@@ -535,6 +582,16 @@ private final class IncomingStream: ByteStream {
         var waiter: CheckedContinuation<[UInt8]?, any Error>?
         var whenDone: (@Sendable () -> Void)?
         var isClaimed = false
+
+        /// All that there are in one: each turn of a reader costs more than the copy.
+        mutating func takePieces() -> [UInt8] {
+            var whole = pieces[0]
+            whole.reserveCapacity(pieces.reduce(0) { $0 + $1.count })
+            // `joined()` would copy byte by byte.
+            for piece in pieces.dropFirst() { whole += piece }
+            pieces.removeAll(keepingCapacity: true)
+            return whole
+        }
     }
 
     private let number: Int
@@ -586,7 +643,7 @@ private final class IncomingStream: ByteStream {
             try await withCheckedThrowingContinuation { continuation in
                 let (result, taken) = state.withLock { state -> (Result<[UInt8]?, any Error>?, Int) in
                     if !state.pieces.isEmpty {
-                        let piece = state.pieces.removeFirst()
+                        let piece = state.takePieces()
                         return (.success(piece), piece.count)
                     }
                     if let end = state.end { return (end.map { nil }, 0) }

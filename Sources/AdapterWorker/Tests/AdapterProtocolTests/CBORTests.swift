@@ -49,6 +49,8 @@ import Testing
             "", "18", "1c", "ff", "1f", "3f", "5b7fffffffffffffff", "9b7fffffffffffffff", "bb7fffffffffffffff",
             "0001", "61ff", "a10101", "a2616101616102", "f7", "f0", "f818", "c0", "5f6161ff", "5f5f4101ffff",
             "c06161", "c48201f6", "d9d9f700", "c1fb7ff0000000000000", "c41903e8", "7f61c361a9ff00",
+            // A key twice: with a longer head, in chunks, and where the map before had the first of them.
+            "a261610178016102", "a26161017f6161ff02", "82a2616101616202a2616101616102",
         ])
     func `is refused where it is malformed, or has no meaning`(hexadecimal: String) {
         #expect(throws: MessageError.self) { try CBORDecoder.value(of: bytes(hexadecimal)) }
