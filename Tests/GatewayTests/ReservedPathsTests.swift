@@ -1,7 +1,7 @@
 import Testing
+import WorkerHost
 
 @testable import Gateway
-@testable import WorkerHost
 
 @Suite struct ReservedPathsTests {
     @Test func `no worker can declare a path where the gateway has routes of its own`() async throws {

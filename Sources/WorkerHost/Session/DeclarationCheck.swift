@@ -7,7 +7,7 @@ import WireFormats
 ///
 /// Counts come first, so that what is looked at afterwards is bounded. Sentences name what is wrong by names and paths that
 /// were checked already, never by a text of the worker's.
-struct DeclarationCheck {
+package struct DeclarationCheck {
     private let declaration: AdapterDeclaration
     /// Of the shapes so far, those within each other too.
     private var members = 0
@@ -423,7 +423,7 @@ extension DeclarationCheck {
 
 extension DeclarationCheck {
     /// First segments of paths that are the host's own.
-    static let reserved: Set<String> = [
+    package static let reserved: Set<String> = [
         "", "admin", "auth", "batch", "client", "favicon.ico", "favicon.svg", "health", "metrics", "openapi.json",
         "sync",
     ]

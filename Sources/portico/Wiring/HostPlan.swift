@@ -202,7 +202,7 @@ struct HostPlan {
             named["upstream"] = upstream.name
         }
         let worker =
-            module.program == nil
+            module.program == nil || module.absence != nil
             ? WorkerSettings() : try WorkerSettings(of: module.name, resolved, data: data, directory: directory)
         do {
             let declaration = try module.declare(configuration, worker)

@@ -1,7 +1,7 @@
 /// A failure with a code of the registry and a message that may be shown to the caller.
 ///
 /// What only operators should read goes into ``logDetail``, which no answer ever contains. Of `server.internal` that is
-/// everything: whoever throws it, callers get one constant message and no target.
+/// everything: from every adapter callers get one constant message and no target.
 public struct PorticoError: Error, Sendable {
     /// What went wrong, as clients compare it.
     public let code: ErrorCode
