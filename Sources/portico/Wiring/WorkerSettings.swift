@@ -89,7 +89,8 @@ struct WorkerSettings: Sendable, Equatable {
             ).path)
         return try paths.map { path in
             guard let file = FilePlace(existing: path) else {
-                throw section.wrong("readable", "There is no such file, or it cannot be reached: \(path).")
+                // No mistake of the configuration: it may come back, and the others are served meanwhile.
+                throw CommandError("\(section.path).readable: there is no such file, or it cannot be reached: \(path).")
             }
             guard !gateways.contains(where: { $0.overlaps(file) }), !file.contains(store), !file.isBeside(store) else {
                 throw section.wrong("readable", "A worker may not read \(path): the gateway's own files are there.")
