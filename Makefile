@@ -93,9 +93,11 @@ kills-writes: need-build need-test ## KILLS (1000) of the gateway with pending w
 chaos-workers: need-build need-test build-host ## FAULTS (1000) of a hostile adapter's program in a gateway under load: what the others notice, and when it answers again; half an hour
 	@python3 -B Benchmarks/Workers/chaos.py --faults $(or $(FAULTS),1000)
 
-worker-speed: need-build ## what a call costs in the process and as a program of its own, in microseconds of processor time; half a minute
+worker-speed: need-build need-test build-host ## what a call costs in the process and as a program of its own, alone and as a request over HTTP, in microseconds of processor time; three minutes
 	@swift build -c release --product worker-speed -j $(JOBS)
 	@.build/release/worker-speed
+	@swift build -c release --package-path Benchmarks/Workers/Speed -j $(JOBS)
+	@python3 -B Benchmarks/Workers/speed.py
 
 power-loss: need-build ## the store against power loss, full and failing disks, on images rebuilt from recorded writes
 	@swift build -c release --product store-kill-driver -j $(JOBS)

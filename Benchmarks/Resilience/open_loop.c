@@ -4,6 +4,7 @@
  *
  * Asks RATE times a second for SECONDS, over a connection that is at rest or else over a new one, up to CAP of them; what
  * finds all of them busy is not sent, and counted. RATE 0 is a closed loop: CAP connections, each asks when it is answered.
+ * An answer in chunks ends with the bytes of the last chunk, which may not stand within its body.
  * An answer's time is taken from the moment that it was scheduled for, so whoever is late (the generator too) pays for it.
  * Ends PATIENCE seconds after the last scheduled moment at the latest. Loopback only. Prints one line of JSON: counts by
  * status ("0": the connection ended or nothing came), microseconds of the accepted (2xx) and the refused (503), how late
@@ -28,7 +29,8 @@ struct connection {
     int socket, is_busy;
     size_t sent, read; /* of the request; of the answer's head */
     long long left;    /* of the answer's body; -1 until its head is whole */
-    int status, closes;
+    int status, closes, is_chunked;
+    char tail[5];      /* the last bytes of an answer in chunks */
     long long due;
     char head[HEAD + 1];
 };
@@ -124,6 +126,14 @@ static void ask_somebody(long long due) {
     else unsent++;
 }
 
+/* Notes the last bytes of an answer in chunks, and whether they end it. */
+static void follow(struct connection *one, const char *bytes, size_t count) {
+    size_t taken = count < sizeof one->tail ? count : sizeof one->tail;
+    memmove(one->tail, one->tail + taken, sizeof one->tail - taken);
+    memcpy(one->tail + sizeof one->tail - taken, bytes + count - taken, taken);
+    if (!memcmp(one->tail, "0\r\n\r\n", sizeof one->tail)) one->left = 0;
+}
+
 static void read_head(struct connection *one) {
     char *last = strstr(one->head, "\r\n\r\n"), *length;
     if (!last) return;
@@ -133,6 +143,9 @@ static void read_head(struct connection *one) {
     length = strcasestr(one->head, "\ncontent-length:");
     long long whole = length ? atoll(length + 16) : one->status == 204 ? 0 : ENDLESS;
     one->left = whole - (long long)(one->read - (last + 4 - one->head));
+    one->is_chunked = !length && strcasestr(one->head, "\ntransfer-encoding: chunked") != NULL;
+    memset(one->tail, 0, sizeof one->tail);
+    if (one->is_chunked) follow(one, last + 4, one->read - (last + 4 - one->head));
 }
 
 static void rest(struct connection *one) {
@@ -154,7 +167,8 @@ static void take(struct connection *one) {
         ssize_t count = recv(one->socket, in_head ? one->head + one->read : body, in_head ? HEAD - one->read : sizeof body, 0);
         if (count < 0 && errno == EAGAIN) return;
         if (count <= 0) return shut(one);
-        if (!in_head) one->left -= count;
+        if (!in_head && one->is_chunked) follow(one, body, count);
+        else if (!in_head) one->left -= count;
         else {
             one->head[one->read += count] = 0;
             read_head(one);

@@ -34,8 +34,9 @@ HANGING = ["hang", "spin", "close"]
 GOING_ON = ["fork", "flood", "log", "requests", "value"]
 FAULTS = ENDING + ["kill", "trap"] + HANGING + GOING_ON
 OTHER_RATE, HOSTILE_RATE, SECONDS = 100, 20, 15
-# A cold start of either side, what the gateway keeps for the load, and the first faults of each kind.
-WARM_UP = len(set(FAULTS))
+# A cold start of either side, and the first faults of each kind; then what the gateway keeps of the memory that thousands of
+# requests at once took, which differs between the first dozens of times.
+WARM_UP = [*sorted(set(FAULTS)), *["requests"] * 60]
 HANG = {"heartbeat": "100ms", "heartbeatTolerance": "1s"}
 
 
@@ -173,10 +174,10 @@ class OpenLoop:
         self.program = pathlib.Path(folder, "open-loop")
         subprocess.run(["cc", "-O2", "-o", self.program, FOLDER.parent / "Resilience/open_loop.c"], check=True)
 
-    def ask(self, port, request, rate, seconds):
-        """A process that asks on schedule; its output is a line of JSON."""
+    def ask(self, port, request, rate, seconds, connections=200):
+        """A process that asks on schedule, or as fast as it is answered where the rate is 0; its output is a line of JSON."""
         process = subprocess.Popen(
-            [self.program, *map(str, (port, rate, seconds, 200, 20))], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            [self.program, *map(str, (port, rate, seconds, connections, 20))], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         process.stdin.write(request)
         process.stdin.close()
         return process
@@ -224,11 +225,11 @@ def percentile(times, share):
 def run(folder, count, names):
     processes.SERVER_CORE = f"0-{os.cpu_count() - 1}"  # The programs share the gateway's processors.
     with Gateway(folder) as gateway:
-        loop, faults = OpenLoop(folder), Faults(gateway, names)
-        for _ in range(WARM_UP):
+        loop, faults = OpenLoop(folder), Faults(gateway, WARM_UP)
+        for _ in WARM_UP:
             faults.make()
         round_of(gateway, loop, None, 3)
-        faults.waits, faults.made = {}, 0
+        faults = Faults(gateway, names)
         before = [settled(measure, gateway) for measure in (Gateway.descriptors, Gateway.threads, Gateway.resident_megabytes)]
         ratios, quiet_all, faulty_all, failed, refused, answered, memory = [], [], [], {}, 0, 0, []
         while faults.made < count:

@@ -1,0 +1,4 @@
+import AdapterWorker
+import Speed
+
+AdapterWorkerProgram.run(SpeedModule.self, version: "1")
