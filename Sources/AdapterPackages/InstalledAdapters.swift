@@ -32,14 +32,20 @@ public struct InstalledAdapters: Sendable {
         for text in try names(in: folder) {
             guard let name = AdapterName(text) else { continue }
             do throws(AdapterPackageError) {
-                guard let adapter = try installed(name) else { continue }
-                try verify(adapter.current)
-                found[name] = .success(adapter)
+                found[name] = try verified(name).map { .success($0) }
             } catch {
                 found[name] = .failure(error)
             }
         }
         return found
+    }
+
+    /// One of them, the files of its current version compared with their digests; nil: it is not installed. Throws where it
+    /// cannot be used.
+    public func verified(_ name: AdapterName) throws(AdapterPackageError) -> InstalledAdapter? {
+        guard let adapter = try installed(name) else { return nil }
+        try verify(adapter.current)
+        return adapter
     }
 
     /// One of them, its files not compared; nil: it is not installed.
@@ -49,7 +55,8 @@ public struct InstalledAdapters: Sendable {
             current: try release(name, state.current), previous: state.previous)
     }
 
-    /// Puts the package's version beside those that are there. It is not used before ``use(_:)``.
+    /// Puts the package's version beside those that are there. It is not used before ``use(_:)``. The same version takes the place
+    /// of one whose files were changed.
     ///
     /// Throws where this host does not speak its protocol, or another package of the same name and version is there.
     public func add(_ package: AdapterPackage) throws(AdapterPackageError) -> AdapterRelease {
@@ -61,21 +68,21 @@ public struct InstalledAdapters: Sendable {
                     + "this host speaks \(spoken.map { "\($0)" }.joined(separator: ", ")).")
         }
         let target = path(manifest.name, manifest.version)
-        if exists(target) {
-            let known = try release(manifest.name, manifest.version)
+        // What cannot be read was changed.
+        if let known = try? release(manifest.name, manifest.version) {
             guard known.manifest == manifest else {
                 throw AdapterPackageError(
                     "Another package of \(manifest.name) \(manifest.version) is installed: give this one another version."
                 )
             }
-            try verify(known)
-            return known
+            if (try? verify(known)) != nil { return known }
         }
         let incoming = "\(folder)/.incoming-\(String(random(), radix: 16))"
         do throws(AdapterPackageError) {
             try makeFolder("\(folder)/\(manifest.name)/versions")
             try makeFolder(incoming)
             try extract(package, into: incoming)
+            remove(target)
             try moving { () throws(PorticoError) in try DurableFiles.move(incoming, to: target) }
         } catch {
             remove(incoming)
@@ -88,7 +95,7 @@ public struct InstalledAdapters: Sendable {
     /// removed.
     public func use(_ release: AdapterRelease) throws(AdapterPackageError) {
         let name = release.manifest.name
-        let known = try state(of: name)
+        let known = try? state(of: name)
         guard known?.current != release.manifest.version else { return }
         try write(State(current: release.manifest.version, previous: known?.current), of: name)
         prune(name)

@@ -118,6 +118,19 @@ import Testing
         #expect(throws: AdapterPackageError.self) { try all["weather"]?.get() }
     }
 
+    @Test(arguments: ["share/text", "adapter.json"])
+    func `the same package takes the place of one that was changed`(file: String) throws {
+        try adapters.use(add("1.0.0"))
+        try Data("{".utf8).write(to: URL(fileURLWithPath: "\(root)/inventory/versions/1.0.0/\(file)"))
+        #expect(throws: AdapterPackageError.self) { try adapters.verified("inventory") }
+        try adapters.use(add("1.0.0"))
+        #expect(try adapters.verified("inventory")?.current.manifest.version.text == "1.0.0")
+        // Whatever its state was.
+        try Data("{".utf8).write(to: URL(fileURLWithPath: "\(root)/inventory/state.json"))
+        try adapters.use(add("1.1.0"))
+        #expect(try adapters.verified("inventory")?.current.manifest.version.text == "1.1.0")
+    }
+
     @Test func `a state that cannot be read refuses its adapter, and nothing of it is removed`() throws {
         try adapters.use(add("1.0.0"))
         try Data("{".utf8).write(to: URL(fileURLWithPath: "\(root)/inventory/state.json"))

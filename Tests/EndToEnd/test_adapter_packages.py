@@ -303,11 +303,45 @@ class Deployment(PackageTest):
         self.assertIn("The key adapters.tasks.extra is not read", gateway.log())
         self.assertIn("was changed", self.installed()[0]["problem"])
         self.assertFalse((folder / ".incoming-upload-1").exists())
+        # The same package mends it.
+        self.adapters("install", self.package("1.0.0"))
+        self.assertEqual((self.version(), self.installed()[0]["problem"]), ("1.0.0", None))
+        # What was changed is not run, and what runs goes on.
+        (folder / "tasks/versions/1.0.0/bin/cbor.py").write_text("import evil")
+        self.assertIn("was changed: install it again", self.adapters("restart", "tasks", status=FAILED))
+        self.assertEqual(self.version(), "1.0.0")
+        (folder / "tasks/state.json").write_text("{")
+        self.adapters("upgrade", self.package("1.0.1"))
+        self.assertEqual((self.version(), self.installed()[0]["version"]), ("1.0.1", "1.0.1"))
+        (folder / "tasks/versions/1.0.1/adapter.json").write_text("{")
         # Without it there are no such keys.
         self.write()
         self.adapters("remove", "tasks", "--yes")
         self.assertEqual((self.installed(), self.version()), ([], 404))
         self.adapters("install", self.package("1.0.0"))
+        self.assertEqual(self.version(), "1.0.0")
+
+    def test_one_that_gives_what_devices_sync_another_name_is_installed_where_that_is_accepted(self):
+        self.write()
+        self.start()
+        self.adapters("install", self.package("1.0.0"))
+        second = self.package("1.0.0", name="second", adapter="second")
+        renamed = "tasks/tasks: devices sync it as tasks/tasks, no longer as tasks"
+        self.assertIn(renamed, self.adapters("install", second, status=FAILED))
+        self.assertIn(renamed, self.adapters("install", second, "--dry-run", "--accept-loss")["data"])
+        self.assertEqual(len(self.installed()), 1)
+        self.adapters("install", second, "--accept-loss")
+        back = "tasks/tasks: devices sync it as tasks, no longer as tasks/tasks"
+        self.assertIn(back, self.adapters("remove", "second", "--yes")["data"])
+
+    def test_an_older_version_hides_what_is_stored_where_that_is_accepted_after_a_removal_too(self):
+        self.write()
+        self.start()
+        self.adapters("install", self.package("1.1.0", {**self.FIELDS, "note": "text"}))
+        self.create(id="a", title="One", note="Read")
+        self.adapters("remove", "tasks", "--yes")
+        self.assertIn("note", self.adapters("install", self.package("1.0.0"), status=FAILED))
+        self.adapters("install", self.package("1.0.0"), "--accept-loss")
         self.assertEqual(self.version(), "1.0.0")
 
     def test_one_that_does_not_answer_at_a_start_has_failed_and_its_keys_are_read_when_it_answers(self):

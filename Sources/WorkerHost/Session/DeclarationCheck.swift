@@ -436,9 +436,11 @@ extension DeclarationCheck {
             path.parts.count <= 32 && path.description.utf8.count <= 1_000,
             "a path of \(what) is longer than 1000 bytes")
         let segments = path.parts.map { if case .literal(let text) = $0 { text } else { "" } }
-        let isOwn = segments.first != "api" || segments.starts(with: ["api", "v1", declaration.name.text])
+        try require(!Self.reserved.contains(segments.first ?? ""), "the path \(path) is the gateway's")
+        let own = ["api", "v1", declaration.name.text]
         try require(
-            isOwn && !Self.reserved.contains(segments.first ?? ""), "the path \(path) is the gateway's")
+            segments.first != "api" || segments.starts(with: own),
+            "the path \(path) is not below /\(own.joined(separator: "/")), as the adapter's own are")
     }
 
     /// No two routes have one method and one path; names of parameters make none another one.

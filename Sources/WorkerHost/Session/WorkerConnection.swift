@@ -78,7 +78,8 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
             let response = try await ask(RequestMethod.hello, ["versions": AdapterProtocolVersion.spoken.message])
             let hello = try read(HelloResponse.self, response, of: RequestMethod.hello)
             guard AdapterProtocolVersion.spoken.contains(hello.version) else {
-                throw refuse("the worker wants to speak version \(hello.version) of the protocol")
+                let spoken = AdapterProtocolVersion.spoken.map(String.init).joined(separator: ", ")
+                throw refuse("the worker wants to speak version \(hello.version) of it, the gateway speaks \(spoken)")
             }
             if let problem = DeclarationCheck.problem(hello) {
                 throw violated("\(RequestMethod.hello): \(problem)")

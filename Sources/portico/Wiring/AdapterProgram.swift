@@ -1,4 +1,5 @@
 import AdapterKit
+import Dispatch
 import Synchronization
 import WorkerHost
 
@@ -33,6 +34,12 @@ final class AdapterProgram: Sendable {
     init(unusable name: AdapterName, data: String, because reason: String) {
         (path, self.name, self.data, isRequired) = ("", name, data, false)
         state = Mutex(.absent(reason))
+    }
+
+    /// Asks those that were not asked yet, side by side: one that hangs takes its time once, not for each that does. What is wrong
+    /// with them is thrown by ``adapter()``. Blocks its thread.
+    static func ask(_ programs: [AdapterProgram]) {
+        DispatchQueue.concurrentPerform(iterations: programs.count) { _ = try? programs[$0].adapter() }
     }
 
     /// As a configuration can name it. Asks it the first time, and blocks its thread. Throws where it does not answer and
@@ -116,7 +123,7 @@ final class AdapterProgram: Sendable {
 extension AdapterDeclaration {
     /// Of an adapter of which only the name is known.
     static func unknown(_ name: AdapterName) -> AdapterDeclaration {
-        AdapterDeclaration(name: name, title: name.text, summary: "Its program does not answer.", version: "unknown")
+        AdapterDeclaration(name: name, title: name.text, summary: "Its program is left out.", version: "unknown")
     }
 }
 
@@ -135,7 +142,7 @@ private final class AbsentAdapter: Adapter {
         // It was asked a moment ago, before the first attempt.
         if wasAttempted.exchange(true, ordering: .relaxed) { program.attempt(name) }
         throw PorticoError(
-            .adapterUnavailable, "The adapter's program does not answer.", logDetail: program.absence)
+            .adapterUnavailable, "The adapter's program is left out.", logDetail: program.absence)
     }
 
     func handle(_ call: Call) async throws -> OperationResult {

@@ -10,6 +10,7 @@ import Logging
 import RecordStorage
 import SQLiteStore
 import SwiftASN1
+import SyncEngine
 import Telemetry
 import Upstream
 import X509
@@ -147,7 +148,14 @@ actor ConfigurationReload: ConfigurationControl {
                     "It would hide what is stored (\(loss.map(\.description).joined(separator: "; "))): "
                         + "--accept-loss does it all the same.")
             }
-            let sentences = change?.items.map(\.description) ?? []
+            let renamed = plan.collectionsRenamed(by: next)
+            if !deployment.mayRename, !request.acceptsLoss, !renamed.isEmpty {
+                throw PorticoError(
+                    .preconditionFailed,
+                    "It would rename what devices sync (\(renamed.joined(separator: "; "))): "
+                        + "--accept-loss does it all the same, and the changes that they have queued are refused.")
+            }
+            let sentences = (change?.items.map(\.description) ?? []) + renamed
             guard !request.isDryRun else { return sentences }
             try await exchange(changes, next, running, generation) {
                 try await running.host.identity.record(
@@ -176,6 +184,13 @@ actor ConfigurationReload: ConfigurationControl {
     /// The program of an adapter of this name that is absent; nil: there is no such adapter.
     func absentProgram(_ name: AdapterName) -> AdapterProgram? {
         plan.adapters.first { $0.declaration.name == name }?.absent
+    }
+
+    /// Why adapters are absent.
+    var absences: [AdapterName: String] {
+        Dictionary(
+            plan.adapters.compactMap { planned in planned.absent?.absence.map { (planned.declaration.name, $0) } },
+            uniquingKeysWith: { $1 })
     }
 
     /// The settings that are used.
@@ -209,8 +224,9 @@ actor ConfigurationReload: ConfigurationControl {
     /// With what becomes of what is stored. What the store would refuse is an error.
     private func report(_ changes: ReloadPlan, _ next: HostPlan) async throws -> ConfigurationReport {
         var report = ConfigurationReport(changes, next)
+        report.data = plan.collectionsRenamed(by: next)
         guard let change = try await schemaChange(changes, next) else { return report }
-        report.data = change.items.map(\.description)
+        report.data = change.items.map(\.description) + report.data
         report.errors = change.refusals.map { "The store cannot be migrated: \($0)." }
         return report
     }
@@ -272,6 +288,19 @@ extension HostPlan {
     /// Those of some adapters.
     fileprivate func collections(of names: Set<AdapterName>) -> [CollectionDeclaration] {
         collections.filter { names.contains($0.id.adapter) }
+    }
+
+    /// Those that get another name in messages of sync, because an entity of another adapter has theirs, or has it no longer.
+    fileprivate func collectionsRenamed(by next: HostPlan) -> [String] {
+        let now = catalogue
+        return next.catalogue.collections.compactMap { collection in
+            guard let name = now[collection.id]?.name, name != collection.name else { return nil }
+            return "\(collection.id): devices sync it as \(collection.name), no longer as \(name)"
+        }
+    }
+
+    private var catalogue: SyncCatalogue {
+        SyncCatalogue(adapters.map { ($0.declaration, $0.access ?? $0.declaration.access) })
     }
 
     /// Collections that are not declared any more.

@@ -349,8 +349,9 @@ struct PluginPlan {
                 files.filter { $0.mode == .inProcess }.map(\.path), besides: builtIn)
             var taken = builtIn.union(libraries.map { $0.module.name })
             var workers: [AdapterProgram] = []
-            for file in files where file.mode == .worker {
-                let worker = AdapterProgram(file.path, data: data)
+            let programs = files.filter { $0.mode == .worker }.map { (file: $0, AdapterProgram($0.path, data: data)) }
+            AdapterProgram.ask(programs.map { $0.1 })
+            for (file, worker) in programs {
                 let name = try worker.adapter().name
                 guard taken.insert(name).inserted else {
                     throw PluginError(file.path, .adapterNameTaken(name.text))

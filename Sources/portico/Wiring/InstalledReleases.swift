@@ -44,7 +44,8 @@ struct InstalledReleases: Sendable {
 
     /// As a configuration can name them. `taken`: the names of adapters that are linked or loaded. Blocks its thread.
     func adapters(besides taken: Set<AdapterName>) throws -> [ConfigurableAdapter] {
-        try programs.sorted { $0.key < $1.key }.map { name, program in
+        AdapterProgram.ask(programs.filter { !taken.contains($0.key) }.map(\.value))
+        return try programs.sorted { $0.key < $1.key }.map { name, program in
             guard !taken.contains(name) else {
                 throw CommandError(
                     "There is an adapter \(name) already, and one was installed below \(Self.folderName)/: take it out of"

@@ -14,6 +14,8 @@ struct Deployment: Sendable {
     let packages: @Sendable (InstalledReleases) -> InstalledReleases
     /// It goes back to what was before: the operator has to accept what is hidden by it.
     var hidesNothing = false
+    /// Whether other adapters' collections may get other names by it, unless the operator accepts that.
+    var mayRename = false
     let request: DeploymentRequest
     /// Makes it last beyond a restart. Called when everything is started and nothing is exchanged.
     let commit: @Sendable () async throws -> Void
@@ -48,11 +50,13 @@ actor PackageDeployment: AdapterDeployment {
     func packages() async throws -> [InstalledPackage] {
         let folder = folder
         let found = try await onDisk { () throws(AdapterPackageError) in try folder.all() }
+        let absences = await reload.absences
         return found.sorted { $0.key < $1.key }.map { name, result in
             switch result {
             case .success(let adapter):
                 InstalledPackage(
-                    name: name.text, version: adapter.current.manifest.version.text, previous: adapter.previous?.text)
+                    name: name.text, version: adapter.current.manifest.version.text, previous: adapter.previous?.text,
+                    problem: absences[name])
             case .failure(let error): InstalledPackage(name: name.text, problem: error.message)
             }
         }
@@ -72,12 +76,17 @@ actor PackageDeployment: AdapterDeployment {
         try await alone {
             let (folder, uploads, trusted) = (folder, uploads, await reload.packages.trustedKeys)
             defer { uploads.end(upload) }
-            let (package, known) = try await onDisk { () throws(AdapterPackageError) in
+            let (package, known, damage) = try await onDisk { () throws(AdapterPackageError) in
                 let package = try AdapterPackage(uploads.file(of: upload), trusting: trusted)
-                return (package, try folder.installed(package.manifest.name))
+                do throws(AdapterPackageError) {
+                    return (package, try folder.verified(package.manifest.name), nil as AdapterPackageError?)
+                } catch {
+                    return (package, nil, error)
+                }
             }
             let (name, version) = (package.manifest.name, package.manifest.version)
-            try Self.check(package.manifest, known, isUpgrade: isUpgrade)
+            // One that cannot be used gives way to any.
+            if damage == nil { try Self.check(package.manifest, known, isUpgrade: isUpgrade) }
             let release = try await onDisk { () throws(AdapterPackageError) in try folder.add(package) }
             var report = DeploymentReport(
                 name: name.text, version: version.text, previous: known?.current.manifest.version.text,
@@ -86,7 +95,7 @@ actor PackageDeployment: AdapterDeployment {
                 report.data = try await reload.deploy(
                     Deployment(
                         name: name, summary: "\(isUpgrade ? "upgraded to" : "installed") \(version)",
-                        packages: { $0.replacing(name, with: release) }, request: request,
+                        packages: { $0.replacing(name, with: release) }, hidesNothing: !isUpgrade, request: request,
                         commit: { [self] in
                             try await onDisk { () throws(AdapterPackageError) in try folder.use(release) }
                         }))
@@ -128,15 +137,19 @@ actor PackageDeployment: AdapterDeployment {
     func remove(_ text: String, _ request: DeploymentRequest) async throws -> DeploymentReport {
         try await alone {
             let folder = folder
-            let (name, known) = try await installed(text)
+            let all = try await onDisk { () throws(AdapterPackageError) in try folder.all() }
+            guard let name = AdapterName(text), let found = all[name] else { throw Self.notInstalled }
+            // Nil where it cannot be used as it is.
+            let known = try? found.get()
             let data = try await reload.deploy(
                 Deployment(
-                    name: name, summary: "removed", packages: { $0.replacing(name, with: nil) }, request: request,
+                    name: name, summary: "removed", packages: { $0.replacing(name, with: nil) }, mayRename: true,
+                    request: request,
                     commit: { [self] in
                         try await onDisk { () throws(AdapterPackageError) in try folder.remove(name) }
                     }))
             return DeploymentReport(
-                name: name.text, previous: known.current.manifest.version.text, data: data,
+                name: name.text, previous: known?.current.manifest.version.text, data: data,
                 isApplied: !request.isDryRun)
         }
     }
@@ -146,6 +159,9 @@ actor PackageDeployment: AdapterDeployment {
         guard let name = AdapterName(text), await reload.serves(name) else {
             throw PorticoError(.recordNotFound, "There is no adapter of this name.")
         }
+        let folder = folder
+        // Of one that was installed nothing is run that was changed.
+        _ = try await onDisk { () throws(AdapterPackageError) in try folder.verified(name) }
         let absent = await reload.absentProgram(name)
         do {
             try await absent?.askAgain()
@@ -232,9 +248,11 @@ actor PackageDeployment: AdapterDeployment {
         let folder = folder
         guard let name = AdapterName(text),
             let known = try await onDisk({ () throws(AdapterPackageError) in try folder.installed(name) })
-        else { throw PorticoError(.recordNotFound, "No adapter of this name was installed.") }
+        else { throw Self.notInstalled }
         return (name, known)
     }
+
+    private static let notInstalled = PorticoError(.recordNotFound, "No adapter of this name was installed.")
 
     /// Changes that wait for the one under way; more are refused.
     private static let mostWaiting = 8

@@ -21,12 +21,20 @@ struct DeploymentOptions: ParsableArguments {
     }
 }
 
+/// What an operator accepts in a change that would lose something.
+struct LossOption: ParsableArguments {
+    @Flag(
+        help: "Hides what is stored and not declared any more, and renames collections that devices sync.")
+    var acceptLoss = false
+}
+
 /// A file `NAME-VERSION.adapter`, sent piece by piece.
 struct PackageFile: ParsableArguments {
     /// Bytes of a piece.
     private static let piece = 4 << 20
 
     @Argument(help: "The package: NAME-VERSION.adapter.") var file: String
+    @OptionGroup var loss: LossOption
 
     func deploy(isUpgrade: Bool, _ deployment: DeploymentOptions, _ options: ConnectionOptions) async throws {
         guard let handle = FileHandle(forReadingAtPath: file) else {
@@ -47,7 +55,9 @@ struct PackageFile: ParsableArguments {
             }
             return try await connection.post(
                 "/admin/v1/packages",
-                deployment.body(["upload": .string(upload), "upgrade": .bool(isUpgrade)]))
+                deployment.body([
+                    "upload": .string(upload), "upgrade": .bool(isUpgrade), "acceptLoss": .bool(loss.acceptLoss),
+                ]))
         }
         try deployment.show(report, options)
     }
@@ -93,7 +103,7 @@ struct RollbackAdapter: AsyncParsableCommand {
     @OptionGroup var options: ConnectionOptions
     @Argument(help: "The adapter's name.") var name: String
     @OptionGroup var deployment: DeploymentOptions
-    @Flag(help: "Hides what only the newer version declares; its values stay in the tables.") var acceptLoss = false
+    @OptionGroup var loss: LossOption
     @OptionGroup var confirmation: Confirmation
 
     func run() async throws {
@@ -101,7 +111,7 @@ struct RollbackAdapter: AsyncParsableCommand {
         let report = try await options.withConnection {
             try await $0.post(
                 "/admin/v1/packages/\(name.asPathSegment)/rollback",
-                deployment.body(["acceptLoss": .bool(acceptLoss)]))
+                deployment.body(["acceptLoss": .bool(loss.acceptLoss)]))
         }
         try deployment.show(report, options)
     }

@@ -13,13 +13,14 @@ sys.path.insert(0, str(FOLDER))
 import cbor  # noqa: E402  It lies beside this file.
 
 BEHAVIOUR = json.loads((FOLDER / "behaviour.json").read_text())
+NAME = BEHAVIOUR.get("adapter", "tasks")
 SHAPES = {"text": {"string": [0, 200]}, "number": {"integer": [-1000, 1000]}}
 
 
 def declaration(options):
     fields = {**BEHAVIOUR["fields"], **({"extra": "text"} if options.get("extra") else {})}
     return {
-        "name": "tasks", "title": "Tasks", "summary": "Tasks.", "version": BEHAVIOUR["version"], "access": "public",
+        "name": NAME, "title": "Tasks", "summary": "Tasks.", "version": BEHAVIOUR["version"], "access": "public",
         "entities": [{
             "name": "tasks", "summary": "A task.", "key": {"field": "id"},
             "fields": [{"name": "id", "shape": {"string": [1, 64]}, "isRequired": True}] + [
@@ -67,7 +68,7 @@ class Worker:
             sys.exit(3)
         if method == "hello":
             return {"result": {
-                "version": 1, "name": "tasks", "program": BEHAVIOUR["version"],
+                "version": 1, "name": NAME, "program": BEHAVIOUR["version"],
                 "options": [{"path": "extra", "kind": {"value": "bool"}, "summary": "A further field."}]}}
         if method == "declare" and (FOLDER / "refuse").exists():
             return {"error": {"error": {"code": "server.internal", "message": "It is out of order.", "logDetail": "no"}}}
