@@ -247,9 +247,14 @@ struct NotesAdapter: Adapter {
             return MountResponse(201, headers: ["Content-Type": "text/plain"], body: request.body)
         }
         // What an answer's head must not decide.
-        let framing: MountHeaders = ["Content-Length": "2", "Connection": "close", "Keep-Alive": "timeout=1"]
+        let framing: MountHeaders = [
+            "Content-Length": "2", "Connection": "close", "Keep-Alive": "timeout=1", "Date": "never",
+        ]
         if request.target == "/files/framed" { return MountResponse(200, headers: framing, body: Array("whole".utf8)) }
         if request.target == "/files/nothing" { return MountResponse(204, headers: framing, body: Array("some".utf8)) }
+        if request.target == "/files/reset" { return MountResponse(205, headers: framing, body: Array("some".utf8)) }
+        let twice = MountHeaders(["a", "b"].map { MountHeaders.Field("Location", $0) })
+        if request.target == "/files/twice" { return MountResponse(200, headers: twice, body: []) }
         if request.target == "/files/origin" { return MountResponse(200, headers: Self.ofOrigin, body: []) }
         let text = "\(request.target) \(request.caller.name)"
         return MountResponse(200, headers: ["Content-Type": "text/plain"], body: Array(text.utf8))
@@ -262,6 +267,7 @@ struct NotesAdapter: Adapter {
             ("Reporting-Endpoints", "a=\"https://evil.example\""), ("X-Accel-Redirect", "/internal"),
             ("Set-Cookie", "portico_session=stolen; Path=/"), ("SET-COOKIE", "portico_session =stolen"),
             ("Set-Cookie", "portico_sign_in=stolen"), ("Set-Cookie", "portico_pending=stolen"),
+            ("X-Sendfile2", "/etc/evil"), ("Use-As-Dictionary", "match=\"/*evil\""),
             // Sent back by browsers as a cookie of that name.
             ("Set-Cookie", "=portico_session=stolen"), ("Set-Cookie", "stolen"),
             ("Set-Cookie", "own=1; Path=/files"), ("Content-Security-Policy", "default-src 'none'"),

@@ -19,6 +19,13 @@ import Testing
         text.components(separatedBy: start).dropFirst().first?.components(separatedBy: end).first
     }
 
+    @Test(arguments: [
+        "/\t/evil.example", "/\n/evil.example", "//evil.example", "/\\evil.example", "https://evil.example", "",
+    ])
+    func `a path that a browser takes for another origin is no link`(path: String) {
+        #expect(HTML.link(path, "Title").text == "Title")
+    }
+
     @Test func `a person who is not signed in is sent to the sign-in page and back`() async throws {
         let host = try await NotesGateway()
         let sent = try await host.get(NotesGateway.notes, Self.html, as: nil)

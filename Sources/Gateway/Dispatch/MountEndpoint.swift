@@ -104,8 +104,8 @@ struct MountEndpoint: Endpoint {
         let headers = served.process == nil ? answer.headers : answer.headers.ofProgram(without: services.cookies)
         var response = GatewayResponse(.standard(answer.status), headers: try headers.fields())
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
-        // RFC 9110, sections 15.3.5 and 15.4.5: nothing follows the head, and what did would be taken for the next answer.
-        if answer.status == 204 || answer.status == 304 {
+        // RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5: what followed the head would be taken for the next answer.
+        if [204, 205, 304].contains(answer.status) {
             if case .stream(let pieces) = answer.body { pieces.cancel() }
             return response
         }
@@ -127,15 +127,25 @@ extension MountHeaders {
         self.init(fields.map { Field($0.name.rawName, $0.value) })
     }
 
-    /// A length that is not the body's would split the answer (RFC 9112, section 6). The listener itself leaves out the other
-    /// fields of a connection.
-    private static let framing: Set<String> = ["content-length", "te", "trailer"]
+    /// A length that is not the body's would split the answer (RFC 9112, section 6), and the date is the listener's, which itself
+    /// leaves out the other fields of a connection.
+    private static let framing: Set<String> = ["content-length", "date", "te", "trailer"]
+
+    /// Of which readers would take one or another where there are two (RFC 9110, section 5.3).
+    private static let single: Set<String> = [
+        "age", "content-disposition", "content-location", "content-range", "content-type", "etag", "expires",
+        "last-modified", "location", "retry-after",
+    ]
 
     /// What holds for the whole origin, which a program shares with the gateway and the other adapters, or what a proxy before
     /// the gateway would act on with rights of its own.
     private static let ofOrigin: Set<String> = [
-        "alt-svc", "clear-site-data", "expect-ct", "nel", "public-key-pins", "public-key-pins-report-only", "report-to",
-        "reporting-endpoints", "service-worker-allowed", "strict-transport-security", "x-accel-redirect", "x-sendfile",
+        "accept-ch", "activate-storage-access", "alt-svc", "attribution-reporting-register-source",
+        "attribution-reporting-register-trigger", "clear-site-data", "critical-ch", "expect-ct", "nel",
+        "observe-browsing-topics", "origin-agent-cluster", "public-key-pins", "public-key-pins-report-only",
+        "report-to", "reporting-endpoints", "sec-session-challenge", "sec-session-registration",
+        "service-worker-allowed", "set-login", "strict-transport-security", "use-as-dictionary", "x-accel-redirect",
+        "x-lighttpd-send-file", "x-litespeed-location", "x-reproxy-url", "x-sendfile", "x-sendfile2",
     ]
 
     /// What a program may answer: nothing of the whole origin, and no cookie of these names.
@@ -160,7 +170,15 @@ extension MountHeaders {
     /// Throws `server.internal` for what cannot stand in a head.
     fileprivate func fields() throws(PorticoError) -> HTTPFields {
         var collected = HeaderFields(.response)
-        for field in self.fields where !Self.framing.contains(field.name.lowercased()) {
+        var known: Set<String> = []
+        for field in self.fields {
+            let name = field.name.lowercased()
+            guard !Self.framing.contains(name) else { continue }
+            guard !Self.single.contains(name) || known.insert(name).inserted else {
+                throw PorticoError(
+                    .serverInternal, "Something went wrong on the server.",
+                    logDetail: "the header field \(name) is there twice")
+            }
             do {
                 try collected.append(field.name, field.value)
             } catch {

@@ -60,7 +60,9 @@ struct HTML: Sendable, ExpressibleByStringLiteral {
 
     /// To a path of this server; anything else becomes plain text.
     static func link(_ path: String, _ title: String) -> HTML {
-        guard path.hasPrefix("/"), !path.hasPrefix("//") else { return .text(title) }
+        // Browsers leave out control characters, and what follows decides (URL Standard, section 4.4).
+        let isPlain = path.utf8.allSatisfy { $0 > 0x20 && $0 != 0x5C && $0 != 0x7F }
+        guard isPlain, path.hasPrefix("/"), !path.hasPrefix("//") else { return .text(title) }
         return HTML(markup: "<a href=\"\(HTML.text(path).text)\">\(HTML.text(title).text)</a>")
     }
 

@@ -1,4 +1,5 @@
 import AdapterKit
+import AdapterProtocol
 
 /// Bounds what one worker logs by the protocol's events: how often, and how long a line is. A state machine; what it writes
 /// to its standard output is bounded by ``OutputLines``.
@@ -47,7 +48,5 @@ public struct LogEventLimit: Sendable {
         if case .text(let text) = value { .text(cut(text)) } else { value }
     }
 
-    private static func cut(_ text: String) -> String {
-        text.utf8.count <= textBytes ? text : String(decoding: text.utf8.prefix(textBytes), as: UTF8.self) + " …"
-    }
+    private static func cut(_ text: String) -> String { text.cut(toBytes: textBytes) }
 }

@@ -1,4 +1,5 @@
 import AdapterKit
+import AdapterProtocol
 import FoundationEssentials
 
 /// An adapter whose calls are answered by a program, which is launched, watched and launched again.
@@ -102,11 +103,18 @@ public final class SupervisedWorker: RuleAnswering {
 
     /// As ``errorResponse(for:status:to:)``, from the program; nil where it is not there, or does not answer in time.
     public func shapedError(_ error: PorticoError, status: Int, to failure: MountFailure) async -> MountResponse? {
+        await soon { try await $0.shapedError(error, status: status, to: failure) } ?? nil
+    }
+
+    /// What can be done without: nil where the program is not there, fails, or does not answer at once.
+    private func soon<Answer: Sendable>(
+        _ body: @escaping @Sendable (any WorkerSession) async throws -> Answer
+    ) async -> Answer? {
         guard let session = calls.latest else { return nil }
-        return await withTaskGroup(of: MountResponse?.self) { group in
-            group.addTask { try? await session.shapedError(error, status: status, to: failure) }
+        return await withTaskGroup(of: Answer?.self) { group in
+            group.addTask { try? await body(session) }
             group.addTask {
-                try? await Task.sleep(for: Self.errorPatience)
+                try? await Task.sleep(for: Self.shortPatience)
                 return nil
             }
             defer { group.cancelAll() }
@@ -114,8 +122,8 @@ public final class SupervisedWorker: RuleAnswering {
         }
     }
 
-    /// A caller waits who has failed already.
-    private static let errorPatience = Duration.seconds(1)
+    /// A caller waits who has failed already, or for a page of all adapters.
+    private static let shortPatience = Duration.seconds(1)
 
     public func resolve(_ conflict: RecordConflict) async throws -> ConflictResolution {
         try await perform(isRepeatable: true) { try await $0.resolve(conflict) }
@@ -139,8 +147,10 @@ public final class SupervisedWorker: RuleAnswering {
         try await perform(isRepeatable: true) { try await $0.readMirror(entity, id) }
     }
 
+    /// The first ``FrontPageLimits/entries``, of limited length: they are in the page of every visitor. None where the program
+    /// does not answer at once.
     public func frontPageEntries() async throws -> [FrontPageEntry] {
-        try await perform(isRepeatable: true) { try await $0.frontPageEntries() }
+        FrontPageLimits.applied(to: await soon { try await $0.frontPageEntries() } ?? [])
     }
 
     /// RFC 9110, section 9.2.2.
@@ -185,5 +195,19 @@ private struct WorkerServiceOperations: ServiceOperations {
                 return try await all[position].perform(call)
             }
         } catch let ended as WorkerEnded { throw ended.asErrorOfAChange }
+    }
+}
+
+/// How much of a program stands on the gateway's front page.
+enum FrontPageLimits {
+    static let entries = 50
+    /// Bytes of a title, a summary or a path.
+    static let textBytes = 500
+
+    static func applied(to entries: [FrontPageEntry]) -> [FrontPageEntry] {
+        entries.prefix(Self.entries).filter { $0.path.utf8.count <= textBytes }.map {
+            FrontPageEntry(
+                title: $0.title.cut(toBytes: textBytes), path: $0.path, summary: $0.summary.cut(toBytes: textBytes))
+        }
     }
 }

@@ -66,26 +66,45 @@ public enum CrossingError: MessageValue, Error, Sendable {
         }
     }
 
+    /// Texts are cut to ``textBytes`` and ``detailBytes``: they go to callers, and to the log each time.
     public init(message: WireValue) throws {
+        func short(_ text: String) -> String { text.cut(toBytes: Self.textBytes) }
+        func detail(_ text: String) -> String { text.cut(toBytes: Self.detailBytes) }
         let one = try MessageCase(message)
         switch one.name {
         case "error":
             let map = try one.map
             self = .error(
                 PorticoError(
-                    try map("code", as: CodeText.self).code, try map("message"), target: try map.optional("target"),
-                    retryAfter: try map.optional("retryAfter"), logDetail: try map.optional("logDetail")))
+                    try map("code", as: CodeText.self).code, short(try map("message")),
+                    target: try map.optional("target").map(short), retryAfter: try map.optional("retryAfter"),
+                    logDetail: try map.optional("logDetail").map(detail)))
         case "upstream":
             self = .upstream(
                 UpstreamFailure(
-                    try one.map("kind"), of: try one.map("upstream"), detail: try one.map("detail", default: "")))
-        case "mirror": self = .mirror(MirrorRefusal(try one.map("kind"), try one.map("detail", default: "")))
+                    try one.map("kind"), of: try one.map("upstream"), detail: detail(try one.map("detail", default: ""))
+                ))
+        case "mirror": self = .mirror(MirrorRefusal(try one.map("kind"), detail(try one.map("detail", default: ""))))
         case "configuration":
-            self = .configuration(ConfigurationProblem(try one.map("path"), try one.map("message")))
+            self = .configuration(ConfigurationProblem(short(try one.map("path")), short(try one.map("message"))))
         case "cancelled": self = .cancelled
         case "snapshotRestarted": self = .snapshotRestarted
         default: throw one.unknown
         }
+    }
+}
+
+extension CrossingError {
+    /// Bytes of what callers and operators are shown.
+    public static let textBytes = 2_048
+    /// Bytes of what the log gets.
+    public static let detailBytes = 8_192
+}
+
+extension String {
+    /// The text, or its beginning and an ellipsis where it is longer.
+    public func cut(toBytes count: Int) -> String {
+        utf8.count <= count ? self : String(decoding: utf8.prefix(count), as: UTF8.self) + " …"
     }
 }
 
