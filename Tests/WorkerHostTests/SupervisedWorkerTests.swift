@@ -113,6 +113,8 @@ import Testing
             for _ in 0..<limits.stallCalls {
                 let call = Task { try await worker.call("write", order) }
                 while !Task.isCancelled, worker.adapter.callCounts.underWay == 0 { await Task.yield() }
+                // It is sent a moment after it was let in, and the worker is to have one at least.
+                try await Task.sleep(for: .milliseconds(50))
                 call.cancel()
                 await #expect(throws: CancellationError.self) { try await call.value }
             }
