@@ -12,6 +12,8 @@ final class AdapterProgram: Sendable {
         case known(WorkerPlugin)
         /// And why.
         case absent(String)
+        /// It does not say what it is, and nothing works without it.
+        case refused(any Error)
     }
 
     /// Of one that was installed; nil: it says it itself.
@@ -48,6 +50,7 @@ final class AdapterProgram: Sendable {
         switch state.withLock({ $0 }) {
         case .known(let plugin): return ConfigurableAdapter(plugin, program: self)
         case .absent: return try absentAdapter()
+        case .refused(let error): throw error
         case .unasked: break
         }
         do {
@@ -55,7 +58,10 @@ final class AdapterProgram: Sendable {
             state.withLock { $0 = .known(plugin) }
             return ConfigurableAdapter(plugin, program: self)
         } catch {
-            guard leave(because: "\(error)") else { throw error }
+            guard leave(because: "\(error)") else {
+                state.withLock { $0 = .refused(error) }
+                throw error
+            }
             return try absentAdapter()
         }
     }

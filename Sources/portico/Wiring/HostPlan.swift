@@ -476,7 +476,7 @@ struct ConfigurableAdapter {
     let workerLog: WorkerLog?
     /// Of one that is a program.
     let program: AdapterProgram?
-    /// Why its program does not answer; nil: it does, or there is none.
+    /// Why its program is left out; nil: it is not, or there is none.
     let absence: String?
 
     /// The system that a connection file names, and where it does.
@@ -490,7 +490,7 @@ struct ConfigurableAdapter {
         (connection, connectionText, workerLog, program, absence) = (nil, nil, nil, nil, nil)
     }
 
-    /// One whose program does not answer: what it declared last, and what stands for it. Its options are not known.
+    /// One whose program is left out: what it declared last, and what stands for it. Its options are not known.
     init(absent declaration: AdapterDeclaration, _ adapter: any Adapter, program: AdapterProgram) {
         name = declaration.name
         options = []

@@ -21,7 +21,7 @@ enum HostReference {
             removed: UpstreamReference.removed,
             unread: Dictionary(
                 modules.filter { $0.absence != nil }.map {
-                    (["adapters", $0.name.text], "the adapter's program does not answer, which would take it or not")
+                    (["adapters", $0.name.text], "the adapter's program is left out, which would take it or not")
                 }, uniquingKeysWith: { $1 }))
     }
 

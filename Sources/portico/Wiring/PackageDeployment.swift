@@ -76,17 +76,15 @@ actor PackageDeployment: AdapterDeployment {
         try await alone {
             let (folder, uploads, trusted) = (folder, uploads, await reload.packages.trustedKeys)
             defer { uploads.end(upload) }
-            let (package, known, damage) = try await onDisk { () throws(AdapterPackageError) in
+            let (package, found) = try await onDisk { () throws(AdapterPackageError) in
                 let package = try AdapterPackage(uploads.file(of: upload), trusting: trusted)
-                do throws(AdapterPackageError) {
-                    return (package, try folder.verified(package.manifest.name), nil as AdapterPackageError?)
-                } catch {
-                    return (package, nil, error)
-                }
+                let name = package.manifest.name
+                return (package, Result { () throws(AdapterPackageError) in try folder.verified(name) })
             }
             let (name, version) = (package.manifest.name, package.manifest.version)
             // One that cannot be used gives way to any.
-            if damage == nil { try Self.check(package.manifest, known, isUpgrade: isUpgrade) }
+            if case .success(let known) = found { try Self.check(package.manifest, known, isUpgrade: isUpgrade) }
+            let known = try? found.get()
             let release = try await onDisk { () throws(AdapterPackageError) in try folder.add(package) }
             var report = DeploymentReport(
                 name: name.text, version: version.text, previous: known?.current.manifest.version.text,
@@ -137,8 +135,9 @@ actor PackageDeployment: AdapterDeployment {
     func remove(_ text: String, _ request: DeploymentRequest) async throws -> DeploymentReport {
         try await alone {
             let folder = folder
-            let all = try await onDisk { () throws(AdapterPackageError) in try folder.all() }
-            guard let name = AdapterName(text), let found = all[name] else { throw Self.notInstalled }
+            guard let name = AdapterName(text) else { throw Self.notInstalled }
+            let found = try await onDisk { Result { () throws(AdapterPackageError) in try folder.verified(name) } }
+            if case .success(nil) = found { throw Self.notInstalled }
             // Nil where it cannot be used as it is.
             let known = try? found.get()
             let data = try await reload.deploy(

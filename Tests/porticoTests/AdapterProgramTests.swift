@@ -1,0 +1,23 @@
+import Foundation
+import Testing
+
+@testable import portico
+
+@Suite struct AdapterProgramTests {
+    /// One that hangs would take its time once more.
+    @Test func `a program that does not say what it is, is asked once`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "programs-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "program").path
+        let program = AdapterProgram(path, data: folder.path)
+        AdapterProgram.ask([program])
+        let before = #expect(throws: (any Error).self) { try program.adapter() }
+        // Asked again, it would be another file.
+        try Data("none".utf8).write(to: URL(filePath: path))
+        let after = #expect(throws: (any Error).self) { try program.adapter() }
+        #expect(before.map { "\($0)" } == after.map { "\($0)" })
+        let other = #expect(throws: (any Error).self) { try AdapterProgram(path, data: folder.path).adapter() }
+        #expect(before.map { "\($0)" } != other.map { "\($0)" })
+    }
+}
