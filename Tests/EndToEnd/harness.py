@@ -146,6 +146,19 @@ class Gateway:
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    def workers(self):
+        """The process ids of its workers, by the names of their adapters."""
+        found = {}
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                parent = int((process / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                folder = pathlib.Path(os.readlink(process / "cwd")).parent
+            except OSError:
+                continue
+            if parent == self.process.pid and folder.parent.name == "workers":
+                found[folder.name] = int(process.name)
+        return found
+
     def wait_until_it_works(self, used, *connections):
         """Until it has used some processor time more than `used`, or sends something on one of the connections."""
         end = time.monotonic() + START_SECONDS

@@ -95,18 +95,6 @@ class PackageTest(ServingTest):
 class Settings(PackageTest):
     """What the configuration says of an adapter's program."""
 
-    def workers(self):
-        """The process ids of this gateway's workers, by the names of their adapters."""
-        found = {}
-        for folder in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                parent = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
-                if parent == self.gateway.process.pid and b"tasks-worker" in (folder / "cmdline").read_bytes():
-                    found[pathlib.Path(os.readlink(folder / "cwd")).parent.name] = int(folder.name)
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-        return found
-
     def settings(self, **worker):
         self.write(adapters={**self.OTHERS, "tasks": {"worker": worker}})
 
@@ -114,13 +102,13 @@ class Settings(PackageTest):
         self.write()
         gateway = self.start()
         self.adapters("install", self.package("1.0.0"))
-        before = self.workers()["tasks"]
+        before = self.gateway.workers()["tasks"]
         folder = os.readlink(f"/proc/{before}/cwd")
         self.settings(limits={"descriptors": 64, "memory": "256MiB", "processorTime": "90s"}, supervision={"heartbeat": "50ms"})
         report = self.apply()
         self.assertEqual({change["key"].split(".worker.")[0] for change in report["changes"]}, {"adapters.tasks"})
         self.assertEqual(self.version(), "1.0.0")
-        after = self.workers()["tasks"]
+        after = self.gateway.workers()["tasks"]
         self.assertNotEqual(before, after)
         limits = pathlib.Path(f"/proc/{after}/limits").read_text()
         for name, value in [("Max open files", 64), ("Max data size", 256 << 20), ("Max cpu time", 90)]:

@@ -2,9 +2,11 @@
 
 import http.client
 import json
+import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import socketserver
 import subprocess
@@ -29,6 +31,7 @@ upstreams:
   hr: {{ url: '{url}', networks: [127.0.0.1/32], deadline: 2s, limits: {{ failures: 1000 }} }}
 adapters:
   users: {{ access: login, upstream: hr, write: queued, freshFor: 1d }}
+plugins: [ {{ path: notes-worker, mode: worker }} ]
 """
 OPEN_METRICS = "application/openmetrics-text; version=1.0.0"
 
@@ -294,6 +297,12 @@ class Scraped(unittest.TestCase):
         finally:
             connection.close()
 
+    def eventually(self, holds):
+        end = time.monotonic() + START_SECONDS
+        while not holds():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.2)
+
     def known(self, wanted):
         """Waits for these names: Prometheus has them after a scrape."""
         end, missing = time.monotonic() + START_SECONDS, wanted
@@ -337,6 +346,17 @@ class Scraped(unittest.TestCase):
             time.sleep(0.5)
         self.assertEqual([(rule["name"], rule.get("lastError")) for rule in rules if rule["health"] != "ok"], [])
         self.assertEqual(len(rules), text.count("expr:"))
+
+    def test_a_program_that_crashes_again_and_again_is_an_alert(self):
+        # Prometheus counts from the first value that it has seen.
+        self.assertEqual(self.known({"portico_adapter_crashes_total"}), set())
+        for count in range(1, 6):
+            self.eventually(lambda: "notes" in self.gateway.workers())
+            os.kill(self.gateway.workers()["notes"], signal.SIGKILL)
+            self.eventually(
+                lambda: counted(values(self.gateway), "portico_adapter_crashes_total", adapter="notes") == count)
+        self.eventually(lambda: ("PorticoAdapterCrashes", "notes") in [
+            (alert["labels"]["alertname"], alert["labels"].get("adapter")) for alert in self.ask("alerts")["alerts"]])
 
     def test_the_metrics_that_others_rely_on_are_there(self):
         self.assertEqual(self.known({

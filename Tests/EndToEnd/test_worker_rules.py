@@ -137,19 +137,9 @@ class InProcess(GatewayTest):
 class AsAWorker(InProcess):
     mode = "worker"
 
-    def worker(self):
-        for folder in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                parent = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
-                if parent == self.gateway.process.pid and b"quota-worker" in (folder / "cmdline").read_bytes():
-                    return int(folder.name)
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-        return None
-
     def test_without_the_worker_writes_are_refused_and_reads_go_on(self):
         self.expect(self.create("before"), 201)
-        worker = self.worker()
+        worker = self.gateway.workers()["quota"]
         os.kill(worker, signal.SIGSTOP)
         try:
             with concurrent.futures.ThreadPoolExecutor(1) as pool:
@@ -160,7 +150,7 @@ class AsAWorker(InProcess):
                 os.kill(worker, signal.SIGKILL)
                 self.assertIn(held.result().status, (201, 503))
         finally:
-            if self.worker() == worker:
+            if self.gateway.workers().get("quota") == worker:
                 os.kill(worker, signal.SIGCONT)
         while (answer := self.create("after")).status == 503:
             self.assertEqual(answer.json()["error"]["code"], "adapter.unavailable")

@@ -47,18 +47,6 @@ class NotesAsAWorker(WorkerGateway, test_notes.NotesResource):
     def share(self, note, names, user="alice", status=200):
         return self.expect(self.gateway.send("POST", SHARE, {"id": note, "with": names}, user=user), status).json()
 
-    def workers(self):
-        """The process ids of this gateway's workers."""
-        found = []
-        for folder in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                words = (folder / "stat").read_text().rsplit(")", 1)[1].split()
-                if int(words[1]) == self.gateway.process.pid and b"notes-worker" in (folder / "cmdline").read_bytes():
-                    found.append(int(folder.name))
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-        return found
-
     def test_an_operation_reads_and_writes_with_its_callers_rights(self):
         note = self.create(title="shared").json()["id"]
         self.assertEqual(self.share(note, ["bob", "bob", "carol"])["sharedWith"], ["bob", "carol"])
@@ -67,7 +55,7 @@ class NotesAsAWorker(WorkerGateway, test_notes.NotesResource):
 
     def test_a_killed_worker_is_started_again(self):
         note = self.create(title="survivor").json()["id"]
-        [before] = self.workers()
+        before = self.gateway.workers()["notes"]
         os.kill(before, signal.SIGKILL)
         # What the dying program was sent may have been done, so a write is answered 504 and not sent again; 503 where it was
         # not sent.
@@ -75,11 +63,11 @@ class NotesAsAWorker(WorkerGateway, test_notes.NotesResource):
         while (answer := self.gateway.send("POST", SHARE, {"id": note, "with": ["bob"]}, user="alice")).status in codes:
             self.assertEqual(answer.json()["error"]["code"], codes[answer.status])
         self.assertEqual(self.expect(answer, 200).json()["sharedWith"], ["bob"])
-        [after] = self.workers()
+        after = self.gateway.workers()["notes"]
         self.assertNotEqual(before, after)
 
     def test_the_worker_has_its_own_folder_and_no_secret_of_the_host(self):
-        [worker] = self.workers()
+        worker = self.gateway.workers()["notes"]
         folder = pathlib.Path(os.readlink(f"/proc/{worker}/cwd"))
         self.assertEqual(folder.parent, (self.folder / "data" / "workers" / "notes").resolve())
         environment = pathlib.Path(f"/proc/{worker}/environ").read_bytes()
