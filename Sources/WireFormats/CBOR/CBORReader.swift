@@ -221,8 +221,8 @@ extension CBORReader {
         switch (head.major, head.information) {
         case (0, _), (1, _):
             let offset = Int64(WireDate.unixEpochOffset)
-            guard let seconds = Int64(integerText(head)),
-                let exact = Double(exactly: seconds.subtractingClamped(offset))
+            guard let magnitude = Int64(exactly: head.argument),
+                let exact = Double(exactly: (head.major == 0 ? magnitude : ~magnitude).subtractingClamped(offset))
             else { throw malformed("a date beyond the exact seconds of a double", at: head.start) }
             try append(WireDate(secondsSinceReferenceDate: exact), tag)
         case (7, 25...27) where float(head).isFinite: try append(WireDate(secondsSince1970: float(head)), tag)

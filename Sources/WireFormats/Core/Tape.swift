@@ -29,14 +29,14 @@ public struct Tape: Sendable {
 
 extension Tape {
     /// The UTF-8 of a string, a key or a decimal, or the bytes of data, escapes resolved. Valid inside `body` only.
-    @inlinable
     public func withBytes<Result>(
         of token: TapeToken, _ body: (UnsafeBufferPointer<UInt8>) throws(WireFormatError) -> Result
     ) throws(WireFormatError) -> Result {
-        switch token.storage {
-        case .input: try Self.withSlice(of: input, token, body)
-        case .side: try Self.withSlice(of: side, token, body)
-        case .jsonEscaped, .utf16: try Self.withSlice(of: resolved(token), nil, body)
+        let range = token.offset..<token.offset + token.length
+        return switch token.storage {
+        case .input: try input.span.extracting(range).withUnsafeBufferPointer(body)
+        case .side: try side.span.extracting(range).withUnsafeBufferPointer(body)
+        case .jsonEscaped, .utf16: try resolved(token).span.withUnsafeBufferPointer(body)
         }
     }
 
@@ -47,25 +47,9 @@ extension Tape {
         } catch { preconditionFailure("the body does not throw") }
     }
 
-    @usableFromInline
-    func resolved(_ token: TapeToken) -> [UInt8] {
+    private func resolved(_ token: TapeToken) -> [UInt8] {
         let range = token.offset..<token.offset + token.length
         return token.storage == .utf16 ? UTF16Text.utf8(input[range]) : JSONText.unescaped(input[range])
-    }
-
-    @inlinable
-    static func withSlice<Result>(
-        of bytes: [UInt8], _ token: TapeToken?,
-        _ body: (UnsafeBufferPointer<UInt8>) throws(WireFormatError) -> Result
-    ) throws(WireFormatError) -> Result {
-        // `withUnsafeBufferPointer` rethrows untyped in this signature; a Result carries the typed error out.
-        let outcome: Swift.Result<Result, WireFormatError> = bytes.withUnsafeBufferPointer { whole in
-            let range = token.map { $0.offset..<$0.offset + $0.length } ?? 0..<whole.count
-            do throws(WireFormatError) {
-                return .success(try body(UnsafeBufferPointer(rebasing: whole[range])))
-            } catch { return .failure(error) }
-        }
-        return try outcome.get()
     }
 }
 

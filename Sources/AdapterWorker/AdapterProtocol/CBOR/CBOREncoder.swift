@@ -88,7 +88,12 @@ public struct CBOREncoder: ~Copyable {
         try members.entries.withUnsafeBufferPointer { entries in
             for index in entries.indices {
                 append(entries[index].key)
-                try append(entries[index].value)
+                // By the property: the pattern would retain and release each text, which most values are.
+                if let text = entries[index].value.stringValue {
+                    append(text)
+                } else {
+                    try append(entries[index].value)
+                }
             }
         }
     }
@@ -104,10 +109,16 @@ public struct CBOREncoder: ~Copyable {
         store(number.bitPattern.bigEndian)
     }
 
+    @inline(__always)
     mutating func append(_ text: String) {
-        let bytes = text.utf8
+        if text.utf8.withContiguousStorageIfAvailable({ append(utf8: $0) }) == nil {
+            Array(text.utf8).withUnsafeBufferPointer { append(utf8: $0) }
+        }
+    }
+
+    private mutating func append(utf8 bytes: UnsafeBufferPointer<UInt8>) {
         head(3, UInt64(bytes.count))
-        if bytes.withContiguousStorageIfAvailable({ append($0) }) == nil { append(Array(bytes)) }
+        append(bytes)
     }
 
     private mutating func append(_ date: WireDate) throws {
