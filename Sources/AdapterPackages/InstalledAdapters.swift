@@ -8,7 +8,7 @@ import WireFormats
 /// The adapters that were installed into a gateway while it served: the folder `adapters/` below its data.
 ///
 /// ```
-/// adapters/NAME/state.json                {"format": 1, "current": "1.2.0", "previous": "1.1.0"}
+/// adapters/NAME/state.json                {"format": 1, "current": "1.2.0", "previous": "1.1.0", "rollbackReason": "…"}
 /// adapters/NAME/versions/VERSION/…        what the package had, adapter.json and adapter.sig included
 /// adapters/.incoming-…                    what was not finished; removed at start
 /// ```
@@ -52,7 +52,7 @@ public struct InstalledAdapters: Sendable {
     public func installed(_ name: AdapterName) throws(AdapterPackageError) -> InstalledAdapter? {
         guard let state = try state(of: name) else { return nil }
         return InstalledAdapter(
-            current: try release(name, state.current), previous: state.previous)
+            current: try release(name, state.current), previous: state.previous, rollbackReason: state.rollbackReason)
     }
 
     /// Puts the package's version beside those that are there. It is not used before ``use(_:)``. The same version takes the place
@@ -97,18 +97,23 @@ public struct InstalledAdapters: Sendable {
         let name = release.manifest.name
         let known = try? state(of: name)
         guard known?.current != release.manifest.version else { return }
-        try write(State(current: release.manifest.version, previous: known?.current), of: name)
+        try write(State(current: release.manifest.version, previous: known?.current, rollbackReason: nil), of: name)
         prune(name)
     }
 
     /// Makes the previous version the current one, and the other way round. Throws where there is none.
-    public func rollBack(_ name: AdapterName) throws(AdapterPackageError) -> AdapterRelease {
+    ///
+    /// `reason`: why, where no operator did it. It stays until another version is used.
+    public func rollBack(
+        _ name: AdapterName, because reason: String? = nil
+    ) throws(AdapterPackageError) -> AdapterRelease {
         guard let state = try state(of: name), let previous = state.previous else {
             throw AdapterPackageError("There is no earlier version of \(name).")
         }
         let release = try release(name, previous)
         try verify(release)
-        try write(State(current: previous, previous: state.current), of: name)
+        let reason = reason.map { String(decoding: $0.utf8.prefix(Self.maximumReason), as: UTF8.self) }
+        try write(State(current: previous, previous: state.current, rollbackReason: reason), of: name)
         return release
     }
 
@@ -163,6 +168,8 @@ public struct InstalledAdapter: Sendable, Equatable {
     public let current: AdapterRelease
     /// The version that was current before; nil: there was none.
     public let previous: AdapterVersion?
+    /// Why the current version took the place of the previous one again, where no operator did it.
+    public let rollbackReason: String?
 }
 
 /// One version of an adapter, its files in a folder.
@@ -178,10 +185,13 @@ public struct AdapterRelease: Sendable, Equatable {
 extension InstalledAdapters {
     private static let stateName = "state.json"
     private static let maximumState = 4 << 10
+    /// In bytes; as JSON at most six times as many.
+    private static let maximumReason = 500
 
     private struct State {
         let current: AdapterVersion
         let previous: AdapterVersion?
+        let rollbackReason: String?
     }
 
     private func path(_ name: AdapterName, _ version: AdapterVersion) -> String {
@@ -197,12 +207,15 @@ extension InstalledAdapters {
             members["format"]?.int64Value == 1,
             let current = members["current"]?.stringValue.flatMap({ AdapterVersion($0) })
         else { throw AdapterPackageError("The state of \(name) cannot be read: install it again.") }
-        return State(current: current, previous: members["previous"]?.stringValue.flatMap { AdapterVersion($0) })
+        return State(
+            current: current, previous: members["previous"]?.stringValue.flatMap { AdapterVersion($0) },
+            rollbackReason: members["rollbackReason"]?.stringValue)
     }
 
     private func write(_ state: State, of name: AdapterName) throws(AdapterPackageError) {
         var members: WireDictionary = ["format": .int64(1), "current": .string(state.current.text)]
         if let previous = state.previous { members["previous"] = .string(previous.text) }
+        if let reason = state.rollbackReason { members["rollbackReason"] = .string(reason) }
         let bytes = (try? JSONFormat().write(.dictionary(members))) ?? []
         try moving { () throws(PorticoError) in
             try DurableFiles.write(bytes, to: "\(folder)/\(name)/\(Self.stateName)")

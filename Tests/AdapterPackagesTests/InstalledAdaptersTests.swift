@@ -45,6 +45,16 @@ import Testing
         #expect(try adapters.rollBack("inventory").manifest.version.text == "1.2.0")
     }
 
+    @Test func `the reason of a roll-back is kept until another version is used`() throws {
+        for version in ["1.0.0", "1.1.0"] { try adapters.use(add(version)) }
+        #expect(try adapters.installed("inventory")?.rollbackReason == nil)
+        _ = try adapters.rollBack("inventory", because: "it ended \u{0}" + String(repeating: "é\u{1}", count: 10_000))
+        let reason = try #require(try adapters.installed("inventory")?.rollbackReason)
+        #expect(reason.hasPrefix("it ended ") && reason.utf8.count <= 600)
+        try adapters.use(add("1.1.0"))
+        #expect(try adapters.installed("inventory")?.rollbackReason == nil)
+    }
+
     @Test func `without an earlier version there is no roll-back`() throws {
         try adapters.use(add("1.0.0"))
         #expect(refusal { try adapters.rollBack("inventory") } == "There is no earlier version of inventory.")

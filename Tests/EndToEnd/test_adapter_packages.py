@@ -451,7 +451,15 @@ class Deployment(PackageTest):
         self.version()
         self.until(lambda: "adapter rolled back" in self.gateway.log())
         self.until(lambda: self.version() == "1.0.0")
-        self.assertEqual(self.installed()[0]["version"], "1.0.0")
+        [installed] = self.installed()
+        self.assertEqual((installed["version"], installed["previous"]), ("1.0.0", "1.1.0"))
+        self.assertIn("signal 9", installed["rollbackReason"])
+        # It is there after a restart, and not where the operator has decided.
+        self.gateway.stop()
+        self.start()
+        self.assertEqual(self.installed(), [installed])
+        self.adapters("rollback", "tasks", "--yes")
+        self.assertIsNone(self.installed()[0]["rollbackReason"])
 
     def test_an_option_that_changes_what_it_declares_takes_effect_by_apply(self):
         self.write()

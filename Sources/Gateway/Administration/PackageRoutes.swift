@@ -89,14 +89,20 @@ public struct InstalledPackage: Sendable {
     public var version: String?
     /// The version that a roll-back leads to.
     public var previous: String?
+    /// Why the gateway itself has gone back from ``previous`` to ``version``; nil: it has not.
+    public var rollbackReason: String?
     /// Why it is not used; nil: it is.
     public var problem: String?
 
     /// Takes these values.
-    public init(name: String, version: String? = nil, previous: String? = nil, problem: String? = nil) {
+    public init(
+        name: String, version: String? = nil, previous: String? = nil, rollbackReason: String? = nil,
+        problem: String? = nil
+    ) {
         self.name = name
         self.version = version
         self.previous = previous
+        self.rollbackReason = rollbackReason
         self.problem = problem
     }
 }
@@ -183,7 +189,7 @@ struct PackageRoutes: Sendable {
     private static func value(_ package: InstalledPackage) -> WireValue {
         [
             "name": .string(package.name), "version": text(package.version), "previous": text(package.previous),
-            "problem": text(package.problem),
+            "rollbackReason": text(package.rollbackReason), "problem": text(package.problem),
         ]
     }
 

@@ -259,7 +259,7 @@ extension ErrorCode {
             (
                 "A system behind the gateway, or an adapter's program, may have made the change, or not. A change that a system was sent is a record of `portico/writes`.",
                 "Look whether it was made before trying again.",
-                "`porticoctl writes list`: look in the other system, then `writes retry ID` or `writes drop ID`."
+                "`porticoctl writes list`: look in the other system, then `writes retry ID` or `writes drop ID`. Where a program ended, `porticoctl adapters show NAME --crashes` says how."
             )
         }
     }

@@ -63,11 +63,15 @@ struct ProbationService: Service {
     private func watch(_ probation: Probation) async {
         while .now < probation.end, (try? await Task.sleep(for: Self.interval)) != nil {
             let served = current.value.adapters.first { $0.declaration.name == probation.name }
-            guard let report = (served?.adapter as? any ProcessAdapter)?.processReport, report.crashes > 0 else {
-                continue
-            }
-            return await packages.rollBack(probation, because: report.reason ?? "its program has ended by itself")
+            guard let adapter = served?.adapter as? any ProcessAdapter, adapter.processReport.crashes > 0 else { continue }
+            return await packages.rollBack(probation, because: Self.reason(adapter.crashReports.first))
         }
+    }
+
+    private static func reason(_ crash: WireValue?) -> String {
+        let reason = crash?["reason"]?.stringValue ?? "Its program has ended by itself."
+        guard let line = crash?["output"]?.arrayValue?.last?.stringValue else { return reason }
+        return "\(reason); its last line: \(line)"
     }
 }
 

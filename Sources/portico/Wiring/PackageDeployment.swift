@@ -56,7 +56,7 @@ actor PackageDeployment: AdapterDeployment {
             case .success(let adapter):
                 InstalledPackage(
                     name: name.text, version: adapter.current.manifest.version.text, previous: adapter.previous?.text,
-                    problem: absences[name])
+                    rollbackReason: adapter.rollbackReason, problem: absences[name])
             case .failure(let error): InstalledPackage(name: name.text, problem: error.message)
             }
         }
@@ -112,6 +112,13 @@ actor PackageDeployment: AdapterDeployment {
     }
 
     func rollBack(_ text: String, _ request: DeploymentRequest) async throws -> DeploymentReport {
+        try await rollBack(text, request, because: nil)
+    }
+
+    /// `reason`: why, where no operator asked for it.
+    private func rollBack(
+        _ text: String, _ request: DeploymentRequest, because reason: String?
+    ) async throws -> DeploymentReport {
         try await alone {
             let folder = folder
             let (name, known) = try await installed(text)
@@ -124,7 +131,7 @@ actor PackageDeployment: AdapterDeployment {
                     name: name, summary: "rolled back to \(previous)",
                     packages: { $0.replacing(name, with: release) }, hidesNothing: true, request: request,
                     commit: { [self] in
-                        _ = try await onDisk { () throws(AdapterPackageError) in try folder.rollBack(name) }
+                        _ = try await onDisk { () throws(AdapterPackageError) in try folder.rollBack(name, because: reason) }
                     }))
             return DeploymentReport(
                 name: name.text, version: previous.text, previous: known.current.manifest.version.text, data: data,
@@ -208,7 +215,7 @@ actor PackageDeployment: AdapterDeployment {
             }
             let report = try await rollBack(
                 probation.name.text,
-                DeploymentRequest(isDryRun: false, acceptsLoss: true, actor: .system, address: ""))
+                DeploymentRequest(isDryRun: false, acceptsLoss: true, actor: .system, address: ""), because: reason)
             logger.notice(
                 "adapter rolled back",
                 metadata: [

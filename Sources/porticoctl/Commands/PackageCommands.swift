@@ -162,6 +162,6 @@ struct InstalledPackages: AsyncParsableCommand {
     func run() async throws {
         let value = try await options.withConnection { try await $0.get("/admin/v1/packages") }
         try Printer(style: options.output).show(
-            value, columns: ["name", "version", "previous", "problem"], list: "packages")
+            value, columns: ["name", "version", "previous", "rollbackReason", "problem"], list: "packages")
     }
 }
