@@ -63,7 +63,9 @@ struct ProbationService: Service {
     private func watch(_ probation: Probation) async {
         while .now < probation.end, (try? await Task.sleep(for: Self.interval)) != nil {
             let served = current.value.adapters.first { $0.declaration.name == probation.name }
-            guard let adapter = served?.adapter as? any ProcessAdapter, adapter.processReport.crashes > 0 else { continue }
+            guard let adapter = served?.adapter as? any ProcessAdapter, adapter.processReport.crashes > 0 else {
+                continue
+            }
             return await packages.rollBack(probation, because: Self.reason(adapter.crashReports.first))
         }
     }

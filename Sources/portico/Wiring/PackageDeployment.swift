@@ -131,7 +131,9 @@ actor PackageDeployment: AdapterDeployment {
                     name: name, summary: "rolled back to \(previous)",
                     packages: { $0.replacing(name, with: release) }, hidesNothing: true, request: request,
                     commit: { [self] in
-                        _ = try await onDisk { () throws(AdapterPackageError) in try folder.rollBack(name, because: reason) }
+                        _ = try await onDisk { () throws(AdapterPackageError) in
+                            try folder.rollBack(name, because: reason)
+                        }
                     }))
             return DeploymentReport(
                 name: name.text, version: previous.text, previous: known.current.manifest.version.text, data: data,
