@@ -96,10 +96,14 @@ struct CircuitBreaker: Sendable {
 final class CircuitBreakers: Sendable {
     /// One request's way through, to be ended with its outcome. Without one it is ``CircuitBreaker/Outcome/unknown``.
     final class Passage: Sendable {
-        private let report: Mutex<(@Sendable (CircuitBreaker.Outcome) -> Void)?>
+        private struct Report {
+            let send: @Sendable (CircuitBreaker.Outcome) -> Void
+        }
+
+        private let report: Mutex<Report?>
 
         init(_ report: (@Sendable (CircuitBreaker.Outcome) -> Void)?) {
-            self.report = Mutex(report)
+            self.report = Mutex(report.map { Report(send: $0) })
         }
 
         deinit { leave(.unknown) }
@@ -109,7 +113,7 @@ final class CircuitBreakers: Sendable {
                 defer { report = nil }
                 return report
             }
-            report?(outcome)
+            report?.send(outcome)
         }
     }
 

@@ -43,7 +43,7 @@ public final class Gateway: Sendable {
     /// What answers the requests of its listener by now: another gateway once the configuration has changed.
     private let current: GatewayReference
     /// What is to be done when it becomes that.
-    private let beginning = Mutex<(@Sendable () -> Void)?>(nil)
+    private let beginning = Mutex<Beginning?>(nil)
 
     /// `old`: the one whose place this one takes.
     init(
@@ -143,13 +143,17 @@ public final class Gateway: Sendable {
     /// From now on its listener's requests are answered by it.
     func becomeCurrent() {
         current.set(self)
-        beginning.withLock { body in
-            defer { body = nil }
-            return body
-        }?()
+        beginning.withLock { beginning in
+            defer { beginning = nil }
+            return beginning
+        }?.run()
     }
 
-    func whenCurrent(_ body: @escaping @Sendable () -> Void) { beginning.withLock { $0 = body } }
+    func whenCurrent(_ body: @escaping @Sendable () -> Void) { beginning.withLock { $0 = Beginning(run: body) } }
+
+    private struct Beginning {
+        let run: @Sendable () -> Void
+    }
 
     /// Whether `caller` may do still what it asked for, by the configuration of now.
     private func confirm(_ caller: Caller, for request: GatewayRequest) async throws {

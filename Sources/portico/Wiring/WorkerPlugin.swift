@@ -258,12 +258,17 @@ struct WorkerFolders: Sendable {
 
 /// The log of a worker's adapter. The host's log is there later than the adapter.
 final class WorkerLog: Sendable {
-    private let sink = Mutex<Log.Sink?>(nil)
+    /// Not the function itself: a lock's value is generic, and each use of a function in one leaves it wrapped once more.
+    private struct Target {
+        let sink: Log.Sink
+    }
+
+    private let target = Mutex<Target?>(nil)
     private let events = Mutex(LogEventLimit())
 
-    func use(_ sink: @escaping Log.Sink) { self.sink.withLock { $0 = sink } }
+    func use(_ sink: @escaping Log.Sink) { target.withLock { $0 = Target(sink: sink) } }
 
-    func write(_ message: LogMessage) { sink.withLock { $0 }?(message) }
+    func write(_ message: LogMessage) { target.withLock { $0 }?.sink(message) }
 
     /// What the program logs itself, as far as ``LogEventLimit`` lets it through.
     func writeEvent(_ message: LogMessage) {

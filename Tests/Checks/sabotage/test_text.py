@@ -54,6 +54,8 @@ class Traps(SabotageCase):
             "let a = Int32(text.count)": "Int32(",
             "counters.removeFirst(number)": ".removeFirst(",
             "let a = HTTPField.Name(text)": "HTTPField.Name(",
+            "let a = Mutex<(@Sendable (Int) -> Void)?>(nil)": "Mutex<(@Sendable (Int) ->",
+            "let a = Mutex<Log.Sink?>(nil)": "Mutex<Log.Sink?>",
         }
         for line, spelling in kinds.items():
             with self.subTest(line):
@@ -76,6 +78,7 @@ class Traps(SabotageCase):
             if a != b, !c { d = number.magnitude }
             let name = HTTPField.Name("X-Counter")!
             let small = UInt8(truncatingIfNeeded: number) &+ UInt8(ascii: "a") &+ UInt8(7)
+            let all = Mutex<[@Sendable (Int) -> Void]>([])
             counters.removeFirst()  // abs(number) and try! stand in a comment, "fatalError()" in a text
             let text = "precondition(a)"
         """)
