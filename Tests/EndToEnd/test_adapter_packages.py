@@ -1,6 +1,7 @@
 """Packages of adapters: installed, upgraded, rolled back and removed while the gateway serves."""
 
 import base64
+import concurrent.futures
 import hashlib
 import io
 import json
@@ -223,7 +224,8 @@ class Deployment(PackageTest):
         # And forward again, with what was stored.
         self.adapters("rollback", "tasks", "--yes")
         self.assertEqual((self.version(), self.tasks()[1]["rank"]), ("1.1.0", 7))
-        self.assertEqual(self.installed(), [{"name": "tasks", "version": "1.1.0", "previous": "1.0.0", "problem": None}])
+        self.assertEqual(self.installed(), [
+            {"name": "tasks", "version": "1.1.0", "previous": "1.0.0", "rollbackReason": None, "problem": None}])
         gateway.stop()
         gateway = self.start()
         self.assertEqual((self.version(), self.tasks()[1]["rank"]), ("1.1.0", 7))
@@ -362,6 +364,10 @@ class Deployment(PackageTest):
                 self.write(adapters={**self.OTHERS, "tasks": {"unheard": 1}})
                 file.unlink()
                 self.until(lambda: "There is no key adapters.tasks.unheard" in self.adapters("restart", "tasks", status=FAILED))
+                # Also for one that waits while another finds it out.
+                with concurrent.futures.ThreadPoolExecutor(8) as pool:
+                    for restart in [pool.submit(self.adapters, "restart", "tasks", status=FAILED) for _ in range(16)]:
+                        self.assertRegex(restart.result(), "There is no key adapters.tasks.unheard|is being asked")
                 self.write(adapters={**self.OTHERS, "tasks": {"extra": True}})
                 self.until(lambda: self.version() == "1.0.0")
                 self.create(id="a", title="One", extra="read")

@@ -179,16 +179,20 @@ actor PackageDeployment: AdapterDeployment {
         guard absent?.absence == nil else {
             throw PorticoError(.recordConflict, "The program of \(name) is being asked what it is.")
         }
-        do {
-            return try await alone {
+        return try await alone {
+            // Another attempt, which this one has waited for, may have failed.
+            if let reason = absent?.absence {
+                throw PorticoError(.recordConflict, "The adapter \(name) cannot be started: \(reason)")
+            }
+            do {
                 let data = try await reload.deploy(
                     Deployment(name: name, summary: "started anew", packages: { $0 }, request: request, commit: {}))
                 return DeploymentReport(name: name.text, data: data, isApplied: !request.isDryRun)
+            } catch {
+                // What stands for it in the gateway that serves is still there.
+                _ = absent?.leave(because: (error as? PorticoError)?.forOperators ?? "\(error)")
+                throw error
             }
-        } catch {
-            // What stands for it in the gateway that serves is still there.
-            _ = absent?.leave(because: (error as? PorticoError)?.forOperators ?? "\(error)")
-            throw error
         }
     }
 
