@@ -143,6 +143,8 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the modules that would run")
     parser.add_argument("--jobs", type=int, default=(os.cpu_count() or 1) + 1, help="processes side by side")
     options = parser.parse_args()
+    # A shell without job control has what it runs in the background ignore it, and so would the programs under test.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if unknown := [name for name in options.names if not (FOLDER / f"{name}.py").exists()]:
         parser.error(f"there is no module {', '.join(unknown)}")
     names = options.names or sorted(path.stem for path in FOLDER.glob("test_*.py"))
