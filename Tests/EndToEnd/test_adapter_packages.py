@@ -467,6 +467,22 @@ class Deployment(PackageTest):
         self.adapters("rollback", "tasks", "--yes")
         self.assertIsNone(self.installed()[0]["rollbackReason"])
 
+    def test_one_that_crashes_while_the_next_version_is_being_started_takes_that_one_nothing_away(self):
+        self.write()
+        self.start()
+        self.adapters("install", self.package("1.0.0"))
+        self.adapters("upgrade", self.package("1.1.0", crashAt=1))
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            upgrade = pool.submit(self.adapters, "upgrade", self.package("1.2.0", startSeconds=3))
+            self.until(lambda: "starts slowly" in self.gateway.log())
+            self.version()
+            self.until(lambda: "adapter fails after its upgrade" in self.gateway.log())
+            self.assertFalse(upgrade.done(), "the start did not last until the crash was seen")
+            upgrade.result()
+        self.until(lambda: "is not installed any more" in self.gateway.log())
+        [installed] = self.installed()
+        self.assertEqual((installed["version"], installed["previous"], self.version()), ("1.2.0", "1.1.0", "1.2.0"))
+
     def test_an_option_that_changes_what_it_declares_takes_effect_by_apply(self):
         self.write()
         self.start()

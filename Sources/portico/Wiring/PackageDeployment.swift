@@ -112,16 +112,20 @@ actor PackageDeployment: AdapterDeployment {
     }
 
     func rollBack(_ text: String, _ request: DeploymentRequest) async throws -> DeploymentReport {
-        try await rollBack(text, request, because: nil)
+        try await rollBack(text, request, of: nil)
     }
 
-    /// `reason`: why, where no operator asked for it.
+    /// `crashed`: the version that is gone back from and why, where no operator asked for it.
     private func rollBack(
-        _ text: String, _ request: DeploymentRequest, because reason: String?
+        _ text: String, _ request: DeploymentRequest, of crashed: (version: AdapterVersion, reason: String)?
     ) async throws -> DeploymentReport {
         try await alone {
             let folder = folder
             let (name, known) = try await installed(text)
+            // An operator's change, which this one has waited for, may have brought another one.
+            if let crashed, known.current.manifest.version != crashed.version {
+                throw PorticoError(.recordConflict, "\(name) \(crashed.version) is not installed any more.")
+            }
             guard let previous = known.previous else {
                 throw PorticoError(.recordConflict, "There is no earlier version of \(name).")
             }
@@ -132,7 +136,7 @@ actor PackageDeployment: AdapterDeployment {
                     packages: { $0.replacing(name, with: release) }, hidesNothing: true, request: request,
                     commit: { [self] in
                         _ = try await onDisk { () throws(AdapterPackageError) in
-                            try folder.rollBack(name, because: reason)
+                            try folder.rollBack(name, because: crashed?.reason)
                         }
                     }))
             return DeploymentReport(
@@ -210,18 +214,19 @@ actor PackageDeployment: AdapterDeployment {
 
     /// The version of a name has crashed while it was watched: the one before takes its place, whatever is hidden by it.
     func rollBack(_ probation: Probation, because reason: String) async {
+        // What crashed may be what an operator has put in its place.
+        let known = try? await installed(probation.name.text).adapter
+        guard known?.current.manifest.version == probation.version else { return }
         logger.error(
             "adapter fails after its upgrade",
             metadata: [
                 "adapter": "\(probation.name)", "version": "\(probation.version)", "reason": "\(reason)",
             ])
         do {
-            guard try await installed(probation.name.text).adapter.current.manifest.version == probation.version else {
-                return
-            }
             let report = try await rollBack(
                 probation.name.text,
-                DeploymentRequest(isDryRun: false, acceptsLoss: true, actor: .system, address: ""), because: reason)
+                DeploymentRequest(isDryRun: false, acceptsLoss: true, actor: .system, address: ""),
+                of: (probation.version, reason))
             logger.notice(
                 "adapter rolled back",
                 metadata: [

@@ -7,6 +7,7 @@ import pathlib
 import socket
 import struct
 import sys
+import time
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
@@ -78,6 +79,9 @@ class Worker:
             return {"result": {"services": []}}
         if method == "start" and BEHAVIOUR.get("start") == "refuse":
             return {"error": {"error": {"code": "server.internal", "message": "It does not start.", "logDetail": "no"}}}
+        if method == "start" and "startSeconds" in BEHAVIOUR:
+            print("starts slowly", flush=True)
+            time.sleep(BEHAVIOUR["startSeconds"])
         if method == "call":
             self.calls += 1
             if self.calls == BEHAVIOUR.get("crashAt"):
