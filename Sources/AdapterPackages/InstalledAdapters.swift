@@ -130,6 +130,15 @@ public struct InstalledAdapters: Sendable {
         return AdapterRelease(manifest: manifest, folder: path)
     }
 
+    /// One of its versions, whose files are compared with their digests. Throws where it cannot be used.
+    public func verifiedRelease(
+        _ name: AdapterName, _ version: AdapterVersion
+    ) throws(AdapterPackageError) -> AdapterRelease {
+        let release = try release(name, version)
+        try verify(release)
+        return release
+    }
+
     /// Removes a version that was added and is neither the current nor the previous one.
     public func discard(_ release: AdapterRelease) throws(AdapterPackageError) {
         let state = try state(of: release.manifest.name)

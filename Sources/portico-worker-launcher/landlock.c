@@ -66,17 +66,19 @@ static const char *const system_read[] = {
     "/sys/devices/system/cpu", NULL,
 };
 
-const char *sandbox_files(
+static struct sandbox_result lacking(const char *reason) { return (struct sandbox_result){SANDBOX_LACKING, reason}; }
+
+struct sandbox_result sandbox_files(
     const char *folder, const char *const *programs, const char *const *readable, int readable_count) {
     long version = syscall(CREATE_RULESET, NULL, 0, VERSION_FLAG);
-    if (version < 1) return errno == EOPNOTSUPP ? "Landlock is switched off" : "the kernel has no Landlock";
+    if (version < 1) return lacking(errno == EOPNOTSUPP ? "Landlock is switched off" : "the kernel has no Landlock");
     uint64_t known = rights_of(version);
     struct ruleset rules = {.files = known};
     size_t size = sizeof rules.files;
     if (version >= 4) rules.network = BIND_AND_CONNECT_TCP, size += sizeof rules.network;
     if (version >= 6) rules.scoped = ABSTRACT_SOCKETS_AND_SIGNALS, size += sizeof rules.scoped;
     int ruleset = (int)syscall(CREATE_RULESET, &rules, size, 0);
-    if (ruleset < 0) return "Landlock refuses the rules";
+    if (ruleset < 0) return (struct sandbox_result){SANDBOX_FAILED, "Landlock refuses the rules"};
     const uint64_t read = READ_FILE | READ_DIR;
     // Files that it writes are not executed.
     int failed = allow(ruleset, folder, known & ~(uint64_t)(EXECUTE | IOCTL_DEV), known);
@@ -90,10 +92,9 @@ const char *sandbox_files(
     // libdispatch reads /proc/TID/stat of the threads that it has, and traps where it cannot. Their numbers are not known
     // here. What of other processes is not public (environ, maps, mem, fd), Landlock refuses as a kind of tracing.
     failed |= allow(ruleset, "/proc", READ_FILE, known);
-    if (failed || syscall(RESTRICT_SELF, ruleset, 0) != 0) {
-        close(ruleset);
-        return "Landlock refuses a rule";
-    }
+    failed = failed || syscall(RESTRICT_SELF, ruleset, 0) != 0;
     close(ruleset);
-    return version < NEEDED_VERSION ? "the kernel's Landlock is older than version 3" : NULL;
+    if (failed) return (struct sandbox_result){SANDBOX_FAILED, "Landlock refuses a rule"};
+    if (version < NEEDED_VERSION) return lacking("the kernel's Landlock is older than version 3");
+    return (struct sandbox_result){SANDBOX_DONE, NULL};
 }

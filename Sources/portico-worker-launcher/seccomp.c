@@ -17,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -72,13 +73,11 @@ static const int refused[] = {
 #endif
 };
 
-// Their first argument is a process, which must be this one; those of the second table take 0 for it too, and those of
-// the third have it as second argument.
+// Their first argument is a process, which must be this one; those of the second table take 0 for it too.
 static const int own_process[] = {SYS_kill, SYS_tgkill};
 static const int own_process_or_zero[] = {
     SYS_prlimit64, SYS_sched_setscheduler, SYS_sched_setparam, SYS_sched_setattr, SYS_sched_setaffinity,
 };
-static const int zero_as_second[] = {SYS_setpriority};
 
 // Signals of descriptors that go to a process of one's choice, and input for a terminal.
 static const int refused_fcntl[] = {8 /* F_SETOWN */, 10 /* F_SETSIG */, 15 /* F_SETOWN_EX */};
@@ -86,7 +85,7 @@ static const int refused_ioctl[] = {
     0x8901 /* FIOSETOWN */, 0x8902 /* SIOCSPGRP */, 0x5412 /* TIOCSTI */, 0x541C /* TIOCLINUX */,
 };
 
-enum { MOST_INSTRUCTIONS = 512, LARGEST_NOTIFICATION = 1024 };
+enum { MOST_INSTRUCTIONS = 512, LARGEST_NOTIFICATION = 1024, LISTENER_STACK = 64 << 10 };
 
 struct filter {
     struct sock_filter code[MOST_INSTRUCTIONS];
@@ -126,9 +125,9 @@ static void end_call(struct filter *filter, unsigned short begin, uint32_t other
     filter->code[begin].jf = (uint8_t)(filter->length - begin - 1);
 }
 
-static void restrict_process(struct filter *filter, int call, int argument, uint32_t process, int zero_too) {
+static void restrict_process(struct filter *filter, int call, uint32_t process, int zero_too) {
     unsigned short begin = begin_call(filter, call);
-    load(filter, ARGUMENT(argument));
+    load(filter, ARGUMENT(0));
     answer_if_equal(filter, process, SECCOMP_RET_ALLOW);
     if (zero_too) answer_if_equal(filter, 0, SECCOMP_RET_ALLOW);
     end_call(filter, begin, ERRNO(EPERM));
@@ -173,10 +172,18 @@ static void build(struct filter *filter) {
     answer_if_equal(filter, SOCK_STREAM, SECCOMP_RET_ALLOW);
     answer_if_equal(filter, SOCK_SEQPACKET, SECCOMP_RET_ALLOW);
     end_call(filter, begin, ERRNO(EPERM));
-    for (size_t at = 0; at < COUNT(own_process); at++) restrict_process(filter, own_process[at], 0, process, 0);
+    for (size_t at = 0; at < COUNT(own_process); at++) restrict_process(filter, own_process[at], process, 0);
     for (size_t at = 0; at < COUNT(own_process_or_zero); at++)
-        restrict_process(filter, own_process_or_zero[at], 0, process, 1);
-    for (size_t at = 0; at < COUNT(zero_as_second); at++) restrict_process(filter, zero_as_second[at], 1, process, 1);
+        restrict_process(filter, own_process_or_zero[at], process, 1);
+    // Of one process, which must be this one: not of a group, or of all that the user has.
+    begin = begin_call(filter, SYS_setpriority);
+    load(filter, ARGUMENT(0));
+    add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PRIO_PROCESS, 1, 0));
+    answer(filter, ERRNO(EPERM));
+    load(filter, ARGUMENT(1));
+    answer_if_equal(filter, process, SECCOMP_RET_ALLOW);
+    answer_if_equal(filter, 0, SECCOMP_RET_ALLOW);
+    end_call(filter, begin, ERRNO(EPERM));
     // Memory that is shared and has no file is not counted by the limit of private memory.
     begin = begin_call(filter, SYS_mmap);
     load(filter, ARGUMENT(3));
@@ -225,25 +232,35 @@ static void *let_one_execution_through(void *context) {
     }
 }
 
-const char *sandbox_system_calls(void) {
+static struct sandbox_result lacking(const char *reason) { return (struct sandbox_result){SANDBOX_LACKING, reason}; }
+
+static struct sandbox_result failed(const char *reason) { return (struct sandbox_result){SANDBOX_FAILED, reason}; }
+
+struct sandbox_result sandbox_system_calls(void) {
     static struct filter filter;
     static struct listener listener;
     pthread_t thread;
     build(&filter);
-    if (filter.length >= MOST_INSTRUCTIONS) return "the filter is too long";
+    if (filter.length >= MOST_INSTRUCTIONS) return failed("the filter is too long");
     // Before Linux 5.5 a listener cannot let a call continue.
     struct seccomp_notif_sizes sizes;
-    if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) != 0) return "the kernel has no seccomp listeners";
+    if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) != 0) return lacking("the kernel has no seccomp listeners");
     if (sizes.seccomp_notif > LARGEST_NOTIFICATION || sizes.seccomp_notif_resp > LARGEST_NOTIFICATION)
-        return "the kernel's seccomp messages are unknown";
-    if (pipe2(listener.ready, O_CLOEXEC) != 0) return "no pipe for the listener";
-    // Made before the filter, so the filter does not bind it.
-    if (pthread_create(&thread, NULL, let_one_execution_through, &listener) != 0) return "no thread for the listener";
+        return lacking("the kernel's seccomp messages are unknown");
+    if (pipe2(listener.ready, O_CLOEXEC) != 0) return failed("no pipe for the listener");
+    // Made before the filter, so the filter does not bind it. Its stack counts as the worker's memory, whose limit holds.
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0 || pthread_attr_setstacksize(&attributes, LISTENER_STACK) != 0
+        || pthread_create(&thread, &attributes, let_one_execution_through, &listener) != 0)
+        return failed("no thread for the listener");
     struct sock_fprog program = {filter.length, filter.code};
     long descriptor = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
-    if (descriptor < 0) return "the kernel refuses the filter";
+    if (descriptor < 0)
+        return errno == ENOMEM || errno == EMFILE || errno == ENFILE
+                   ? failed("the kernel has no room for the filter")
+                   : lacking("the kernel refuses the filter");
     int number = (int)descriptor;
-    if (fcntl(number, F_SETFD, FD_CLOEXEC) != 0) return "the listener would be inherited";
-    if (write(listener.ready[1], &number, sizeof number) != sizeof number) return "the listener does not start";
-    return NULL;
+    if (fcntl(number, F_SETFD, FD_CLOEXEC) != 0) return failed("the listener would be inherited");
+    if (write(listener.ready[1], &number, sizeof number) != sizeof number) return failed("the listener does not start");
+    return (struct sandbox_result){SANDBOX_DONE, NULL};
 }

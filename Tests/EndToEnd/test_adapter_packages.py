@@ -483,6 +483,32 @@ class Deployment(PackageTest):
         [installed] = self.installed()
         self.assertEqual((installed["version"], installed["previous"], self.version()), ("1.2.0", "1.1.0", "1.2.0"))
 
+    def test_a_version_whose_files_were_changed_is_not_gone_back_to_and_not_executed(self):
+        self.write()
+        self.start()
+        self.adapters("install", self.package("1.0.0"))
+        self.adapters("upgrade", self.package("1.1.0"))
+        program = self.folder / "data/adapters/tasks/versions/1.0.0/bin/tasks-worker"
+        program.chmod(0o755)
+        program.write_text(program.read_text().replace("import json", "import json\nprint('executed', flush=True)", 1))
+        self.assertIn("changed", self.adapters("rollback", "tasks", "--yes", status=FAILED))
+        self.assertEqual((self.version(), self.installed()[0]["version"]), ("1.1.0", "1.1.0"))
+        self.assertNotIn("executed", self.gateway.log())
+
+    def test_a_change_of_an_adapter_waits_for_the_configuration_that_is_being_applied(self):
+        self.write()
+        self.start()
+        self.adapters("install", self.package("1.0.0", startSeconds=2))
+        self.write(adapters={"tasks": {"extra": True}})
+        starts = self.gateway.log().count("starts slowly")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            applied = pool.submit(self.apply)
+            self.until(lambda: self.gateway.log().count("starts slowly") > starts)
+            self.adapters("upgrade", self.package("1.1.0"))
+            applied.result()
+        self.assertEqual(self.version(), "1.1.0")
+        self.create(id="a", title="One", extra="E")
+
     def test_an_option_that_changes_what_it_declares_takes_effect_by_apply(self):
         self.write()
         self.start()

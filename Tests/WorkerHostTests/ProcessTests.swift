@@ -36,6 +36,13 @@ import Testing
         #expect(worker.process.exit == nil)
     }
 
+    @Test func aWorkerThatRunsIsSeenToRunWhereTheKernelReportsNoEnds() async throws {
+        let worker = try await Worker.start("serve")
+        defer { worker.end() }
+        #expect(!worker.process.hasEnded)
+        #expect(worker.ask(65) == 65)
+    }
+
     // MARK: What a worker cannot do
 
     @Test func aWorkerStartsNoProcessAndExecutesNothingButStartsThreads() async throws {
@@ -59,7 +66,7 @@ import Testing
     @Test func aWorkerReachesNoOtherProcessAndNoMemoryThatIsNotCounted() async throws {
         let worker = try await Worker.run("others")
         #expect(worker.lines.filter { $0.hasSuffix("possible") } == ["signal itself: possible"])
-        #expect(worker.lines.count == 17)
+        #expect(worker.lines.count == 19)
     }
 
     @Test func aWorkerLearnsOfNoChangesInFoldersOfOthers() async throws {

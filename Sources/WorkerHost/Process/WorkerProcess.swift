@@ -110,6 +110,12 @@ public final class WorkerProcess: Sendable {
         state.withLock { $0.lastLines = lines }
     }
 
+    /// Whether it has ended and was not waited for yet.
+    var hasEnded: Bool {
+        var found = siginfo_t()
+        return waitid(P_PID, id_t(id), &found, WEXITED | WNOHANG | WNOWAIT) != 0 || found.si_signo == SIGCHLD
+    }
+
     /// Waits for the process, which has ended, and ends what is left of its group. False where it runs after all.
     func reap() -> Bool {
         let (exit, waiters): (ProcessExit?, [CheckedContinuation<ProcessExit, Never>]) = state.withLock { state in

@@ -178,11 +178,9 @@ private final class WatchedWorker {
     /// Whether it has ended; it was waited for then, and what it had written was read.
     func hasEnded() -> Bool {
         var end = pollfd(fd: exit, events: Int16(POLLIN), revents: 0)
-        if exit >= 0, poll(&end, 1, 0) == 0 { return false }
-        if exit >= 0 {
-            readOutput(ContinuousClock.now)
-            pass(on: lines.finish())
-        }
+        guard exit >= 0 ? poll(&end, 1, 0) != 0 : process.hasEnded else { return false }
+        readOutput(ContinuousClock.now)
+        pass(on: lines.finish())
         process.wrote(lines.last)
         guard process.reap() else { return false }
         for descriptor in [exit, output] where descriptor >= 0 { close(descriptor) }

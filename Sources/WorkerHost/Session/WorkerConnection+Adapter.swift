@@ -27,32 +27,40 @@ extension WorkerConnection {
 
     public func handle(_ request: MountRequest) async throws -> MountResponse {
         let connection = try messages
+        let sent = try MessageBody.sending(request.body, over: connection)
         var parameters: WireDictionary = [
             "mount": request.mount.message, "method": request.method.message, "target": request.target.message,
             "origin": request.origin.message, "headers": request.headers.withoutCredentials.message,
-            "body": try MessageBody.sending(request.body, over: connection).message,
-            "caller": request.caller.message, "requestID": request.requestID.message,
+            "body": sent.message, "caller": request.caller.message, "requestID": request.requestID.message,
             "left": (request.deadline - .now).message,
         ]
         parameters["context"] = contextMessage
         let (value, scope) = try await askKeepingScope(
             RequestMethod.mount, parameters,
             CallScope(caller: request.caller, records: request.records, ages: request.ages))
+        // A worker may answer without reading the request's body.
+        let finish: @Sendable () -> Void = { [self] in
+            leave(scope)
+            if case .stream(let number) = sent.content { connection.stopSending(number) }
+        }
         do {
             let head = try read(MountHead.self, value, of: RequestMethod.mount)
             switch head.body.content {
             case .bytes(let bytes):
-                leave(scope)
+                finish()
                 return MountResponse(head.status, headers: head.headers, body: .bytes(bytes))
             case .stream(let number):
-                let body = try connection.body(of: number) { [self] in leave(scope) }
+                let body = try connection.body(of: number, whenDone: finish)
                 return MountResponse(head.status, headers: head.headers, body: .stream(body))
             }
         } catch let error as MessageError {
-            leave(scope)
+            finish()
             throw violated("\(RequestMethod.mount): \(error)")
+        } catch let ended as ConnectionEnded {
+            finish()
+            throw WorkerEnded(WorkerEnd(ended.end), wasSent: true)
         } catch {
-            leave(scope)
+            finish()
             throw error
         }
     }

@@ -104,15 +104,21 @@ struct WorkerRequests: Sendable {
         } else {
             request.body = try await body.collected(over: connection, limit: limits.body)
         }
-        guard isWhole else {
-            let response = try await upstream.stream(request, for: caller)
+        do {
+            guard isWhole else {
+                let response = try await upstream.stream(request, for: caller)
+                return try head(
+                    response.address, response.status, response.fields,
+                    MessageBody(.stream(connection.send(response.body))))
+            }
+            let response = try await upstream.send(request, for: caller)
             return try head(
-                response.address, response.status, response.fields,
-                MessageBody(.stream(connection.send(response.body))))
+                response.address, response.status, response.fields, .sending(response.body, over: connection))
+        } catch {
+            // Where it failed before the body was sent, nobody has said that it is not wanted.
+            request.streamedBody?.cancel()
+            throw error
         }
-        let response = try await upstream.send(request, for: caller)
-        return try head(
-            response.address, response.status, response.fields, .sending(response.body, over: connection))
     }
 
     private func head(

@@ -80,13 +80,18 @@ actor ConfigurationReload: ConfigurationControl {
     /// The same once no other change is under way, whose sources may have been read before what is asked for was
     /// written. Throws where the task is cancelled.
     func applyInTurn(by actor: Principal, from address: String) async throws -> ConfigurationReport {
+        try await waitForTurn()
+        return try await apply(by: actor, from: address)
+    }
+
+    /// Returns when no change is under way.
+    private func waitForTurn() async throws {
         while isUnderWay {
             let (end, continuation) = AsyncStream<Never>.makeStream()
             waiting.append(continuation)
             for await _ in end {}
             try Task.checkCancellation()
         }
-        return try await apply(by: actor, from: address)
     }
 
     func apply(by actor: Principal, from address: String) async throws -> ConfigurationReport {
@@ -117,10 +122,12 @@ actor ConfigurationReload: ConfigurationControl {
         return self.report(report)
     }
 
-    /// Changes one adapter that was installed, as a whole or not at all. Throws ``PorticoError``.
+    /// Changes one adapter that was installed, as a whole or not at all, once no other change is under way. Throws
+    /// ``PorticoError``.
     func deploy(_ deployment: Deployment) async throws -> [String] {
-        guard !isUnderWay, let running, let generation else {
-            throw PorticoError(.recordConflict, "Another change of the configuration is under way.")
+        try await waitForTurn()
+        guard let running, let generation else {
+            throw PorticoError(.adapterUnavailable, "The gateway is still starting.", retryAfter: 1)
         }
         isUnderWay = true
         defer { end() }

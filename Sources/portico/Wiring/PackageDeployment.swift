@@ -119,7 +119,7 @@ actor PackageDeployment: AdapterDeployment {
     private func rollBack(
         _ text: String, _ request: DeploymentRequest, of crashed: (version: AdapterVersion, reason: String)?
     ) async throws -> DeploymentReport {
-        try await alone {
+        try await alone(isRefusable: crashed == nil) {
             let folder = folder
             let (name, known) = try await installed(text)
             // An operator's change, which this one has waited for, may have brought another one.
@@ -129,7 +129,10 @@ actor PackageDeployment: AdapterDeployment {
             guard let previous = known.previous else {
                 throw PorticoError(.recordConflict, "There is no earlier version of \(name).")
             }
-            let release = try await onDisk { () throws(AdapterPackageError) in try folder.release(name, previous) }
+            // Before any of its files is executed.
+            let release = try await onDisk { () throws(AdapterPackageError) in
+                try folder.verifiedRelease(name, previous)
+            }
             let data = try await reload.deploy(
                 Deployment(
                     name: name, summary: "rolled back to \(previous)",
@@ -275,10 +278,13 @@ actor PackageDeployment: AdapterDeployment {
     private static let mostWaiting = 8
 
     /// One change after the other, in the order in which they come. None is refused for another that is under way: neither an
-    /// operator's for an attempt to start an absent program, nor the roll-back of a crashed version for an operator's.
-    private func alone<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+    /// operator's for an attempt to start an absent program, nor the roll-back of a crashed version for an operator's, which
+    /// is not refused for those that wait either: it is not tried again.
+    private func alone<Result: Sendable>(
+        isRefusable: Bool = true, _ body: () async throws -> Result
+    ) async throws -> Result {
         if isUnderWay {
-            guard waiting.count < Self.mostWaiting else {
+            guard !isRefusable || waiting.count < Self.mostWaiting else {
                 throw PorticoError(.recordConflict, "Too many changes of adapters are waiting.")
             }
             // The change that ends hands its turn over.

@@ -65,6 +65,8 @@ static void try_others(int host) {
     struct rlimit limit = {1 << 20, 1 << 20};
     attempt("limit the host", prlimit(host, RLIMIT_CORE, NULL, &limit));
     attempt("slow the host", setpriority(PRIO_PROCESS, (id_t)host, 5));
+    attempt("slow all of the user", setpriority(PRIO_USER, 0, 1));
+    attempt("slow the group", setpriority(PRIO_PGRP, 0, 1));
     attempt("own signals by descriptor", fcntl(3, F_SETOWN, host));
     attempt("shared memory", mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1 : 0);
     attempt("memory file", syscall(SYS_memfd_create, "x", 0));

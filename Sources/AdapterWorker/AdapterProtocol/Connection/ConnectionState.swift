@@ -43,6 +43,8 @@ struct ConnectionState {
     enum Action {
         case nothing
         case resume(Int, Result<WireValue, CrossingError>)
+        /// A response that is not waited for any more, and has these members.
+        case ignore(WireDictionary?)
         case serve(Message.Request)
         case cancel(Int)
         case report(String, scope: Int?, WireDictionary)
@@ -146,7 +148,7 @@ struct ConnectionState {
             guard let isWaiting = waiting.removeValue(forKey: number) else {
                 return .end("a response to no request (\(number))")
             }
-            return isWaiting ? .resume(number, result) : .nothing
+            return isWaiting ? .resume(number, result) : .ignore((try? result.get())?.dictionaryValue)
         case .cancel(let number): return serving.contains(number) ? .cancel(number) : .nothing
         case .event(let name, let scope, let parameters): return .report(name, scope: scope, parameters)
         case .data(let stream, let bytes): return deliver(stream, bytes)

@@ -35,6 +35,14 @@ public struct MessageBody: MessageValue, Sendable {
         }
     }
 
+    /// The number of the stream that is the body of a request's parameters or of a result; nil where there is none.
+    static func stream(of members: WireDictionary) -> Int? {
+        guard let message = members["body"], case .stream(let number)? = (try? MessageBody(message: message))?.content,
+            number > 0
+        else { return nil }
+        return number
+    }
+
     /// A body that the other side is to get: a long one by pieces.
     public static func sending(_ bytes: [UInt8], over connection: MessageConnection) throws -> MessageBody {
         guard bytes.count > inlineMaximum else { return MessageBody(.bytes(bytes)) }

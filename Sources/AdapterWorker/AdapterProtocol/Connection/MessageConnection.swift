@@ -61,6 +61,8 @@ public final class MessageConnection: Sendable {
         let body: any ByteStream
         var task: Task<Void, Never>?
         var waiter: CheckedContinuation<Void, Never>?
+        /// Not wanted any more. Said under the lock, unlike the end of its task.
+        var isStopped = false
     }
 
     private let socket: SocketEnd
@@ -87,23 +89,31 @@ public final class MessageConnection: Sendable {
     // MARK: Requests
 
     /// Asks the other side and returns its response. Throws what it throws, ``ConnectionEnded``, `CancellationError` where
-    /// the task is cancelled, and `server.overloaded` where too many requests are under way.
+    /// the task is cancelled, and `server.overloaded` where too many requests are under way. Of the body that its parameters
+    /// name nothing more is sent then.
     ///
     /// `willSend` is called with the request's number before the other side can see it. It returns at once.
     public func request(
         _ method: String, _ parameters: WireDictionary = [:], scope: Int? = nil,
         willSend: @Sendable (Int) -> Void = { _ in }
     ) async throws -> WireValue {
-        let body = try encode(method, parameters, scope)
-        try Task.checkCancellation()
-        let number = Mutex<Int?>(nil)
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                number.withLock { $0 = send(body, .task(continuation), willSend) }
-                if Task.isCancelled, let sent = number.withLock({ $0 }) { abandon(sent) }
+        do {
+            let body = try encode(method, parameters, scope)
+            try Task.checkCancellation()
+            let number = Mutex<Int?>(nil)
+            return try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { continuation in
+                    // Not under the lock: where the socket is closed, sending ends all tasks, this one among them.
+                    let sent = send(body, .task(continuation), willSend)
+                    number.withLock { $0 = sent }
+                    if Task.isCancelled, let sent { abandon(sent) }
+                }
+            } onCancel: {
+                if let sent = number.withLock({ $0 }) { abandon(sent) }
             }
-        } onCancel: {
-            if let sent = number.withLock({ $0 }) { abandon(sent) }
+        } catch {
+            if let body = MessageBody.stream(of: parameters) { stopSending(body) }
+            throw error
         }
     }
 
@@ -242,9 +252,7 @@ public final class MessageConnection: Sendable {
         var rest = piece[...]
         while !rest.isEmpty {
             let count = state.withLock { state -> Int? in
-                guard state.end == nil, let stream = state.outgoing[number], stream.task?.isCancelled != true else {
-                    return nil
-                }
+                guard state.end == nil, state.outgoing[number]?.isStopped == false else { return nil }
                 return state.machine.takeCredit(of: number, rest.count)
             }
             guard let count else { return false }
@@ -274,7 +282,7 @@ public final class MessageConnection: Sendable {
     private func waitForCredit(of number: Int) async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state -> Bool in
-                guard state.end == nil, state.outgoing[number]?.task?.isCancelled == false,
+                guard state.end == nil, state.outgoing[number]?.isStopped == false,
                     !state.machine.hasCredit(of: number)
                 else { return true }
                 state.outgoing[number]?.waiter = continuation
@@ -284,21 +292,47 @@ public final class MessageConnection: Sendable {
         }
     }
 
+    /// Ends a body that nobody needs any more, wherever it is. Nothing where it was sent whole.
+    public func stopSending(_ number: Int) {
+        let stream = state.withLock { state in
+            let stream = state.outgoing[number]
+            state.outgoing[number]?.isStopped = true
+            state.outgoing[number]?.waiter = nil
+            return stream
+        }
+        stream?.task?.cancel()
+        stream?.body.cancel()
+        stream?.waiter?.resume()
+    }
+
     /// The other side's stream of this number, which one of its messages has named. For one reader.
     ///
     /// `whenDone` is called once, when the stream has ended or is no longer wanted.
     public func body(of number: Int, whenDone: @escaping @Sendable () -> Void = {}) throws -> any ByteStream {
         let stream = try state.withLock { state -> IncomingStream in
             if let end = state.end { throw ConnectionEnded(end: end, wasSent: true) }
-            if !state.machine.isKnown(stream: number), state.machine.expect(stream: number) {
-                _ = addIncoming(number, &state)
-            }
-            guard let stream = state.incoming[number], stream.claim(whenDone) else {
+            guard let stream = incoming(number, &state), stream.claim(whenDone) else {
                 throw MessageError("there is no such stream", at: "stream")
             }
             return stream
         }
         return stream
+    }
+
+    /// The body that a message has named, and that nobody has begun to read when the message is done with, is not wanted.
+    private func discardBody(of members: WireDictionary?) {
+        guard let number = members.flatMap({ MessageBody.stream(of: $0) }),
+            let stream = state.withLock({ $0.end == nil ? incoming(number, &$0) : nil }), stream.claim({})
+        else { return }
+        stream.cancel()
+    }
+
+    /// A stream that was named, whether it has begun or not; nil where there is no such one.
+    private func incoming(_ number: Int, _ state: inout State) -> IncomingStream? {
+        if !state.machine.isKnown(stream: number), state.machine.expect(stream: number) {
+            _ = addIncoming(number, &state)
+        }
+        return state.incoming[number]
     }
 
     /// The reader took so many bytes.
@@ -460,6 +494,7 @@ public final class MessageConnection: Sendable {
         case .resume(let number, let result):
             let waiter = state.waiters.removeValue(forKey: number)
             return { waiter?.resume(result.mapError { $0.error }) }
+        case .ignore(let members): return { self.discardBody(of: members) }
         case .serve(let request) where request.method == RequestMethod.ping:
             return { self.answer(request.number, .success(.null)) }
         case .serve(let request):
@@ -490,14 +525,7 @@ public final class MessageConnection: Sendable {
             let waiter = state.outgoing[number]?.waiter
             state.outgoing[number]?.waiter = nil
             return { waiter?.resume() }
-        case .stop(let number):
-            let stream = state.outgoing[number]
-            state.outgoing[number]?.waiter = nil
-            return {
-                stream?.task?.cancel()
-                stream?.body.cancel()
-                stream?.waiter?.resume()
-            }
+        case .stop(let number): return { self.stopSending(number) }
         case .end(let reason): return { self.end(.violation(reason)) }
         }
     }
@@ -510,6 +538,7 @@ public final class MessageConnection: Sendable {
     }
 
     private func serve(_ request: Message.Request, _ handler: (any MessageHandler)?) async {
+        defer { discardBody(of: request.parameters) }
         do {
             answer(request.number, .success(try await handler?.respond(to: request, over: self) ?? .null))
         } catch let error as MessageError {

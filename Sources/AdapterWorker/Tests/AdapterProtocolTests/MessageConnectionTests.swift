@@ -114,16 +114,66 @@ import Testing
         #expect(begun == Array(1...160))
     }
 
+    @Test func `ends with its socket, whoever notices it, in the course of what it ends`() async throws {
+        let (descriptor, peer) = Self.sockets()
+        // It does not read, so that the request is the first to find the socket closed.
+        let host = MessageConnection(socket: descriptor, handler: Peer())
+        close(peer)
+        let ended = AsyncStream<Void>.makeStream()
+        _ = try host.send(AskingBody(host), whenDone: { ended.continuation.finish() })
+        for await _ in ended.stream {}
+        await #expect(throws: ConnectionEnded.self) { try await host.request("any") }
+    }
+
+    @Test func `stops the body of a response that nobody waits for`() async throws {
+        let peer = Peer()
+        let (host, _) = Self.pair(worker: peer)
+        defer { host.close() }
+        let asked = Task { try await host.request("late") }
+        await peer.asked()
+        asked.cancel()
+        _ = await asked.result
+        await peer.stoppedLateBody()
+    }
+
+    @Test(arguments: ["unread", "refused"])
+    func `stops the body of a request that is answered without reading it`(method: String) async throws {
+        let (host, _) = Self.pair()
+        defer { host.close() }
+        let body = EndlessBody()
+        let ended = AsyncStream<Void>.makeStream()
+        let number = try host.send(body, whenDone: { ended.continuation.finish() })
+        _ = try? await host.request(method, ["body": ["stream": .int64(Int64(number))]])
+        for await _ in ended.stream {}
+        #expect(body.isCancelled)
+    }
+
+    @Test func `stops the body of a request that is not sent`() async throws {
+        let (host, _) = Self.pair()
+        defer { host.close() }
+        let body = EndlessBody()
+        let ended = AsyncStream<Void>.makeStream()
+        let number = try host.send(body, whenDone: { ended.continuation.finish() })
+        let asked = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await host.request("unread", ["body": ["stream": .int64(Int64(number))]])
+        }
+        asked.cancel()
+        await #expect(throws: CancellationError.self) { try await asked.value }
+        for await _ in ended.stream {}
+        #expect(body.isCancelled)
+    }
+
     private static func sockets() -> (Int32, Int32) {
         var ends: [Int32] = [0, 0]
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
         return (ends[0], ends[1])
     }
 
-    private static func pair() -> (MessageConnection, MessageConnection) {
+    private static func pair(worker peer: Peer = Peer()) -> (MessageConnection, MessageConnection) {
         let ends = sockets()
         let (host, worker) = (
-            MessageConnection(socket: ends.0, handler: Peer()), MessageConnection(socket: ends.1, handler: Peer())
+            MessageConnection(socket: ends.0, handler: Peer()), MessageConnection(socket: ends.1, handler: peer)
         )
         host.start()
         worker.start()
@@ -139,20 +189,72 @@ import Testing
     }
 }
 
-/// Echoes a value, and answers with a body of so many equal bytes.
+/// Echoes a value, and answers with a body of so many equal bytes: at once, or when nobody waits for it any more.
 private final class Peer: MessageHandler {
     let end = Mutex<ConnectionEnd?>(nil)
+    private let (arrivals, arrival) = AsyncStream<Void>.makeStream()
+    private let (outcomes, outcome) = AsyncStream<EndlessBody>.makeStream()
 
     func respond(to request: Message.Request, over connection: MessageConnection) async throws -> WireValue {
         let parameters = try MessageMap(.dictionary(request.parameters))
-        guard request.method == "body" else { return try parameters("value") }
-        let fill = UInt8(truncatingIfNeeded: try parameters("fill", as: Int.self))
-        return try MessageBody.sending(
-            Array(repeating: fill, count: try parameters("size", as: Int.self)), over: connection
-        ).message
+        switch request.method {
+        case "body":
+            let fill = UInt8(truncatingIfNeeded: try parameters("fill", as: Int.self))
+            return try MessageBody.sending(
+                Array(repeating: fill, count: try parameters("size", as: Int.self)), over: connection
+            ).message
+        case "late":
+            arrival.finish()
+            while !Task.isCancelled { await Task.yield() }
+            let body = EndlessBody()
+            outcome.yield(body)
+            return ["body": ["stream": .int64(Int64(try connection.send(body)))]]
+        case "unread": return .null
+        case "refused": throw PorticoError(.requestInvalid, "It is not wanted.")
+        default: return try parameters("value")
+        }
+    }
+
+    /// Returns when the request for something late is there.
+    func asked() async { for await _ in arrivals {} }
+
+    /// Returns when the late body is not sent any more.
+    func stoppedLateBody() async {
+        for await body in outcomes {
+            await body.cancelled()
+            return
+        }
     }
 
     func receive(event: String, scope: Int?, _ parameters: WireDictionary) {}
 
     func ended(_ end: ConnectionEnd) { self.end.withLock { $0 = end } }
+}
+
+/// Goes on until it is cancelled.
+private final class EndlessBody: ByteStream {
+    private let (ends, end) = AsyncStream<Void>.makeStream()
+    private let wasCancelled = Mutex(false)
+
+    var isCancelled: Bool { wasCancelled.withLock { $0 } }
+
+    func next() async throws -> [UInt8]? { isCancelled ? nil : Array(repeating: 7, count: 10_000) }
+
+    func cancel() {
+        wasCancelled.withLock { $0 = true }
+        end.finish()
+    }
+
+    func cancelled() async { for await _ in ends {} }
+}
+
+/// Asks the other side for what it has to say.
+private final class AskingBody: ByteStream {
+    private let connection: MessageConnection
+
+    init(_ connection: MessageConnection) { self.connection = connection }
+
+    func next() async throws -> [UInt8]? { try await connection.request("any").dataValue }
+
+    func cancel() {}
 }
