@@ -179,7 +179,14 @@ extension ConfigurationError {
             self.init("The key \(names.joined(separator: ".")) has gone: \(instead).", at: location)
             return
         }
-        let hint = reference.suggestion(for: names).map { " Did you mean \($0)?" } ?? ""
+        let hint =
+            if let similar = reference.suggestion(for: names) {
+                " Did you mean \(similar)?"
+            } else if names.count == 2, names[0] == "adapters" {
+                " No adapter of this name is built in, named below plugins, or installed in the data directory."
+            } else {
+                ""
+            }
         self.init("There is no key \(names.joined(separator: ".")).\(hint)", at: location)
     }
 }

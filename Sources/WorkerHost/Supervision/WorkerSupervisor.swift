@@ -77,8 +77,11 @@ final class WorkerSupervisor: Sendable {
             guard task == nil else { return }
             let (parts, stream) = (parts, stream)
             task = Task {
-                var loop = SupervisorLoop(parts)
-                await loop.run(stream)
+                // What it logs later belongs to no request, also where one has made it start.
+                await CallContext.$current.withValue(nil) {
+                    var loop = SupervisorLoop(parts)
+                    await loop.run(stream)
+                }
             }
         }
         let reason = await withCheckedContinuation { continuation in

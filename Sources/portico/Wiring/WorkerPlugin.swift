@@ -140,7 +140,7 @@ struct WorkerPlugin: Sendable {
     }
 
     private static func reason(_ end: WorkerEnd, _ process: WorkerProcess) -> String {
-        let lines = process.lastLines.suffix(3).joined(separator: " / ")
+        let lines = shortened(process.lastLines).joined(separator: " / ")
         let reason =
             switch end {
             case .versionRefused(let reason): "it speaks another version of the protocol: \(reason)"
@@ -149,6 +149,11 @@ struct WorkerPlugin: Sendable {
             case .closed, .disconnected: "it ended (\(process.exit.map { "\($0)" } ?? "without a status"))"
             }
         return lines.isEmpty ? reason : "\(reason): \(lines)"
+    }
+
+    /// The first lines, of which one says what is wrong in most languages, and the last, which does in others.
+    private static func shortened(_ lines: [String]) -> [String] {
+        lines.count <= 10 ? lines : lines.prefix(7) + ["…"] + lines.suffix(3)
     }
 
     /// A configuration is read on a thread of its own, which may wait for tasks.

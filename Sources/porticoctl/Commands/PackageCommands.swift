@@ -24,7 +24,7 @@ struct DeploymentOptions: ParsableArguments {
 /// What an operator accepts in a change that would lose something.
 struct LossOption: ParsableArguments {
     @Flag(
-        help: "Hides what is stored and not declared any more, and renames collections that devices sync.")
+        help: "Also where it hides what is stored, as a roll-back may, or renames collections that devices sync.")
     var acceptLoss = false
 }
 

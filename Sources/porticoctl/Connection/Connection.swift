@@ -120,6 +120,9 @@ enum GatewayAddress: CustomStringConvertible {
     func request(_ path: String) throws -> HTTPClientRequest {
         switch self {
         case .socket(let socket):
+            guard access(socket, F_OK) == 0 || errno != EACCES else {
+                throw CommandError("This user may not look into the data directory: \(socket) cannot be reached.")
+            }
             guard FileManager.default.fileExists(atPath: socket),
                 let url = URL(httpURLWithSocketPath: socket, uri: path)
             else {

@@ -87,7 +87,7 @@ extension NamedCases {
     public init(message: WireValue) throws {
         let name = try String(message: message)
         guard let value = Self.names.first(where: { $0.1 == name })?.0 else {
-            throw MessageError("there is no such case here")
+            throw MessageError("this is none of \(Self.names.map(\.1).joined(separator: ", "))")
         }
         self = value
     }
@@ -360,7 +360,7 @@ extension PathTemplate: MessageValue {
 
     public init(message: WireValue) throws {
         guard let path = PathTemplate(try String(message: message)) else {
-            throw MessageError("this is no template of a path")
+            throw MessageError("a path begins with `/` and has no empty part")
         }
         self = path
     }
