@@ -59,7 +59,8 @@ struct TarArchive {
         self.files = files
     }
 
-    static let truncated = AdapterPackageError("The file ends too early: it is no adapter package, or a part of one. Copy it again.")
+    static let truncated = AdapterPackageError(
+        "The file ends too early: it is no adapter package, or a part of one. Copy it again.")
 
     private static let maximumExtension = 64 << 10
 

@@ -165,9 +165,10 @@ extension HTTPUpstream {
     private func perform(_ request: UpstreamRequest, collects: Bool) async throws -> Answer {
         let end = end(of: request)
         guard ContinuousClock.now < end else { throw late(end) }
+        let request = try RequestHead.checked(completed(request), of: name)
         let permit = try await permits.enter(until: end)
         budget.withLock { $0.noteCall() }
-        var plan = CallPlan(completed(request), settings)
+        var plan = CallPlan(request, settings)
         while true {
             let outcome = try await outcome(of: plan.request, collects, until: end, permit)
             let jitter = Double(random() >> 11) / Double(1 << 53)
@@ -196,6 +197,7 @@ extension HTTPUpstream {
         of request: UpstreamRequest, _ collects: Bool, until end: ContinuousClock.Instant, _ permit: CallPermit
     ) async throws -> Outcome {
         let circuit = try circuits.enter(request.address.origin)
+        let start = ContinuousClock.now
         do {
             var refused = UpstreamFailure(.unreachable, of: name)
             for address in try await addresses(of: request.address.origin, until: end) {
@@ -210,9 +212,12 @@ extension HTTPUpstream {
             circuit.leave(.failed)
             return .failed(refused, wasSent: false)
         } catch {
-            // Who gave up says nothing about the server; the deadline does.
-            let failure = ContinuousClock.now >= end ? late(end) : failure(error)
-            circuit.leave(CallPlan.circuitOutcome(.failed(failure, wasSent: true)))
+            // Who gave up says nothing about the server; the deadline does, where the server had time to answer.
+            let isLate = ContinuousClock.now >= end
+            let failure = isLate ? late(end) : failure(error)
+            let wasPatient = start.duration(to: .now) >= settings.limits.patience
+            circuit.leave(
+                isLate && !wasPatient ? .unknown : CallPlan.circuitOutcome(.failed(failure, wasSent: true)))
             try Task.checkCancellation()
             return .failed(failure, wasSent: true)
         }

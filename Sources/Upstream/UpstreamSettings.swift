@@ -59,6 +59,9 @@ public struct UpstreamLimits: Sendable, Equatable {
     public var connect = Duration.seconds(3)
     /// The head of an answer once there is a connection, and each further piece of its body.
     public var firstByte = Duration.seconds(10)
+    /// A server that has had so long and no answer is taken for one that fails: most of what it has by these limits. A caller
+    /// with a shorter deadline learns nothing about it.
+    var patience: Duration { min(firstByte, deadline) * 9 / 10 }
     /// How long a connection is kept without use.
     public var idle = Duration.seconds(60)
     /// Bytes of an answer's body after decompression.

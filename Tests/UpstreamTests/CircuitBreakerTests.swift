@@ -131,18 +131,30 @@ import UpstreamStandIn
         await server.stop()
     }
 
-    @Test func `deadlines count, and callers who leave do not`() async throws {
+    @Test func `callers who leave do not count`() async throws {
         let server = try await StandIn { _ in .silence }
         let upstream = HTTPUpstream(settings(server) { $0.rest = .seconds(3600) }, log: .discarding)
-        var request = UpstreamRequest(.get, try address(server.address))
+        let request = UpstreamRequest(.get, try address(server.address))
         for count in 1...3 {
-            let call = Task { [request] in try await upstream.send(request) }
+            let call = Task { try await upstream.send(request) }
             while !Task.isCancelled, server.requests.count < count { await Task.yield() }
             call.cancel()
             let left = await #expect(throws: UpstreamFailure.self) { try await call.value }
             #expect(left?.kind == .cancelled)
         }
-        request.deadline = .milliseconds(50)
+        #expect(upstream.status.openCircuits.isEmpty)
+        await upstream.stop()
+        await server.stop()
+    }
+
+    @Test func `deadlines count`() async throws {
+        let server = try await StandIn { _ in .silence }
+        let settings = settings(server) {
+            $0.rest = .seconds(3600)
+            $0.deadline = .milliseconds(50)
+        }
+        let upstream = HTTPUpstream(settings, log: .discarding)
+        let request = UpstreamRequest(.get, try address(server.address))
         for expected in [UpstreamFailure.Kind.timedOut, .timedOut, .circuitOpen] {
             let failure = await #expect(throws: UpstreamFailure.self) { try await upstream.send(request) }
             #expect(failure?.kind == expected)

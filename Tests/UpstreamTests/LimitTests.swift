@@ -106,6 +106,70 @@ import UpstreamStandIn
         await server.stop()
     }
 
+    @Test func `the fields of the connection and of the server are not the adapter's to choose`() async throws {
+        let server = try await StandIn { _ in .plain(200) }
+        let request = UpstreamRequest(
+            .post, try address(server.address),
+            fields: [
+                "Host": "other.example", "Connection": "X-Kept", "Upgrade": "h2c", "TE": "trailers",
+                "Expect": "100-continue",
+                "Transfer-Encoding": "chunked", "Content-Length": "1", "Proxy-Authorization": "Basic eA==",
+                "X-Kept": "kept",
+            ], body: Array("whole".utf8))
+        let answer = await ask(.loopback([server.address]), request)
+        #expect(try answer.get().status == 200)
+        let seen = try #require(server.requests.first)
+        #expect(seen["Host"] == "127.0.0.1:\(server.port)" && seen["X-Kept"] == "kept" && seen.text == "whole")
+        for name in ["Upgrade", "TE", "Expect", "Transfer-Encoding", "Proxy-Authorization"] {
+            #expect(seen[name] == nil)
+        }
+        #expect(seen["Connection"] == nil && seen["Content-Length"] == "5")
+        await server.stop()
+    }
+
+    @Test func `what cannot be sent is refused, and says nothing about the server`() async throws {
+        let server = try await StandIn { _ in .plain(200) }
+        var settings = UpstreamSettings.loopback([server.address])
+        settings.limits.failures = 2
+        let upstream = HTTPUpstream(settings, log: .discarding)
+        let many = (0..<2_000).map { (name: "X-\($0)", value: String(repeating: "v", count: 10)) }
+        let hostile: [UpstreamHeaders] = [
+            ["X-A": "one\r\nX-B: two"], ["X-A": "\u{0}"], ["X A": "v"], ["": "v"], ["X:A": "v"],
+            ["X-A": String(repeating: "v", count: 70_000)], [String(repeating: "n", count: 66_000): "v"],
+            UpstreamHeaders(many),
+        ]
+        for fields in hostile {
+            let good = UpstreamRequest(.post, try address(server.address), body: Array("a body".utf8))
+            // The next one would go over the same connection.
+            #expect(try await upstream.send(good).status == 200)
+            let bad = UpstreamRequest(.post, try address(server.address), fields: fields, body: Array("a body".utf8))
+            let failure = await #expect(throws: UpstreamFailure.self) { try await upstream.send(bad) }
+            #expect(failure?.kind == .destinationRefused)
+        }
+        #expect(server.requests.count == hostile.count)
+        await upstream.stop()
+        await server.stop()
+    }
+
+    @Test func `a caller in a hurry says nothing about the server`() async throws {
+        let server = try await StandIn { $0.path == "/slow" ? .silence : .plain(200) }
+        var settings = UpstreamSettings.loopback([server.address])
+        settings.limits.failures = 2
+        settings.limits.tries = 1
+        let upstream = HTTPUpstream(settings, log: .discarding)
+        var hurried = UpstreamRequest(.get, try address(server.address + "/slow"))
+        hurried.deadline = .milliseconds(5)
+        let slow = hurried
+        for _ in 0..<6 {
+            let failure = await #expect(throws: UpstreamFailure.self) { try await upstream.send(slow) }
+            #expect(failure?.kind == .timedOut)
+        }
+        #expect(upstream.status.openCircuits.isEmpty)
+        #expect(try await upstream.send(UpstreamRequest(.get, try address(server.address + "/quick"))).status == 200)
+        await upstream.stop()
+        await server.stop()
+    }
+
     @Test func `what a caller learns names the system, not where it is`() {
         for kind in UpstreamFailure.Kind.allCases {
             let error = UpstreamFailure(kind, of: "erp", detail: "10.0.0.1").asError

@@ -18,8 +18,6 @@ import Testing
     }
 
     @Test func aWorkerHasItsOwnFolderASessionAndNothingOfTheHostsEnvironment() async throws {
-        setenv("PORTICO_SECRET_OF_A_TEST", "hidden", 1)
-        defer { unsetenv("PORTICO_SECRET_OF_A_TEST") }
         let worker = try await Worker.run("environment")
         #expect(worker.lines.contains("in \(worker.folder), session of its own: yes"))
         #expect(worker.lines.contains("SWIFT_BACKTRACE=enable=no"))

@@ -118,7 +118,9 @@ struct MirrorRoutes: Sendable {
         switch await mirror.refreshNow(by: .operator) {
         case .done(let summary): return summary.shown
         case .held(let held):
-            throw PorticoError(.recordConflict, "The refresh was held back: \(held.detail). `porticoctl mirrors release` makes it take effect.")
+            throw PorticoError(
+                .recordConflict,
+                "The refresh was held back: \(held.detail). `porticoctl mirrors release` makes it take effect.")
         case .failed(let code, let detail):
             throw PorticoError(code, "The mirror could not be refreshed: \(detail)")
         }

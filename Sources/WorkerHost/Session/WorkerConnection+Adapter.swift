@@ -28,6 +28,10 @@ extension WorkerConnection {
     public func handle(_ request: MountRequest) async throws -> MountResponse {
         let connection = try messages
         let sent = try MessageBody.sending(request.body, over: connection)
+        do { try beginMount() } catch {
+            if case .stream(let number) = sent.content { connection.stopSending(number) }
+            throw error
+        }
         var parameters: WireDictionary = [
             "mount": request.mount.message, "method": request.method.message, "target": request.target.message,
             "origin": request.origin.message, "headers": request.headers.withoutCredentials.message,
@@ -35,12 +39,19 @@ extension WorkerConnection {
             "left": (request.deadline - .now).message,
         ]
         parameters["context"] = contextMessage
-        let (value, scope) = try await askKeepingScope(
-            RequestMethod.mount, parameters,
-            CallScope(caller: request.caller, records: request.records, ages: request.ages))
+        let (value, scope): (WireValue, Int)
+        do {
+            (value, scope) = try await askKeepingScope(
+                RequestMethod.mount, parameters,
+                CallScope(caller: request.caller, records: request.records, ages: request.ages))
+        } catch {
+            endMount()
+            throw error
+        }
         // A worker may answer without reading the request's body.
         let finish: @Sendable () -> Void = { [self] in
             leave(scope)
+            endMount()
             if case .stream(let number) = sent.content { connection.stopSending(number) }
         }
         do {

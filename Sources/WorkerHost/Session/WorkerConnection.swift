@@ -14,6 +14,8 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
         var services: [Set<String>] = []
         var context: AdapterContext?
         var scopes: [Int: CallScope] = [:]
+        /// Requests to mounts whose answers have not ended.
+        var mounts = 0
         var end: WorkerEnd?
         var waiters: [CheckedContinuation<WorkerEnd, Never>] = []
         /// Set where the host itself ends the connection for a reason that the connection does not know.
@@ -169,6 +171,22 @@ public final class WorkerConnection: WorkerSession, MessageHandler {
             throw WorkerEnded(state.withLock { $0.end } ?? WorkerEnd(ended.end), wasSent: ended.wasSent)
         }
     }
+
+    /// A request to a mount begins. Throws `server.overloaded` where too many answers have not ended, whose bodies would be
+    /// more than a connection has.
+    func beginMount() throws {
+        let isPossible = state.withLock { state in
+            guard state.mounts < limits.mounts else { return false }
+            state.mounts += 1
+            return true
+        }
+        guard isPossible else {
+            throw PorticoError(.overloaded, "The adapter has too many answers that are not read.", retryAfter: 1)
+        }
+    }
+
+    /// Its answer has ended.
+    func endMount() { state.withLock { $0.mounts -= 1 } }
 
     /// What the worker asks in the course of this request is refused from now on.
     func leave(_ scope: Int) { state.withLock { $0.scopes[scope] = nil } }

@@ -11,6 +11,9 @@ public struct SessionLimits: Sendable {
     public var snapshotTime = Duration.seconds(5)
     /// Bytes of a mounted request's or another system's body that are held for a worker at most.
     public var body = 64 << 20
+    /// Requests to its mounts at once, the bodies of their answers included; further ones are refused with 503. Fewer than a
+    /// connection has streams (``ConnectionLimits/streams``).
+    public var mounts = 768
 
     /// The standard limits.
     public init() {}

@@ -542,7 +542,9 @@ public final class MessageConnection: Sendable {
         do {
             answer(request.number, .success(try await handler?.respond(to: request, over: self) ?? .null))
         } catch let error as MessageError {
-            end(.violation("\(request.method): \(error)"))
+            // An error names members and quotes no value. A program may have passed on what its caller has sent.
+            let refusal = PorticoError(.requestInvalid, "The parameters of \(request.method.prefix(50)): \(error)")
+            answer(request.number, .failure(CrossingError(refusal)))
         } catch {
             answer(request.number, .failure(CrossingError(error)))
         }
