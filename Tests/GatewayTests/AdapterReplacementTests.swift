@@ -29,6 +29,25 @@ import Testing
         func handle(_ call: Call) async throws -> OperationResult { .nothing }
     }
 
+    /// One that has a process, with files of its own.
+    private struct ProcessProbe: ProcessAdapter {
+        let probe: Probe
+        var processReport: AdapterProcessReport {
+            AdapterProcessReport(
+                state: "running", reason: nil, isServing: true, process: nil, launched: nil, restarts: 0, crashes: 0,
+                callsUnderWay: 0, callsWaiting: 0)
+        }
+        var crashReports: [WireValue] { [] }
+
+        func start(_ context: AdapterContext) async throws { try await probe.start(context) }
+        func stop() async { await probe.stop() }
+        func handle(_ call: Call) async throws -> OperationResult { .nothing }
+    }
+
+    private func process(_ name: String, fails: Bool = false) -> ProcessProbe {
+        ProcessProbe(probe: Probe(name: name, calls: calls, fails: fails))
+    }
+
     private let calls = Calls()
 
     private func served(_ adapter: any Adapter) -> ServedAdapter {
@@ -155,6 +174,38 @@ import Testing
             _ = try await prepare(Probe(name: "other", calls: calls, fails: true), of: served, by: supervisor)
         }
         #expect((served.adapter as? Probe)?.name == "one" && served.status.isRunning)
+    }
+
+    @Test func `a process whose start fails is stopped, since its files stay otherwise`() async throws {
+        let served = served(process("one"))
+        let supervisor = supervisor(served)
+        await supervisor.run()
+        await #expect(throws: PorticoError.self) {
+            _ = try await prepare(process("other", fails: true), of: served, by: supervisor)
+        }
+        #expect(calls.value == ["start one", "start other", "stop other"])
+        await #expect(throws: PorticoError.self) {
+            _ = try await handOver(to: process("third", fails: true), of: served, by: supervisor)
+        }
+        #expect(calls.value.suffix(4) == ["stop one", "start third", "stop third", "start one"])
+        let fresh = self.served(process("fresh", fails: true))
+        await #expect(throws: PorticoError.self) {
+            try await supervisor.start(fresh) { try await fresh.instance.start(nil, self.context(fresh)) }
+        }
+        await supervisor.stop(fresh)
+        #expect(calls.value.suffix(2) == ["start fresh", "stop fresh"])
+    }
+
+    @Test func `a process that never ran is stopped once another takes its place`() async throws {
+        let served = served(process("one", fails: true))
+        let supervisor = supervisor(served)
+        let attempts = Task { await supervisor.run() }
+        while served.status.current.nextAttempt == nil { await Task.yield() }
+        attempts.cancel()
+        await attempts.value
+        let replacement = try await prepare(process("other"), of: served, by: supervisor)
+        await supervisor.discard(supervisor.replace(replacement))
+        #expect(calls.value == ["start one", "stop one"])
     }
 
     @Test func `one that is not wanted after all is stopped`() async throws {

@@ -82,7 +82,7 @@ public final class AdapterSupervisor: Sendable {
     }
 
     /// Starts an instance that may take the place of the one that runs. Throws what its start throws, or where that takes
-    /// longer than ``AdapterLimits/start``; the instance is left behind then. Where the adapter does not run, there is
+    /// longer than ``AdapterLimits/start``; the instance is left behind then, and stopped where it has a process. Where the adapter does not run, there is
     /// nothing to be done before ``replace(_:with:)``.
     public func prepare(
         _ replacement: any Adapter, of served: ServedAdapter, _ start: @escaping @Sendable () async throws -> Void
@@ -93,6 +93,7 @@ public final class AdapterSupervisor: Sendable {
         guard let reason = await Self.failure(of: served, within: limits.start, sleep, start) else {
             return AdapterReplacement(served, replacement, isStarted: true)
         }
+        await end(replacement, of: served, hasStarted: false)
         throw PorticoError(
             .adapterUnavailable, "The adapter \(served.declaration.name) cannot be started anew: \(reason)")
     }
@@ -133,7 +134,7 @@ public final class AdapterSupervisor: Sendable {
 
     /// Stops one that was prepared and is not wanted.
     public func discard(_ replacement: AdapterReplacement) async {
-        if replacement.isStarted { await stop(replacement.adapter, of: replacement.served) }
+        await end(replacement.adapter, of: replacement.served, hasStarted: replacement.isStarted)
         if let start = replacement.resume { await resume(replacement.served, start) }
     }
 
@@ -208,8 +209,14 @@ public final class AdapterSupervisor: Sendable {
 
     /// After its last call.
     public func stop(_ served: ServedAdapter) async {
-        guard served.status.change({ $0.stop() }) else { return }
-        await stop(served.adapter, of: served)
+        let hasStarted = served.status.change { $0.stop() }
+        await end(served.adapter, of: served, hasStarted: hasStarted)
+    }
+
+    /// Stops an instance that is not wanted any more. One whose start has not succeeded has nothing to stop, except for a
+    /// process with its files.
+    private func end(_ adapter: any Adapter, of served: ServedAdapter, hasStarted: Bool) async {
+        if hasStarted || adapter is any ProcessAdapter { await stop(adapter, of: served) }
     }
 
     /// False where it has not stopped in time.
