@@ -85,7 +85,7 @@ public final class MirrorWrites: Sendable {
         self.readBack = readBack
         start = store.position.number
         state = Mutex(State(machine: PendingWrites(honoursKeys: source.honoursIdempotencyKeys)))
-        store.observe { [weak self] _ in self?.committed() }
+        store.observe(self) { writes, _ in writes.committed() }
     }
 
     /// Writes that are still to be made, and writes that stay unknown.

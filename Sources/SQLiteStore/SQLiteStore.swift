@@ -302,7 +302,11 @@ extension SQLiteStore {
 
     public var position: Revision { Revision(positions.last) }
 
-    public func observe(_ observer: @escaping @Sendable (Revision) -> Void) { positions.observe(observer) }
+    public func observe<Observer: AnyObject & Sendable>(
+        _ observer: Observer, _ body: @escaping @Sendable (Observer, Revision) -> Void
+    ) {
+        positions.observers.add(observer, body)
+    }
 
     public var floor: Revision { Revision(positions.floor) }
 

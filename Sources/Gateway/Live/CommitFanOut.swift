@@ -5,14 +5,14 @@ import RecordStorage
 ///
 /// Any number of commits that happen while the sender works are one call, so the sender asks the store how far it is. The
 /// calls of one fan-out do not overlap.
-struct CommitFanOut: Sendable {
+final class CommitFanOut: Sendable {
     private let commits: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
 
     /// Commits from now on are noted, before ``run(onCommit:everySecond:)`` too.
     init(of store: any Store) {
-        let (commits, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        self.commits = commits
-        store.observe { _ in signal.yield() }
+        (commits, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        store.observe(self) { fanOut, _ in fanOut.signal.yield() }
     }
 
     /// Until it is cancelled. Called once.
@@ -21,7 +21,7 @@ struct CommitFanOut: Sendable {
     ) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                for await _ in commits { await onCommit() }
+                for await _ in self.commits { await onCommit() }
             }
             group.addTask {
                 while (try? await Task.sleep(for: .seconds(1))) != nil { everySecond() }

@@ -197,7 +197,7 @@ final class LogPositions: Sendable {
     private let store: Atomic<Int64>
     private let lowest: Atomic<Int64>
     private let adapters: Mutex<[AdapterName: Int64]>
-    private let observers = Mutex<[@Sendable (Revision) -> Void]>([])
+    let observers = CommitObservers()
 
     init(last: Int64, floor: Int64, adapters: [AdapterName: Int64]) {
         store = Atomic(last)
@@ -219,11 +219,7 @@ final class LogPositions: Sendable {
         adapters.withLock { $0.merge(touched) { max($0, $1) } }
         let before = store.exchange(position, ordering: .acquiringAndReleasing)
         guard position > before else { return }
-        for observer in observers.withLock({ $0 }) { observer(Revision(position)) }
-    }
-
-    func observe(_ observer: @escaping @Sendable (Revision) -> Void) {
-        observers.withLock { $0.append(observer) }
+        observers.notify(Revision(position))
     }
 
     func raise(floor: Int64) {

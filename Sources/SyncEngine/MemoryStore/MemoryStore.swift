@@ -12,7 +12,7 @@ public final class MemoryStore: Store {
     private let clock: any WallClock
     private let ids: any RecordIDSource
     private let state: Mutex<MemoryTables?>
-    private let observers = Mutex<[@Sendable (Revision) -> Void]>([])
+    private let observers = CommitObservers()
 
     public init(
         _ image: MemoryTables = MemoryTables(), epoch: Epoch = Epoch("memory"), clock: any WallClock,
@@ -108,8 +108,10 @@ extension MemoryStore {
         state.withLock { $0?.positions[adapter] ?? Revision(0) }
     }
 
-    public func observe(_ observer: @escaping @Sendable (Revision) -> Void) {
-        observers.withLock { $0.append(observer) }
+    public func observe<Observer: AnyObject & Sendable>(
+        _ observer: Observer, _ body: @escaping @Sendable (Observer, Revision) -> Void
+    ) {
+        observers.add(observer, body)
     }
 
     private func change<Result>(_ body: (inout MemoryTables) throws -> Result) throws -> Result {
@@ -121,7 +123,7 @@ extension MemoryStore {
             return result
         }
         let after = position
-        if after > before { for observer in observers.withLock({ $0 }) { observer(after) } }
+        if after > before { observers.notify(after) }
         return result
     }
 }

@@ -77,9 +77,10 @@ public protocol Store: Sendable {
     /// The version of this adapter's records now. Throws `store.unavailable`.
     func currentVersion(of adapter: AdapterName) async throws -> RecordsVersion
 
-    /// Calls `observer` after every commit that moved ``position``, for as long as the store is open. It is called while
-    /// no caller can write, from any thread, so it must not wait for anything.
-    func observe(_ observer: @escaping @Sendable (Revision) -> Void)
+    /// Calls `body` after every commit that moved ``position``, for as long as `observer` lives, which the store does not
+    /// keep, and the store is open. It is called while no caller can write, from any thread, so it must not wait for anything.
+    func observe<Observer: AnyObject & Sendable>(
+        _ observer: Observer, _ body: @escaping @Sendable (Observer, Revision) -> Void)
 
     /// Ends all connections after the writes under way. Later calls throw `store.unavailable`.
     func close() async

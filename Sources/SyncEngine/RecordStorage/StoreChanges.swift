@@ -14,7 +14,7 @@ public final class StoreChanges: ChangeFeed {
     public init(store: any Store, adapter: AdapterName) {
         self.store = store
         self.adapter = adapter
-        store.observe { [weak self] _ in self?.wake() }
+        store.observe(self) { changes, _ in changes.wake() }
     }
 
     public var position: Revision { store.position }

@@ -25,7 +25,9 @@ extension RecordsOnlyStore {
 
     func forgetCopies(keptBefore instant: WireDate, dryRun: Bool) async throws -> Int { throw Self.nothingOfThat }
 
-    func observe(_ observer: @escaping @Sendable (Revision) -> Void) {}
+    func observe<Observer: AnyObject & Sendable>(
+        _ observer: Observer, _ body: @escaping @Sendable (Observer, Revision) -> Void
+    ) {}
 
     private static var nothingOfThat: PorticoError { PorticoError(.serverInternal, "Identity needs no such thing.") }
 }
