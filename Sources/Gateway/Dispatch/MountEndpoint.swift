@@ -98,6 +98,12 @@ struct MountEndpoint: Endpoint {
     }
 
     private func response(_ answer: MountResponse, to request: GatewayRequest) throws(PorticoError) -> GatewayResponse {
+        let coding = ContentCoding.negotiate(request.headers[.acceptEncoding])
+        // Made first: whatever keeps it from being sent cancels the pieces.
+        var stream: MountBodyStream?
+        if case .stream(let pieces) = answer.body {
+            stream = MountBodyStream(pieces, coding?.stream(), log: served.log)
+        }
         guard (200...599).contains(answer.status) else {
             throw PorticoError(.serverInternal, "Something went wrong on the server.", logDetail: "no such status")
         }
@@ -105,18 +111,11 @@ struct MountEndpoint: Endpoint {
         var response = GatewayResponse(.standard(answer.status), headers: try headers.fields())
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         // RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5: what followed the head would be taken for the next answer.
-        if [204, 205, 304].contains(answer.status) {
-            if case .stream(let pieces) = answer.body { pieces.cancel() }
-            return response
-        }
-        switch answer.body {
-        case .bytes(let bytes):
-            services.encoder.compress(
-                bytes, ContentCoding.negotiate(request.headers[.acceptEncoding]), into: &response)
-        case .stream(let pieces):
-            let coding = ContentCoding.negotiate(request.headers[.acceptEncoding])?.stream()
-            if let coding { response.headers[.contentEncoding] = coding.name }
-            response.stream = MountBodyStream(pieces, coding, log: served.log)
+        if [204, 205, 304].contains(answer.status) { return response }
+        if case .bytes(let bytes) = answer.body { services.encoder.compress(bytes, coding, into: &response) }
+        if let stream {
+            if let name = stream.codingName { response.headers[.contentEncoding] = name }
+            response.stream = stream
         }
         return response
     }
@@ -191,18 +190,24 @@ extension MountHeaders {
     }
 }
 
-/// An adapter's pieces as a connection asks for them, in the coding that its peer takes.
+/// An adapter's pieces as a connection asks for them, in the coding that its peer takes. They are cancelled with its last
+/// reference, so that an answer which is not sent, or came too late, keeps no call of the adapter.
 final class MountBodyStream: ResponseStream {
+    /// As `Content-Encoding` has it; nil: they are sent as they are.
+    let codingName: String?
     private let pieces: any ByteStream
     /// Nil: as they are, or coded to their end.
     private let coding: Mutex<ContentCoding.Stream?>
     private let log: Log
 
     init(_ pieces: any ByteStream, _ coding: sending ContentCoding.Stream?, log: Log) {
+        codingName = coding?.name
         self.pieces = pieces
         self.coding = Mutex(coding)
         self.log = log
     }
+
+    deinit { pieces.cancel() }
 
     func next() async throws -> ByteBuffer? {
         do {
