@@ -107,8 +107,9 @@ import Testing
         func reason(_ expired: Int, processorShare: Double, after seconds: Double) -> String? {
             var detector = StallDetector(limits: limits)
             let stall = StallDetector.Stall(since: at(0), expired: expired)
-            _ = detector.reason(stall, processorDemand: .seconds(7), at: at(0))
-            return detector.reason(stall, processorDemand: .seconds(7 + seconds * processorShare), at: at(seconds))
+            _ = detector.reason(stall, isCalled: true, processorDemand: .seconds(7), at: at(0))
+            return detector.reason(
+                stall, isCalled: true, processorDemand: .seconds(7 + seconds * processorShare), at: at(seconds))
         }
         #expect(reason(4, processorShare: 0, after: 59) == nil)
         #expect(reason(4, processorShare: 0, after: 60) == "4 calls expired with none answered.")
@@ -118,9 +119,32 @@ import Testing
         #expect(reason(3, processorShare: 1, after: 600) == nil)
         // An answer in between begins anew.
         var detector = StallDetector(limits: limits)
-        _ = detector.reason(.init(since: at(0), expired: 4), processorDemand: .zero, at: at(0))
-        #expect(detector.reason(nil, processorDemand: .seconds(10), at: at(10)) == nil)
-        #expect(detector.reason(.init(since: at(10), expired: 9), processorDemand: .seconds(20), at: at(20)) == nil)
+        func reason(_ stall: StallDetector.Stall?, _ demand: Double, at seconds: Double) -> String? {
+            detector.reason(stall, isCalled: true, processorDemand: .seconds(demand), at: at(seconds))
+        }
+        #expect(reason(.init(since: at(0), expired: 4), 0, at: 0) == nil)
+        #expect(reason(nil, 10, at: 10) == nil)
+        #expect(reason(.init(since: at(10), expired: 9), 20, at: 20) == nil)
+    }
+
+    @Test func aWorkerWithoutCallsIsNotStalledHoweverManyCallersWentAway() {
+        var detector = StallDetector(limits: limits)
+        let stall = StallDetector.Stall(since: at(0), expired: 9)
+        func reason(isCalled: Bool, _ demand: Double, at seconds: Double) -> String? {
+            detector.reason(stall, isCalled: isCalled, processorDemand: .seconds(demand), at: at(seconds))
+        }
+        for second in stride(from: 0.0, through: 600, by: 2) {
+            #expect(reason(isCalled: false, second, at: second) == nil)
+        }
+        // Calls that wait now and then have waited for two seconds more each time.
+        var now = 600.0
+        for _ in 1..<30 {
+            now += 2
+            #expect(reason(isCalled: true, 600, at: now) == nil)
+            now += 1_000
+            #expect(reason(isCalled: false, 600, at: now) == nil)
+        }
+        #expect(reason(isCalled: true, 600, at: now + 2)?.hasPrefix("9 calls expired") == true)
     }
 
     @Test func aStallKillsTheWorker() {

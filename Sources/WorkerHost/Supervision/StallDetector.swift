@@ -3,8 +3,9 @@ import FoundationEssentials
 /// Finds a worker that answers heartbeats and no calls: one whose threads all spin or wait for each other. A state machine
 /// that is asked with each heartbeat.
 ///
-/// Calls that expire are no proof alone, since the system that they wait for may be slow. One that takes the processor all
-/// the time is held for broken soon, any other late.
+/// Calls that expire are no proof alone, since the system that they wait for may be slow, and their callers may have gone
+/// soon. What counts is the time in which a call waits. One that takes the processor all of it is held for broken soon, any
+/// other late.
 struct StallDetector: Sendable {
     /// Calls of a worker that expired, while none was answered.
     struct Stall: Sendable, Equatable {
@@ -14,29 +15,45 @@ struct StallDetector: Sendable {
     }
 
     private let limits: SupervisionLimits
-    private var first: (stall: ContinuousClock.Instant, seen: ContinuousClock.Instant, demand: Duration)?
+    private var watch: Watch?
+
+    /// What heartbeats have seen since the first call expired.
+    private struct Watch {
+        let since: ContinuousClock.Instant
+        var seen: ContinuousClock.Instant
+        var seenDemand: Duration
+        /// Between heartbeats at which a call waited.
+        var waited = Duration.zero
+        var demand = Duration.zero
+    }
 
     init(limits: SupervisionLimits) {
         self.limits = limits
     }
 
-    /// Why the worker is to be killed; nil: it is not. `processorDemand`: of all its life.
+    /// Why the worker is to be killed; nil: it is not. `isCalled`: it has a call now. `processorDemand`: of all its life.
     mutating func reason(
-        _ stall: Stall?, processorDemand: Duration, at now: ContinuousClock.Instant
+        _ stall: Stall?, isCalled: Bool, processorDemand: Duration, at now: ContinuousClock.Instant
     ) -> String? {
-        guard let stall, stall.expired >= limits.stallCalls else {
-            first = nil
+        guard let stall else {
+            watch = nil
             return nil
         }
-        guard let first, first.stall == stall.since else {
-            first = (stall.since, now, processorDemand)
+        guard var watch, watch.since == stall.since else {
+            watch = Watch(since: stall.since, seen: now, seenDemand: processorDemand)
             return nil
         }
-        let observed = now - first.seen
-        if observed >= limits.spinTolerance, processorDemand - first.demand >= observed * Self.busyShare {
+        if isCalled {
+            watch.waited += now - watch.seen
+            watch.demand += processorDemand - watch.seenDemand
+        }
+        (watch.seen, watch.seenDemand) = (now, processorDemand)
+        self.watch = watch
+        guard isCalled, stall.expired >= limits.stallCalls else { return nil }
+        if watch.waited >= limits.spinTolerance, watch.demand >= watch.waited * Self.busyShare {
             return "It takes the processor, and \(stall.expired) calls expired with none answered."
         }
-        guard now - stall.since >= limits.stallTolerance else { return nil }
+        guard watch.waited >= limits.stallTolerance else { return nil }
         return "\(stall.expired) calls expired with none answered."
     }
 

@@ -138,7 +138,9 @@ final class WorkerCalls: Sendable {
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
                     let waits = state.withLock { $0.admission.wait(continuation, ticket) }
-                    if !waits { continuation.resume() } else if Task.isCancelled { endWait(ticket) }
+                    guard waits else { return continuation.resume() }
+                    // What ends the wait may have happened before it began.
+                    if Task.isCancelled || ContinuousClock.now >= time { endWait(ticket) }
                 }
             } onCancel: {
                 endWait(ticket)

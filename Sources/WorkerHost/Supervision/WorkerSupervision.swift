@@ -333,9 +333,9 @@ public struct SupervisionLimits: Sendable, Equatable {
 
     /// So many calls that expired with none answered, and the worker is watched for a stall.
     public var stallCalls = 4
-    /// A stalled worker that takes the processor for so long is killed.
+    /// A stalled worker that takes the processor for so long while calls wait is killed.
     public var spinTolerance = Duration.seconds(5)
-    /// A stalled worker is killed after so long.
+    /// A stalled worker is killed once calls have waited for so long, all together.
     public var stallTolerance = Duration.seconds(60)
 
     /// Creates the limits that hold where nothing else is configured.

@@ -169,7 +169,9 @@ private struct SupervisorLoop {
             if case .disconnected(machine.attempt, _) = event { callsAtEnd = callsAtEnd ?? parts.calls.counts.underWay }
             let actions = machine.handle(event, at: now)
             guard case .answered(machine.attempt) = event, let process else { return actions }
-            let reason = stalls.reason(parts.calls.stall, processorDemand: process.processorDemand, at: now)
+            let reason = stalls.reason(
+                parts.calls.stall, isCalled: parts.calls.counts.underWay > 0,
+                processorDemand: process.processorDemand, at: now)
             return actions + (reason.map { machine.handle(.stalled(machine.attempt, $0), at: now) } ?? [])
         case .start(let context, let continuation):
             guard starting == nil, machine.phase == .idle else {

@@ -148,8 +148,12 @@ struct WorkerSettings: Sendable, Equatable {
             key(
                 "supervision.stallCalls", .integer(1...100_000), "4",
                 "So many calls that expired with none answered: it is watched for a stall."),
-            key("supervision.spinTolerance", .duration, "5s", "Then one that takes the processor is killed."),
-            key("supervision.stallTolerance", .duration, "60s", "Then any other is killed."),
+            key(
+                "supervision.spinTolerance", .duration, "5s",
+                "Then one that takes the processor while calls wait is killed."),
+            key(
+                "supervision.stallTolerance", .duration, "60s",
+                "Then any other is killed once calls have waited so long, all together."),
             key("calls.underWay", .integer(1...100_000), "1024", "Its calls at once; more are answered 503."),
             key(
                 "calls.waiting", .integer(0...100_000), "256",
