@@ -276,6 +276,7 @@ class Deployment(PackageTest):
         folder = self.folder / "data/adapters"
         self.assertEqual([path.name for path in folder.iterdir()], ["tasks"])
         self.assertEqual([path.name for path in (folder / "tasks/versions").iterdir()], ["1.0.0"])
+        self.assertEqual(len(list((self.folder / "data/workers/tasks").iterdir())), 1)
         self.assertEqual(self.adapters("upgrade", self.folder / "nothing.adapter", status=2).strip()[-1], ".")
 
     def test_one_that_was_changed_on_the_disk_has_failed_at_the_next_start_and_the_others_serve(self):
