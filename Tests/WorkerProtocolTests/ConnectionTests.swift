@@ -45,10 +45,12 @@ final class RawPeer: Sendable {
     }
 
     /// A session with a peer that has answered the greeting so.
-    static func session(_ first: WireValue = greeting) async throws -> (WorkerConnection, RawPeer) {
+    static func session(
+        _ first: WireValue = greeting, limits: SessionLimits = SessionLimits()
+    ) async throws -> (WorkerConnection, RawPeer) {
         let ends = socketPair()
         let peer = RawPeer(ends.worker)
-        async let session = WorkerConnector(configuration: nil) { _ in }.open(
+        async let session = WorkerConnector(configuration: nil, limits: limits) { _ in }.open(
             ends.host, deadline: .now + .seconds(600))
         _ = try await peer.received { $0["method"] == "hello" }
         try peer.send(first)

@@ -115,7 +115,7 @@ struct WorkerRequests: Sendable {
             return try head(
                 response.address, response.status, response.fields, .sending(response.body, over: connection))
         } catch {
-            // Where it failed before the body was sent, nobody has said that it is not wanted.
+            // Where it failed before the body was sent, its sender does not know that it is not wanted.
             request.streamedBody?.cancel()
             throw error
         }

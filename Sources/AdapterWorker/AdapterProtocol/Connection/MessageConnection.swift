@@ -292,7 +292,7 @@ public final class MessageConnection: Sendable {
         }
     }
 
-    /// Ends a body that nobody needs any more, wherever it is. Nothing where it was sent whole.
+    /// Ends a body that is not needed any more, wherever it is. Nothing where it was sent whole.
     public func stopSending(_ number: Int) {
         let stream = state.withLock { state in
             let stream = state.outgoing[number]
@@ -319,7 +319,7 @@ public final class MessageConnection: Sendable {
         return stream
     }
 
-    /// The body that a message has named, and that nobody has begun to read when the message is done with, is not wanted.
+    /// The body that a message has named, and that no reader has begun with when the message is done with, is not wanted.
     private func discardBody(of members: WireDictionary?) {
         guard let number = members.flatMap({ MessageBody.stream(of: $0) }),
             let stream = state.withLock({ $0.end == nil ? incoming(number, &$0) : nil }), stream.claim({})
